@@ -1,0 +1,70 @@
+/**
+ * A dialect is one wire format as pure functions: request → wire, wire events → chunks, error → GatewayError. No network,
+ * no clock, no logger, no gateway in reach. `stream/upstream` moves the bytes, for all dialects at once.
+ */
+import type { ChatRequest, Chunk, Reasoning } from './chat.ts';
+import type { Mapping, Model, Provider } from './config.ts';
+import type { GatewayError } from './errors.ts';
+
+/** Where one attempt goes, and what it asks for there. */
+export interface Target {
+  readonly provider: Provider;
+  readonly model: Model;
+  readonly mapping: Mapping;
+  /** The request's own, or the effort that auto-routing chose for this candidate. */
+  readonly reasoning: Reasoning;
+}
+
+/** A parameter that could not go out as the caller set it. Named in the record and in `x-adjusted`. */
+export interface Adjustment {
+  readonly parameter: string;
+  /** `dropped`, `clamped to 1024`, ... */
+  readonly change: string;
+}
+
+export interface WireRequest {
+  /** Appended to the base URL: `/chat/completions`. */
+  readonly path: string;
+  /** Lower-case names; authentication included. */
+  readonly headers: Record<string, string>;
+  readonly body: string;
+  readonly adjustments: readonly Adjustment[];
+}
+
+/** One event of a stream. `event`: its name where the wire has names. */
+export interface WireEvent {
+  readonly event?: string | undefined;
+  readonly data: string;
+}
+
+/**
+ * Reads one stream. State lives in the decoder, one per attempt.
+ * Throws a GatewayError for an error event or an event it cannot read; unknown events give no chunk.
+ */
+export interface Decoder {
+  push(event: WireEvent): readonly Chunk[];
+  /** The body has ended: whatever was held back. */
+  end(): readonly Chunk[];
+}
+
+export interface WireError {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Parsed where it is JSON, else the text (at most 64 KiB of it). */
+  readonly body: unknown;
+}
+
+export interface Dialect {
+  readonly name: string;
+  /** The vendor's address, version path included; null: the provider entry must say. */
+  readonly baseUrl: string | null;
+  /** Whether it works without `api_key`. */
+  readonly keyless?: boolean;
+  /** Names of provider settings that only this dialect knows (`region`), and which of them are secret. */
+  readonly settings?: Readonly<Record<string, 'plain' | 'secret'>>;
+  encode(request: ChatRequest, target: Target): WireRequest;
+  decoder(target: Target): Decoder;
+  decodeBody(body: unknown, target: Target): readonly Chunk[];
+  /** `retryable` and the retry delay are decided here, once. */
+  decodeError(error: WireError, target: Target): GatewayError;
+}

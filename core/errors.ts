@@ -1,0 +1,134 @@
+/**
+ * Every error a caller can meet, in one table: code, HTTP status, type, and whether the next candidate may be tried.
+ * Callers branch on `code`; messages may change. `docs` beside: core/errors.md (a test holds the two together).
+ */
+
+type Row = readonly [status: number, type: string, retryable?: 'retryable'];
+
+export const errorTable = {
+  invalid_json: [400, 'invalid_request_error'],
+  invalid_utf8: [400, 'invalid_request_error'],
+  json_too_deep: [400, 'invalid_request_error'],
+  invalid_request: [400, 'invalid_request_error'],
+  missing_required_parameter: [400, 'invalid_request_error'],
+  invalid_type: [400, 'invalid_request_error'],
+  invalid_value: [400, 'invalid_request_error'],
+  model_not_supported: [400, 'invalid_request_error'],
+  unsupported_value: [400, 'invalid_request_error'],
+  streaming_not_supported: [400, 'invalid_request_error'],
+  context_length_exceeded: [400, 'invalid_request_error'],
+  bad_request: [400, 'invalid_request_error'],
+  missing_api_key: [401, 'invalid_request_error'],
+  invalid_api_key: [401, 'invalid_request_error'],
+  model_not_allowed: [403, 'permission_error'],
+  permission_denied: [403, 'permission_error'],
+  content_policy_violation: [403, 'permission_error'],
+  unknown_url: [404, 'invalid_request_error'],
+  model_not_found: [404, 'invalid_request_error'],
+  provider_not_found: [404, 'invalid_request_error'],
+  method_not_allowed: [405, 'invalid_request_error'],
+  request_timeout: [408, 'invalid_request_error'],
+  model_deactivated: [410, 'invalid_request_error'],
+  request_too_large: [413, 'invalid_request_error'],
+  unsupported_media_type: [415, 'invalid_request_error'],
+  headers_too_large: [431, 'invalid_request_error'],
+  client_closed: [499, 'invalid_request_error'],
+  plugin_error: [500, 'server_error'],
+  internal_error: [500, 'server_error'],
+  server_shutting_down: [503, 'server_error'],
+  no_provider_available: [503, 'upstream_error'],
+  upstream_invalid_request: [400, 'invalid_request_error'],
+  upstream_auth_error: [502, 'upstream_error', 'retryable'],
+  upstream_quota_exhausted: [502, 'upstream_error', 'retryable'],
+  upstream_model_not_found: [502, 'upstream_error', 'retryable'],
+  upstream_rate_limited: [429, 'rate_limit_error', 'retryable'],
+  upstream_unreachable: [502, 'upstream_error', 'retryable'],
+  upstream_invalid_response: [502, 'upstream_error', 'retryable'],
+  upstream_response_too_large: [502, 'upstream_error', 'retryable'],
+  upstream_event_too_large: [502, 'upstream_error', 'retryable'],
+  upstream_redirect: [502, 'upstream_error', 'retryable'],
+  upstream_truncated: [502, 'upstream_error', 'retryable'],
+  upstream_error: [502, 'upstream_error', 'retryable'],
+  upstream_unavailable: [503, 'upstream_error', 'retryable'],
+  upstream_overloaded: [503, 'upstream_error', 'retryable'],
+  upstream_timeout: [504, 'upstream_error', 'retryable'],
+  upstream_idle_timeout: [504, 'upstream_error', 'retryable'],
+} as const satisfies Record<string, Row>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+export interface ErrorFacts {
+  /** JSON path of the offending parameter. */
+  readonly param?: string | null;
+  /** Earliest moment for another try, in milliseconds from now. */
+  readonly retryAfterMs?: number | null;
+  /** The plugin that threw. */
+  readonly plugin?: string;
+  /** HTTP status that the provider answered with. */
+  readonly upstreamStatus?: number | null;
+  readonly cause?: unknown;
+  /** Extra reply headers, such as `allow`. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** What a provider said, to be passed on as it is: an error that is the caller's own fault. */
+export interface PassedThrough {
+  readonly status: number;
+  readonly type: string;
+  readonly code: string;
+}
+
+const brand = Symbol.for('model-gateway.error');
+
+export class GatewayError extends Error {
+  readonly [brand] = true;
+  readonly code: string;
+  readonly status: number;
+  readonly type: string;
+  readonly param: string | null;
+  /** The next candidate may succeed where this one failed. */
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | null;
+  readonly upstreamStatus: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+  plugin: string | null;
+
+  constructor(code: ErrorCode | PassedThrough, message: string, facts: ErrorFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.name = 'GatewayError';
+    if (typeof code === 'string') {
+      const [status, type, retryable] = errorTable[code] as Row;
+      this.code = code;
+      this.status = status;
+      this.type = type;
+      this.retryable = retryable !== undefined;
+    } else {
+      this.code = code.code;
+      this.status = code.status;
+      this.type = code.type;
+      this.retryable = false;
+    }
+    this.param = facts.param ?? null;
+    this.retryAfterMs = facts.retryAfterMs ?? null;
+    this.upstreamStatus = facts.upstreamStatus ?? null;
+    this.headers = facts.headers ?? {};
+    this.plugin = facts.plugin ?? null;
+  }
+
+  /** Recognises errors of another copy of this module too (a plugin may bring its own). */
+  static is(value: unknown): value is GatewayError {
+    return typeof value === 'object' && value !== null && brand in value;
+  }
+
+  /** Anything thrown, as an error that may be shown: the cause stays inside. */
+  static from(thrown: unknown, requestId?: string): GatewayError {
+    if (GatewayError.is(thrown)) return thrown;
+    const where = requestId === undefined ? '' : ` Request id ${requestId}.`;
+    return new GatewayError('internal_error', `Internal error.${where}`, { cause: thrown });
+  }
+
+  /** The wire form, the same on every route. */
+  body(): { error: { message: string; type: string; param: string | null; code: string } } {
+    return { error: { message: this.message, type: this.type, param: this.param, code: this.code } };
+  }
+}

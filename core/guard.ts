@@ -1,0 +1,169 @@
+/**
+ * What tapable leaves to the user of a hook, settled once for every tap. Without it: a tap that throws synchronously hangs
+ * the call, `tap(name, async fn)` is not awaited, a wrong `before` jumps the queue, `null` and `false` end a bail hook,
+ * and one throwing observer silences the rest.
+ */
+import { GatewayError } from './errors.ts';
+import type { Logger } from './logger.ts';
+
+type Fn = (...args: unknown[]) => unknown;
+
+interface TapInfo {
+  name: string;
+  type: 'sync' | 'async' | 'promise';
+  fn: Fn;
+  before?: string | string[];
+}
+
+interface AnyHook {
+  readonly taps: readonly { name: string }[];
+  intercept(interceptor: { register(tap: TapInfo): TapInfo }): void;
+}
+
+export interface TapTiming {
+  calls: number;
+  totalMs: number;
+  maxMs: number;
+}
+
+export interface Guard {
+  /** From here on only this plugin may tap, under its own name; null: nobody. */
+  enter(plugin: string | null): void;
+  /** No tap after this, and every `before` must have named a tap. */
+  seal(): void;
+  /** By `hook plugin`, in milliseconds. */
+  readonly timings: ReadonlyMap<string, TapTiming>;
+}
+
+/** Hooks whose taps only look on: what they throw is reported and changes nothing. */
+const observers = new Set(['attempted', 'settle', 'log', 'health', 'close']);
+/** How long an observer may keep the others waiting, in milliseconds. */
+const patience: Readonly<Record<string, number>> = { log: 1000, health: 1000, close: 10_000 };
+
+const isAsyncFunction = (fn: Fn): boolean => fn.constructor.name === 'AsyncFunction';
+const isThenable = (value: unknown): value is Promise<unknown> => typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+
+export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): Guard {
+  const timings = new Map<string, TapTiming>();
+  const placed: { hook: string; plugin: string; before: string }[] = [];
+  let owner: string | null = null;
+
+  for (const [name, hook] of Object.entries(hooks) as [string, AnyHook][]) {
+    const isAsync = hook.constructor.name.startsWith('Async');
+    const isBail = hook.constructor.name.includes('Bail');
+    const isWaterfall = hook.constructor.name.includes('Waterfall');
+    hook.intercept({
+      register(tap) {
+        refuseTap(name, tap, { isAsync, owner });
+        for (const before of [tap.before ?? []].flat()) placed.push({ hook: name, plugin: tap.name, before });
+        const run = timed(tap.fn, timings, `${name} ${tap.name}`);
+        const failed = (thrown: unknown): GatewayError => named(thrown, { hook: name, plugin: tap.name });
+        const report = (thrown: unknown): void => logger.error('an observer failed; the request is untouched', { plugin: tap.name, hook: name, error: thrown });
+        const pass = (value: unknown): unknown => (isBail && (value === null || value === false) ? undefined : value);
+
+        if (isAsync) {
+          // safety: as a promise, a synchronous throw rejects and an async function under `tap` is awaited
+          tap.type = 'promise';
+          tap.fn = observers.has(name)
+            ? async (...args) => {
+                try {
+                  return await within(patience[name] ?? 1000, run(...args));
+                } catch (thrown) {
+                  report(thrown);
+                  return isWaterfall ? args[0] : undefined;
+                }
+              }
+            : async (...args) => {
+                try {
+                  return pass(await run(...args));
+                } catch (thrown) {
+                  throw failed(thrown);
+                }
+              };
+          return tap;
+        }
+        tap.fn = (...args) => {
+          // a chunk that an earlier tap dropped (null) is gone for the later ones too
+          if (isWaterfall && args[0] === null) return null;
+          try {
+            const value = run(...args);
+            if (isThenable(value)) throw new Error(`the hook "${name}" is synchronous and the tap returned a promise`);
+            return value;
+          } catch (thrown) {
+            if (!observers.has(name)) throw failed(thrown);
+            report(thrown);
+            return isWaterfall ? args[0] : undefined;
+          }
+        };
+        return tap;
+      },
+    });
+  }
+
+  return {
+    timings,
+    enter(plugin) {
+      owner = plugin;
+    },
+    seal() {
+      owner = null;
+      for (const { hook, plugin, before } of placed) {
+        const known = (hooks[hook] as AnyHook).taps.map((tap) => tap.name);
+        if (!known.includes(before)) throw new Error(`plugin "${plugin}" taps "${hook}" before "${before}", which does not tap it (there are: ${known.join(', ')})`);
+      }
+    },
+  };
+}
+
+function refuseTap(hook: string, tap: TapInfo, { isAsync, owner }: { isAsync: boolean; owner: string | null }): void {
+  if (owner === null) throw new Error(`plugin "${tap.name}" taps "${hook}" after the start; tap in apply()`);
+  if (tap.name !== owner) throw new Error(`plugin "${owner}" taps "${hook}" under the name "${tap.name}"; a tap carries its plugin's name`);
+  if (tap.type === 'async') throw new Error(`plugin "${tap.name}" uses tapAsync on "${hook}"; use tapPromise`);
+  if (!isAsync && isAsyncFunction(tap.fn)) throw new Error(`plugin "${tap.name}" taps "${hook}" with an async function; this hook is synchronous`);
+}
+
+function timed(fn: Fn, timings: Map<string, TapTiming>, key: string): Fn {
+  const timing: TapTiming = { calls: 0, totalMs: 0, maxMs: 0 };
+  timings.set(key, timing);
+  const stop = (startedAt: number): void => {
+    const ms = performance.now() - startedAt;
+    timing.calls++;
+    timing.totalMs += ms;
+    if (ms > timing.maxMs) timing.maxMs = ms;
+  };
+  return (...args) => {
+    const startedAt = performance.now();
+    let value: unknown;
+    try {
+      value = fn(...args);
+    } catch (thrown) {
+      stop(startedAt);
+      throw thrown;
+    }
+    if (isThenable(value)) void value.then(() => stop(startedAt), () => stop(startedAt));
+    else stop(startedAt);
+    return value;
+  };
+}
+
+/** What a tap threw, under its plugin's name. Errors meant for the caller pass through. */
+function named(thrown: unknown, { hook, plugin }: { hook: string; plugin: string }): GatewayError {
+  if (GatewayError.is(thrown)) {
+    thrown.plugin ??= plugin;
+    return thrown;
+  }
+  return new GatewayError('plugin_error', `The plugin "${plugin}" failed at "${hook}".`, { plugin, cause: thrown });
+}
+
+async function within(ms: number, value: unknown): Promise<unknown> {
+  if (!isThenable(value)) return value;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([value, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,29 @@
+/** The process log: what the operator reads. Requests have records of their own. */
+export interface Logger {
+  info(message: string, facts?: Facts): void;
+  warn(message: string, facts?: Facts): void;
+  error(message: string, facts?: Facts): void;
+}
+
+export type Facts = Readonly<Record<string, unknown>>;
+
+export type Level = 'info' | 'warn' | 'error';
+
+/** One line of text without its end. */
+export type Write = (line: string, level: Level) => void;
+
+/** One JSON line an event: control characters are escaped by JSON, secrets mask themselves. */
+export function createLogger(write: Write, labels: Facts = {}): Logger {
+  const at = (level: Level) => (message: string, facts: Facts = {}) => {
+    const shown = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, value instanceof Error ? describe(value) : value]));
+    write(JSON.stringify({ time: new Date().toISOString(), level, msg: message, ...labels, ...shown }), level);
+  };
+  return { info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+/** An error with what caused it, on one line; the stack names the place. */
+function describe(error: Error): string {
+  const place = /\n\s+at (.*)/.exec(error.stack ?? '')?.[1];
+  const cause = error.cause instanceof Error ? ` (${describe(error.cause)})` : '';
+  return `${error.name}: ${error.message}${cause}${place === undefined ? '' : ` at ${place}`}`;
+}
