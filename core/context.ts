@@ -46,6 +46,7 @@ export interface Normalised extends Described {
   readonly request: ChatRequest;
   /** How the model was addressed: only a root name is auto-routed. */
   readonly addressing: Addressing;
+  readonly policy: Policy;
 }
 
 export interface Streaming extends Normalised {

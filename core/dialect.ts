@@ -45,6 +45,8 @@ export interface Decoder {
   push(event: WireEvent): readonly Chunk[];
   /** The body has ended: whatever was held back. */
   end(): readonly Chunk[];
+  /** The wire's own end mark has come: nothing after it counts, and the body need not end to be complete. */
+  readonly done?: boolean;
 }
 
 export interface WireError {

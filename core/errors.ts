@@ -78,6 +78,9 @@ export interface PassedThrough {
   readonly code: string;
 }
 
+/** Faults that another try by the client cannot mend although their status invites one. */
+const final = new Set(['upstream_auth_error', 'upstream_quota_exhausted', 'upstream_model_not_found', 'plugin_error']);
+
 const brand = Symbol.for('model-gateway.error');
 
 export class GatewayError extends Error {
@@ -125,6 +128,10 @@ export class GatewayError extends Error {
     if (GatewayError.is(thrown)) return thrown;
     const where = requestId === undefined ? '' : ` Request id ${requestId}.`;
     return new GatewayError('internal_error', `Internal error.${where}`, { cause: thrown });
+  }
+
+  get isFinal(): boolean {
+    return final.has(this.code);
   }
 
   /** The wire form, the same on every route. */

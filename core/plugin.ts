@@ -1,6 +1,6 @@
 import type { Config } from './config.ts';
 import type { Dialect } from './dialect.ts';
-import type { Hooks, Tappable } from './hooks.ts';
+import type { HealthQuery, HealthReport, Hooks, Tappable } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import type { Routes } from './routes.ts';
 
@@ -43,6 +43,8 @@ export interface Gateway {
   readonly config: Config;
   /** Labelled with the plugin's name. */
   readonly logger: Logger;
+  /** Runs the checks of the `health` hook over a first report. */
+  readonly checkHealth: (report: HealthReport, query: HealthQuery) => Promise<HealthReport>;
   readonly fetch: typeof fetch;
   /** Epoch milliseconds. */
   readonly clock: () => number;

@@ -11,7 +11,8 @@ export interface Endpoint {
   handle(request: EndpointRequest): Answer | Promise<Answer>;
 }
 
-export interface EndpointRequest extends Arrived {
+export interface EndpointRequest {
+  readonly arrived: Arrived;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   /** Bytes of the body, bounded by `server.limits.body`. */

@@ -1,0 +1,157 @@
+/** What a validator found, in words for the person at the YAML: where, what is wrong, what was probably meant. */
+import type { ErrorObject } from 'ajv';
+import { isScalar } from 'yaml';
+import type { Expansion } from './expand.ts';
+import { writtenAs } from './expand.ts';
+import type { Path, Source } from './source.ts';
+import { isSecretName, nodeAt } from './source.ts';
+import { didYouMean, nearest } from './suggest.ts';
+
+export interface Diagnosis {
+  readonly path: Path;
+  readonly at: 'key' | 'value';
+  readonly message: string;
+  readonly hint: string | null;
+}
+
+/** What the words are taken from. */
+export interface Origin {
+  readonly source: Source;
+  readonly expansion: Expansion;
+  pathOf(error: ErrorObject): Path;
+}
+
+interface Sentence {
+  readonly message: string;
+  readonly hint?: string | null;
+  /** The key below the error's own path that is at fault. */
+  readonly key?: string;
+}
+
+/** One diagnosis for each fault; what only follows from another is left out. */
+export function diagnose(errors: readonly ErrorObject[], origin: Origin): Diagnosis[] {
+  const faults = withoutConsequences(errors);
+  return faults.map((error) => {
+    const { message, hint = null, key } = (sentences[error.keyword] ?? plain)(error, origin);
+    const path = origin.pathOf(error);
+    return { path: key === undefined ? path : [...path, key], at: key === undefined ? 'value' : 'key', message, hint };
+  });
+}
+
+const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) => Sentence>> = {
+  additionalProperties(error) {
+    const key = textParam(error, 'additionalProperty');
+    return { message: 'unknown key', hint: didYouMean(key, siblings(error)), key };
+  },
+  required: (error) => ({ message: `needs "${textParam(error, 'missingProperty')}"` }),
+  type(error, origin) {
+    const wanted = [param(error, 'type') as string | string[]].flat();
+    return { message: `expected ${wanted.map((type) => typeWords[type] ?? type).join(' or ')}, got ${got(error, origin)}`, hint: typeHint(error, origin, wanted) };
+  },
+  enum(error, origin) {
+    const allowed = (param(error, 'allowedValues') as unknown[]).map(String);
+    return { message: `${quoted(error, origin)} is not one of ${allowed.join(', ')}`, hint: didYouMean(String(error.data), allowed) };
+  },
+  const: (error) => ({ message: `expected ${JSON.stringify(param(error, 'allowedValue'))}` }),
+  pattern(error, origin) {
+    if (error.propertyName !== undefined) return { message: `"${error.propertyName}" cannot be a name here`, hint: wantedText(error), key: error.propertyName };
+    return { message: `${quoted(error, origin)} does not fit`, hint: wantedText(error) };
+  },
+  discriminator(error) {
+    const tag = textParam(error, 'tag');
+    const value = param(error, 'tagValue');
+    const allowed = branchTags(error, tag);
+    if (value === undefined) return { message: `needs "${tag}"`, hint: `one of ${allowed.join(', ')}` };
+    return { message: `${tag} ${JSON.stringify(value)} is not one of ${allowed.join(', ')}`, hint: didYouMean(textParam(error, 'tagValue'), allowed) };
+  },
+  minLength: () => ({ message: 'must not be empty' }),
+  minItems: (error) => ({ message: `needs at least ${textParam(error, 'limit')} ${textParam(error, 'limit') === '1' ? 'entry' : 'entries'}` }),
+  minimum: (error, origin) => ({ message: `${quoted(error, origin)} is too small, at least ${textParam(error, 'limit')}` }),
+  maximum: (error, origin) => ({ message: `${quoted(error, origin)} is too large, at most ${textParam(error, 'limit')}` }),
+  anyOf: (error) => ({ message: 'fits none of the forms that are allowed here', hint: wantedText(error) }),
+  oneOf: (error) => ({ message: 'fits none of the forms that are allowed here', hint: wantedText(error) }),
+};
+
+const plain = (error: ErrorObject): Sentence => ({ message: error.message ?? `breaks the rule "${error.keyword}"` });
+
+const typeWords: Readonly<Record<string, string>> = { object: 'map', array: 'list', null: 'null' };
+
+const param = (error: ErrorObject, name: string): unknown => (error.params as Record<string, unknown>)[name];
+const textParam = (error: ErrorObject, name: string): string => String(param(error, name));
+
+interface SchemaPart {
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, { const?: unknown; enum?: unknown[] }>>;
+  readonly oneOf?: readonly SchemaPart[];
+}
+
+const schemaOf = (error: ErrorObject): SchemaPart => (error.parentSchema ?? {}) as SchemaPart;
+const siblings = (error: ErrorObject): string[] => Object.keys(schemaOf(error).properties ?? {});
+const branchTags = (error: ErrorObject, tag: string): string[] => (schemaOf(error).oneOf ?? []).flatMap(({ properties }) => properties?.[tag]?.enum ?? [properties?.[tag]?.const]).map(String);
+
+function wantedText(error: ErrorObject): string | null {
+  const { description } = schemaOf(error);
+  return description === undefined ? null : `wanted: ${description}`;
+}
+
+/** The value as the file has it: a number keeps its digits, a secret and what came from outside are not quoted. */
+function quoted(error: ErrorObject, { source, expansion, pathOf }: Origin): string {
+  const path = pathOf(error);
+  const written = writtenAs(source, expansion, path);
+  if (written !== null) return `the value of ${written}`;
+  if (isSecretName(path.at(-1))) return 'this value';
+  return typeof error.data === 'string' ? JSON.stringify(error.data) : literal(error, source, path);
+}
+
+function literal(error: ErrorObject, source: Source, path: Path): string {
+  const node = nodeAt(source.document, path);
+  return isScalar(node) && node.source !== undefined ? node.source : String(error.data);
+}
+
+function got(error: ErrorObject, origin: Origin): string {
+  const { data } = error;
+  if (data === null) return 'nothing';
+  if (Array.isArray(data)) return 'a list';
+  if (typeof data === 'object') return 'a map';
+  const shown = quoted(error, origin);
+  return shown.startsWith('the value') || shown === 'this value' ? shown : `${typeof data} ${shown}`;
+}
+
+const yesAndNo: Readonly<Record<string, string>> = { yes: 'true', on: 'true', true: 'true', no: 'false', off: 'false', false: 'false' };
+
+function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wanted: readonly string[]): string | null {
+  const { data } = error;
+  const path = pathOf(error);
+  if (writtenAs(source, expansion, path) !== null || isSecretName(path.at(-1))) return null;
+  if (typeof data === 'string' && wanted.some((type) => type === 'integer' || type === 'number') && /^-?\d+$/.test(data)) return `did you mean ${data} (without quotes)?`;
+  if (typeof data === 'string' && wanted.includes('boolean') && data.toLowerCase() in yesAndNo) return `did you mean ${yesAndNo[data.toLowerCase()]}${data in { true: 1, false: 1 } ? ' (without quotes)' : ''}?`;
+  if ((typeof data === 'number' || typeof data === 'boolean') && wanted.includes('string')) return `write "${literal(error, source, path)}" in quotes`;
+  if (typeof data === 'string' && wanted.includes('array')) return `did you mean [${data}]?`;
+  return null;
+}
+
+/**
+ * Leaves out: `if` and `propertyNames`, which only say that another error is there; an `enum` that a value of the wrong
+ * type cannot be in; all but the likeliest branch of an `anyOf` or `oneOf`; a missing key whose misspelling is told already.
+ */
+function withoutConsequences(errors: readonly ErrorObject[]): ErrorObject[] {
+  const ofWrongType = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ schemaPath }) => schemaPath.slice(0, -'/type'.length)));
+  const follows = ({ keyword, schemaPath }: ErrorObject): boolean => keyword === 'if' || keyword === 'propertyNames' || (keyword === 'enum' && ofWrongType.has(schemaPath.slice(0, -'/enum'.length)));
+  let kept = errors.filter((error) => !follows(error));
+  for (const wrapper of errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')) {
+    const inside = kept.filter(({ schemaPath }) => schemaPath.startsWith(`${wrapper.schemaPath}/`));
+    const likeliest = likeliestBranch(wrapper, inside);
+    kept = kept.filter((error) => (likeliest.length === 0 ? !inside.includes(error) : error !== wrapper && (!inside.includes(error) || likeliest.includes(error))));
+  }
+  const misspelt = new Set(kept.filter(({ keyword }) => keyword === 'additionalProperties').map((error) => `${error.instancePath}/${nearest(textParam(error, 'additionalProperty'), siblings(error)) ?? ''}`));
+  return kept.filter((error) => error.keyword !== 'required' || !misspelt.has(`${error.instancePath}/${textParam(error, 'missingProperty')}`));
+}
+
+/** The errors of the one branch whose kind of value it is; none where no branch, or more than one, can claim that. */
+function likeliestBranch(wrapper: ErrorObject, inside: readonly ErrorObject[]): ErrorObject[] {
+  const branches = Map.groupBy(inside, ({ schemaPath }) => schemaPath.slice(wrapper.schemaPath.length + 1).split('/')[0]);
+  const isOfOtherKind = ({ keyword, instancePath }: ErrorObject): boolean => keyword === 'type' && instancePath === wrapper.instancePath;
+  const isOtherTag = ({ keyword, instancePath }: ErrorObject): boolean => keyword === 'const' && instancePath.startsWith(wrapper.instancePath);
+  const claiming = [...branches.values()].filter((branch) => !branch.some((error) => isOfOtherKind(error) || isOtherTag(error)));
+  return claiming.length === 1 ? (claiming[0] ?? []) : [];
+}

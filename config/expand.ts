@@ -1,0 +1,93 @@
+/**
+ * References in scalars: `${NAME}`, `${NAME:-default}`, `${file:/run/secrets/x}`, and `$$` for a dollar. They are expanded
+ * in the parsed tree, never in the text, so that a value cannot bring YAML of its own with it.
+ */
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import type { Node } from 'yaml';
+import { isPair, isScalar, visit } from 'yaml';
+import type { Findings } from './problems.ts';
+import type { Path, Source } from './source.ts';
+import { keyText, nodeAt } from './source.ts';
+
+/** What became of the references of one file. */
+export interface Expansion {
+  /** The text as written, of each scalar that had references. */
+  readonly written: ReadonlyMap<Node, string>;
+  /** References inside `providers` to variables that are not set: those providers are off. */
+  readonly missing: readonly { readonly path: Path; readonly variable: string }[];
+  /** Absolute paths of `${file:...}`. */
+  readonly files: readonly string[];
+}
+
+const reference = /\$\$|\$\{([^}]*)(\}?)/g;
+const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
+const hasReference = /\$\$|\$\{/;
+
+/** Expands the scalars of `source.document` in place; an empty variable counts as one that is not set. */
+export function expand(source: Source, env: Readonly<Record<string, string | undefined>>, findings: Findings): Expansion {
+  const written = new Map<Node, string>();
+  const missing: { path: Path; variable: string }[] = [];
+  const files: string[] = [];
+  visit(source.document, {
+    Scalar(key, node, ancestors) {
+      if (key === 'key' || typeof node.value !== 'string' || !hasReference.test(node.value)) return;
+      const path = pathOf(key, ancestors);
+      const place = { source, path };
+      const resolveReference = (text: string): string => {
+        if (text.startsWith('file:')) {
+          const file = resolve(dirname(source.file), text.slice('file:'.length));
+          files.push(file);
+          return readSecretFile(file);
+        }
+        const [, name = '', fallback] = variable.exec(text) ?? [];
+        if (name === '') throw new Error(`"\${${text}}" is no reference, write \${NAME}, \${NAME:-default} or \${file:/path}, and $$ for a dollar`);
+        const value = env[name];
+        if (value !== undefined && value !== '') return value;
+        if (fallback !== undefined) return fallback;
+        if (path[0] === 'providers' && path.length > 2) missing.push({ path, variable: name });
+        else findings.error(place, `${name} is not set`, `set the variable, or write \${${name}:-a default}`);
+        return '';
+      };
+      written.set(node, node.value);
+      node.value = node.value.replaceAll(reference, (match, text: string | undefined, close: string) => {
+        if (text === undefined) return '$';
+        try {
+          if (close === '') throw new Error(`"${match.slice(0, 20)}" has no closing brace, write \${NAME}, and $$ for a dollar`);
+          return resolveReference(text);
+        } catch (fault) {
+          findings.error(place, (fault as Error).message);
+          return '';
+        }
+      });
+    },
+  });
+  return { written, missing, files };
+}
+
+/** Whether the value at a path came, at least in part, from outside the file. Gives the text as written. */
+export function writtenAs(source: Source, expansion: Expansion, path: Path): string | null {
+  const node = nodeAt(source.document, path);
+  return node === null ? null : (expansion.written.get(node) ?? null);
+}
+
+function readSecretFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch (fault) {
+    throw new Error(`cannot read ${file} (${(fault as NodeJS.ErrnoException).code ?? 'unknown'})`, { cause: fault });
+  }
+}
+
+/** The path of a node that `visit` stands at, from the pairs and the list positions above it. */
+function pathOf(key: number | 'key' | 'value' | null, ancestors: readonly unknown[]): Path {
+  const path: (string | number)[] = [];
+  ancestors.forEach((ancestor, index) => {
+    if (isPair(ancestor)) path.push(isScalar(ancestor.key) ? keyText(ancestor.key) : '?');
+    const below = ancestors[index + 1];
+    const items: unknown = (ancestor as { items?: unknown }).items;
+    if (Array.isArray(items) && below !== undefined && !isPair(below)) path.push(items.indexOf(below));
+  });
+  if (typeof key === 'number') path.push(key);
+  return path;
+}

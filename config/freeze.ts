@@ -1,0 +1,22 @@
+/** What a request reads cannot be changed by a plugin: maps included, which `Object.freeze` leaves open. */
+
+const refuse = (): never => {
+  throw new TypeError('the configuration cannot be changed');
+};
+
+const plainOrList = (value: object): boolean => Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null;
+
+/** Freezes plain objects, lists and maps through and through; other objects on their surface. Gives the same value. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  if (value instanceof Map) {
+    for (const [key, item] of value) {
+      deepFreeze(key);
+      deepFreeze(item);
+    }
+    for (const method of ['set', 'delete', 'clear']) Object.defineProperty(value, method, { value: refuse });
+  }
+  Object.freeze(value);
+  if (plainOrList(value)) for (const item of Object.values(value)) deepFreeze(item);
+  return value;
+}

@@ -1,0 +1,99 @@
+/**
+ * A config file → a frozen Config, or everything that is wrong with it. Called at start, on each change of a file that
+ * `files` names, and by `gateway check`. Starts nothing and writes nothing.
+ */
+import { dirname, resolve } from 'node:path';
+import type { Config } from '../core/config.ts';
+import type { LoadedPlugin } from '../core/plugin.ts';
+import type { DefaultPolicyBlock } from '../schemas/routing.ts';
+import { readEnvironment } from './environment.ts';
+import { fingerprint } from './fingerprint.ts';
+import { deepFreeze } from './freeze.ts';
+import type { Blocks } from './merge.ts';
+import { mergeReadings } from './merge.ts';
+import type { Findings, Problem } from './problems.ts';
+import { createFindings } from './problems.ts';
+import type { Reading } from './read.ts';
+import { readConfig } from './read.ts';
+import { resolveKeys } from './resolve/keys.ts';
+import { resolveModels } from './resolve/models.ts';
+import { resolveNames } from './resolve/names.ts';
+import type { PluginLoader, PluginSet } from './resolve/plugins.ts';
+import { resolvePlugins } from './resolve/plugins.ts';
+import type { KnownDialects } from './resolve/providers.ts';
+import { knownDialects, resolveProviders } from './resolve/providers.ts';
+import { resolveRouting } from './resolve/routing.ts';
+import type { ServerFacts } from './resolve/server.ts';
+import { resolveServer } from './resolve/server.ts';
+import { compileRoot, validateReading } from './validate.ts';
+
+export interface LoadOptions extends PluginLoader {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** From the command line: they win over the file, and are judged like what it says. */
+  readonly overrides?: ServerFacts['overrides'];
+}
+
+export type Loaded =
+  | {
+      readonly ok: true;
+      readonly config: Config;
+      readonly plugins: readonly LoadedPlugin[];
+      readonly warnings: readonly Problem[];
+      /** Absolute paths of everything that was read: the config, what it includes, `.env` files, `${file:...}`. */
+      readonly files: readonly string[];
+    }
+  | { readonly ok: false; readonly problems: readonly Problem[]; readonly files: readonly string[] };
+
+/** @param file as the user gave it; problems show it so */
+export async function loadConfig(file: string, options: LoadOptions): Promise<Loaded> {
+  const findings = createFindings();
+  const environment = readEnvironment(dirname(resolve(file)), options.env);
+  const read: string[] = [];
+  const main = readConfig(file, { env: environment.values, findings, files: read });
+  const files = [...new Set([...read, ...environment.files])];
+  // a file that cannot be read as YAML says nothing about the rest: no fault is drawn from what is not there
+  if (findings.problems.length > 0 && Object.keys(main.value).length === 0) return { ok: false, problems: findings.problems, files };
+  const isWhole = !readingsOf(main).some(({ source }) => source.document.contents === null || source.document.errors.length > 0);
+
+  const plugins = await resolvePlugins(main, options, findings);
+  const known = knownDialects(plugins.loaded.map(({ plugin }) => plugin), plugins.isComplete);
+  const validate = compileRoot(known.settings.keys());
+  for (const reading of readingsOf(main)) validateReading(reading, validate, findings);
+
+  const config = isWhole ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {} }, findings) : null;
+  if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems, files };
+  return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), warnings: findings.warnings, files };
+}
+
+interface Parts {
+  readonly plugins: PluginSet;
+  readonly known: KnownDialects;
+  readonly overrides: ServerFacts['overrides'];
+}
+
+/** Null where a block that the others rest on is faulty; faults are told either way. */
+function resolveConfig(main: Reading, { plugins, known, overrides }: Parts, findings: Findings): Config | null {
+  const blocks = mergeReadings(main, findings);
+  const names = resolveNames(blocks, findings);
+  const isSound = (...path: string[]): boolean => findings.isSound({ source: main.source, path });
+  const server = isSound('server') ? resolveServer(main, { overrides, isGuarded: isGuarded(blocks, plugins) }, findings) : null;
+  const providers = resolveProviders(blocks.providers, known, findings);
+  const models = resolveModels(blocks.models, { providers: new Set(blocks.providers.keys()), known }, findings);
+  const routingBlock = main.value['routing'] as { default: DefaultPolicyBlock } | undefined;
+  const routing = isSound('routing', 'default') && routingBlock?.default !== undefined ? resolveRouting({ default: routingBlock.default, models: blocks.policies }, names, findings) : null;
+  const keys = resolveKeys(blocks.keys, [...names.ids, ...names.aliases.keys(), ...names.policies], findings);
+  if (server === null || routing === null || findings.problems.length > 0) return null;
+  const content = { server, keys, providers, models, routing };
+  const hash = fingerprint({ ...content, plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })) });
+  return deepFreeze({ hash, ...content, plugins: plugins.entries });
+}
+
+const readingsOf = (reading: Reading): Reading[] => [reading, ...reading.includes.flatMap(readingsOf)];
+
+/** Keys, or an `auth/` plugin other than the one that reads them. */
+const isGuarded = ({ keys }: Blocks, { loaded }: PluginSet): boolean => keys.size > 0 || loaded.some(({ plugin }) => plugin.name.startsWith('auth/') && plugin.name !== 'auth/keys');
+
+function deepFreezeOptions(loaded: readonly LoadedPlugin[]): readonly LoadedPlugin[] {
+  for (const { options } of loaded) deepFreeze(options);
+  return Object.freeze(loaded);
+}

@@ -1,0 +1,99 @@
+/** Many files, one catalogue: the entries of all files by id. An included file comes first, the one that includes it wins. */
+import type { KeyBlock } from '../schemas/keys.ts';
+import type { ModelBlock } from '../schemas/models.ts';
+import type { ProviderBlock } from '../schemas/providers.ts';
+import type { PolicyBlock } from '../schemas/routing.ts';
+import type { Findings, Place } from './problems.ts';
+import type { Reading } from './read.ts';
+import type { Path } from './source.ts';
+
+/** One provider, key, model or policy, and where it is written. */
+export interface Entry<T> {
+  readonly id: string;
+  /** As validated; only to be read where the entry is sound. */
+  readonly value: T;
+  readonly reading: Reading;
+  readonly path: Path;
+  /** The schema has nothing against it. */
+  readonly isSound: boolean;
+}
+
+export type Entries<T> = ReadonlyMap<string, Entry<T>>;
+
+export interface Blocks {
+  readonly providers: Entries<ProviderBlock>;
+  readonly keys: Entries<KeyBlock>;
+  readonly models: Entries<ModelBlock>;
+  readonly policies: Entries<PolicyBlock>;
+}
+
+/** All entries of a file and of what it includes. To be called once the files are validated. */
+export function mergeReadings(main: Reading, findings: Findings): Blocks {
+  const merge = <T>(kind: Kind): Entries<T> => mergeKind(main, kind, findings) as Map<string, Entry<T>>;
+  return { providers: merge(kinds.providers), keys: merge(kinds.keys), models: merge(kinds.models), policies: merge(kinds.policies) };
+}
+
+/** The place of an entry, or of something inside it. */
+export const placeOf = ({ reading, path }: Entry<unknown>, ...inside: Path): Place => ({ source: reading.source, path: [...path, ...inside] });
+
+/** The place of the key that names the entry, or something inside it. */
+export const keyOf = (entry: Entry<unknown>, ...inside: Path): Place => ({ ...placeOf(entry, ...inside), at: 'key' });
+
+interface Written {
+  readonly id: string;
+  readonly value: unknown;
+  readonly path: Path;
+}
+
+interface Kind {
+  readonly word: string;
+  /** Where the id of an entry is, below the entry itself. */
+  readonly idAt: Path;
+  written(file: Record<string, unknown>): Written[];
+}
+
+const record = (value: unknown): Record<string, unknown> => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {});
+
+const fromMap = (value: unknown, path: Path): Written[] => Object.entries(record(value)).map(([id, item]) => ({ id, value: item, path: [...path, id] }));
+
+const fromList = (value: unknown, idKey: string, block: string): Written[] =>
+  (Array.isArray(value) ? (value as unknown[]) : []).flatMap((item, index) => {
+    const id = record(item)[idKey];
+    return typeof id === 'string' ? [{ id, value: item, path: [block, index] }] : [];
+  });
+
+const kinds: Readonly<Record<keyof Blocks, Kind>> = {
+  providers: { word: 'provider', idAt: [], written: (file) => fromMap(file['providers'], ['providers']) },
+  keys: { word: 'key', idAt: ['name'], written: (file) => fromList(file['keys'], 'name', 'keys') },
+  models: { word: 'model', idAt: ['id'], written: (file) => fromList(file['models'], 'id', 'models') },
+  policies: { word: 'policy', idAt: [], written: (file) => fromMap(record(file['routing'])['models'], ['routing', 'models']) },
+};
+
+function mergeKind(reading: Reading, kind: Kind, findings: Findings): Map<string, Entry<unknown>> {
+  const merged = new Map<string, Entry<unknown>>();
+  const tellTwice = (entry: Entry<unknown>, first: Entry<unknown>): void => {
+    const { file, line } = first.reading.source.position(rangeOf(first, kind));
+    findings.error({ ...placeOf(entry, ...kind.idAt), at: kind.idAt.length === 0 ? 'key' : 'value' }, `the ${kind.word} "${entry.id}" is defined twice`, `the other one is at ${file}:${line}`);
+  };
+  for (const included of reading.includes) {
+    for (const [id, entry] of mergeKind(included, kind, findings)) {
+      const first = merged.get(id);
+      if (first === undefined) merged.set(id, entry);
+      else tellTwice(entry, first);
+    }
+  }
+  const own = new Map<string, Entry<unknown>>();
+  for (const { id, value, path } of kind.written(reading.value)) {
+    const entry = { id, value, reading, path, isSound: findings.isSound({ source: reading.source, path }) };
+    const first = own.get(id);
+    if (first === undefined) own.set(id, entry);
+    else tellTwice(entry, first);
+  }
+  for (const [id, entry] of own) merged.set(id, entry);
+  return merged;
+}
+
+function rangeOf({ reading, path }: Entry<unknown>, { idAt }: Kind): [number, number] {
+  const node = reading.source.document.getIn([...path, ...idAt], true) as { range?: [number, number, number] | null } | undefined;
+  return [node?.range?.[0] ?? 0, node?.range?.[1] ?? 0];
+}

@@ -1,0 +1,111 @@
+/** Faults of a config file: where each is, what is wrong, what to do. Collected, so that all are told at once. */
+import type { Path, Source } from './source.ts';
+import { locate } from './source.ts';
+
+export interface Problem {
+  /** As the caller named the config file: relative where that was relative. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly col: number;
+  /** `models[0].pricing.prompt`; empty where the fault is of the whole file. */
+  readonly path: string;
+  readonly message: string;
+  /** `did you mean "models"?` */
+  readonly hint: string | null;
+  /** The line of text, its secrets masked. */
+  readonly source: string;
+  /** Characters that are at fault, from `col`. */
+  readonly length: number;
+}
+
+/** Where a fault is: a value of a file, or the key above it. */
+export interface Place {
+  readonly source: Source;
+  readonly path: Path;
+  readonly at?: 'key' | 'value';
+}
+
+/** What was found so far. */
+export interface Findings {
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly Problem[];
+  error(place: Place, message: string, hint?: string | null): void;
+  warn(place: Place, message: string, hint?: string | null): void;
+  /** A fault that has a position in the text and no path, as of the YAML itself. */
+  errorAt(source: Source, range: readonly [start: number, end: number], message: string): void;
+  /** Whether nothing is wrong with this value, nor with anything inside it. */
+  isSound(place: Place): boolean;
+}
+
+export function createFindings(): Findings {
+  const problems: Problem[] = [];
+  const warnings: Problem[] = [];
+  const faulty: Place[] = [];
+  const at = (place: Place, message: string, hint: string | null): Problem => ({
+    ...locate(place.source, place.path, place.at ?? 'value'),
+    path: pathText(place.path),
+    message,
+    hint,
+  });
+  return {
+    problems,
+    warnings,
+    error(place, message, hint = null) {
+      faulty.push(place);
+      problems.push(at(place, message, hint));
+    },
+    warn(place, message, hint = null) {
+      warnings.push(at(place, message, hint));
+    },
+    errorAt(source, range, message) {
+      problems.push({ ...source.position(range), path: '', message, hint: null });
+    },
+    isSound: ({ source, path }) => !faulty.some((fault) => fault.source === source && startsWith(fault.path, path)),
+  };
+}
+
+/** Whether `path` is `start` or inside it. */
+export const startsWith = (path: Path, start: Path): boolean => start.every((step, index) => path[index] === step);
+
+/** `['models', 0, 'gpt-5.1']` → `models[0]["gpt-5.1"]`. */
+export function pathText(path: Path): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    if (!/^[\w-]+$/.test(step)) return `${text}[${JSON.stringify(step)}]`;
+    return text === '' ? step : `${text}.${step}`;
+  }, '');
+}
+
+const shownAtMost = 20;
+const widest = 160;
+
+/**
+ * The text for a terminal: each problem with its line and carets, by file and line, and the count at the end.
+ * `kind` is the word for one of them.
+ */
+export function formatProblems(problems: readonly Problem[], kind: 'error' | 'warning' = 'error'): string {
+  const sorted = problems.toSorted((a, b) => (a.file === b.file ? a.line - b.line || a.col - b.col : a.file < b.file ? -1 : 1));
+  const files = [...new Set(sorted.map(({ file }) => file))];
+  const shown = sorted.slice(0, shownAtMost).map(formatProblem);
+  const more = sorted.length - shown.length;
+  if (more > 0) shown.push(`... and ${more} more`);
+  return [...shown, `${sorted.length} ${kind}${sorted.length === 1 ? '' : 's'} in ${files.join(', ')}`].join('\n\n');
+}
+
+/** `gateway.config.yaml:10:1 modles: unknown key, did you mean "models"?` */
+export function headline({ file, line, col, path, message, hint }: Problem): string {
+  return `${file}:${line}:${col} ${path === '' ? '' : `${path}: `}${message}${hint === null ? '' : `, ${hint}`}`;
+}
+
+function formatProblem(problem: Problem): string {
+  if (problem.source.trim() === '') return headline(problem);
+  // a long line is shown from shortly before the fault
+  const start = problem.col > widest - 40 ? problem.col - 41 : 0;
+  const excerpt = problem.source.slice(start, start + widest);
+  const before = excerpt.slice(0, problem.col - 1 - start).replaceAll(/[^\t]/g, ' ');
+  const carets = '^'.repeat(Math.max(1, Math.min(problem.length, widest - before.length)));
+  const margin = String(problem.line);
+  return `${headline(problem)}\n  ${margin} | ${excerpt}\n  ${' '.repeat(margin.length)} | ${before}${carets}`;
+}

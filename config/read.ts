@@ -1,0 +1,134 @@
+/** The config file and all that it includes: read, parsed, expanded. Not yet checked against the schema. */
+import { globSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { isMap, isScalar, visit } from 'yaml';
+import type { Expansion } from './expand.ts';
+import { expand } from './expand.ts';
+import type { Findings } from './problems.ts';
+import type { Source } from './source.ts';
+import { parseSource } from './source.ts';
+
+/** One file, and those that it includes. */
+export interface Reading {
+  readonly source: Source;
+  readonly expansion: Expansion;
+  /** The root map; empty where the file could not be read as one. */
+  readonly value: Record<string, unknown>;
+  readonly includes: readonly Reading[];
+}
+
+export interface ReadContext {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly findings: Findings;
+  /** Absolute paths of everything that was read or looked for; grows. */
+  readonly files: string[];
+}
+
+const largest = 1024 * 1024;
+const aliasesAtMost = 20;
+const nothing: Expansion = { written: new Map(), missing: [], files: [] };
+/** Blocks that would decide for the whole gateway from a place where nobody looks for them. */
+const onlyInMain = ['server', 'plugins'];
+
+/** @param shown the path as the user gave it; included files are shown relative to it */
+export function readConfig(shown: string, context: ReadContext): Reading {
+  const main = resolve(shown);
+  const visited = new Set<string>();
+
+  function read(file: string): Reading {
+    const place = file === main ? shown : join(dirname(shown), relative(dirname(main), file));
+    visited.add(realPath(file));
+    context.files.push(file);
+    const { text, fault } = readText(file);
+    const source = parseSource(file, place, text ?? '');
+    if (fault !== null) {
+      context.findings.error({ source, path: [] }, fault, file === main ? 'create it, or name another with --config' : null);
+      return { source, expansion: nothing, value: {}, includes: [] };
+    }
+    const parsed = toValue(source, context);
+    if (file !== main) refuseMainBlocks(source, parsed.value, context.findings);
+    const includes = includedFiles(source, parsed.value, context.findings).filter((path) => !visited.has(realPath(path)));
+    // a file that two others include counts once, where it is met first
+    return { source, ...parsed, includes: includes.flatMap((path) => (visited.has(realPath(path)) ? [] : [read(path)])) };
+  }
+
+  return read(main);
+}
+
+function readText(file: string): { text: string | null; fault: string | null } {
+  try {
+    if (statSync(file).size > largest) return { text: null, fault: 'larger than 1 MiB' };
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)), fault: null };
+  } catch (thrown) {
+    const { code = '' } = thrown as NodeJS.ErrnoException;
+    const words: Readonly<Record<string, string>> = { ENOENT: 'no such file', EISDIR: 'is a folder, not a file', EACCES: 'may not be read (permission denied)', ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8 text' };
+    return { text: null, fault: words[code] ?? `cannot be read (${code})` };
+  }
+}
+
+function toValue(source: Source, { env, findings, files }: ReadContext): { value: Record<string, unknown>; expansion: Expansion } {
+  const { document } = source;
+  const faults = [...document.errors, ...document.warnings];
+  for (const { code, message, pos } of faults) findings.errorAt(source, pos, code === 'DUPLICATE_KEY' ? 'this key stands twice in one map' : `not valid YAML: ${message}`);
+  // what follows a syntax fault is guesswork, and so would be the faults found in it
+  if (faults.some(({ code }) => code !== 'DUPLICATE_KEY')) return { value: {}, expansion: nothing };
+  if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
+    findings.error({ source, path: [] }, 'is empty', 'begin with providers: and models:');
+    return { value: {}, expansion: nothing };
+  }
+  if (!isMap(document.contents)) {
+    findings.errorAt(source, [0, 1], 'expected a map at the top, such as providers: and models:');
+    return { value: {}, expansion: nothing };
+  }
+  refusePrototypes(source, findings);
+  const expansion = expand(source, env, findings);
+  files.push(...expansion.files);
+  try {
+    const value = document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>;
+    // a block whose entries are all commented out is an absent block
+    return { value: Object.fromEntries(Object.entries(value).filter(([, block]) => block !== null)), expansion };
+  } catch (thrown) {
+    findings.errorAt(source, [0, 1], `its aliases cannot be followed (${(thrown as Error).message}), write the values out`);
+    return { value: {}, expansion };
+  }
+}
+
+function refusePrototypes(source: Source, findings: Findings): void {
+  visit(source.document, {
+    Pair(_, { key }) {
+      if (!isScalar(key) || key.value !== '__proto__') return undefined;
+      findings.errorAt(source, [key.range?.[0] ?? 0, key.range?.[1] ?? 1], 'the key "__proto__" is refused, choose another name');
+      return visit.REMOVE;
+    },
+  });
+}
+
+function refuseMainBlocks(source: Source, value: Record<string, unknown>, findings: Findings): void {
+  for (const block of onlyInMain) {
+    if (!(block in value)) continue;
+    findings.error({ source, path: [block], at: 'key' }, 'does not belong into an included file', 'move it to the main config file');
+    delete value[block];
+  }
+}
+
+function includedFiles(source: Source, { include }: Record<string, unknown>, findings: Findings): string[] {
+  if (!Array.isArray(include)) return [];
+  const folder = dirname(source.file);
+  return (include as unknown[]).flatMap((pattern, index) => {
+    if (typeof pattern !== 'string' || pattern === '') return [];
+    const place = { source, path: ['include', index] };
+    const isGlob = /[*?[{]/.test(pattern);
+    const matches = globSync(pattern, { cwd: folder }).map((match) => resolve(folder, match)).toSorted();
+    if (matches.length === 0 && isGlob) findings.warn(place, 'matches no file');
+    if (matches.length === 0 && !isGlob) findings.error(place, `no such file: ${pattern}`, `it is looked for in ${folder}`);
+    return isGlob ? matches.filter((match) => statSync(match).isFile()) : matches;
+  });
+}
+
+function realPath(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch {
+    return file;
+  }
+}

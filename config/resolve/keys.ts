@@ -1,0 +1,31 @@
+/** `keys`: only hashes stay in memory. */
+import type { KeyEntry } from '../../core/config.ts';
+import type { KeyBlock } from '../../schemas/keys.ts';
+import { sha256 } from '../fingerprint.ts';
+import type { Entries } from '../merge.ts';
+import { keyOf, placeOf } from '../merge.ts';
+import type { Findings } from '../problems.ts';
+
+/** @param names everything that a caller can ask for: root ids, aliases, policies with candidates */
+export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>, findings: Findings): KeyEntry[] {
+  const known = [...names];
+  const owners = new Map<string, string>();
+  return [...entries.values()].filter(({ isSound }) => isSound).flatMap((entry) => {
+    const { name, key, hash, models, metadata } = entry.value;
+    if ((key === undefined) === (hash === undefined)) {
+      findings.error(key === undefined ? placeOf(entry) : keyOf(entry, 'hash'), key === undefined ? 'needs `key` or `hash`' : 'has both `key` and `hash`', key === undefined ? 'for example key: ${SEARCH_KEY}' : 'leave one of them out');
+      return [];
+    }
+    const digest = key === undefined ? (hash ?? '').slice('sha256:'.length) : sha256(key.trim());
+    const owner = owners.get(digest);
+    if (owner !== undefined) findings.error(placeOf(entry, key === undefined ? 'hash' : 'key'), `is the key of "${owner}" too`, 'give each its own');
+    owners.set(digest, name);
+    models?.forEach((glob, index) => {
+      if (!known.some((id) => matches(glob, id))) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
+    });
+    return [{ name, hash: digest, models: models ?? null, metadata }];
+  });
+}
+
+/** `*` stands for any text, a slash included. */
+const matches = (glob: string, id: string): boolean => new RegExp(`^${glob.split('*').map((part) => RegExp.escape(part)).join('.*')}$`).test(id);

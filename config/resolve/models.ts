@@ -1,0 +1,114 @@
+/** `models`: the catalogue, with what a record leaves out and every name checked. */
+import type { Mapping, Model, Provider, ReasoningAbility } from '../../core/config.ts';
+import type { MappingBlock, ModelBlock, ReasoningBlock } from '../../schemas/models.ts';
+import type { Entries, Entry } from '../merge.ts';
+import { placeOf } from '../merge.ts';
+import type { Findings } from '../problems.ts';
+import { didYouMean } from '../suggest.ts';
+import { checkPrices, requirePrice } from './pricing.ts';
+import type { KnownDialects } from './providers.ts';
+import { dialectHint, isKnownDialect } from './providers.ts';
+
+export interface ModelFacts {
+  /** Ids of all providers, of faulty ones too. */
+  readonly providers: ReadonlySet<string>;
+  readonly known: KnownDialects;
+}
+
+export function resolveModels(entries: Entries<ModelBlock>, facts: ModelFacts, findings: Findings): Model[] {
+  return [...entries.values()].filter(({ isSound }) => isSound).map((entry) => {
+    checkDates(entry, findings);
+    checkPrices(entry, findings);
+    requirePrice(entry, findings);
+    entry.value.providers.forEach((_, index) => checkMapping(entry, index, { ...facts, findings }));
+    return resolveModel(entry.value);
+  });
+}
+
+function resolveModel(block: ModelBlock): Model {
+  const { architecture, top_provider: topProvider } = block;
+  return {
+    id: block.id,
+    name: block.name ?? block.id,
+    aliases: block.aliases,
+    created: block.created,
+    description: block.description,
+    family: block.family,
+    architecture: { input_modalities: architecture.input_modalities, output_modalities: architecture.output_modalities, tokenizer: architecture.tokenizer },
+    top_provider: { is_moderated: topProvider.is_moderated },
+    providers: block.providers.map((mapping) => resolveMapping(mapping, block.id)),
+    pricing: block.pricing ?? {},
+    context_length: block.context_length,
+    max_output_tokens: block.max_output_tokens ?? null,
+    per_request_limits: block.per_request_limits ?? null,
+    supported_parameters: block.supported_parameters,
+    json_output: block.json_output,
+    structured_outputs: block.structured_outputs,
+    free: block.free,
+    deprecated_at: block.deprecated_at ?? null,
+    deactivated_at: block.deactivated_at ?? null,
+    stability: block.stability,
+  };
+}
+
+function resolveMapping(block: MappingBlock, id: string): Mapping {
+  return {
+    providerId: block.providerId,
+    externalId: block.externalId ?? id,
+    dialect: block.dialect ?? null,
+    supportedVideoSizes: block.supportedVideoSizes,
+    supportsVideoAudio: block.supportsVideoAudio,
+    supportsVideoWithoutAudio: block.supportsVideoWithoutAudio,
+    pricing: block.pricing ?? null,
+    streaming: block.streaming,
+    vision: block.vision,
+    cancellation: block.cancellation,
+    tools: block.tools,
+    parallelToolCalls: block.parallelToolCalls,
+    reasoning: resolveReasoning(block.reasoning),
+    stability: block.stability,
+  };
+}
+
+/** `true` is what can be said of a model of which nothing more is known. */
+export function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
+  if (block === false) return null;
+  const told: Partial<Exclude<ReasoningBlock, boolean>> = block === true ? {} : block;
+  const efforts = told.efforts ?? null;
+  const takesLow = efforts === null || efforts.includes('low');
+  return {
+    efforts,
+    max_tokens: told.max_tokens ?? false,
+    auto_effort: told.auto_effort === undefined ? (takesLow ? 'low' : null) : told.auto_effort,
+    exposes: told.exposes ?? 'text',
+    think_tags: told.think_tags ?? false,
+  };
+}
+
+interface Judging extends ModelFacts {
+  readonly findings: Findings;
+}
+
+function checkMapping(entry: Entry<ModelBlock>, index: number, { providers, known, findings }: Judging): void {
+  const mapping = entry.value.providers[index];
+  if (mapping === undefined) return;
+  const { providerId, dialect, reasoning } = mapping;
+  if (!providers.has(providerId)) findings.error(placeOf(entry, 'providers', index, 'providerId'), `no provider is called "${providerId}"`, didYouMean(providerId, providers) ?? 'add it to `providers`');
+  if (dialect !== undefined && !isKnownDialect(dialect, known)) findings.error(placeOf(entry, 'providers', index, 'dialect'), `no loaded plugin brings the dialect "${dialect}"`, dialectHint(dialect, known));
+  const { efforts = null, auto_effort: auto = null } = typeof reasoning === 'boolean' ? {} : reasoning;
+  if (efforts !== null && auto !== null && !efforts.includes(auto)) findings.error(placeOf(entry, 'providers', index, 'reasoning', 'auto_effort'), `"${auto}" is not one of its efforts, ${efforts.join(', ')}`, didYouMean(auto, efforts));
+}
+
+function checkDates(entry: Entry<ModelBlock>, findings: Findings): void {
+  for (const field of ['deprecated_at', 'deactivated_at'] as const) {
+    const date = entry.value[field];
+    if (date !== undefined && date !== null && !isDate(date)) findings.error(placeOf(entry, field), `"${date}" is not a date`, 'write it as 2026-01-31 or 2026-01-31T12:00:00Z');
+  }
+}
+
+/** ISO 8601, and a day that exists. */
+function isDate(text: string): boolean {
+  const [, day = ''] = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? [];
+  const midnight = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(Date.parse(text)) && !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
+}

@@ -1,0 +1,44 @@
+/** What callers can ask for: root ids, aliases and policies. Each name means one thing. */
+import type { ModelBlock } from '../../schemas/models.ts';
+import type { PolicyBlock } from '../../schemas/routing.ts';
+import type { Blocks, Entry } from '../merge.ts';
+import { keyOf, placeOf } from '../merge.ts';
+import type { Findings } from '../problems.ts';
+
+export interface Names {
+  /** Root ids, of faulty models too. */
+  readonly ids: ReadonlySet<string>;
+  /** Alias → root id. */
+  readonly aliases: ReadonlyMap<string, string>;
+  /** Policies with candidates. */
+  readonly policies: ReadonlySet<string>;
+}
+
+/** Collects the names and tells of those that mean two things. */
+export function resolveNames({ models, policies }: Blocks, findings: Findings): Names {
+  const ids = new Set(models.keys());
+  const aliases = new Map<string, string>();
+  for (const entry of models.values()) {
+    aliasesOf(entry).forEach((alias, index) => {
+      const place = placeOf(entry, 'aliases', index);
+      const owner = aliases.get(alias);
+      if (ids.has(alias)) findings.error(place, alias === entry.id ? `"${alias}" is the model's own id` : `"${alias}" is the id of another model`, 'leave the alias out');
+      else if (owner !== undefined) findings.error(place, owner === entry.id ? `"${alias}" stands twice` : `"${alias}" is an alias of the model "${owner}" too`, 'leave one of them out');
+      else aliases.set(alias, entry.id);
+    });
+  }
+  const withCandidates = [...policies.values()].filter(hasCandidates);
+  for (const entry of withCandidates) {
+    const what = ids.has(entry.id) ? 'the id of a model' : aliases.has(entry.id) ? `an alias of the model "${aliases.get(entry.id) ?? ''}"` : null;
+    if (what !== null) findings.error(keyOf(entry), `a policy with candidates needs a name of its own, "${entry.id}" is ${what}`, 'rename the policy, or leave `candidates` out');
+  }
+  return { ids, aliases, policies: new Set(withCandidates.map(({ id }) => id)) };
+}
+
+// a faulty entry still has its names, so that others may refer to it
+function aliasesOf({ value }: Entry<ModelBlock>): string[] {
+  const { aliases } = value as { aliases?: unknown };
+  return Array.isArray(aliases) ? aliases.filter((alias) => typeof alias === 'string') : [];
+}
+
+const hasCandidates = ({ value }: Entry<PolicyBlock>): boolean => Array.isArray((value as PolicyBlock | null)?.candidates);

@@ -1,0 +1,49 @@
+/** `routing`: every policy complete, what it leaves out taken from the default. */
+import type { Policy, Routing } from '../../core/config.ts';
+import type { DefaultPolicyBlock, PolicyBlock } from '../../schemas/routing.ts';
+import type { Entries, Entry } from '../merge.ts';
+import { keyOf, placeOf } from '../merge.ts';
+import type { Findings } from '../problems.ts';
+import { didYouMean } from '../suggest.ts';
+import type { Names } from './names.ts';
+
+export interface PolicyBlocks {
+  readonly default: DefaultPolicyBlock;
+  readonly models: Entries<PolicyBlock>;
+}
+
+export function resolveRouting(blocks: PolicyBlocks, names: Names, findings: Findings): Routing {
+  const fallback = resolveDefault(blocks.default);
+  const sound = [...blocks.models.values()].filter(({ isSound }) => isSound);
+  for (const entry of sound) checkPolicy(entry, names, findings);
+  return { default: fallback, models: new Map(sound.map(({ id, value }) => [id, resolvePolicy(value, fallback)])) };
+}
+
+function resolveDefault({ strategy, max_attempts: maxAttempts, timeout_ms: timeouts }: DefaultPolicyBlock): Policy {
+  return { candidates: null, strategy, maxAttempts, timeouts: { connect: timeouts.connect, firstByte: timeouts.first_byte, idle: timeouts.idle, total: timeouts.total } };
+}
+
+function resolvePolicy(block: PolicyBlock, fallback: Policy): Policy {
+  const { timeout_ms: own = {} } = block;
+  const { timeouts } = fallback;
+  return {
+    candidates: block.candidates ?? null,
+    strategy: block.strategy ?? fallback.strategy,
+    maxAttempts: block.max_attempts ?? fallback.maxAttempts,
+    timeouts: { connect: own.connect ?? timeouts.connect, firstByte: own.first_byte ?? timeouts.firstByte, idle: own.idle ?? timeouts.idle, total: own.total ?? timeouts.total },
+  };
+}
+
+function checkPolicy(entry: Entry<PolicyBlock>, { ids, aliases }: Names, findings: Findings): void {
+  const hintFor = (name: string): string | null => {
+    const root = aliases.get(name);
+    return root === undefined ? didYouMean(name, ids) : `it is an alias, write its root id "${root}"`;
+  };
+  const { candidates } = entry.value;
+  if (candidates === undefined && !ids.has(entry.id)) {
+    findings.error(keyOf(entry), `no model has the id "${entry.id}"`, hintFor(entry.id) ?? 'name a model, or add `candidates`');
+  }
+  candidates?.forEach((name, index) => {
+    if (!ids.has(name)) findings.error(placeOf(entry, 'candidates', index), `no model has the id "${name}"`, hintFor(name));
+  });
+}

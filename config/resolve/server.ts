@@ -1,0 +1,43 @@
+/** `server`: names of the core, absolute paths, and no open door that others can reach. */
+import { dirname, resolve } from 'node:path';
+import type { Server } from '../../core/config.ts';
+import { Secret } from '../../core/secret.ts';
+import type { ServerBlock } from '../../schemas/server.ts';
+import { isLoopback } from '../loopback.ts';
+import type { Findings } from '../problems.ts';
+import type { Reading } from '../read.ts';
+
+export interface ServerFacts {
+  /** From the command line; they win over the file. */
+  readonly overrides: { readonly host?: string | undefined; readonly port?: number | undefined };
+  /** Whether callers are told apart: there are keys, or an `auth/` plugin other than the shipped one. */
+  readonly isGuarded: boolean;
+}
+
+/** @param main of which `server` is validated */
+export function resolveServer(main: Reading, { overrides, isGuarded }: ServerFacts, findings: Findings): Server {
+  const block = main.value['server'] as ServerBlock;
+  const { limits } = block;
+  const host = overrides.host ?? block.host;
+  if (!isLoopback(host) && !isGuarded) {
+    findings.error({ source: main.source, path: ['server', 'host'] }, `on ${host} others can reach the gateway, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
+  }
+  return {
+    host,
+    port: overrides.port ?? block.port,
+    dataDir: resolve(dirname(main.source.file), block.data_dir),
+    adminKey: block.admin_key === undefined ? null : new Secret(block.admin_key.trim()),
+    finishReason: block.finish_reason,
+    limits: {
+      body: limits.body,
+      jsonDepth: limits.json_depth,
+      headers: limits.headers,
+      headerTimeMs: limits.header_time_ms,
+      requestTimeMs: limits.request_time_ms,
+      upstreamEvent: limits.upstream_event,
+      upstreamBody: limits.upstream_body,
+      keepAliveMs: limits.keep_alive_ms,
+      drainMs: limits.drain_ms,
+    },
+  };
+}

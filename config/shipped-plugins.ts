@@ -1,0 +1,16 @@
+/** What runs where a config file has no `plugins` list; the shipped file lists the same (a test holds the two together). */
+export const shippedPlugins = [
+  'endpoints/chat-completions',
+  'endpoints/models',
+  'endpoints/health',
+  'auth/keys',
+  'metadata/headers',
+  'normalise/reasoning',
+  'route/capability',
+  'route/policy',
+  'stream/upstream',
+  'stream/mock',
+  'log/cost',
+  'log/console',
+  'dialects/openai-chat',
+] as const;

@@ -1,0 +1,101 @@
+/** The schema's part of the checks: each file against the root schema, each plugin's options against the plugin's own. */
+import type { ErrorObject, ValidateFunction } from 'ajv';
+import { Ajv } from 'ajv';
+import type { AnyPlugin } from '../core/plugin.ts';
+import { gatewaySchema } from '../schemas/gateway.ts';
+import { diagnose } from './diagnose.ts';
+import { writtenAs } from './expand.ts';
+import type { Findings } from './problems.ts';
+import type { Reading } from './read.ts';
+import type { Path } from './source.ts';
+
+const ajv = new Ajv({
+  allErrors: true,
+  verbose: true,
+  strict: true,
+  allowUnionTypes: true,
+  useDefaults: true,
+  discriminator: true,
+  // `format` is a help for editors; what must hold is checked by patterns and resolvers
+  validateFormats: false,
+});
+ajv.addVocabulary(['markdownDescription', 'defaultSnippets', 'deprecationMessage']);
+
+/** The root schema, with the settings of providers that dialects introduce beyond those it knows. */
+export function compileRoot(settings: Iterable<string>): ValidateFunction {
+  const { providers } = gatewaySchema.properties;
+  const known = providers.additionalProperties;
+  const more = Object.fromEntries([...settings].filter((name) => !(name in known.properties)).map((name) => [name, { type: 'string', minLength: 1 }]));
+  if (Object.keys(more).length === 0) return (standard ??= ajv.compile(gatewaySchema));
+  const provider = { ...known, properties: { ...known.properties, ...more } };
+  return ajv.compile({ ...gatewaySchema, properties: { ...gatewaySchema.properties, providers: { ...providers, additionalProperties: provider } } });
+}
+let standard: ValidateFunction | undefined;
+
+/** Checks the whole file and fills defaults in, in place. */
+export function validateReading(reading: Reading, validate: ValidateFunction, findings: Findings): void {
+  check({ reading, base: [], value: reading.value, validate }, findings);
+}
+
+/** Checks a plugin's options and fills defaults in, in place. A schema that is none is the plugin's fault, and thrown. */
+export function validateOptions(at: { reading: Reading; base: Path; value: unknown }, plugin: AnyPlugin, findings: Findings): void {
+  check({ ...at, validate: compileOptions(plugin) }, findings);
+}
+
+const compiled = new WeakMap<object, ValidateFunction>();
+
+function compileOptions({ name, schema }: AnyPlugin): ValidateFunction {
+  try {
+    const known = compiled.get(schema) ?? ajv.compile(schema);
+    compiled.set(schema, known);
+    return known;
+  } catch (thrown) {
+    throw new Error(`the options schema of ${name} is not valid: ${(thrown as Error).message}`, { cause: thrown });
+  }
+}
+
+interface Check {
+  readonly reading: Reading;
+  /** Where `value` is in the file. */
+  readonly base: Path;
+  readonly value: unknown;
+  readonly validate: ValidateFunction;
+}
+
+function check({ reading, base, value, validate }: Check, findings: Findings): void {
+  const { source, expansion } = reading;
+  const pathOf = (error: ErrorObject): Path => [...base, ...pointerSteps(error.instancePath, value)];
+  if (validate(value)) return;
+  const isConverted = (error: ErrorObject): boolean =>
+    error.keyword === 'type' && writtenAs(source, expansion, pathOf(error)) !== null && convert(value, pathOf(error).slice(base.length), error);
+  if ((validate.errors ?? []).filter(isConverted).length > 0 && validate(value)) return;
+  const alreadyTold = (path: Path): boolean => !findings.isSound({ source, path }) || expansion.missing.some((miss) => miss.path.join('\0') === path.join('\0'));
+  const told = (validate.errors ?? []).filter((error) => !alreadyTold(pathOf(error)) || typeof error.data === 'object');
+  for (const { path, at, message, hint } of diagnose(told, { pathOf, source, expansion })) findings.error({ source, path, at }, message, hint);
+}
+
+/** Text from a variable becomes what the schema wants at its place: `4000` a number, `true` a boolean. */
+function convert(root: unknown, path: Path, error: ErrorObject): boolean {
+  const wanted = [(error.params as { type: string | string[] }).type].flat();
+  const text = String(error.data);
+  const holder = path.slice(0, -1).reduce<unknown>((value, step) => (value as Record<string, unknown>)[step], root) as Record<string, unknown>;
+  const last = path.at(-1);
+  if (last === undefined) return false;
+  const isNumber = wanted.some((type) => type === 'integer' || type === 'number') && /^-?\d+(\.\d+)?$/.test(text);
+  const isBoolean = wanted.includes('boolean') && (text === 'true' || text === 'false');
+  if (isNumber) holder[last] = Number(text);
+  else if (isBoolean) holder[last] = text === 'true';
+  return isNumber || isBoolean;
+}
+
+/** `/models/0/id` → `['models', 0, 'id']`: numbers where the value holds a list. */
+function pointerSteps(pointer: string, root: unknown): Path {
+  const path: (string | number)[] = [];
+  let value = root;
+  for (const raw of pointer.split('/').slice(1)) {
+    const step = raw.replaceAll('~1', '/').replaceAll('~0', '~');
+    path.push(Array.isArray(value) ? Number(step) : step);
+    value = (value as Record<string, unknown> | undefined)?.[step];
+  }
+  return path;
+}

@@ -1,0 +1,218 @@
+/**
+ * The candidates in order, until one answers. Before its first piece a failure moves on to the next; after it, there is no
+ * way back. Connect apart, the time limits are kept here, so that they hold for whatever supplies the chunks.
+ */
+import type { Chunk } from './chat.ts';
+import type { Timeouts } from './config.ts';
+import type { AttemptResult, Candidate, Streaming } from './context.ts';
+import { GatewayError } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import type { ChunkSource, Hooks } from './hooks.ts';
+import { Reply } from './reply.ts';
+
+export class Attempts {
+  readonly #exchange: Exchange;
+  readonly #hooks: Hooks;
+  #running: Running | null = null;
+
+  constructor(exchange: Exchange, hooks: Hooks) {
+    this.#exchange = exchange;
+    this.#hooks = hooks;
+  }
+
+  /** The next pieces of the answer, at least one; null at its clean end. Throws when no candidate answers, or the answer breaks. */
+  async read(): Promise<readonly Chunk[] | null> {
+    if (this.#running === null) return await this.#begin();
+    try {
+      const chunks = await this.#next(this.#running);
+      if (chunks === null) this.#settle('answered', null);
+      return chunks;
+    } catch (thrown) {
+      throw this.#settle('broken', thrown);
+    }
+  }
+
+  /** Lets go of the upstream. */
+  cancel(reason: GatewayError): void {
+    this.#exchange.abort(reason);
+    if (this.#running !== null) this.#settle('broken', reason);
+  }
+
+  async #begin(): Promise<readonly Chunk[] | null> {
+    const { policy, candidates, signal } = this.#exchange;
+    const standing = candidates.filter(({ dropped }) => dropped === null).slice(0, policy?.maxAttempts);
+    const errors: GatewayError[] = [];
+    for (const candidate of standing) {
+      try {
+        return await this.#try(candidate, errors.length + 1);
+      } catch (thrown) {
+        const error = this.#settle('broken', thrown);
+        if (signal.aborted || !error.retryable) throw error;
+        errors.push(error);
+      }
+    }
+    throw worthTelling(errors);
+  }
+
+  async #try(candidate: Candidate, number: number): Promise<readonly Chunk[] | null> {
+    const exchange = this.#exchange;
+    const { policy, request } = exchange.as<Streaming>();
+    const running = new Running(exchange.signal, policy.timeouts);
+    this.#running = running;
+    exchange.signal.throwIfAborted();
+    exchange.reply = new Reply();
+    exchange.attempt = { number, candidate, reasoning: candidate.reasoning ?? request.reasoning, policy, signal: running.signal, startedAt: running.startedAt };
+    const source = await running.guard(this.#hooks.open.promise(exchange.as()), (late) => late?.cancel());
+    if (source === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${candidate.provider.dialect}". Add stream/upstream to the plugins.`);
+    running.source = source;
+    exchange.adjustments = source.adjustments;
+    const first = await this.#next(running);
+    exchange.firstPieceAt = running.firstPieceAt = performance.now();
+    running.answering();
+    return first;
+  }
+
+  /** Reads until there is something to pass on; folds it into the exchange's reply. */
+  async #next(running: Running): Promise<readonly Chunk[] | null> {
+    const { reply } = this.#exchange;
+    for (;;) {
+      const read = await running.read();
+      if (read === null) {
+        if (!reply.finished) throw new GatewayError('upstream_truncated', 'The provider ended its answer before it was complete.');
+        return null;
+      }
+      const chunks = this.#hooks.chunk.isUsed() ? this.#tapped(read) : read;
+      for (const chunk of chunks) reply.add(chunk);
+      if (chunks.length > 0) return chunks;
+    }
+  }
+
+  #tapped(read: readonly Chunk[]): Chunk[] {
+    const context = this.#exchange.as();
+    const kept: Chunk[] = [];
+    for (const chunk of read) {
+      const result = this.#hooks.chunk.call(chunk, context);
+      if (result !== null) kept.push(result);
+    }
+    return kept;
+  }
+
+  /** Closes the running attempt and tells what came of it, once. */
+  #settle(outcome: 'answered' | 'broken', thrown: unknown): GatewayError {
+    const exchange = this.#exchange;
+    const running = this.#running;
+    const reason: unknown = outcome === 'broken' && exchange.signal.aborted ? exchange.signal.reason : thrown;
+    const error = GatewayError.from(reason, exchange.id);
+    if (running === null || running.settled) return error;
+    running.close(outcome === 'broken');
+    const result = resultOf(exchange.as(), running, outcome === 'answered' ? null : error);
+    exchange.attempts.push(result);
+    this.#hooks.attempted.call(result, exchange.as());
+    return error;
+  }
+}
+
+function resultOf({ attempt }: Streaming, running: Running, error: GatewayError | null): AttemptResult {
+  const { provider, model, mapping } = attempt.candidate;
+  const since = (at: number | null): number | null => (at === null ? null : Math.round(at - running.startedAt));
+  return {
+    provider: provider.id,
+    model: model.id,
+    externalId: mapping.externalId,
+    outcome: error === null ? 'answered' : error.code,
+    status: error === null ? 200 : error.upstreamStatus,
+    durationMs: since(performance.now()) ?? 0,
+    timeToFirstTokenMs: since(running.firstPieceAt),
+    error: error === null ? null : error.message,
+  };
+}
+
+/** Of several failures the one that helps the caller most: their own fault, then a limit with a time to wait, then the last. */
+function worthTelling(errors: readonly GatewayError[]): GatewayError {
+  const found = errors.find(({ status }) => status === 400) ?? errors.find(({ status }) => status === 429) ?? errors.at(-1);
+  return found ?? new GatewayError('no_provider_available', 'No provider is left to try.');
+}
+
+/** One attempt at work: its signal, its clock, and the source of its chunks. */
+class Running {
+  readonly startedAt = performance.now();
+  firstPieceAt: number | null = null;
+  source: ChunkSource | null = null;
+  settled = false;
+
+  readonly #abort = new AbortController();
+  readonly #outer: AbortSignal;
+  readonly #idleMs: number;
+  readonly #onOuter: () => void;
+  #timer: NodeJS.Timeout;
+  #waitingSince = 0;
+  #reject: ((reason: unknown) => void) | null = null;
+
+  constructor(outer: AbortSignal, timeouts: Timeouts) {
+    this.#outer = outer;
+    this.#idleMs = timeouts.idle;
+    this.#onOuter = () => this.#stop(outer.reason);
+    outer.addEventListener('abort', this.#onOuter, { once: true });
+    const { firstByte } = timeouts;
+    this.#timer = setTimeout(() => this.#stop(new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`)), firstByte);
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  read(): Promise<readonly Chunk[] | null> {
+    this.#waitingSince = performance.now();
+    return this.guard((this.source as ChunkSource).read());
+  }
+
+  /** The work, or the abort, whichever comes first: a tap that ignores its signal holds nobody up. */
+  guard<T>(work: Promise<T>, whenLate?: (value: T) => void): Promise<T> {
+    // cost: one promise per read; Promise.race on a long-lived abort promise would keep a reaction for each
+    return new Promise((resolve, reject) => {
+      this.#reject = reject;
+      work.then(
+        (value) => {
+          this.#waitingSince = 0;
+          if (this.signal.aborted) whenLate?.(value);
+          resolve(value);
+        },
+        reject,
+      );
+      if (this.signal.aborted) reject(this.signal.reason);
+    });
+  }
+
+  /** The first piece is there: from now on the pauses count. */
+  answering(): void {
+    clearTimeout(this.#timer);
+    this.#watch(this.#idleMs);
+  }
+
+  // cost: one timer that looks at the time of the pending read, instead of one timer per read.
+  // A read is pending only while the client keeps up, so a slow reader is not taken for a silent provider.
+  #watch(ms: number): void {
+    this.#timer = setTimeout(() => {
+      const waited = this.#waitingSince === 0 ? 0 : performance.now() - this.#waitingSince;
+      if (waited >= this.#idleMs) this.#stop(new GatewayError('upstream_idle_timeout', `The provider fell silent for ${seconds(this.#idleMs)} in the middle of its answer.`));
+      else this.#watch(Math.max(1, this.#idleMs - waited));
+    }, ms);
+  }
+
+  #stop(reason: unknown): void {
+    this.#abort.abort(reason);
+    this.#reject?.(reason);
+  }
+
+  close(cancel: boolean): void {
+    this.settled = true;
+    clearTimeout(this.#timer);
+    this.#outer.removeEventListener('abort', this.#onOuter);
+    if (cancel) {
+      this.#abort.abort(this.#outer.reason);
+      this.source?.cancel();
+    }
+  }
+}
+
+const seconds = (ms: number): string => `${ms / 1000} s`;

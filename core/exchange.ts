@@ -1,0 +1,93 @@
+/** One request under way: the context that every stage sees a part of. Only the pipeline and the stream assign to it. */
+import { v7 as uuid } from 'uuid';
+import type { ChatRequest } from './chat.ts';
+import type { Config, Policy } from './config.ts';
+import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Streaming } from './context.ts';
+import type { Adjustment } from './dialect.ts';
+import { GatewayError } from './errors.ts';
+import { Reply } from './reply.ts';
+
+export interface Arrival {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly config: Config;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+}
+
+// cost: every field from the start, so that all requests share one hidden class
+export class Exchange implements Arrived {
+  readonly id: string = uuid();
+  readonly startedAt: number = performance.now();
+  readonly createdAt: number;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly config: Config;
+
+  principal: Principal | null = null;
+  metadata: Metadata | null = null;
+  /** What the caller named, known as soon as the body could be read. */
+  requestedModel: string | null = null;
+  wantsStream = false;
+  request: ChatRequest | null = null;
+  addressing: Addressing | null = null;
+  policy: Policy | null = null;
+  /** All of them, the ruled out ones too. */
+  candidates: readonly Candidate[] = [];
+  attempt: Attempt | null = null;
+  readonly attempts: AttemptResult[] = [];
+  adjustments: readonly Adjustment[] = [];
+  reply: Reply = new Reply();
+  /** `performance.now()` of the first piece of the answer. */
+  firstPieceAt: number | null = null;
+  /** The reply's status has been sent. */
+  committed = false;
+  recorded = false;
+
+  readonly #abort = new AbortController();
+  #deadline: NodeJS.Timeout | undefined;
+  #whenClosed: (() => void) | null = null;
+
+  constructor(arrival: Arrival) {
+    this.createdAt = arrival.createdAt;
+    this.method = arrival.method;
+    this.path = arrival.path;
+    this.headers = arrival.headers;
+    this.config = arrival.config;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Ends the request from outside: the client has left, the deadline has passed, the gateway stops. */
+  abort(reason: GatewayError): void {
+    if (!this.#abort.signal.aborted) this.#abort.abort(reason);
+  }
+
+  /** From here on the policy's total time runs. */
+  expire(): void {
+    const { policy } = this;
+    if (policy === null) return;
+    const late = new GatewayError('upstream_timeout', `The request took longer than ${policy.timeouts.total / 1000} s.`);
+    this.#deadline = setTimeout(() => this.abort(late), policy.timeouts.total);
+  }
+
+  /** Calls back once the request is over and on record. */
+  whenClosed(callback: () => void): void {
+    if (this.recorded) callback();
+    else this.#whenClosed = callback;
+  }
+
+  close(): void {
+    clearTimeout(this.#deadline);
+    this.#whenClosed?.();
+  }
+
+  /** The view of a stage. Which fields are set by then is the pipeline's order. */
+  as<View extends Arrived = Streaming>(): View {
+    return this as unknown as View;
+  }
+}

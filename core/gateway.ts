@@ -1,0 +1,104 @@
+/** A gateway: plugins applied to a config, ready to serve. A reload makes a new one and lets the old one end its requests. */
+import { createCatalogue } from './catalogue.ts';
+import type { Config } from './config.ts';
+import type { Dialect } from './dialect.ts';
+import { guard } from './guard.ts';
+import { createHooks } from './hooks.ts';
+import type { HealthQuery, HealthReport, Hooks } from './hooks.ts';
+import { createLogger } from './logger.ts';
+import type { Write } from './logger.ts';
+import type { Gateway, LoadedPlugin, Teardown } from './plugin.ts';
+import type { Door, Endpoint } from './routes.ts';
+import { createService } from './server.ts';
+import type { Service } from './server.ts';
+import type { TapTiming } from './guard.ts';
+
+export interface GatewayParts {
+  readonly config: Config;
+  /** In the order of the YAML. */
+  readonly plugins: readonly LoadedPlugin[];
+  readonly write: Write;
+  readonly clock?: () => number;
+  readonly fetch?: typeof fetch;
+}
+
+export interface RunningGateway extends Service {
+  readonly config: Config;
+  readonly timings: ReadonlyMap<string, TapTiming>;
+  /** Ends what the plugins opened, in reverse order. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Applies and boots every plugin. Throws an error that names the plugin that refuses; those before it are torn down. */
+export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch }: GatewayParts): Promise<RunningGateway> {
+  const logger = createLogger(write);
+  const hooks = createHooks();
+  const watch = guard(hooks, logger);
+  const endpoints: Endpoint[] = [];
+  const doors: Door[] = [];
+  const dialects = new Map<string, Dialect>(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
+  const teardowns: Teardown[] = [];
+  const shared = {
+    hooks,
+    dialects,
+    config,
+    clock,
+    fetch: fetcher,
+    routes: { add: (endpoint: Endpoint) => void endpoints.push(endpoint), addDoor: (door: Door) => void doors.push(door) },
+    checkHealth: (report: HealthReport, query: HealthQuery) => hooks.health.promise(report, query),
+  };
+
+  const closing = async (): Promise<void> => {
+    await hooks.close.promise({ ...shared, logger });
+    for (const teardown of teardowns.toReversed()) {
+      try {
+        await teardown();
+      } catch (error) {
+        logger.error('a plugin failed to close', { error });
+      }
+    }
+  };
+
+  try {
+    for (const { plugin, options } of ordered(plugins)) {
+      watch.enter(plugin.name);
+      const teardown = blame(plugin.name, () => plugin.apply({ ...shared, logger: createLogger(write, { plugin: plugin.name }) } satisfies Gateway, options));
+      if (teardown !== undefined) teardowns.push(teardown);
+    }
+    watch.seal();
+    await hooks.boot.promise({ ...shared, logger });
+  } catch (error) {
+    await closing();
+    throw error;
+  }
+
+  const service = createService({ config, machine: { hooks: hooks satisfies Hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock });
+  let closed: Promise<void> | null = null;
+  return { ...service, config, timings: watch.timings, close: () => (closed ??= closing()) };
+}
+
+function blame<T>(plugin: string, work: () => T): T {
+  let result: T;
+  try {
+    result = work();
+  } catch (cause) {
+    throw new Error(`The plugin "${plugin}" refuses to start: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+  if (result instanceof Promise) {
+    result.catch(() => {});
+    throw new Error(`The plugin "${plugin}" refuses to start: apply() must be synchronous; open things in the boot hook.`);
+  }
+  return result;
+}
+
+/** The YAML's order, but each plugin after those it names in `after`. */
+function ordered(plugins: readonly LoadedPlugin[]): LoadedPlugin[] {
+  const waiting = [...plugins];
+  const done: LoadedPlugin[] = [];
+  while (waiting.length > 0) {
+    const free = waiting.findIndex(({ plugin }) => !plugin.after?.some((name) => waiting.some((other) => other.plugin.name === name && other.plugin !== plugin)));
+    if (free < 0) throw new Error(`These plugins wait for each other: ${waiting.map(({ plugin }) => plugin.name).join(', ')}.`);
+    done.push(...waiting.splice(free, 1));
+  }
+  return done;
+}

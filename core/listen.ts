@@ -1,0 +1,90 @@
+/** The port: bound by listhen, guarded against slow and broken clients, drained by us. */
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { listen as bind } from 'listhen';
+import type { Limits } from './config.ts';
+import { GatewayError } from './errors.ts';
+import type { Service } from './server.ts';
+
+export interface Listening {
+  /** `http://127.0.0.1:4000` */
+  readonly url: string;
+  /** Refuses new requests, lets running ones end, and cuts those that outlast `drainMs` with an error event. */
+  drain(drainMs: number): Promise<void>;
+}
+
+export class PortInUse extends Error {}
+
+export interface ListenOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly limits: Limits;
+  /** The service of the moment: a reload replaces it. */
+  readonly service: () => Service;
+}
+
+export async function listen({ host, port, limits, service }: ListenOptions): Promise<Listening> {
+  const settings = {
+    headersTimeout: limits.headerTimeMs,
+    requestTimeout: limits.requestTimeMs,
+    maxHeaderSize: limits.headers,
+    // safety: Node looks for slow clients only every 30 s by default
+    connectionsCheckingInterval: 1000,
+    // longer than load balancers keep their side open, so that they never write into a closed connection
+    keepAliveTimeout: 75_000,
+  };
+  // listhen hands its first argument to http.createServer as it is, so the server's settings can go there;
+  // the requests are taken by the event below
+  const { server, url } = await bindPort(settings as unknown as RequestListener, { host, port });
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => service().node(request, response));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => void refuseBroken(error, { socket, service: service(), limits }));
+  return { url, drain: (drainMs) => drain(server, service, drainMs) };
+}
+
+const anyHosts = new Set(['0.0.0.0', '::', '']);
+
+async function bindPort(handler: RequestListener, { host, port }: { host: string; port: number }): Promise<{ server: Server; url: string }> {
+  try {
+    const listener = await bind(handler, { hostname: host, port, isProd: true, isTest: false, showURL: false, qr: false, autoClose: false, open: false, clipboard: false, public: anyHosts.has(host) });
+    const address = listener.server.address();
+    const bound = typeof address === 'object' && address !== null ? address.port : port;
+    return { server: listener.server as Server, url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}` };
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    const taken = code === 'EADDRINUSE' || (cause instanceof Error && cause.name === 'GetPortError');
+    if (!taken) throw cause;
+    throw new PortInUse(`Port ${port} on ${host} is in use. Stop what listens there, or choose another: --port ${port + 1}`, { cause });
+  }
+}
+
+const faults: Readonly<Record<string, (limits: Limits) => GatewayError>> = {
+  HPE_HEADER_OVERFLOW: ({ headers }) => new GatewayError('headers_too_large', `The request headers are larger than ${headers} bytes.`),
+  ERR_HTTP_REQUEST_TIMEOUT: () => new GatewayError('request_timeout', 'The request did not arrive in time.'),
+};
+
+/** A fault of the HTTP parser, answered in the same shape as every other error. */
+async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, limits }: { socket: Socket; service: Service; limits: Limits }): Promise<void> {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.');
+  const { status, headers, body } = await service.refuse(fault);
+  const text = String(body);
+  const head = Object.entries({ ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${status} ${reasons[status ?? 400] ?? 'Bad Request'}\r\n${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
+}
+
+const reasons: Readonly<Record<number, string>> = { 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
+
+async function drain(server: Server, service: () => Service, drainMs: number): Promise<void> {
+  service().drain();
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const { running } = service();
+  const stop = setTimeout(() => {
+    for (const exchange of running) exchange.abort(new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000 }));
+    setTimeout(() => server.closeAllConnections(), 1000);
+  }, drainMs);
+  const idle = setInterval(() => server.closeIdleConnections(), 100);
+  await closed;
+  clearTimeout(stop);
+  clearInterval(idle);
+}

@@ -1,0 +1,121 @@
+/**
+ * A request's life, a line a stage:
+ *
+ *   arrival ─ auth ─ metadata ─ parse ─ normalise ─ route ─ [ open ─ chunk* ─ attempted ]+ ─ settle ─ log
+ *             401/403            400/413   400        404/503   next candidate │ in-band error    once, always
+ */
+import type { Catalogue } from './catalogue.ts';
+import type { Arrived, Authenticated, Described, Normalised, Principal } from './context.ts';
+import { GatewayError } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+import type { Hooks } from './hooks.ts';
+import type { Logger } from './logger.ts';
+import { recordOf } from './record.ts';
+import type { ReplyHead } from './reply.ts';
+import type { Answer, Door } from './routes.ts';
+import { collect, openStream } from './stream.ts';
+
+export interface Machine {
+  readonly hooks: Hooks;
+  readonly catalogue: Catalogue;
+  readonly logger: Logger;
+}
+
+export type ReadBody = () => Promise<unknown>;
+
+/** Serves one completion request, whatever happens: the answer, or the error with its status. */
+export async function complete(exchange: Exchange, { door, body, machine }: { door: Door; body: ReadBody; machine: Machine }): Promise<Answer> {
+  const ended = async (error: GatewayError | null): Promise<void> => await finish(exchange, error, machine);
+  try {
+    await admit(exchange, { door, body, machine });
+    if (!exchange.wantsStream) {
+      await collect(exchange, machine.hooks);
+      const answer: Answer = { headers: headersOf(exchange, 'application/json'), body: door.encode(exchange.reply, headOf(exchange)) };
+      await ended(null);
+      return answer;
+    }
+    const stream = await openStream(exchange, { hooks: machine.hooks, encoder: () => door.encoder(headOf(exchange)), ended });
+    return { headers: { ...headersOf(exchange, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }, body: stream };
+  } catch (thrown) {
+    const error = GatewayError.from(exchange.signal.aborted ? exchange.signal.reason : thrown, exchange.id);
+    if (error.code === 'internal_error') machine.logger.error('a request met a bug', { request: exchange.id, error: error.cause ?? error });
+    await ended(error);
+    return refusal(error, exchange.id);
+  }
+}
+
+async function admit(exchange: Exchange, { door, body, machine: { hooks, catalogue } }: { door: Door; body: ReadBody; machine: Machine }): Promise<void> {
+  exchange.principal = recognised(await hooks.auth.promise(exchange.as<Arrived>()), exchange);
+  exchange.metadata = hooks.metadata.call(exchange.principal.metadata, exchange.as<Authenticated>());
+  const request = door.parse(await body());
+  exchange.requestedModel = request.model;
+  exchange.wantsStream = request.stream;
+  exchange.request = await hooks.normalise.promise(request, exchange.as<Described>());
+  Object.assign(exchange, catalogue.resolve(exchange.request.model));
+  exchange.expire();
+  exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as<Normalised>());
+  exchange.signal.throwIfAborted();
+  if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
+}
+
+function recognised(principal: Principal | undefined, { headers }: Exchange): Principal {
+  if (principal !== undefined) return principal;
+  const sent = headers['authorization'] !== undefined || headers['x-api-key'] !== undefined;
+  const facts = { headers: { 'www-authenticate': 'Bearer' } };
+  throw sent
+    ? new GatewayError('invalid_api_key', 'The API key is not valid.', facts)
+    : new GatewayError('missing_api_key', 'An API key is required. Send it as "Authorization: Bearer <key>".', facts);
+}
+
+/** Why no candidate is left: the error that a plugin gave for it, or the list of reasons. */
+function nobodyLeft({ candidates, request }: Exchange): GatewayError {
+  for (const { dropped } of candidates) if (dropped?.error) return dropped.error;
+  const reasons = candidates.slice(0, 8).map(({ provider, dropped }) => `${provider.id} – ${dropped?.reason}`);
+  const list = reasons.length === 0 ? 'none is configured' : [...new Set(reasons)].join('; ');
+  return new GatewayError('no_provider_available', `No provider can serve "${request?.model}": ${list}.`);
+}
+
+/** Puts the request on record: once, and before its last byte leaves. */
+async function finish(exchange: Exchange, error: GatewayError | null, { hooks }: Machine): Promise<void> {
+  if (exchange.recorded) return;
+  exchange.recorded = true;
+  exchange.close();
+  await hooks.log.promise(hooks.settle.call(recordOf(exchange, error)));
+}
+
+/** A request that is refused before it has a door: an unknown URL, a fault of the HTTP parser. */
+export async function refuse(exchange: Exchange, error: GatewayError, machine: Machine): Promise<Answer> {
+  await finish(exchange, error, machine);
+  return refusal(error, exchange.id);
+}
+
+/** An error as a reply. */
+export function refusal(error: GatewayError, id: string): Answer {
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': id, ...error.headers };
+  if (error.retryAfterMs !== null) {
+    headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000));
+    headers['retry-after-ms'] = String(Math.ceil(error.retryAfterMs));
+  }
+  if (error.isFinal) headers['x-should-retry'] = 'false';
+  return { status: error.status, headers, body: JSON.stringify(error.body()) };
+}
+
+function headOf(exchange: Exchange): ReplyHead {
+  const { config, request, attempt, createdAt, id } = exchange;
+  const served = attempt?.candidate;
+  return {
+    id: `chatcmpl-${id}`,
+    created: Math.floor(createdAt / 1000),
+    model: served === undefined ? (request?.model ?? '') : `${served.provider.id}/${served.model.id}`,
+    includeUsage: request?.includeUsage ?? false,
+    finishReason: config.server.finishReason,
+  };
+}
+
+function headersOf(exchange: Exchange, type: string): Record<string, string> {
+  const { adjustments, attempt, firstPieceAt } = exchange;
+  const headers: Record<string, string> = { 'content-type': type, 'x-request-id': exchange.id };
+  if (firstPieceAt !== null && attempt !== null) headers['x-provider'] = attempt.candidate.provider.id;
+  if (adjustments.length > 0) headers['x-adjusted'] = adjustments.map(({ parameter, change }) => `${parameter}: ${change}`).join(', ').replaceAll(/[^\x20-\x7e]/g, '?');
+  return headers;
+}

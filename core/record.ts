@@ -1,0 +1,75 @@
+import { completionTokens, promptTokens, totalTokens } from './chat.ts';
+import type { Outcome, RequestRecord } from './context.ts';
+import type { GatewayError } from './errors.ts';
+import type { Exchange } from './exchange.ts';
+
+/** What is known of a request at its end, before `settle` completes it. */
+export function recordOf(exchange: Exchange, error: GatewayError | null): RequestRecord {
+  const { reply, attempt, request } = exchange;
+  const now = performance.now();
+  const served = attempt?.candidate ?? null;
+  const completion = completionTokens(reply.usage);
+  const firstMs = exchange.firstPieceAt === null ? null : exchange.firstPieceAt - exchange.startedAt;
+  const choice = reply.choices[0];
+  return {
+    id: exchange.id,
+    clientRequestId: clientRequestId(exchange),
+    createdAt: new Date(exchange.createdAt).toISOString(),
+    method: exchange.method,
+    path: exchange.path,
+    requestedModel: exchange.requestedModel,
+    model: served?.model.id ?? null,
+    provider: served?.provider.id ?? null,
+    key: exchange.principal?.key ?? null,
+    stream: exchange.wantsStream,
+    status: statusOf(exchange, error),
+    outcome: outcomeOf(exchange, error),
+    finishReason: choice?.finish ?? null,
+    nativeFinishReason: choice?.native ?? null,
+    durationMs: Math.round(now - exchange.startedAt),
+    timeToFirstTokenMs: firstMs === null ? null : Math.round(firstMs),
+    tokensPerSecond: speed(completion, exchange.firstPieceAt, now),
+    usage: {
+      promptTokens: promptTokens(reply.usage),
+      completionTokens: completion,
+      reasoningTokens: reply.usage.reasoning,
+      cachedTokens: reply.usage.cacheRead,
+      cacheWriteTokens: reply.usage.cacheWrite,
+      totalTokens: totalTokens(reply.usage),
+    },
+    cost: null,
+    metadata: exchange.metadata ?? {},
+    attempts: exchange.attempts,
+    ruledOut: exchange.candidates.flatMap(({ dropped, provider, model }) => (dropped === null ? [] : [{ provider: provider.id, model: model.id, by: dropped.by, reason: dropped.reason }])),
+    adjustments: exchange.adjustments,
+    error: error === null ? null : { code: error.code, message: error.message, plugin: error.plugin },
+    configHash: exchange.config.hash,
+    request,
+    response: reply.isEmpty ? null : reply,
+    reasoningContent: reply.isEmpty ? null : reply.choices.map(({ reasoning }) => reasoning).join('\n\n') || null,
+    served: served === null ? null : { model: served.model, mapping: served.mapping, usage: reply.usage },
+  };
+}
+
+function outcomeOf(exchange: Exchange, error: GatewayError | null): Outcome {
+  if (error === null) return 'answered';
+  if (error.code === 'client_closed') return 'gone';
+  if (exchange.firstPieceAt !== null) return 'cut';
+  return exchange.attempts.length > 0 ? 'failed' : 'refused';
+}
+
+function statusOf(exchange: Exchange, error: GatewayError | null): number {
+  return error === null || exchange.committed ? 200 : error.status;
+}
+
+/** Tokens a second from the first piece on; unknown for an answer that came in one piece. */
+function speed(tokens: number | null, firstPieceAt: number | null, now: number): number | null {
+  if (tokens === null || firstPieceAt === null || now - firstPieceAt < 1) return null;
+  return Math.round((tokens * 10_000) / (now - firstPieceAt)) / 10;
+}
+
+/** A caller's own id, kept only where it is a plain word. */
+function clientRequestId({ headers }: Exchange): string | null {
+  const id = headers['x-request-id'];
+  return id !== undefined && /^[\w.:-]{1,128}$/.test(id) ? id : null;
+}

@@ -1,0 +1,74 @@
+/**
+ * Watches the files of a config and swaps in a good change with nothing dropped: the new gateway is built and booted first,
+ * then one pointer moves, and the old one closes when its last request has ended. A bad change is reported, and the last good
+ * config serves on.
+ */
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { RunningGateway } from './gateway.ts';
+import type { Logger } from './logger.ts';
+
+export type Rebuilt = { readonly gateway: RunningGateway; readonly files: readonly string[] } | { readonly problems: string; readonly files: readonly string[] };
+
+export interface Watching {
+  readonly logger: Logger;
+  readonly files: readonly string[];
+  /** Reads the config anew and, when it is good, starts a gateway of it. */
+  rebuild(): Promise<Rebuilt>;
+  /** Puts the new gateway in the place of the old one. */
+  swap(next: RunningGateway): RunningGateway;
+  readonly everyMs?: number;
+}
+
+/**
+ * cost: a look at the content every second finds changes on bind mounts and symlink swaps, where file events do not come.
+ * Returns a way to look at once (SIGHUP) and a way to stop.
+ */
+export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 1000 }: Watching): { look(): Promise<void>; stop(): void } {
+  let files = first;
+  let known: string | null = null;
+  let candidate: string | null = null;
+  let busy: Promise<void> = Promise.resolve();
+
+  const look = async (): Promise<void> => {
+    const seen = await fingerprint(files);
+    known ??= seen;
+    // a file may be half written: a change counts when two looks in a row see the same
+    const isStable = seen === candidate;
+    candidate = seen;
+    if (seen === known || !isStable) return;
+    known = seen;
+    const next = await rebuild();
+    files = next.files.length === 0 ? files : next.files;
+    known = await fingerprint(files);
+    candidate = known;
+    if ('problems' in next) {
+      logger.error('the changed config is not used; the last good one serves on', { problems: next.problems });
+      return;
+    }
+    const old = swap(next.gateway);
+    logger.info('config reloaded', { hash: next.gateway.config.hash });
+    void retire(old, logger);
+  };
+  const queued = (): Promise<void> => (busy = busy.then(look).catch((error: unknown) => logger.error('the config could not be reloaded', { error })));
+  void queued();
+  const timer = setInterval(() => void queued(), everyMs);
+  return {
+    async look() {
+      await queued();
+      await queued();
+    },
+    stop: () => clearInterval(timer),
+  };
+}
+
+async function fingerprint(files: readonly string[]): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(file).update(await readFile(file).catch(() => 'missing'));
+  return hash.digest('hex');
+}
+
+async function retire(old: RunningGateway, logger: Logger): Promise<void> {
+  while (old.running.size > 0) await new Promise((resolve) => setTimeout(resolve, 50));
+  await old.close().catch((error: unknown) => logger.error('the former gateway failed to close', { error }));
+}

@@ -1,0 +1,98 @@
+/**
+ * When a provider that refused may be asked again, from what its reply says. For dialects to call on error replies only.
+ * wire: successful answers may carry `retry-after: 30` (the Hugging Face router in front of Together).
+ */
+
+export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+
+const longestMs = 3_600_000;
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/**
+ * Milliseconds to wait, or null where the reply does not say or says nonsense (negative, not a time, over an hour).
+ * The most exact source wins: `retry-after-ms`, `retry-after`, the body, then the rate limit's own reset times.
+ */
+export function retryAfterMs(headers: ReplyHeaders, body?: unknown, now?: number): number | null {
+  const clock = now ?? timeOf(first(headers['date'])) ?? Date.now();
+  const hint =
+    numberOf(first(headers['retry-after-ms'])) ??
+    secondsOrDate(first(headers['retry-after']), clock) ??
+    fromDetails(body) ??
+    fromWords(body) ??
+    fromLimits(headers, clock);
+  return hint === null || hint > longestMs ? null : Math.ceil(hint);
+}
+
+const first = (value: string | readonly string[] | undefined): string | undefined => (typeof value === 'string' ? value : value?.[0]);
+
+const positive = (value: number): number | null => (Number.isFinite(value) && value >= 0 ? value : null);
+
+const numberOf = (text: string | undefined): number | null => (text === undefined || text.trim() === '' ? null : positive(Number(text)));
+
+function timeOf(text: string | undefined): number | null {
+  const time = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(time) ? null : time;
+}
+
+function secondsOrDate(text: string | undefined, clock: number): number | null {
+  const seconds = numberOf(text);
+  if (seconds !== null) return seconds * 1000;
+  // safety: Date.parse takes "-5" for a year; a date has letters.
+  const time = text !== undefined && /[a-z]/i.test(text) ? timeOf(text) : null;
+  return time === null ? null : positive(time - clock);
+}
+
+/** `120ms`, `7.66s`, `6m0s`, `1h2m3.5s`. */
+function durationOf(text: string): number | null {
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|h|m|s))+$/.test(text)) return null;
+  let total = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g)) total += Number(amount) * (units[unit as string] as number);
+  return total;
+}
+
+const fieldOf = (value: unknown, field: string): unknown =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[field] : undefined;
+
+/** wire: Google's `error.details[]` of type RetryInfo, `retryDelay: "34.4s"`; no header says it. The body may be in a list. */
+function fromDetails(body: unknown): number | null {
+  const details = fieldOf(fieldOf(Array.isArray(body) ? (body as unknown[])[0] : body, 'error'), 'details');
+  if (!Array.isArray(details)) return null;
+  for (const detail of details as unknown[]) {
+    const delay = fieldOf(detail, 'retryDelay');
+    if (typeof delay === 'string') return durationOf(delay);
+  }
+  return null;
+}
+
+/** wire: OpenAI and Groq write "Please try again in 7.66s." into the message. */
+function fromWords(body: unknown): number | null {
+  const error = fieldOf(body, 'error');
+  const message = fieldOf(error, 'message') ?? error ?? fieldOf(body, 'message');
+  const found = typeof message === 'string' ? /try again in ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)/i.exec(message) : null;
+  return found === null ? null : durationOf(found[1] as string);
+}
+
+const limitPrefixes = ['x-ratelimit-', 'anthropic-ratelimit-'];
+
+/** The last of the limits that are used up; where none says so, the first to be renewed: the earliest moment that may do. */
+function fromLimits(headers: ReplyHeaders, clock: number): number | null {
+  let exhausted: number | null = null;
+  let earliest: number | null = null;
+  for (const name of Object.keys(headers)) {
+    if (!limitPrefixes.some((prefix) => name.startsWith(prefix)) || !name.includes('reset')) continue;
+    const wait = resetOf(first(headers[name]) ?? '', clock);
+    if (wait === null) continue;
+    earliest = Math.min(earliest ?? wait, wait);
+    if (first(headers[name.replace('reset', 'remaining')]) === '0') exhausted = Math.max(exhausted ?? 0, wait);
+  }
+  return exhausted ?? earliest;
+}
+
+/** wire: OpenAI and Groq say a duration, Anthropic an RFC 3339 time. A bare number may be seconds or an epoch: no hint. */
+function resetOf(text: string, clock: number): number | null {
+  const duration = durationOf(text);
+  if (duration !== null) return duration;
+  const time = text.includes('T') ? timeOf(text) : null;
+  return time === null ? null : positive(time - clock);
+}

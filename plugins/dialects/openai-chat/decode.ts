@@ -1,0 +1,282 @@
+/**
+ * Answers of chat servers → chunks. One record of state per stream, small functions over it; a whole body goes through the
+ * same functions as one event that has everything.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
+import type { Decoder, Target, WireEvent } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { decodeAnswerError } from './error.ts';
+import { habitsOf, type Vendor } from './habits.ts';
+import { createThinkTags, type Split, type ThinkTags } from './think-tags.ts';
+import { addToolCalls, completeToolCalls, newToolCalls, type ToolCalls } from './tool-calls.ts';
+import { type Counts, readCounts, toUsage } from './usage.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What is known of one stream. */
+interface Answer {
+  readonly vendor: Vendor;
+  readonly target: Target;
+  readonly hasThinkTags: boolean;
+  readonly choices: (Choice | undefined)[];
+  counts: Counts | null;
+  /** Of the answer, from which ids of tool calls are made where the provider gives none. */
+  id: string;
+  sources: Fields;
+  isOver: boolean;
+}
+
+interface Choice {
+  readonly at: number;
+  readonly calls: ToolCalls;
+  thinkTags: ThinkTags | null;
+  /** Reasoning text came in a field of its own: the same text in details is not read again. */
+  hasReasoningField: boolean;
+  hasBegun: boolean;
+  isFinished: boolean;
+}
+
+const noChunks: readonly Chunk[] = [];
+
+/** safety: a choice number sizes a list; the API has no more than 128. */
+const mostChoices = 128;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
+
+/** A decoder for one stream. */
+export function createDecoder(vendor: Vendor, target: Target): Decoder {
+  const answer = newAnswer(vendor, target);
+  return {
+    push(event) {
+      if (answer.isOver || event.data === '') return noChunks;
+      // wire: `[DONE]` ends the stream, and what a server writes behind it means nothing.
+      if (event.data.startsWith('[DONE]')) {
+        answer.isOver = true;
+        return noChunks;
+      }
+      const chunks: Chunk[] = [];
+      addEvent(answer, parseEvent(event, target), chunks);
+      return chunks;
+    },
+    end() {
+      const chunks: Chunk[] = [];
+      for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addHeldText(choice, chunks);
+      return chunks;
+    },
+  };
+}
+
+/** A whole answer, or the error that came with status 200. */
+export function decodeBody(vendor: Vendor, body: unknown, target: Target): readonly Chunk[] {
+  if (!isFields(body)) throw invalid('a body that is not a JSON object');
+  if (isError(body)) throw decodeAnswerError(body, target);
+  const choices = body['choices'];
+  if (!Array.isArray(choices) || choices.length === 0) throw invalid('an answer without choices');
+  const answer = newAnswer(vendor, target);
+  const chunks: Chunk[] = [];
+  addEvent(answer, body, chunks);
+  // A body is complete by its framing: servers that leave the reason out have still ended their answer.
+  for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addFinish(answer, choice, null, chunks);
+  return chunks;
+}
+
+function newAnswer(vendor: Vendor, target: Target): Answer {
+  const hasThinkTags = habitsOf(vendor, target).thinkTags || target.mapping.reasoning?.think_tags === true;
+  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', sources: {}, isOver: false };
+}
+
+function parseEvent({ event, data }: WireEvent, target: Target): Fields {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch (cause) {
+    throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not JSON.', { cause });
+  }
+  if (!isFields(value)) throw invalid('an event that is not a JSON object');
+  // wire: Groq reports a broken stream as `event: error`; others put `error` where `choices` would be, or beside them.
+  if (event === 'error' || isError(value)) throw decodeAnswerError(value, target);
+  return value;
+}
+
+const isError = (value: Fields): boolean => (value['error'] !== undefined && value['error'] !== null) || value['object'] === 'error';
+
+function addEvent(answer: Answer, event: Fields, chunks: Chunk[]): void {
+  if (answer.id === '' && typeof event['id'] === 'string') answer.id = event['id'];
+  if (event['citations'] !== undefined || event['search_results'] !== undefined) readSources(answer, event, chunks);
+  const choices = event['choices'];
+  if (Array.isArray(choices)) for (let at = 0; at < choices.length; at++) addChoice(answer, (choices as unknown[])[at], { at, chunks });
+  const usage = event['usage'];
+  if (isFields(usage)) addUsage(answer, usage, chunks);
+  // wire: Groq has sent usage under x_groq alone, and also in both places.
+  else if (isFields(event['x_groq']) && isFields(event['x_groq']['usage'])) addUsage(answer, event['x_groq']['usage'], chunks);
+}
+
+function addUsage(answer: Answer, report: Fields, chunks: Chunk[]): void {
+  const counts = readCounts(report, answer.counts);
+  if (counts === null || counts === answer.counts) return;
+  answer.counts = counts;
+  chunks.push({ type: 'usage', usage: toUsage(counts, answer.vendor.usage ?? {}) });
+}
+
+function addChoice(answer: Answer, wire: unknown, { at, chunks }: { at: number; chunks: Chunk[] }): void {
+  if (!isFields(wire)) return;
+  const index = wire['index'];
+  const choice = choiceOf(answer, typeof index === 'number' ? index : at);
+  // wire: Moonshot's older models report usage inside the choice.
+  if (isFields(wire['usage'])) addUsage(answer, wire['usage'], chunks);
+  // safety: nothing follows a finish; Perplexity repeats the whole answer in its last event, others repeat the finish.
+  if (choice.isFinished) return;
+  const delta = wire['delta'];
+  if (isFields(delta)) addDelta(answer, choice, { delta, chunks });
+  else if (!choice.hasBegun && isFields(wire['message'])) addDelta(answer, choice, { delta: wire['message'], chunks });
+  if (isFields(wire['logprobs'])) chunks.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: wire['logprobs'] });
+  const finish = wire['finish_reason'];
+  if (typeof finish === 'string' && finish !== '') addFinish(answer, choice, finish, chunks);
+}
+
+function choiceOf(answer: Answer, at: number): Choice {
+  const known = answer.choices[at];
+  if (known !== undefined) return known;
+  if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalid(`a choice with the index ${at}`);
+  const choice: Choice = {
+    at,
+    calls: newToolCalls(),
+    thinkTags: answer.hasThinkTags ? createThinkTags() : null,
+    hasReasoningField: false,
+    hasBegun: false,
+    isFinished: false,
+  };
+  answer.choices[at] = choice;
+  return choice;
+}
+
+function addDelta(answer: Answer, choice: Choice, { delta, chunks }: { delta: Fields; chunks: Chunk[] }): void {
+  const content = delta['content'];
+  choice.hasBegun = true;
+  addReasoning(answer, choice, { delta, chunks });
+  if (typeof content === 'string') addText(choice, content, chunks);
+  else if (Array.isArray(content)) for (const part of content as unknown[]) addPart(choice, part, chunks);
+  const refusal = delta['refusal'];
+  if (typeof refusal === 'string' && refusal !== '') chunks.push({ type: 'refusal-delta', choice: choice.at, text: refusal });
+  const calls = delta['tool_calls'];
+  if (Array.isArray(calls) && calls.length > 0) addToolCalls(choice.calls, calls as unknown[], { choice: choice.at, seed: () => seedOf(answer), chunks });
+  for (const field of messageExtras) {
+    const value = delta[field];
+    if (Array.isArray(value) && value.length > 0) chunks.push({ type: 'extra', choice: choice.at, on: 'message', field, value });
+  }
+}
+
+/** Lists of a message that go to the caller as they came. */
+const messageExtras = ['annotations', 'images'];
+
+/** The same reasoning may stand in several fields of one delta: the first that has text is read, and no other. */
+function addReasoning(answer: Answer, choice: Choice, { delta, chunks }: { delta: Fields; chunks: Chunk[] }): void {
+  const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
+  const text = typeof content === 'string' && content !== '' ? content : reasoning;
+  if (typeof text === 'string' && text !== '') {
+    // wire: a model that returns a reasoning field does not also use tags; a `<think>` in its answer is text.
+    if (choice.thinkTags !== null) {
+      addHeldText(choice, chunks);
+      choice.thinkTags = null;
+    }
+    choice.hasReasoningField = true;
+    chunks.push({ type: 'reasoning-delta', choice: choice.at, text });
+  }
+  if (!Array.isArray(details)) return;
+  for (const detail of details as unknown[]) if (isFields(detail)) addDetail(answer, choice, { detail, chunks });
+}
+
+function addDetail(answer: Answer, choice: Choice, { detail, chunks }: { detail: Fields; chunks: Chunk[] }): void {
+  const text = detail['type'] === 'reasoning.summary' ? detail['summary'] : detail['text'];
+  if (!choice.hasReasoningField && typeof text === 'string' && text !== '') chunks.push({ type: 'reasoning-delta', choice: choice.at, text });
+  chunks.push({ type: 'reasoning-detail', choice: choice.at, detail: { ...detail, provider: answer.target.provider.id } as unknown as ReasoningDetail });
+}
+
+function addText(choice: Choice, text: string, chunks: Chunk[]): void {
+  if (text === '') return;
+  if (choice.thinkTags === null) chunks.push({ type: 'text-delta', choice: choice.at, text });
+  else addSplit(choice, choice.thinkTags.push(text), chunks);
+}
+
+function addSplit(choice: Choice, { reasoning, text }: Split, chunks: Chunk[]): void {
+  if (reasoning !== '') chunks.push({ type: 'reasoning-delta', choice: choice.at, text: reasoning });
+  if (text !== '') chunks.push({ type: 'text-delta', choice: choice.at, text });
+}
+
+function addHeldText(choice: Choice, chunks: Chunk[]): void {
+  if (choice.thinkTags !== null) addSplit(choice, choice.thinkTags.end(), chunks);
+}
+
+/** wire: Mistral's content is a string in some deltas of a stream and a list with thinking parts in others. */
+function addPart(choice: Choice, part: unknown, chunks: Chunk[]): void {
+  if (!isFields(part)) return;
+  if (part['type'] !== 'thinking') {
+    if (typeof part['text'] === 'string') addText(choice, part['text'], chunks);
+    return;
+  }
+  const thinking = part['thinking'];
+  for (const piece of Array.isArray(thinking) ? (thinking as unknown[]) : [thinking]) {
+    const text = isFields(piece) ? piece['text'] : piece;
+    if (typeof text === 'string' && text !== '') chunks.push({ type: 'reasoning-delta', choice: choice.at, text });
+  }
+}
+
+/** wire: Perplexity repeats its sources in every event and xAI sends them in the last, so they go out once, before the finish. */
+function readSources(answer: Answer, event: Fields, chunks: Chunk[]): void {
+  const { citations = answer.sources['citations'], search_results: results = answer.sources['search_results'] } = event;
+  answer.sources = { citations, search_results: results };
+  if (answer.choices[0]?.isFinished === true) addSources(answer, chunks);
+}
+
+function addSources(answer: Answer, chunks: Chunk[]): void {
+  for (const [field, value] of Object.entries(answer.sources)) {
+    if (Array.isArray(value) && value.length > 0) chunks.push({ type: 'extra', choice: 0, on: 'message', field, value });
+  }
+  answer.sources = {};
+}
+
+function seedOf(answer: Answer): string {
+  if (answer.id === '') answer.id = randomUUID();
+  return answer.id;
+}
+
+function addFinish(answer: Answer, choice: Choice, native: string | null, chunks: Chunk[]): void {
+  addHeldText(choice, chunks);
+  completeToolCalls(choice.calls, choice.at, chunks);
+  if (choice.at === 0) addSources(answer, chunks);
+  choice.isFinished = true;
+  chunks.push({ type: 'finish', choice: choice.at, reason: reasonOf(native, choice.calls.begun > 0), native });
+}
+
+const reasons = new Map<string, FinishReason | 'error'>([
+  ['stop', 'completed'],
+  ['eos', 'completed'],
+  ['stop_sequence', 'completed'],
+  ['length', 'length_limit'],
+  ['model_length', 'length_limit'],
+  ['tool_calls', 'tool_calls'],
+  ['function_call', 'tool_calls'],
+  ['content_filter', 'content_filter'],
+  ['sensitive', 'content_filter'],
+  ['error', 'error'],
+  ['network_error', 'error'],
+  ['insufficient_system_resource', 'error'],
+]);
+
+/** What a word that nobody has written down is likely to say. */
+const likely: readonly (readonly [RegExp, FinishReason | 'error'])[] = [
+  [/length|max|limit/i, 'length_limit'],
+  [/filter|safety|sensitive|moderat|policy|block/i, 'content_filter'],
+  [/error|fail|abort/i, 'error'],
+];
+
+function reasonOf(native: string | null, hasCalls: boolean): FinishReason {
+  const word = native ?? 'stop';
+  const reason = reasons.get(word) ?? likely.find(([pattern]) => pattern.test(word))?.[1] ?? 'completed';
+  if (reason === 'error') throw new GatewayError('upstream_error', `The provider ended its answer with \`${word.slice(0, 64)}\`.`);
+  // wire: older vLLM, Ollama and some OpenRouter routes say stop after tool calls.
+  return reason === 'completed' && hasCalls ? 'tool_calls' : reason;
+}

@@ -1,0 +1,182 @@
+/** A chat request → what goes to one vendor. What cannot go out as the caller set it is named in `adjustments`. */
+import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
+import type { Adjustment, Target, WireRequest } from '../../../core/dialect.ts';
+import { type Fragment, type Habits, habitsOf, type Vendor } from './habits.ts';
+import { encodeMessages } from './messages.ts';
+
+/** Parameters that go out under the API's own name, where the vendor has no other. */
+const parameters = [
+  ['temperature', 'temperature'],
+  ['top_p', 'topP'],
+  ['stop', 'stop'],
+  ['seed', 'seed'],
+  ['n', 'n'],
+  ['presence_penalty', 'presencePenalty'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['logit_bias', 'logitBias'],
+  ['logprobs', 'logprobs'],
+  ['top_logprobs', 'topLogprobs'],
+  ['user', 'user'],
+  ['parallel_tool_calls', 'parallelToolCalls'],
+] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest])[];
+
+/** safety: what some clients understand as "send this elsewhere" or "with that key"; it must not reach a provider. */
+const clientSettings = new Set(['api_key', 'api_base', 'base_url', 'extra_headers']);
+
+/** The request to send, authentication included. Reads nothing but its arguments and changes none of them. */
+export function encode(vendor: Vendor, request: ChatRequest, target: Target): WireRequest {
+  const draft = new Draft(vendor, request, target);
+  return {
+    path: `/chat/completions${queryOf(vendor, target)}`,
+    headers: headersOf(vendor, target),
+    body: JSON.stringify(draft.body()),
+    adjustments: draft.adjustments,
+  };
+}
+
+/** One request on its way out: what it is made of, and what had to change. */
+class Draft {
+  readonly adjustments: Adjustment[] = [];
+  readonly #vendor: Vendor;
+  readonly #habits: Habits;
+  readonly #request: ChatRequest;
+  readonly #target: Target;
+
+  constructor(vendor: Vendor, request: ChatRequest, target: Target) {
+    this.#vendor = vendor;
+    this.#habits = habitsOf(vendor, target);
+    this.#request = request;
+    this.#target = target;
+  }
+
+  body(): Fragment {
+    const { stream, maxTokens, responseFormat } = this.#request;
+    const body: Record<string, unknown> = {
+      ...this.#habits.adds,
+      ...this.#rest(),
+      model: this.#target.mapping.externalId,
+      messages: this.#messages(),
+      stream,
+    };
+    if (stream && this.#vendor.refusesStreamOptions !== true) body['stream_options'] = { include_usage: true };
+    if (maxTokens !== null) body[this.#habits.maxTokens] = maxTokens;
+    // wire: text is the default everywhere, and Fireworks refuses it beside tools.
+    if (responseFormat !== null && responseFormat.type !== 'text') body['response_format'] = responseFormat;
+    for (const [wire, field] of parameters) this.#set(body, wire, this.#request[field]);
+    if (this.#vendor.countsLogprobs === true) countLogprobs(body);
+    this.#setTools(body);
+    this.#setReasoning(body);
+    return body;
+  }
+
+  #adjust(parameter: string, change: string): void {
+    if (!this.adjustments.some((earlier) => earlier.parameter === parameter)) this.adjustments.push({ parameter, change });
+  }
+
+  #rest(): Fragment {
+    const sent: Record<string, unknown> = {};
+    for (const [field, value] of Object.entries(this.#request.rest)) {
+      if (clientSettings.has(field)) this.#adjust(field, 'dropped');
+      else sent[field] = value;
+    }
+    return sent;
+  }
+
+  #messages(): unknown {
+    return encodeMessages(this.#request.messages, {
+      vendor: this.#vendor,
+      habits: this.#habits,
+      provider: this.#target.provider.id,
+      dropped: (parameter) => this.#adjust(parameter, 'dropped'),
+    });
+  }
+
+  #set(body: Record<string, unknown>, wire: string, value: unknown): void {
+    if (value === null || value === undefined) return;
+    if (!this.#refuses(wire)) body[this.#vendor.renames?.[wire] ?? wire] = value;
+    else if (!(wire === 'n' && value === 1)) this.#adjust(wire, 'dropped');
+  }
+
+  #refuses(wire: string): boolean {
+    const { drops, takesUnthinking } = this.#habits;
+    if (!drops.includes(wire)) return false;
+    return !(this.#target.reasoning.effort === 'none' && takesUnthinking.includes(wire));
+  }
+
+  #setTools(body: Record<string, unknown>): void {
+    const { tools, toolChoice } = this.#request;
+    // wire: an empty list is a 400 at OpenAI.
+    if (tools !== null && tools.length > 0) this.#set(body, 'tools', withPlainSchemas(tools, this.#vendor));
+    this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
+  }
+
+  #setReasoning(body: Record<string, unknown>): void {
+    const { effort, maxTokens }: Reasoning = this.#target.reasoning;
+    if (maxTokens !== null) this.#setBudget(body, maxTokens);
+    else if (effort !== null) {
+      const said = this.#habits.efforts[effort];
+      if (said === null) return this.#adjust('reasoning_effort', 'dropped');
+      if (said.word !== effort) this.#adjust('reasoning_effort', `changed to ${said.word}`);
+      merge(body, said.fields);
+    }
+  }
+
+  #setBudget(body: Record<string, unknown>, tokens: number): void {
+    const { budget } = this.#habits;
+    if (budget === null) return this.#adjust('reasoning.max_tokens', 'dropped');
+    const { path, beside, least = 0 } = budget;
+    const [field, inner] = path;
+    const sent = Math.max(tokens, least);
+    if (sent !== tokens) this.#adjust('reasoning.max_tokens', `clamped to ${sent}`);
+    merge(body, beside);
+    merge(body, { [field]: inner === undefined ? sent : { [inner]: sent } });
+  }
+}
+
+const isObject = (value: unknown): value is Fragment => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Puts fields in; objects are joined, so that what the caller put into `chat_template_kwargs` stays beside our switch. */
+function merge(body: Record<string, unknown>, fields: Fragment): void {
+  for (const [field, value] of Object.entries(fields)) {
+    const before = body[field];
+    body[field] = isObject(before) && isObject(value) ? { ...before, ...value } : value;
+  }
+}
+
+/** wire: Fireworks takes the number of alternatives where OpenAI takes a switch and a number. */
+function countLogprobs(body: Record<string, unknown>): void {
+  const { logprobs, top_logprobs: alternatives } = body;
+  delete body['top_logprobs'];
+  if (logprobs === true) body['logprobs'] = alternatives ?? 1;
+  else delete body['logprobs'];
+}
+
+function withPlainSchemas(tools: readonly Tool[], { schemaDrops }: Vendor): readonly Tool[] {
+  if (schemaDrops === undefined) return tools;
+  return tools.map((tool) => {
+    const schema = tool.function?.parameters;
+    if (tool.function === undefined || schema === undefined) return tool;
+    const parameters = Object.fromEntries(Object.entries(schema).filter(([field]) => !schemaDrops.includes(field)));
+    return { ...tool, function: { ...tool.function, parameters } };
+  });
+}
+
+function queryOf({ query }: Vendor, { provider }: Target): string {
+  const values = new URLSearchParams();
+  for (const [name, setting] of Object.entries(query ?? {})) {
+    const value = provider.settings[setting];
+    if (typeof value === 'string') values.set(name, value);
+  }
+  return values.size === 0 ? '' : `?${values}`;
+}
+
+function headersOf({ keyHeader }: Vendor, { provider }: Target): Record<string, string> {
+  const headers: Record<string, string> = { 'content-type': 'application/json' };
+  if (provider.apiKey !== null) {
+    const key = provider.apiKey.reveal();
+    if (keyHeader === undefined) headers['authorization'] = `Bearer ${key}`;
+    else headers[keyHeader] = key;
+  }
+  for (const [name, value] of Object.entries(provider.headers)) headers[name.toLowerCase()] = value;
+  return headers;
+}

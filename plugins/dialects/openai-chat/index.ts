@@ -1,0 +1,27 @@
+/** The chat completions API, and the vendors that speak it with habits of their own. */
+import type { Dialect } from '../../../core/dialect.ts';
+import { definePlugin } from '../../../core/plugin.ts';
+import { createDecoder, decodeBody } from './decode.ts';
+import { encode } from './encode.ts';
+import { decodeError } from './error.ts';
+import type { Vendor } from './habits.ts';
+import { vendors } from './presets.ts';
+
+const dialectOf = (vendor: Vendor): Dialect => ({
+  name: vendor.name,
+  baseUrl: vendor.baseUrl,
+  keyless: vendor.keyless ?? false,
+  settings: Object.fromEntries(Object.values(vendor.query ?? {}).map((setting) => [setting, 'plain'])),
+  encode: (request, target) => encode(vendor, request, target),
+  decoder: (target) => createDecoder(vendor, target),
+  decodeBody: (body, target) => decodeBody(vendor, body, target),
+  decodeError,
+});
+
+export default definePlugin({
+  name: 'dialects/openai-chat',
+  summary: 'Speaks chat completions to OpenAI, Azure and the many vendors and servers that took over that API.',
+  schema: { type: 'object', properties: {}, additionalProperties: false },
+  dialects: vendors.map(dialectOf),
+  apply() {},
+});

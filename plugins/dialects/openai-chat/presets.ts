@@ -1,0 +1,212 @@
+/**
+ * One row per vendor, data only. A row says where the vendor is and what it does unlike the others; the evidence is the
+ * vendors' own documentation, the clients that its users run, and recorded traffic.
+ */
+import type { Budget, Efforts, Family, Fragment, Said, Vendor } from './habits.ts';
+import { saidAs } from './habits.ts';
+
+const sampling = ['temperature', 'top_p', 'logprobs', 'top_logprobs', 'presence_penalty', 'frequency_penalty', 'logit_bias'];
+const logOfTokens = ['logprobs', 'top_logprobs'];
+
+const saying = (word: string, fields: Fragment): Said => ({ word, fields });
+
+/** A `thinking` switch, with an effort word where the model knows degrees. */
+const thinking = (word: string, inner: Fragment = {}, effort?: string): Said =>
+  saying(word, { thinking: { type: word === 'none' ? 'disabled' : 'enabled', ...inner }, ...(effort !== undefined && { reasoning_effort: effort }) });
+
+/** `thinking` switched on, with `reasoning_effort` for minimal, low, medium, high, xhigh. */
+const thinkingDegrees = (inner: Fragment, ...words: readonly string[]): Efforts => saidAs(thinking('none'), ...words.map((word) => thinking(word, inner, word)));
+
+const everyDegree = (none: Said | null, on: Said): Efforts => saidAs(none, on, on, on, on, on);
+
+const unsaid: Efforts = saidAs(null, null, null, null, null, null);
+const threeDegrees: Efforts = saidAs('none', 'low', 'low', 'medium', 'high', 'high');
+/** wire: gpt-oss knows three degrees on every host and cannot be turned off. */
+const gptOss: Efforts = saidAs(null, 'low', 'low', 'medium', 'high', 'high');
+
+const thinkingBudget: Budget = { path: ['thinking', 'budget_tokens'], beside: { thinking: { type: 'enabled' } }, least: 1024 };
+
+/**
+ * wire: o1-mini and o1-preview take neither system nor developer messages; the o-series has no parallel_tool_calls; gpt-5.1
+ * and later take sampling parameters while they do not think. `stop` is refused too but is not dropped: an answer that runs
+ * past it would be wrong without a word, so the refusal is passed on.
+ */
+const openaiFamilies: readonly Family[] = [
+  { match: /^o1-(?:mini|preview)/, instructions: 'leading-user', maxTokens: 'max_completion_tokens', drops: [...sampling, 'parallel_tool_calls'] },
+  { match: /^o\d(?:-|$)/, instructions: 'leading-developer', maxTokens: 'max_completion_tokens', drops: [...sampling, 'parallel_tool_calls'] },
+  {
+    match: /^gpt-(?:5\.\d|(?:[6-9]|1\d)(?:[.-]|$))/,
+    instructions: 'leading-developer',
+    maxTokens: 'max_completion_tokens',
+    drops: sampling,
+    takesUnthinking: ['temperature', 'top_p', ...logOfTokens],
+  },
+  { match: /^gpt-5(?!-chat)(?:-|$)/, instructions: 'leading-developer', maxTokens: 'max_completion_tokens', drops: sampling },
+  { match: /-search-preview/, drops: ['temperature'] },
+];
+
+export const vendors: readonly Vendor[] = [
+  { name: 'openai-chat', baseUrl: null, keyless: true },
+  {
+    name: 'openai',
+    baseUrl: 'https://api.openai.com/v1',
+    maxTokens: 'max_completion_tokens',
+    instructions: 'as-sent',
+    messageDrops: ['cache_control'],
+    families: openaiFamilies,
+  },
+  {
+    name: 'azure',
+    baseUrl: null,
+    keyHeader: 'api-key',
+    query: { 'api-version': 'api_version' },
+    namesDeployments: true,
+    instructions: 'as-sent',
+    messageDrops: ['cache_control'],
+    families: openaiFamilies,
+  },
+  {
+    name: 'deepseek',
+    baseUrl: 'https://api.deepseek.com',
+    efforts: thinkingDegrees({}, 'low', 'low', 'medium', 'high', 'max'),
+    replay: { field: 'reasoning_content' },
+    families: [
+      // wire: the first R1 answers 400 to earlier reasoning_content; V4 in thinking mode wants it on every assistant message.
+      { match: /r1/, efforts: unsaid, replay: null },
+      { match: /reasoner/, efforts: unsaid, replay: { field: 'reasoning_content', blank: '' } },
+      { match: /v4/, replay: { field: 'reasoning_content', blank: '' } },
+    ],
+  },
+  {
+    name: 'groq',
+    baseUrl: 'https://api.groq.com/openai/v1',
+    maxTokens: 'max_completion_tokens',
+    drops: ['logit_bias', ...logOfTokens, 'n'],
+    messageDrops: ['name', 'cache_control'],
+    plainText: 'system',
+    families: [
+      { match: /gpt-oss/, efforts: gptOss, replay: { field: 'reasoning' } },
+      // wire: without `parsed` qwen3 thinks in the answer, and `raw` with tools or JSON is a 400.
+      {
+        match: /qwen/,
+        efforts: everyDegree(saying('none', { reasoning_effort: 'none' }), saying('default', { reasoning_effort: 'default' })),
+        adds: { reasoning_format: 'parsed' },
+        thinkTags: true,
+      },
+      { match: /deepseek-r1/, efforts: unsaid, adds: { reasoning_format: 'parsed' }, thinkTags: true },
+    ],
+  },
+  {
+    name: 'mistral',
+    baseUrl: 'https://api.mistral.ai/v1',
+    refusesStreamOptions: true,
+    renames: { seed: 'random_seed' },
+    requiredWord: 'any',
+    drops: ['logit_bias', ...logOfTokens, 'user'],
+    messageDrops: ['name', 'cache_control'],
+    nineCharacterIds: true,
+    efforts: saidAs('none', 'high', 'high', 'high', 'high', 'high'),
+    families: [{ match: /magistral/, efforts: unsaid }],
+  },
+  {
+    name: 'xai',
+    baseUrl: 'https://api.x.ai/v1',
+    maxTokens: 'max_completion_tokens',
+    efforts: threeDegrees,
+    usage: { reasoningOutside: true, cachedOutside: true },
+    families: [
+      // wire: grok-4.20-reasoning and its twin refuse the field for every value, `none` too.
+      { match: /^grok-4\.20-(?:non-)?reasoning/, efforts: unsaid },
+      { match: /^grok-4\.6/, efforts: saidAs('none', 'low', 'low', 'medium', 'high', 'xhigh'), drops: ['presence_penalty', 'frequency_penalty'] },
+      { match: /^grok-3-mini/, efforts: saidAs(null, 'low', 'low', 'low', 'high', 'high'), drops: ['presence_penalty', 'frequency_penalty'] },
+      { match: /^grok-(?:4|code)/, drops: ['presence_penalty', 'frequency_penalty'] },
+    ],
+  },
+  {
+    name: 'together',
+    baseUrl: 'https://api.together.xyz/v1',
+    efforts: everyDegree(saying('none', { reasoning: { enabled: false } }), saying('enabled', { reasoning: { enabled: true } })),
+    families: [
+      { match: /gpt-oss/, efforts: gptOss },
+      { match: /deepseek-r1|qwq/, efforts: unsaid, thinkTags: true },
+    ],
+  },
+  {
+    name: 'fireworks',
+    baseUrl: 'https://api.fireworks.ai/inference/v1',
+    efforts: threeDegrees,
+    budget: thinkingBudget,
+    countsLogprobs: true,
+  },
+  {
+    name: 'openrouter',
+    baseUrl: 'https://openrouter.ai/api/v1',
+    efforts: saidAs(...['none', 'minimal', 'low', 'medium', 'high', 'xhigh'].map((word) => saying(word, { reasoning: { effort: word } }))),
+    budget: { path: ['reasoning', 'max_tokens'], beside: {} },
+    replay: { field: 'reasoning_details' },
+  },
+  {
+    name: 'cerebras',
+    baseUrl: 'https://api.cerebras.ai/v1',
+    maxTokens: 'max_completion_tokens',
+    efforts: threeDegrees,
+    replay: { field: 'reasoning' },
+    families: [{ match: /gpt-oss/, efforts: gptOss }],
+  },
+  {
+    name: 'perplexity',
+    baseUrl: 'https://api.perplexity.ai',
+    refusesStreamOptions: true,
+    plainText: 'all',
+    drops: ['tools', 'tool_choice', 'parallel_tool_calls', 'stop', 'seed', 'n', 'logit_bias', ...logOfTokens, 'user'],
+    efforts: unsaid,
+    thinkTags: true,
+    families: [{ match: /deep-research/, efforts: saidAs(null, 'minimal', 'low', 'medium', 'high', 'high') }],
+  },
+  {
+    name: 'moonshot',
+    baseUrl: 'https://api.moonshot.ai/v1',
+    efforts: everyDegree(thinking('none'), thinking('enabled')),
+    budget: thinkingBudget,
+    replay: { field: 'reasoning_content' },
+    schemaDrops: ['$schema'],
+    families: [
+      { match: /k3/, efforts: saidAs(thinking('none'), 'low', 'low', 'high', 'high', 'max') },
+      { match: /k2\.6|k2\.7-code/, efforts: everyDegree(thinking('none'), thinking('enabled', { keep: 'all' })) },
+    ],
+  },
+  {
+    name: 'zai',
+    baseUrl: 'https://api.z.ai/api/paas/v4',
+    // wire: earlier reasoning is kept only with clear_thinking false.
+    efforts: everyDegree(thinking('none'), thinking('enabled', { clear_thinking: false })),
+    replay: { field: 'reasoning_content' },
+    families: [
+      { match: /glm-5\.3/, efforts: { ...thinkingDegrees({ clear_thinking: false }, 'low', 'low', 'high', 'high', 'max'), none: null } },
+      { match: /glm-(?:5\.[2-9]|[6-9])/, efforts: thinkingDegrees({ clear_thinking: false }, 'low', 'low', 'high', 'high', 'max') },
+    ],
+  },
+  {
+    name: 'alibaba',
+    baseUrl: 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1',
+    efforts: saidAs(
+      saying('none', { enable_thinking: false }),
+      saying('1024 tokens', { enable_thinking: true, thinking_budget: 1024 }),
+      saying('2048 tokens', { enable_thinking: true, thinking_budget: 2048 }),
+      saying('8192 tokens', { enable_thinking: true, thinking_budget: 8192 }),
+      saying('16384 tokens', { enable_thinking: true, thinking_budget: 16_384 }),
+      saying('32768 tokens', { enable_thinking: true, thinking_budget: 32_768 }),
+    ),
+    budget: { path: ['thinking_budget'], beside: { enable_thinking: true } },
+  },
+  { name: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1', keyless: true, efforts: threeDegrees },
+  {
+    name: 'vllm',
+    baseUrl: null,
+    keyless: true,
+    plainText: 'all',
+    efforts: saidAs(saying('none', { chat_template_kwargs: { enable_thinking: false } }), 'low', 'low', 'medium', 'high', 'high'),
+    replay: { field: 'reasoning' },
+    families: [{ match: /gpt-oss/, efforts: gptOss }],
+  },
+];

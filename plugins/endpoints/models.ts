@@ -1,0 +1,100 @@
+/**
+ * GET /v1/models and GET /v1/models/{id}: the catalogue as the API shows it. Needs no key.
+ * Query: include_deactivated, exclude_deprecated, no_training, each on with `true` or `1`.
+ */
+import type { Config, Mapping, Model, Pricing } from '../../core/config.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { definePlugin } from '../../core/plugin.ts';
+import type { Answer } from '../../core/routes.ts';
+import { json } from '../../core/routes.ts';
+import { didYouMean } from '../../core/suggest.ts';
+
+interface Entry {
+  readonly model: Model;
+  /** Epoch milliseconds; Infinity: never. */
+  readonly deprecatedAt: number;
+  readonly deactivatedAt: number;
+  readonly text: string;
+  /** Without the mappings whose provider trains on API data; null: none is left. */
+  readonly textNoTraining: string | null;
+}
+
+export default definePlugin({
+  name: 'endpoints/models',
+  summary: 'GET /v1/models: the catalogue with capabilities and prices',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  apply({ routes, config, clock }) {
+    // cost: records are serialised once, at the first request; a list of thousands is then a join
+    let entries: readonly Entry[] | null = null;
+    const all = (): readonly Entry[] => (entries ??= config.models.map((model) => entryOf(model, config)));
+    const named = new Map(config.models.flatMap((model) => [model.id, ...model.aliases].map((name) => [name, model] as const)));
+
+    routes.add({
+      method: 'GET',
+      path: '/v1/models',
+      handle({ query }) {
+        const isOn = (name: string): boolean => ['true', '1'].includes(query.get(name) ?? '');
+        const now = clock();
+        const noTraining = isOn('no_training');
+        const shown = all().filter(({ deactivatedAt, deprecatedAt }) => (isOn('include_deactivated') || deactivatedAt > now) && (!isOn('exclude_deprecated') || deprecatedAt > now));
+        const texts = shown.map(({ text, textNoTraining }) => (noTraining ? textNoTraining : text)).filter((text) => text !== null);
+        return answer(`{"object":"list","data":[${texts.join(',')}]}`);
+      },
+    });
+    routes.add({
+      method: 'GET',
+      path: '/v1/models/**:id',
+      handle({ params }) {
+        const id = decodeURIComponent(params['id'] ?? '');
+        const model = named.get(id);
+        if (model === undefined) throw new GatewayError('model_not_found', `The model "${id.slice(0, 100)}" does not exist or is not configured.${didYouMean(id, named.keys())}`, { param: 'model' });
+        return json(recordOf(model, model.providers));
+      },
+    });
+  },
+});
+
+const answer = (body: string): Answer => ({ headers: { 'content-type': 'application/json' }, body });
+
+function entryOf(model: Model, { providers }: Config): Entry {
+  // a provider that does not say is taken to train: the filter is a promise
+  const kept = model.providers.filter(({ providerId }) => providers.get(providerId)?.trainsOnData === false);
+  return {
+    model,
+    deprecatedAt: timeOf(model.deprecated_at),
+    deactivatedAt: timeOf(model.deactivated_at),
+    text: JSON.stringify(recordOf(model, model.providers)),
+    textNoTraining: kept.length === 0 ? null : JSON.stringify(recordOf(model, kept)),
+  };
+}
+
+const timeOf = (date: string | null): number => (date === null ? Infinity : Date.parse(date));
+
+/** The model record of the API: fields and spelling are the specification's. */
+function recordOf(model: Model, mappings: readonly Mapping[]): object {
+  const { providers: _, max_output_tokens: maxOutput, pricing, per_request_limits: limits, deprecated_at: deprecated, deactivated_at: deactivated, ...fields } = model;
+  return {
+    ...fields,
+    object: 'model',
+    owned_by: model.family,
+    providers: mappings.map((mapping) => mappingOf(mapping, model)),
+    pricing,
+    per_request_limits: limits ?? {},
+    ...(maxOutput !== null && { max_output_tokens: maxOutput }),
+    ...(deprecated !== null && { deprecated_at: deprecated }),
+    ...(deactivated !== null && { deactivated_at: deactivated }),
+  };
+}
+
+
+function mappingOf(mapping: Mapping, model: Model): object {
+  const { dialect: _, pricing, reasoning, ...fields } = mapping;
+  return { ...fields, pricing: pricesOf(pricing ?? model.pricing), reasoning: reasoning !== null };
+}
+
+const pricesOf = ({ prompt, completion, image, per_second }: Pricing): object => ({
+  ...(prompt !== undefined && { prompt }),
+  ...(completion !== undefined && { completion }),
+  ...(image !== undefined && { image }),
+  ...(per_second !== undefined && { per_second }),
+});

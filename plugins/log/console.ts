@@ -1,0 +1,64 @@
+/**
+ * One line for each request on stdout: for people on a terminal, JSON where it is read by machines. No message text, no key.
+ */
+import { styleText } from 'node:util';
+import type { FromSchema } from 'json-schema-to-ts';
+import type { RequestRecord } from '../../core/context.ts';
+import { definePlugin } from '../../core/plugin.ts';
+
+const schema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    format: { enum: ['auto', 'text', 'json'], default: 'auto', description: 'Form of the lines: `text`, `json`, or `auto` (text on a terminal). Example: json.' },
+  },
+} as const;
+
+type Options = FromSchema<typeof schema>;
+
+const name = 'log/console';
+
+export default definePlugin<Options>({
+  name,
+  summary: 'one line per request on stdout, JSON when it is not a terminal',
+  schema,
+  apply({ hooks }, { format }) {
+    const isText = format === 'text' || (format === 'auto' && process.stdout.isTTY);
+    const line = isText ? textLine : jsonLine;
+    // cost: lines of one tick leave in one write
+    let waiting = '';
+    hooks.log.tap(name, (record) => {
+      if (waiting === '') setImmediate(() => {
+        process.stdout.write(waiting);
+        waiting = '';
+      });
+      waiting += `${line(record)}\n`;
+    });
+  },
+});
+
+export function jsonLine(record: RequestRecord): string {
+  const { id, createdAt, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, cost, metadata, attempts, adjustments, error } = record;
+  return JSON.stringify({ time: createdAt, level: 'info', msg: 'request', id, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, cost, metadata, attempts: attempts.length, adjustments, error });
+}
+
+/** `14:02:11 200 gpt-5 → openai 1.2 s (first 0.4 s) 120+300 tokens $0.0031 answered` */
+export function textLine(record: RequestRecord): string {
+  const { createdAt, status, requestedModel, model, provider, durationMs, timeToFirstTokenMs, usage, cost, outcome, error, id } = record;
+  const colour = outcome === 'answered' ? 'green' : outcome === 'gone' ? 'yellow' : 'red';
+  const parts = [
+    styleText('dim', createdAt.slice(11, 19)),
+    styleText(colour, String(status)),
+    `${printable(requestedModel ?? '–')}${provider === null ? '' : ` → ${provider}/${model}`}`,
+    `${durationMs} ms`,
+    timeToFirstTokenMs === null ? '' : `(first ${timeToFirstTokenMs} ms)`,
+    usage.promptTokens === null && usage.completionTokens === null ? '' : `${usage.promptTokens ?? '?'}+${usage.completionTokens ?? '?'} tokens`,
+    cost === null ? '' : `$${cost}`,
+    error === null ? '' : styleText('red', `${outcome}: ${error.code}`),
+    styleText('dim', id),
+  ];
+  return parts.filter((part) => part !== '').join('  ');
+}
+
+/** A caller's text on an operator's terminal: no control characters, no escape sequences. */
+const printable = (text: string): string => text.slice(0, 100).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');

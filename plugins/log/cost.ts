@@ -1,0 +1,47 @@
+/**
+ * What a request cost, from the provider's own counts and the prices in the catalogue, at `settle`. Integer arithmetic of
+ * 10^-12 dollar. A count or a price that is not known makes the cost unknown (null), never 0.
+ */
+import type { Usage } from '../../core/chat.ts';
+import type { Pricing } from '../../core/config.ts';
+import { formatDollars, parseDollars } from '../../core/money.ts';
+import { definePlugin } from '../../core/plugin.ts';
+
+const name = 'log/cost';
+
+export default definePlugin({
+  name,
+  summary: 'cost of each request in dollars, from usage and catalogue prices',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  apply({ hooks }) {
+    hooks.settle.tap(name, (record) => {
+      if (record.served === null) return record;
+      const { mapping, model, usage } = record.served;
+      const cost = costOf(usage, mapping.pricing ?? model.pricing);
+      return cost === null ? record : { ...record, cost: formatDollars(cost) };
+    });
+  },
+});
+
+/** In 10^-12 dollar. Each token is priced once: cached, cache-write and reasoning tokens at their own price where there is one. */
+export function costOf(usage: Usage, pricing: Pricing): bigint | null {
+  const price = (text: string | undefined): bigint | null => (text === undefined ? null : (parseDollars(text) ?? null));
+  const prompt = price(pricing.prompt);
+  const completion = price(pricing.completion);
+  const cacheWrite = price(pricing.input_cache_write) ?? prompt;
+  const hour = Math.min(usage.cacheWrite1h ?? 0, usage.cacheWrite ?? 0);
+  const parts: readonly (readonly [tokens: number | null, price: bigint | null])[] = [
+    [usage.input, prompt],
+    [usage.cacheRead ?? 0, price(pricing.input_cache_read) ?? prompt],
+    [(usage.cacheWrite ?? 0) - hour, cacheWrite],
+    [hour, price(pricing.input_cache_write_1h) ?? cacheWrite],
+    [usage.answer, completion],
+    [usage.reasoning ?? 0, price(pricing.internal_reasoning) ?? completion],
+  ];
+  let total = price(pricing.request) ?? 0n;
+  for (const [tokens, each] of parts) {
+    if (tokens === null || (each === null && tokens > 0)) return null;
+    total += BigInt(tokens) * (each ?? 0n);
+  }
+  return total;
+}

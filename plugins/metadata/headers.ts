@@ -1,0 +1,56 @@
+/**
+ * Metadata from request headers: `X-Gateway-Tenant-ID: acme` is stored as `tenant-id: acme`. Decides at `metadata`.
+ * What is too much is cut and flagged, never an error.
+ */
+import type { FromSchema } from 'json-schema-to-ts';
+import type { Metadata } from '../../core/context.ts';
+import { definePlugin } from '../../core/plugin.ts';
+
+const schema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    max_entries: { type: 'integer', minimum: 1, default: 32, description: 'Entries kept for a request; the rest is cut. Example: 32.' },
+    max_length: { type: 'integer', minimum: 1, default: 256, description: 'Characters kept of a name and of a value. Example: 256.' },
+  },
+} as const;
+
+type Options = FromSchema<typeof schema>;
+
+const name = 'metadata/headers';
+const prefix = 'x-gateway-';
+
+export default definePlugin<Options>({
+  name,
+  summary: 'X-Gateway-* request headers, stored with the request',
+  schema,
+  apply({ hooks }, limits) {
+    const cut = new WeakSet<Metadata>();
+    hooks.metadata.tap(name, (metadata, { headers }) => {
+      const found = withHeaders(metadata, headers, limits);
+      if (found.isCut) cut.add(found.metadata);
+      return found.metadata;
+    });
+    hooks.settle.tap(name, (record) => {
+      if (!cut.has(record.metadata)) return record;
+      return { ...record, adjustments: [...record.adjustments, { parameter: 'metadata', change: `cut to ${limits.max_entries} entries of ${limits.max_length} characters` }] };
+    });
+  },
+});
+
+/** Headers are put over what a key brings along. */
+export function withHeaders(metadata: Metadata, headers: Readonly<Record<string, string | undefined>>, limits: Options): { metadata: Metadata; isCut: boolean } {
+  let found: Record<string, string> | null = null;
+  let kept = 0;
+  let isCut = false;
+  for (const header in headers) {
+    if (!header.startsWith(prefix) || header.length === prefix.length) continue;
+    // safety: a name such as __proto__ is an entry like any other
+    found ??= Object.assign(Object.create(null) as Record<string, string>, metadata);
+    const entry = header.slice(prefix.length, prefix.length + limits.max_length);
+    const value = headers[header] ?? '';
+    isCut ||= kept >= limits.max_entries || value.length > limits.max_length || header.length - prefix.length > limits.max_length;
+    if (kept++ < limits.max_entries) found[entry] = value.slice(0, limits.max_length);
+  }
+  return { metadata: found ?? metadata, isCut };
+}

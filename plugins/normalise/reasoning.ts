@@ -1,0 +1,65 @@
+/**
+ * Reasoning, said in one way: takes `reasoning_effort` and `reasoning` from the request, refuses what contradicts itself, and
+ * lets a budget override an effort (at `normalise`); gives auto-routed requests that set nothing their effort (at `route`).
+ */
+import { efforts } from '../../core/chat.ts';
+import type { ChatRequest, Effort, Reasoning } from '../../core/chat.ts';
+import type { Candidate, Normalised } from '../../core/context.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { EARLY, LATE } from '../../core/hooks.ts';
+import { definePlugin } from '../../core/plugin.ts';
+
+const name = 'normalise/reasoning';
+
+export default definePlugin({
+  name,
+  summary: 'reasoning_effort and reasoning, checked and made one; the effort of auto-routed requests',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  apply({ hooks }) {
+    hooks.normalise.tap({ name, stage: EARLY }, withReasoning);
+    hooks.route.tap({ name, stage: LATE }, (candidates, context) => (isUnset(context) ? candidates.map(withAutoEffort) : candidates));
+  },
+});
+
+export function withReasoning(request: ChatRequest): ChatRequest {
+  const { reasoning_effort: topLevel, reasoning, ...rest } = request.rest;
+  if (topLevel === undefined && reasoning === undefined) return request;
+  return { ...request, reasoning: parseReasoning(topLevel ?? null, reasoning ?? null), rest };
+}
+
+function parseReasoning(topLevel: unknown, reasoning: unknown): Reasoning {
+  if (reasoning !== null && (typeof reasoning !== 'object' || Array.isArray(reasoning))) {
+    throw new GatewayError('invalid_type', '"reasoning" must be an object with "effort" or "max_tokens".', { param: 'reasoning' });
+  }
+  const { effort = null, max_tokens: budget = null } = (reasoning ?? {}) as { effort?: unknown; max_tokens?: unknown };
+  if (topLevel !== null && effort !== null) {
+    throw new GatewayError('invalid_request', 'Send either reasoning_effort or reasoning.effort, not both.', { param: 'reasoning_effort' });
+  }
+  const chosen = topLevel === null ? parseEffort(effort, 'reasoning.effort') : parseEffort(topLevel, 'reasoning_effort');
+  const maxTokens = parseBudget(budget);
+  return maxTokens === null ? { effort: chosen, maxTokens } : { effort: null, maxTokens };
+}
+
+function parseEffort(value: unknown, param: string): Effort | null {
+  if (value === null) return null;
+  if (typeof value !== 'string') throw new GatewayError('invalid_type', `"${param}" must be a string.`, { param });
+  const effort = efforts.find((known) => known === value);
+  if (effort === undefined) throw new GatewayError('invalid_value', `"${param}" must be one of ${efforts.join(', ')}.`, { param });
+  return effort;
+}
+
+function parseBudget(value: unknown): number | null {
+  const param = 'reasoning.max_tokens';
+  if (value === null) return null;
+  if (typeof value !== 'number') throw new GatewayError('invalid_type', `"${param}" must be an integer.`, { param });
+  if (!Number.isSafeInteger(value) || value < 0) throw new GatewayError('invalid_value', `"${param}" must be a whole number of tokens, 0 or more.`, { param });
+  return value;
+}
+
+/** The caller left the provider and the effort to the gateway: a root name (or a policy over root names), and nothing set. */
+const isUnset = ({ addressing, request }: Normalised): boolean => (addressing === 'root' || addressing === 'policy') && request.reasoning.effort === null && request.reasoning.maxTokens === null;
+
+function withAutoEffort(candidate: Candidate): Candidate {
+  const effort = candidate.mapping.reasoning?.auto_effort ?? null;
+  return effort === null ? candidate : { ...candidate, reasoning: { effort, maxTokens: null } };
+}

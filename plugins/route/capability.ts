@@ -1,0 +1,79 @@
+/**
+ * Drops candidates that cannot do what the request asks: reasoning, an explicit budget, tools, images, a stream. Decides at
+ * `route`. When none is left, the caller learns which wish no provider of the model can meet.
+ */
+import type { ChatRequest } from '../../core/chat.ts';
+import type { Candidate } from '../../core/context.ts';
+import { drop } from '../../core/context.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { definePlugin } from '../../core/plugin.ts';
+
+const name = 'route/capability';
+
+interface Need {
+  readonly isAsked: (request: ChatRequest) => boolean;
+  readonly isMet: (candidate: Candidate) => boolean;
+  readonly reason: string;
+  readonly code: ErrorCode;
+  readonly param: string;
+  readonly message: (model: string) => string;
+}
+
+const needs: readonly Need[] = [
+  {
+    isAsked: ({ reasoning }) => reasoning.maxTokens !== null,
+    isMet: ({ mapping }) => mapping.reasoning?.max_tokens === true,
+    reason: 'takes no reasoning budget',
+    code: 'model_not_supported',
+    param: 'reasoning.max_tokens',
+    message: (model) => `The model "${model}" does not support an explicit reasoning budget. Remove the "reasoning" parameter, or use a model that supports explicit budgets (reasoning.max_tokens).`,
+  },
+  {
+    isAsked: ({ reasoning }) => reasoning.effort !== null,
+    isMet: ({ mapping }) => mapping.reasoning !== null,
+    reason: 'does not reason',
+    code: 'model_not_supported',
+    param: 'reasoning_effort',
+    message: (model) => `The model "${model}" does not support reasoning. Remove "reasoning_effort", or use a reasoning-capable model.`,
+  },
+  {
+    isAsked: ({ stream }) => stream,
+    isMet: ({ mapping }) => mapping.streaming,
+    reason: 'does not stream',
+    code: 'streaming_not_supported',
+    param: 'stream',
+    message: (model) => `The model "${model}" does not support streaming. Send the request with "stream": false.`,
+  },
+  {
+    isAsked: ({ tools }) => tools !== null,
+    isMet: ({ mapping }) => mapping.tools,
+    reason: 'takes no tools',
+    code: 'model_not_supported',
+    param: 'tools',
+    message: (model) => `The model "${model}" does not support tools. Remove "tools", or use a model that supports them.`,
+  },
+  {
+    isAsked: ({ messages }) => messages.some(({ content }) => Array.isArray(content) && content.some(({ type }: { type: string }) => type === 'image_url')),
+    isMet: ({ mapping }) => mapping.vision,
+    reason: 'takes no images',
+    code: 'model_not_supported',
+    param: 'messages',
+    message: (model) => `The model "${model}" does not accept images. Remove them, or use a model with image input.`,
+  },
+];
+
+export default definePlugin({
+  name,
+  summary: 'drops providers that lack what a request asks for: reasoning, budgets, streaming, tools, images',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  apply({ hooks }) {
+    hooks.route.tap(name, (candidates, { request }) => needs.reduce((left, need) => (need.isAsked(request) ? meet(left, need, request) : left), candidates));
+  },
+});
+
+const meet = (candidates: readonly Candidate[], need: Need, { model }: ChatRequest): readonly Candidate[] =>
+  candidates.map((candidate) => {
+    if (candidate.dropped !== null || need.isMet(candidate)) return candidate;
+    return drop(candidate, { by: name, reason: need.reason, error: new GatewayError(need.code, need.message(model), { param: need.param }) });
+  });

@@ -1,0 +1,51 @@
+/**
+ * Orders the candidates by the policy's strategy. Decides at `route`, after the ones that cannot serve are marked.
+ * `ordered`: as listed. `cheapest`: by price. `balanced`: each request begins at the next one, the others follow as fallback.
+ */
+import { parseDollars } from '../../core/money.ts';
+import type { Policy } from '../../core/config.ts';
+import type { Candidate } from '../../core/context.ts';
+import { definePlugin } from '../../core/plugin.ts';
+
+const name = 'route/policy';
+
+type Order = (standing: readonly Candidate[], turn: number) => readonly Candidate[];
+
+const orders: Readonly<Record<Policy['strategy'], Order>> = {
+  ordered: (standing) => standing,
+  cheapest: (standing) => standing.toSorted((a, b) => compare(priceOf(a), priceOf(b))),
+  balanced: (standing, turn) => {
+    const start = turn % Math.max(1, standing.length);
+    return [...standing.slice(start), ...standing.slice(0, start)];
+  },
+};
+
+export default definePlugin({
+  name,
+  summary: 'the order in which providers are tried: balanced, cheapest, ordered',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  apply({ hooks }) {
+    // keyed by the policy and the model, so that each spreads its own requests evenly
+    const turns = new Map<string, number>();
+    hooks.route.tap(name, (candidates, { policy, request }) => {
+      const standing = candidates.filter(({ dropped }) => dropped === null);
+      if (standing.length < 2) return candidates;
+      const turn = turns.get(request.model) ?? 0;
+      turns.set(request.model, turn + 1);
+      return [...orders[policy.strategy](standing, turn), ...candidates.filter(({ dropped }) => dropped !== null)];
+    });
+  },
+});
+
+/** Three prompt tokens to one of the answer, as chat traffic has it; unknown prices come last. */
+function priceOf({ mapping, model }: Candidate): bigint | null {
+  const { prompt, completion } = mapping.pricing ?? model.pricing;
+  const input = parseDollars(prompt ?? '');
+  const output = parseDollars(completion ?? '');
+  return input === undefined || output === undefined ? null : 3n * input + output;
+}
+
+function compare(a: bigint | null, b: bigint | null): number {
+  if (a === null || b === null) return Number(a === null) - Number(b === null);
+  return a < b ? -1 : Number(a > b);
+}

@@ -1,0 +1,61 @@
+/** An answer as chunks, counted: reasoning, text, tool calls, one `finish` per choice, and the usage at the end. */
+import type { Chunk } from '../../../core/chat.ts';
+import type { Answer } from './answer.ts';
+import { pieces } from './tokens.ts';
+
+export interface Shape {
+  readonly requestId: string;
+  /** How many answers (`n`). */
+  readonly choices: number;
+  /** Of each answer, reasoning included. */
+  readonly maxTokens: number | null;
+  /** Reasoning that is not shown is counted all the same. */
+  readonly showsReasoning: boolean;
+}
+
+interface Budget {
+  readonly limit: number;
+  spent: number;
+  isCut: boolean;
+}
+
+/** Lazy: nothing of a long answer is made before it is read. */
+export function* toChunks(answer: Answer, { requestId, choices, maxTokens, showsReasoning }: Shape): Generator<Chunk, void> {
+  let reasoning = 0;
+  let total = 0;
+  let calls = 0;
+  for (let choice = 0; choice < choices; choice++) {
+    const budget: Budget = { limit: maxTokens ?? Infinity, spent: 0, isCut: false };
+    for (const text of within(budget, answer.reasoning)) if (showsReasoning) yield { type: 'reasoning-delta', choice, text };
+    reasoning += budget.spent;
+    for (const text of within(budget, answer.text)) yield { type: 'text-delta', choice, text };
+    for (const [index, call] of answer.calls.entries()) {
+      budget.isCut ||= budget.spent >= budget.limit;
+      if (budget.isCut) break;
+      yield { type: 'tool-start', choice, index, id: callId(requestId, calls++), name: call.name };
+      for (const fragment of within(budget, call.arguments)) yield { type: 'tool-delta', choice, index, arguments: fragment };
+    }
+    yield finish(choice, budget.isCut, answer);
+    total += budget.spent;
+  }
+  yield { type: 'usage', usage: { input: answer.promptTokens, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: total - reasoning, reasoning } };
+}
+
+function* within(budget: Budget, text: string): Generator<string, void> {
+  if (budget.isCut) return;
+  for (const piece of pieces(text)) {
+    budget.isCut = budget.spent >= budget.limit;
+    if (budget.isCut) return;
+    budget.spent++;
+    yield piece;
+  }
+}
+
+function finish(choice: number, isCut: boolean, { calls }: Answer): Chunk {
+  if (isCut) return { type: 'finish', choice, reason: 'length_limit', native: 'length' };
+  if (calls.length > 0) return { type: 'finish', choice, reason: 'tool_calls', native: 'tool_calls' };
+  return { type: 'finish', choice, reason: 'completed', native: 'stop' };
+}
+
+// wire: a conversation may go on at another provider: OpenAI takes ids of at most 40 characters, Anthropic letters, digits, _ and -
+const callId = (requestId: string, number: number): string => `call_${requestId.replaceAll(/[^a-zA-Z0-9]/g, '').slice(-32)}${number}`;

@@ -1,0 +1,89 @@
+/**
+ * The mock provider: answers at `open` without any network, for the first request of a newcomer, for tests and for
+ * rehearsing failures. It repeats the last user text, or does what instructions in it say (`[[status:503]]`, README.md).
+ * It never touches a provider of another dialect, and nothing in it is random: the same request gives the same answer.
+ */
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import type { Streaming } from '../../../core/context.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { ChunkSource } from '../../../core/hooks.ts';
+import { definePlugin } from '../../../core/plugin.ts';
+import { composeAnswer } from './answer.ts';
+import { toChunks } from './chunks.ts';
+import { breakFor, statusFor } from './failures.ts';
+import { last, parsePrompt } from './prompt.ts';
+import { createPause, createSource } from './source.ts';
+
+const schema = {
+  type: 'object',
+  description: 'The mock provider: answers without a network.',
+  properties: {
+    pace_ms: {
+      type: 'integer',
+      minimum: 0,
+      maximum: 60_000,
+      default: 15,
+      description: 'Milliseconds between two pieces of a streamed answer; 0: as fast as they are read. Answers that are not streamed come at once.',
+    },
+  },
+  additionalProperties: false,
+} as const satisfies JSONSchema;
+
+type Options = FromSchema<typeof schema, { keepDefaultedPropertiesOptional: true }>;
+
+const name = 'stream/mock';
+const MOST_ANSWERS = 128;
+
+/** `stream/mock`: supplies the chunks of attempts at providers whose dialect is `mock`. */
+export default definePlugin<Options>({
+  name,
+  summary: 'Answers for `mock` providers: repeats the prompt, reasons, calls tools, and fails on request.',
+  schema,
+  serves: ['mock'],
+  apply(gateway, { pace_ms: paceMs = 15 }) {
+    gateway.hooks.open.tapPromise(name, async (ctx) => (speaksMock(ctx) ? open(ctx, paceMs) : undefined));
+  },
+});
+
+// ---
+
+function speaksMock({ attempt: { candidate } }: Streaming): boolean {
+  return (candidate.mapping.dialect ?? candidate.provider.dialect) === 'mock';
+}
+
+async function open(ctx: Streaming, defaultPaceMs: number): Promise<ChunkSource> {
+  const { request, attempt } = ctx;
+  refuseUnsupported(ctx);
+  const prompt = parsePrompt(request.messages);
+  const delayMs = last(prompt, 'delay')?.number ?? 0;
+  const failure = statusFor(prompt, attempt);
+  if (failure !== null) {
+    if (delayMs > 0) await createPause(attempt.signal).wait(delayMs);
+    throw failure;
+  }
+  const ability = attempt.candidate.mapping.reasoning;
+  return createSource({
+    chunks: toChunks(composeAnswer(ctx, prompt), {
+      requestId: ctx.id,
+      choices: request.n ?? 1,
+      maxTokens: request.maxTokens,
+      showsReasoning: ability?.exposes === 'text',
+    }),
+    delayMs,
+    paceMs: last(prompt, 'pace')?.number ?? (request.stream ? defaultPaceMs : 0),
+    breaks: breakFor(prompt, attempt),
+    signal: attempt.signal,
+  });
+}
+
+/** What a provider would refuse too. */
+function refuseUnsupported({ request, attempt: { candidate, reasoning } }: Streaming): void {
+  if (request.n !== null && (!Number.isInteger(request.n) || request.n < 1 || request.n > MOST_ANSWERS)) {
+    throw new GatewayError('invalid_value', `"n" must be a whole number from 1 to ${MOST_ANSWERS}.`, { param: 'n', upstreamStatus: 400 });
+  }
+  const efforts = candidate.mapping.reasoning?.efforts ?? null;
+  const { effort } = reasoning;
+  if (efforts === null || effort === null || effort === 'none' || efforts.includes(effort)) return;
+  const message = `Unsupported value: "${effort}" is not supported with the model "${candidate.model.id}". Supported values are: ${efforts.join(', ')}.`;
+  throw new GatewayError('unsupported_value', message, { param: 'reasoning_effort', upstreamStatus: 400 });
+}

@@ -1,0 +1,165 @@
+/**
+ * Makes a value that a JSON Schema accepts: arguments of tool calls, structured answers. Always the same for one schema.
+ * Not followed: `pattern`, `not`, `if`, `contains`, `dependentRequired` and references to other documents.
+ */
+
+type Node = Readonly<Record<string, unknown>>;
+
+interface Walk {
+  readonly root: Node;
+  // safety: a few lines of schema can describe an endless or astronomically large value
+  steps: number;
+}
+
+const STEPS = 2000;
+/** Deeper than this only what must be there is made. */
+const GENEROUS_DEPTH = 4;
+const DEEPEST = 16;
+const LONGEST = 10_000;
+
+/** A value for a schema. `const`, `default`, `examples` and `enum` are honoured in this order. */
+export function createInstance(schema: object): unknown {
+  return make(schema, { root: schema as Node, steps: STEPS }, 0);
+}
+
+function make(schema: unknown, walk: Walk, depth: number): unknown {
+  if (--walk.steps < 0 || depth > DEEPEST) return null;
+  if (!isNode(schema)) return 'example';
+  const node = flatten(schema, walk);
+  if ('const' in node) return node.const;
+  if ('default' in node) return node.default;
+  for (const list of [node.examples, node.enum]) if (Array.isArray(list) && list.length > 0) return list[0] as unknown;
+  switch (typeOf(node)) {
+    case 'object':
+      return makeObject(node, walk, depth);
+    case 'array':
+      return makeArray(node, walk, depth);
+    case 'integer':
+      return makeNumber(node, true);
+    case 'number':
+      return makeNumber(node, false);
+    case 'boolean':
+      return true;
+    case 'null':
+      return null;
+    default:
+      return makeString(node);
+  }
+}
+
+const hints: readonly (readonly [keyword: string, type: string])[] = [
+  ['properties', 'object'],
+  ['required', 'object'],
+  ['items', 'array'],
+  ['prefixItems', 'array'],
+  ['minItems', 'array'],
+  ['minimum', 'number'],
+  ['maximum', 'number'],
+  ['multipleOf', 'number'],
+];
+
+function typeOf(node: Node): unknown {
+  const types = [node.type ?? []].flat();
+  return types.find((type) => type !== 'null') ?? types[0] ?? hints.find(([keyword]) => keyword in node)?.[1] ?? 'string';
+}
+
+/** References, `allOf` and the first branch of `anyOf` and `oneOf`, merged into one schema. */
+function flatten(schema: Node, walk: Walk): Node {
+  const { $ref, allOf, anyOf, oneOf, ...own } = schema;
+  if ($ref === undefined && allOf === undefined && anyOf === undefined && oneOf === undefined) return own;
+  const parts = [resolve($ref, walk.root), ...listOf(allOf), firstOf(anyOf), firstOf(oneOf)].filter(isNode);
+  let merged: Node = own;
+  for (const part of parts) if (--walk.steps >= 0) merged = merge(merged, flatten(part, walk));
+  return merged;
+}
+
+function merge(first: Node, second: Node): Node {
+  const properties: Record<string, unknown> = { ...(isNode(second.properties) ? second.properties : {}) };
+  for (const [name, schema] of Object.entries(isNode(first.properties) ? first.properties : {})) {
+    properties[name] = Object.hasOwn(properties, name) ? { allOf: [schema, properties[name]] } : schema;
+  }
+  const merged: Record<string, unknown> = { ...second, ...first };
+  if ('properties' in first || 'properties' in second) merged.properties = properties;
+  if ('required' in first || 'required' in second) merged.required = [...new Set([...listOf(first.required), ...listOf(second.required)])];
+  return merged;
+}
+
+const firstOf = (branches: unknown): unknown => listOf(branches).find((branch) => isNode(branch) && branch.type !== 'null') ?? listOf(branches)[0];
+
+/** `#/$defs/place`, or `#`. */
+function resolve(reference: unknown, root: Node): unknown {
+  if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined;
+  let found: unknown = root;
+  for (const step of reference.split('/').slice(1)) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~');
+    found = typeof found === 'object' && found !== null && Object.hasOwn(found, name) ? (found as Node)[name] : undefined;
+  }
+  return found;
+}
+
+function makeObject(node: Node, walk: Walk, depth: number): unknown {
+  const properties = isNode(node.properties) ? node.properties : {};
+  const required = listOf(node.required).filter((name) => typeof name === 'string');
+  // an object of options alone would be empty: it shows all of them
+  const wantsAll = (required.length === 0 && depth < GENEROUS_DEPTH) || (numberOf(node.minProperties) ?? 0) > required.length;
+  const names = wantsAll ? [...new Set([...required, ...Object.keys(properties)])] : required;
+  const schemaOf = (name: string): unknown => (Object.hasOwn(properties, name) ? properties[name] : node.additionalProperties);
+  return Object.fromEntries(names.filter((name) => schemaOf(name) !== false).map((name) => [name, make(schemaOf(name), walk, depth + 1)]));
+}
+
+function makeArray(node: Node, walk: Walk, depth: number): unknown[] {
+  const tuple = Array.isArray(node.items) ? listOf(node.items) : listOf(node.prefixItems);
+  const items = Array.isArray(node.items) ? node.additionalItems : node.items;
+  const least = numberOf(node.minItems) ?? 0;
+  const usual = depth >= GENEROUS_DEPTH ? 0 : Math.max(tuple.length, isNode(items) ? 1 : 0);
+  const count = Math.min(Math.max(least, usual), numberOf(node.maxItems) ?? Infinity, STEPS);
+  const values = Array.from({ length: count }, (_, at) => make(at < tuple.length ? tuple[at] : items, walk, depth + 1));
+  return node.uniqueItems === true ? differing(values, isNode(items) ? flatten(items, walk) : {}) : values;
+}
+
+function differing(values: readonly unknown[], items: Node): unknown[] {
+  const choices = listOf(items.enum);
+  return values.map((value, at) => {
+    if (at === 0) return value;
+    if (choices.length > 0) return choices[at % choices.length];
+    if (typeof value === 'number') return value + at * (numberOf(items.multipleOf) ?? 1);
+    return typeof value === 'string' ? `${value}${at}` : value;
+  });
+}
+
+function makeNumber(node: Node, isInteger: boolean): number {
+  const multiple = numberOf(node.multipleOf);
+  const step = multiple !== null && multiple > 0 ? multiple : 1;
+  const [least, most] = [numberOf(node.minimum) ?? -Infinity, numberOf(node.maximum) ?? Infinity];
+  const [over, under] = [numberOf(node.exclusiveMinimum) ?? -Infinity, numberOf(node.exclusiveMaximum) ?? Infinity];
+  const [low, high] = [Math.max(least, over + step), Math.min(most, under - step)];
+  // bounds closer than a step: (0, 1) gives a half
+  if (low > high && !isInteger && multiple === null) return (Math.max(least, over) + Math.min(most, under)) / 2;
+  const near = Math.min(Math.max(1, low), high);
+  if (!isInteger && multiple === null) return near;
+  const up = Math.ceil(near / step) * step;
+  return up > high ? Math.floor(near / step) * step : up;
+}
+
+const formats: Readonly<Record<string, string>> = {
+  date: '2025-01-01',
+  time: '12:00:00Z',
+  'date-time': '2025-01-01T12:00:00Z',
+  duration: 'PT1H',
+  email: 'someone@example.com',
+  hostname: 'example.com',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+  uri: 'https://example.com/',
+  uuid: '00000000-0000-4000-8000-000000000000',
+};
+
+function makeString({ format, minLength, maxLength }: Node): string {
+  const usual = typeof format === 'string' && Object.hasOwn(formats, format) ? (formats[format] as string) : 'example';
+  const longEnough = usual.padEnd(Math.min(numberOf(minLength) ?? 0, LONGEST), usual);
+  return longEnough.slice(0, numberOf(maxLength) ?? Infinity);
+}
+
+const isNode = (value: unknown): value is Node => typeof value === 'object' && value !== null && !Array.isArray(value);
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
+const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null);

@@ -1,0 +1,174 @@
+/** An upstream's HTTP answer as chunks: a stream of events, one JSON body, or an error. Bytes are bounded in every form. */
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Dispatcher } from 'undici';
+import type { Chunk } from '../../../core/chat.ts';
+import type { Limits } from '../../../core/config.ts';
+import type { Dialect, Target, WireEvent, WireRequest } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { ChunkSource } from '../../../core/hooks.ts';
+import { createSseReader } from '../../../core/sse.ts';
+import { unreachable } from './connection.ts';
+
+export interface AnswerParts {
+  readonly wire: WireRequest;
+  readonly dialect: Dialect;
+  readonly target: Target;
+  readonly limits: Limits;
+}
+
+const decompressors: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = { gzip: createGunzip, br: createBrotliDecompress, deflate: createInflate };
+
+/** `identity` is asked for; what comes compressed all the same is unpacked, and bounded after that. */
+function bytesOf({ headers, body }: Dispatcher.ResponseData): Readable {
+  const unpack = decompressors[String(headers['content-encoding'] ?? '')];
+  if (unpack === undefined) return body;
+  const unpacked = unpack();
+  body.once('error', (error) => unpacked.destroy(error));
+  unpacked.once('close', () => body.destroy());
+  return body.pipe(unpacked);
+}
+
+async function readAll(bytes: Readable, limit: number): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const part of bytes as AsyncIterable<Buffer>) {
+      size += part.length;
+      if (size > limit) throw new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${limit} bytes.`);
+      parts.push(part);
+    }
+  } catch (thrown) {
+    bytes.destroy();
+    throw size === 0 ? unreachable(thrown) : truncated(thrown);
+  }
+  return Buffer.concat(parts, size).toString('utf8');
+}
+
+const truncated = (thrown: unknown): GatewayError =>
+  GatewayError.is(thrown) ? thrown : new GatewayError('upstream_truncated', 'The connection to the provider broke in the middle of its answer.', { cause: thrown });
+
+/** An answer with an error status. */
+export async function failure(answer: Dispatcher.ResponseData, { dialect, target }: AnswerParts): Promise<GatewayError> {
+  const text = await readAll(bytesOf(answer), errorBytes).catch(() => '');
+  return dialect.decodeError({ status: answer.statusCode, headers: answer.headers, body: parsed(text) }, target);
+}
+
+const errorBytes = 65_536;
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // not JSON: a proxy's HTML, say. The dialect makes what it can of the text
+    return text;
+  }
+}
+
+/** A whole answer in one body. */
+export async function bodySource(answer: Dispatcher.ResponseData, { dialect, target, wire, limits }: AnswerParts): Promise<ChunkSource> {
+  const bytes = bytesOf(answer);
+  let chunks: readonly Chunk[] | null = decodeBody(await readAll(bytes, limits.upstreamBody), { dialect, target });
+  return {
+    adjustments: wire.adjustments,
+    read: () => {
+      const next = chunks;
+      chunks = null;
+      return Promise.resolve(next);
+    },
+    cancel: () => void bytes.destroy(),
+  };
+}
+
+function decodeBody(text: string, { dialect, target }: { dialect: Dialect; target: Target }): readonly Chunk[] {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (cause) {
+    throw new GatewayError('upstream_invalid_response', 'The provider did not answer with valid JSON.', { cause });
+  }
+  return dialect.decodeBody(body, target);
+}
+
+/** A stream of events. Whatever one network read brings is handed on together. */
+export function streamSource(answer: Dispatcher.ResponseData, { dialect, target, wire, limits }: AnswerParts): ChunkSource {
+  const bytes = bytesOf(answer);
+  const events = createSseReader({ maxEventBytes: limits.upstreamEvent });
+  const decoder = dialect.decoder(target);
+  const reads = createReads(bytes);
+  const state: { failed: GatewayError | null; isOver: boolean } = { failed: null, isOver: false };
+
+  const decode = (list: readonly WireEvent[]): Chunk[] => {
+    const chunks: Chunk[] = [];
+    try {
+      for (const event of list) for (const chunk of decoder.push(event)) chunks.push(chunk);
+    } catch (thrown) {
+      // what came before the broken event still counts
+      state.failed = GatewayError.from(thrown);
+    }
+    return chunks;
+  };
+
+  return {
+    adjustments: wire.adjustments,
+    async read() {
+      if (state.failed !== null) throw state.failed;
+      if (state.isOver) return null;
+      const part = await reads.next();
+      const chunks = decode(part === null ? events.end() : events.push(part));
+      if (state.failed === null && (part === null || decoder.done === true)) {
+        state.isOver = true;
+        chunks.push(...decoder.end());
+        if (part !== null) release(bytes);
+      }
+      if (state.failed !== null && chunks.length === 0) throw state.failed;
+      return chunks;
+    },
+    cancel: () => void bytes.destroy(),
+  };
+}
+
+/** Lets the rest of a complete answer run out, so that the connection can be used again; not for long. */
+function release(bytes: Readable): void {
+  const timer = setTimeout(() => bytes.destroy(), 1000);
+  bytes.once('close', () => clearTimeout(timer));
+  bytes.resume();
+}
+
+/**
+ * Reads a stream part by part; null at its end.
+ * cost: one listener for the whole stream and all that is buffered in one part, instead of an async iterator's step per part.
+ */
+function createReads(bytes: Readable): { next(): Promise<Buffer | null> } {
+  let ended = false;
+  let error: unknown = null;
+  let wake: (() => void) | null = null;
+  const stir = (): void => {
+    wake?.();
+    wake = null;
+  };
+  bytes.on('readable', stir);
+  bytes.once('end', () => {
+    ended = true;
+    stir();
+  });
+  bytes.once('error', (thrown) => {
+    error = thrown;
+    stir();
+  });
+  bytes.once('close', stir);
+  return {
+    async next() {
+      for (;;) {
+        const part = bytes.read() as Buffer | null;
+        if (part !== null) return part;
+        if (error !== null) throw truncated(error);
+        if (ended) return null;
+        if (bytes.destroyed) throw truncated(new Error('closed'));
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { GatewayError } from '../../../core/errors.ts';
+
+interface Fault {
+  readonly code?: string;
+  readonly message?: string;
+  readonly cause?: unknown;
+  /** undici's view of the socket. */
+  readonly socket?: { readonly bytesRead?: number };
+}
+
+const resets = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/** The connection had served an answer before, and was reset before a byte of this one. */
+export function isStaleConnection(thrown: unknown): boolean {
+  const { code = '', socket } = thrown as Fault;
+  return resets.has(code) && (socket?.bytesRead ?? 0) > 0;
+}
+
+/** A failure of the connection, without the address: that is the operator's business. */
+export function unreachable(thrown: unknown): GatewayError {
+  if (GatewayError.is(thrown)) return thrown;
+  const { code = '' } = thrown as Fault;
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return new GatewayError('upstream_timeout', 'The provider could not be connected to in time.', { cause: thrown });
+  if (code.startsWith('HPE_') || code.startsWith('UND_ERR_HEADERS_OVERFLOW')) return new GatewayError('upstream_invalid_response', 'The provider did not answer in valid HTTP.', { cause: thrown });
+  const why = reasons[code] ?? (resets.has(code) ? 'it closed the connection' : 'the connection failed');
+  return new GatewayError('upstream_unreachable', `The provider cannot be reached: ${why}.`, { cause: thrown });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'it refused the connection',
+  ENOTFOUND: 'its name is not known',
+  EAI_AGAIN: 'its name could not be looked up',
+  EHOSTUNREACH: 'there is no way to its host',
+  ENETUNREACH: 'there is no way to its network',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+};

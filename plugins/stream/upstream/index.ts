@@ -1,0 +1,103 @@
+/**
+ * Opens an attempt over HTTP: writes the request in the provider's dialect, sends it on that provider's own pool, and gives
+ * back the answer as chunks. Decides at `open`, last. It follows no redirect, keeps its own time for connecting, and repeats a
+ * request only where a reused connection was reset before any byte of an answer.
+ */
+import { Pool } from 'undici';
+import type { Dispatcher } from 'undici';
+import type { Config, Provider } from '../../../core/config.ts';
+import type { Streaming } from '../../../core/context.ts';
+import type { Dialect, Target, WireRequest } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { ChunkSource } from '../../../core/hooks.ts';
+import { LATE } from '../../../core/hooks.ts';
+import { definePlugin } from '../../../core/plugin.ts';
+import { version } from '../../../core/version.ts';
+import { bodySource, failure, streamSource } from './answer.ts';
+import { isStaleConnection, unreachable } from './connection.ts';
+
+const name = 'stream/upstream';
+
+interface Line {
+  readonly pool: Pool;
+  /** Of the base URL, without a slash at the end. */
+  readonly prefix: string;
+}
+
+export default definePlugin({
+  name,
+  summary: 'asks providers over HTTP, in their dialect, on a pool of connections each',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  apply({ hooks, dialects, config }) {
+    const lines = new Map<string, Line>();
+    const lineTo = (provider: Provider): Line => {
+      const open = lines.get(provider.id) ?? createLine(provider, baseUrlOf(provider, dialects), config);
+      lines.set(provider.id, open);
+      return open;
+    };
+    hooks.open.tapPromise({ name, stage: LATE }, async (context) => {
+      const { provider, mapping, model } = context.attempt.candidate;
+      const dialect = dialects.get(mapping.dialect ?? provider.dialect);
+      if (dialect === undefined) return undefined;
+      const target: Target = { provider, model, mapping, reasoning: context.attempt.reasoning };
+      return await ask(context, { dialect, target, line: lineTo(provider) });
+    });
+    return async () => {
+      await Promise.all(Array.from(lines.values(), ({ pool }) => pool.destroy()));
+    };
+  },
+});
+
+function baseUrlOf(provider: Provider, dialects: ReadonlyMap<string, Dialect>): string {
+  const url = provider.baseUrl ?? dialects.get(provider.dialect)?.baseUrl;
+  if (!url) throw new GatewayError('no_provider_available', `The provider "${provider.id}" has no address. Give it a base_url.`);
+  return url;
+}
+
+function createLine({ connections }: Provider, baseUrl: string, config: Config): Line {
+  const { origin, pathname } = new URL(baseUrl);
+  // the time limits but for connecting are the core's: undici's own would end long thinking after five minutes
+  const pool = new Pool(origin, { connections, connect: { timeout: config.routing.default.timeouts.connect }, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
+  return { pool, prefix: pathname.replace(/\/$/, '') };
+}
+
+interface Asking {
+  readonly dialect: Dialect;
+  readonly target: Target;
+  readonly line: Line;
+}
+
+async function ask(context: Streaming, asking: Asking): Promise<ChunkSource> {
+  const { dialect, target } = asking;
+  const wire = dialect.encode(context.request, target);
+  const answer = await send(wire, asking.line, context.attempt.signal);
+  const { statusCode: status, headers, body } = answer;
+  if (status >= 300 && status < 400) {
+    body.destroy();
+    throw new GatewayError('upstream_redirect', 'The provider answered with a redirect, which is not followed. Check its base_url.', { upstreamStatus: status });
+  }
+  const parts = { wire, dialect, target, limits: context.config.server.limits };
+  if (status >= 400) throw await failure(answer, parts);
+  const type = String(headers['content-type'] ?? '');
+  if (type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'))) return streamSource(answer, parts);
+  return await bodySource(answer, parts);
+}
+
+async function send(wire: WireRequest, { pool, prefix }: Line, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+  const options: Dispatcher.RequestOptions = {
+    method: 'POST',
+    path: prefix + wire.path,
+    headers: { 'user-agent': `model-gateway/${version}`, 'accept-encoding': 'identity', ...wire.headers },
+    body: wire.body,
+    signal,
+  };
+  for (let stale = 0; ; stale++) {
+    try {
+      return await pool.request(options);
+    } catch (thrown) {
+      if (signal.aborted) throw signal.reason;
+      // wire: a provider may close an idle connection at the moment it is used again; more than one may be stale
+      if (stale >= 3 || !isStaleConnection(thrown)) throw unreachable(thrown);
+    }
+  }
+}

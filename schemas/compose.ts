@@ -1,0 +1,47 @@
+/** The editor's schema: the root schema with the options of each plugin at its `use`. */
+import { gatewaySchema } from './gateway.ts';
+import { pluginSchema, pluginsSchema, useSchema } from './plugins.ts';
+
+/** What an editor needs of a plugin. */
+export interface Documented {
+  readonly name: string;
+  readonly summary: string;
+  readonly schema: object;
+}
+
+const ownPath = { ...useSchema, title: 'path', pattern: '^[./]' };
+
+/** The whole schema, draft 7. Plugins come in the order of their names, so that the same set gives the same text. */
+export function compose(plugins: readonly Documented[]): object {
+  const sorted = plugins.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const names = { type: 'string', title: 'plugin', enum: sorted.filter((plugin) => !needsOptions(plugin)).map(({ name }) => name), description: useSchema.description };
+  const entries = [names, ownPath, ...sorted.map(entry), ownEntry];
+  const items = { description: pluginSchema.description, oneOf: entries };
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    ...gatewaySchema,
+    properties: { ...gatewaySchema.properties, plugins: { ...pluginsSchema, items } },
+  };
+}
+
+const required = (plugin: Documented): readonly string[] => (plugin.schema as { required?: readonly string[] }).required ?? [];
+const needsOptions = (plugin: Documented): boolean => required(plugin).length > 0;
+
+const entry = (plugin: Documented): object => ({
+  type: 'object',
+  title: plugin.name,
+  additionalProperties: false,
+  required: needsOptions(plugin) ? ['use', 'with'] : ['use'],
+  properties: {
+    use: { const: plugin.name, description: plugin.summary },
+    with: { ...plugin.schema, description: `Options of ${plugin.name}. ${plugin.summary}` },
+  },
+});
+
+const ownEntry = {
+  type: 'object',
+  title: 'path',
+  additionalProperties: false,
+  required: ['use'],
+  properties: { use: { ...useSchema, pattern: '^[./]' }, with: pluginSchema.properties.with },
+};

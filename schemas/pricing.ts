@@ -1,0 +1,29 @@
+/** Prices, of a model or of one provider's mapping of it. */
+import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+
+const decimal = '^[0-9]+(\\.[0-9]+)?$';
+
+export const pricingSchema = {
+  type: 'object',
+  description: 'Prices in dollars as decimals in quotes, for example { prompt: "0.00000125", completion: "0.00001" }.',
+  additionalProperties: false,
+  properties: {
+    prompt: { type: 'string', pattern: decimal, description: 'Dollars per prompt token, a decimal in quotes, for example "0.00000125".' },
+    completion: { type: 'string', pattern: decimal, description: 'Dollars per completion token, a decimal in quotes, for example "0.00001".' },
+    image: { type: 'string', pattern: decimal, description: 'Dollars per image, a decimal in quotes, for example "0.04".' },
+    request: { type: 'string', pattern: decimal, description: 'Dollars per request, a decimal in quotes, for example "0.005".' },
+    input_cache_read: { type: 'string', pattern: decimal, description: 'Dollars per prompt token read from a cache, a decimal in quotes, for example "0.000000125".' },
+    input_cache_write: { type: 'string', pattern: decimal, description: 'Dollars per prompt token written to a cache, a decimal in quotes, for example "0.00000375".' },
+    input_cache_write_1h: { type: 'string', pattern: decimal, description: 'Dollars per prompt token cached for an hour, a decimal in quotes, for example "0.000006".' },
+    web_search: { type: 'string', pattern: decimal, description: 'Dollars per web search, a decimal in quotes, for example "0.01".' },
+    internal_reasoning: { type: 'string', pattern: decimal, description: 'Dollars per reasoning token where it differs from `completion`, a decimal in quotes, for example "0.00001".' },
+    per_second: {
+      type: 'object',
+      description: 'Dollars per second of video by size, decimals in quotes, for example { 720p: "0.10" }.',
+      additionalProperties: { type: 'string', pattern: decimal, description: 'Dollars per second, a decimal in quotes, for example "0.10".' },
+    },
+  },
+} as const satisfies JSONSchema;
+
+/** A pricing block as written; no price has a default. */
+export type PricingBlock = FromSchema<typeof pricingSchema>;

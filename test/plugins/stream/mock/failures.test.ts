@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { ask, open, opened, refusal, scene } from './scene.ts';
+
+describe('a failing status', () => {
+  it.each([
+    [400, 'upstream_invalid_request', 400],
+    [401, 'upstream_auth_error', 502],
+    [403, 'upstream_auth_error', 502],
+    [404, 'upstream_model_not_found', 502],
+    [408, 'upstream_timeout', 504],
+    [422, 'upstream_invalid_request', 422],
+    [429, 'upstream_rate_limited', 429],
+    [500, 'upstream_error', 502],
+    [503, 'upstream_unavailable', 503],
+    [504, 'upstream_timeout', 504],
+    [529, 'upstream_overloaded', 503],
+  ])('%i becomes %s', async (upstreamStatus, code, status) => {
+    expect(await refusal(open(scene(`[[status:${upstreamStatus}]]`)))).toMatchObject({ code, status, upstreamStatus });
+  });
+
+  it('carries retry-after', async () => {
+    expect(await refusal(ask('[[status:429 retry-after:2]]'))).toMatchObject({ retryAfterMs: 2000 });
+  });
+
+  it('is limited to the first attempts', async () => {
+    expect(await refusal(ask('hi [[status:503 attempts:1]]', { attempt: { number: 1 } }))).toMatchObject({ code: 'upstream_unavailable' });
+    expect((await ask('hi [[status:503 attempts:1]]', { attempt: { number: 2 } })).text).toBe('hi');
+  });
+
+  it('is limited to one provider', async () => {
+    expect(await refusal(ask('hi [[status:503 provider:mock-a]]'))).toMatchObject({ code: 'upstream_unavailable' });
+    expect((await ask('hi [[status:503 provider:mock-b]]')).text).toBe('hi');
+  });
+
+  it('waits for the delay, and not beyond the signal', async () => {
+    const reason = new Error('timed out');
+    await expect(open(scene('[[status:503]] [[delay:60000]]', { attempt: { signal: AbortSignal.abort(reason) } }))).rejects.toBe(reason);
+  });
+});
+
+describe('a broken answer', () => {
+  it('breaks off after some pieces', async () => {
+    const source = await opened(scene('one two three four [[cut:2]]'));
+    expect(await source.read()).toEqual([{ type: 'text-delta', choice: 0, text: 'one' }, { type: 'text-delta', choice: 0, text: ' two' }]);
+    expect(await refusal(source.read())).toMatchObject({ code: 'upstream_truncated' });
+  });
+
+  it('breaks off before the end of a shorter one', async () => {
+    const source = await opened(scene('one [[cut:20]]'));
+    expect(await source.read()).toHaveLength(1);
+    expect(await refusal(source.read())).toMatchObject({ code: 'upstream_truncated' });
+  });
+
+  it('breaks off at once with none', async () => {
+    expect(await refusal(ask('one [[cut:0]]'))).toMatchObject({ code: 'upstream_truncated' });
+  });
+
+  it('hangs until it is cancelled', async () => {
+    const source = await opened(scene('[[hang]]'));
+    const reading = source.read();
+    source.cancel();
+    expect(await reading).toBeNull();
+  });
+
+  it('hangs until the signal fires', async () => {
+    const controller = new AbortController();
+    const source = await opened(scene('one two [[hang:1]]', { attempt: { signal: controller.signal } }));
+    expect(await source.read()).toHaveLength(1);
+    const reading = source.read();
+    const reason = new Error('the client left');
+    controller.abort(reason);
+    await expect(reading).rejects.toBe(reason);
+  });
+
+  it('answers the next attempt where it is limited to the first', async () => {
+    expect((await ask('one [[hang attempts:1]]', { attempt: { number: 2 } })).text).toBe('one');
+  });
+});
+
+describe('the pace', () => {
+  it('gives one piece at a time', async () => {
+    const source = await opened(scene('one two [[pace:1]]'));
+    expect(await source.read()).toHaveLength(1);
+    expect(await source.read()).toHaveLength(1);
+    expect((await source.read())?.map(({ type }) => type)).toEqual(['finish', 'usage']);
+    expect(await source.read()).toBeNull();
+  });
+
+  it('of none gives all in one read', async () => {
+    const source = await opened(scene('[[words:200]]'));
+    expect(await source.read()).toHaveLength(202);
+    expect(await source.read()).toBeNull();
+  });
+
+  it('of none gives a long answer in few reads', async () => {
+    expect((await ask('[[words:5000]]')).text.split(' ')).toHaveLength(5000);
+  });
+
+  it('ends with cancel', async () => {
+    const source = await opened(scene('one two [[delay:60000]]'));
+    const reading = source.read();
+    source.cancel();
+    expect(await reading).toBeNull();
+    expect(await source.read()).toBeNull();
+  });
+
+  it('ends with the signal', async () => {
+    const controller = new AbortController();
+    const reading = (await opened(scene('one [[delay:60000]]', { attempt: { signal: controller.signal } }))).read();
+    controller.abort(new Error('timed out'));
+    await expect(reading).rejects.toThrow('timed out');
+  });
+});

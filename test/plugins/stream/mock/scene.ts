@@ -1,0 +1,76 @@
+/** A stage for the mock provider: the few fields of a request that it reads, and ways to read its answer. */
+import { AsyncSeriesBailHook } from 'tapable';
+import { expect } from 'vitest';
+import type { ChatRequest, Chunk, Message, Tool } from '../../../../core/chat.ts';
+import type { Mapping, Provider, ReasoningAbility } from '../../../../core/config.ts';
+import type { Attempt, Streaming } from '../../../../core/context.ts';
+import { GatewayError } from '../../../../core/errors.ts';
+import type { ChunkSource } from '../../../../core/hooks.ts';
+import type { Gateway } from '../../../../core/plugin.ts';
+import { Reply } from '../../../../core/reply.ts';
+import mock from '../../../../plugins/stream/mock/index.ts';
+
+/** A mapping that reasons aloud. */
+export const thinker: ReasoningAbility = { efforts: null, max_tokens: true, auto_effort: null, exposes: 'text', think_tags: false };
+
+/** What a test changes: fields of the request, and of the attempt at it. */
+export interface Scene extends Partial<ChatRequest> {
+  attempt?: Partial<Attempt>;
+  provider?: Partial<Provider>;
+  mapping?: Partial<Mapping>;
+}
+
+/** A request for the mock, with only the fields that it reads. */
+export function scene(content: string | readonly Message[], { attempt, provider, mapping, ...request }: Scene = {}): Streaming {
+  const messages: readonly Message[] = typeof content === 'string' ? [{ role: 'user', content }] : content;
+  const nothing = { maxTokens: null, stop: null, n: null, tools: null, toolChoice: null, parallelToolCalls: null, responseFormat: null };
+  return {
+    id: '0198c0de-0000-7000-8000-000000000001',
+    request: { model: 'mock', messages, stream: false, reasoning: { effort: null, maxTokens: null }, ...nothing, ...request },
+    attempt: {
+      number: 1,
+      candidate: { provider: { id: 'mock-a', dialect: 'mock', ...provider }, model: { id: 'mock' }, mapping: { dialect: null, reasoning: null, ...mapping } },
+      reasoning: { effort: null, maxTokens: null },
+      signal: new AbortController().signal,
+      ...attempt,
+    },
+  } as unknown as Streaming;
+}
+
+/** What the plugin taps, called with one attempt. */
+export async function open(context: Streaming): Promise<ChunkSource | undefined> {
+  const hook = new AsyncSeriesBailHook<[Streaming], ChunkSource | undefined>(['context']);
+  // no pace unless a test asks for one: nothing here waits
+  void mock.apply({ hooks: { open: hook } } as unknown as Gateway, { pace_ms: 0 });
+  return hook.promise(context);
+}
+
+/** The same where an answer is sure. */
+export const opened = async (context: Streaming): Promise<ChunkSource> => (await open(context)) ?? expect.fail('the mock did not answer');
+
+/** Every chunk, to the end. */
+export async function readAll(source: ChunkSource): Promise<Chunk[]> {
+  const all: Chunk[] = [];
+  for (let chunks = await source.read(); chunks !== null; chunks = await source.read()) all.push(...chunks);
+  return all;
+}
+
+/** The chunks that a prompt gets. */
+export const chunksOf = async (content: string | readonly Message[], more?: Scene): Promise<Chunk[]> => readAll(await opened(scene(content, more)));
+
+/** The answer that a prompt gets: the first choice, all choices, and the usage. */
+export async function ask(content: string | readonly Message[], more?: Scene) {
+  const reply = new Reply();
+  for (const chunk of await chunksOf(content, more)) reply.add(chunk);
+  const first = reply.choices[0] ?? expect.fail('there is no answer');
+  return { ...first, choices: reply.choices, usage: reply.usage };
+}
+
+/** The error that a promise ends in. */
+export async function refusal(promise: Promise<unknown>): Promise<GatewayError> {
+  const thrown: unknown = await promise.then(() => expect.fail('nothing was refused'), (thrown: unknown) => thrown);
+  return GatewayError.is(thrown) ? thrown : expect.fail(String(thrown));
+}
+
+/** A tool that takes a city, or what the parameters say. */
+export const tool = (name: string, parameters: object = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }): Tool => ({ type: 'function', function: { name, parameters } });
