@@ -108,6 +108,9 @@ function literal(error: ErrorObject, source: Source, path: Path): string {
   return isScalar(node) && node.source !== undefined ? node.source : String(error.data);
 }
 
+/** `1e-6` as one writes a price: `0.000001`. */
+const withoutExponent = (text: string): string => (/^\d[\d.]*e-\d+$/i.test(text) ? Number(text).toFixed(12).replace(/\.?0+$/, '') : text);
+
 function got(error: ErrorObject, origin: Origin): string {
   const { data } = error;
   if (data === null) return 'nothing';
@@ -125,7 +128,7 @@ function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wan
   if (writtenAs(source, expansion, path) !== null || isSecretName(path.at(-1))) return null;
   if (typeof data === 'string' && wanted.some((type) => type === 'integer' || type === 'number') && /^-?\d+$/.test(data)) return `did you mean ${data} (without quotes)?`;
   if (typeof data === 'string' && wanted.includes('boolean') && data.toLowerCase() in yesAndNo) return `did you mean ${yesAndNo[data.toLowerCase()]}${data in { true: 1, false: 1 } ? ' (without quotes)' : ''}?`;
-  if ((typeof data === 'number' || typeof data === 'boolean') && wanted.includes('string')) return `write "${literal(error, source, path)}" in quotes`;
+  if ((typeof data === 'number' || typeof data === 'boolean') && wanted.includes('string')) return `write "${withoutExponent(literal(error, source, path))}" in quotes`;
   if (typeof data === 'string' && wanted.includes('array')) return `did you mean [${data}]?`;
   return null;
 }

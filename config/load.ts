@@ -12,7 +12,7 @@ import { deepFreeze } from './freeze.ts';
 import type { Blocks } from './merge.ts';
 import { mergeReadings } from './merge.ts';
 import type { Findings, Problem } from './problems.ts';
-import { createFindings } from './problems.ts';
+import { byPlace, createFindings } from './problems.ts';
 import type { Reading } from './read.ts';
 import { readConfig } from './read.ts';
 import { resolveKeys } from './resolve/keys.ts';
@@ -51,18 +51,16 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
   const read: string[] = [];
   const main = readConfig(file, { env: environment.values, findings, files: read });
   const files = [...new Set([...read, ...environment.files])];
-  // a file that cannot be read as YAML says nothing about the rest: no fault is drawn from what is not there
-  if (findings.problems.length > 0 && Object.keys(main.value).length === 0) return { ok: false, problems: findings.problems, files };
-  const isWhole = !readingsOf(main).some(({ source }) => source.document.contents === null || source.document.errors.length > 0);
 
   const plugins = await resolvePlugins(main, options, findings);
   const known = knownDialects(plugins.loaded.map(({ plugin }) => plugin), plugins.isComplete);
   const validate = compileRoot(known.settings.keys());
   for (const reading of readingsOf(main)) validateReading(reading, validate, findings);
 
-  const config = isWhole ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {} }, findings) : null;
-  if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems, files };
-  return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), warnings: findings.warnings, files };
+  // a file that could not be read may hold what the others refer to: no fault is drawn from what is not there
+  const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {} }, findings) : null;
+  if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems.toSorted(byPlace), files };
+  return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), warnings: findings.warnings.toSorted(byPlace), files };
 }
 
 interface Parts {

@@ -78,6 +78,9 @@ export function pathText(path: Path): string {
   }, '');
 }
 
+/** By file, then line, then column. */
+export const byPlace = (a: Problem, b: Problem): number => (a.file === b.file ? a.line - b.line || a.col - b.col : a.file < b.file ? -1 : 1);
+
 const shownAtMost = 20;
 const widest = 160;
 
@@ -86,7 +89,7 @@ const widest = 160;
  * `kind` is the word for one of them.
  */
 export function formatProblems(problems: readonly Problem[], kind: 'error' | 'warning' = 'error'): string {
-  const sorted = problems.toSorted((a, b) => (a.file === b.file ? a.line - b.line || a.col - b.col : a.file < b.file ? -1 : 1));
+  const sorted = problems.toSorted(byPlace);
   const files = [...new Set(sorted.map(({ file }) => file))];
   const shown = sorted.slice(0, shownAtMost).map(formatProblem);
   const more = sorted.length - shown.length;

@@ -15,6 +15,8 @@ export interface Reading {
   /** The root map; empty where the file could not be read as one. */
   readonly value: Record<string, unknown>;
   readonly includes: readonly Reading[];
+  /** It was read as a map, and every file that it names is there. */
+  readonly isComplete: boolean;
 }
 
 export interface ReadContext {
@@ -43,13 +45,14 @@ export function readConfig(shown: string, context: ReadContext): Reading {
     const source = parseSource(file, place, text ?? '');
     if (fault !== null) {
       context.findings.error({ source, path: [] }, fault, file === main ? 'create it, or name another with --config' : null);
-      return { source, expansion: nothing, value: {}, includes: [] };
+      return { source, expansion: nothing, value: {}, includes: [], isComplete: false };
     }
     const parsed = toValue(source, context);
     if (file !== main) refuseMainBlocks(source, parsed.value, context.findings);
-    const includes = includedFiles(source, parsed.value, context.findings).filter((path) => !visited.has(realPath(path)));
+    const wanted = includedFiles(source, parsed.value, context.findings);
     // a file that two others include counts once, where it is met first
-    return { source, ...parsed, includes: includes.flatMap((path) => (visited.has(realPath(path)) ? [] : [read(path)])) };
+    const includes = wanted.flatMap((path) => (visited.has(realPath(path)) ? [] : [read(path)]));
+    return { source, ...parsed, includes, isComplete: parsed.isComplete && context.findings.isSound({ source, path: ['include'] }) };
   }
 
   return read(main);
@@ -66,19 +69,22 @@ function readText(file: string): { text: string | null; fault: string | null } {
   }
 }
 
-function toValue(source: Source, { env, findings, files }: ReadContext): { value: Record<string, unknown>; expansion: Expansion } {
+type Parsed = Pick<Reading, 'value' | 'expansion' | 'isComplete'>;
+
+function toValue(source: Source, { env, findings, files }: ReadContext): Parsed {
   const { document } = source;
+  const unread: Parsed = { value: {}, expansion: nothing, isComplete: false };
   const faults = [...document.errors, ...document.warnings];
   for (const { code, message, pos } of faults) findings.errorAt(source, pos, code === 'DUPLICATE_KEY' ? 'this key stands twice in one map' : `not valid YAML: ${message}`);
   // what follows a syntax fault is guesswork, and so would be the faults found in it
-  if (faults.some(({ code }) => code !== 'DUPLICATE_KEY')) return { value: {}, expansion: nothing };
+  if (faults.some(({ code }) => code !== 'DUPLICATE_KEY')) return unread;
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
     findings.error({ source, path: [] }, 'is empty', 'begin with providers: and models:');
-    return { value: {}, expansion: nothing };
+    return unread;
   }
   if (!isMap(document.contents)) {
     findings.errorAt(source, [0, 1], 'expected a map at the top, such as providers: and models:');
-    return { value: {}, expansion: nothing };
+    return unread;
   }
   refusePrototypes(source, findings);
   const expansion = expand(source, env, findings);
@@ -86,10 +92,10 @@ function toValue(source: Source, { env, findings, files }: ReadContext): { value
   try {
     const value = document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>;
     // a block whose entries are all commented out is an absent block
-    return { value: Object.fromEntries(Object.entries(value).filter(([, block]) => block !== null)), expansion };
+    return { value: Object.fromEntries(Object.entries(value).filter(([, block]) => block !== null)), expansion, isComplete: true };
   } catch (thrown) {
     findings.errorAt(source, [0, 1], `its aliases cannot be followed (${(thrown as Error).message}), write the values out`);
-    return { value: {}, expansion };
+    return { ...unread, expansion };
   }
 }
 

@@ -1,6 +1,6 @@
 /** One YAML file: its text, its tree and where each value stands. */
 import type { Document, Node, Pair } from 'yaml';
-import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument } from 'yaml';
+import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, visit } from 'yaml';
 import type { Problem } from './problems.ts';
 
 export type Path = readonly (string | number)[];
@@ -18,7 +18,12 @@ export interface Source {
 
 export function parseSource(file: string, shown: string, text: string): Source {
   const counter = new LineCounter();
-  const document = parseDocument(text, { lineCounter: counter, uniqueKeys: true, prettyErrors: false, stringKeys: false });
+  const document = parseDocument(hideBraces(text), { lineCounter: counter, uniqueKeys: true, prettyErrors: false });
+  visit(document, {
+    Scalar(_, node) {
+      if (typeof node.value === 'string') node.value = showBraces(node.value);
+    },
+  });
   return {
     file,
     shown,
@@ -32,6 +37,13 @@ export function parseSource(file: string, shown: string, text: string): Source {
     },
   };
 }
+
+/**
+ * In a flow map YAML takes the braces of `${NAME}` for its own. While it parses they are two private characters, one for
+ * one, so that positions stay true.
+ */
+const hideBraces = (text: string): string => text.replaceAll(/\$\{([^{}\n]*)\}/g, '$$\uE000$1\uE001');
+const showBraces = (text: string): string => text.replaceAll(/\$\uE000([^\uE001]*)\uE001/g, '$${$1}');
 
 /** Where the value at a path is, or the key above it; the nearest ancestor in the text where it is in neither. */
 export function locate(source: Source, path: Path, at: 'key' | 'value'): Position {

@@ -13,6 +13,8 @@ const ajv = new Ajv({
   allErrors: true,
   verbose: true,
   strict: true,
+  // branches of a `discriminator` name required keys that only their parent declares, or the other way round
+  strictRequired: false,
   allowUnionTypes: true,
   useDefaults: true,
   discriminator: true,

@@ -9,7 +9,7 @@ export interface Flags {
   readonly json: boolean;
 }
 
-export type Command = { readonly name: 'start' | 'check' | 'models'; readonly flags: Flags } | { readonly name: 'help' | 'version'; readonly text: string };
+export type Command = { readonly name: 'start' | 'check' | 'models'; readonly flags: Flags } | { readonly name: 'help'; readonly text: string } | { readonly name: 'version' };
 
 /** A command line that cannot be understood: exit code 2. */
 export class UsageError extends Error {}
@@ -30,7 +30,7 @@ const options = {
 
 export function parseCommand(args: readonly string[]): Command {
   const [first = 'start', ...rest] = args;
-  if (first === '--version' || first === '-v' || first === 'version') return { name: 'version', text: '' };
+  if (first === '--version' || first === '-v' || first === 'version') return { name: 'version' };
   if (first === 'help' || first === '--help' || first === '-h') return { name: 'help', text: helpText() };
   const isCommand = !first.startsWith('-');
   const name = isCommand ? first : 'start';

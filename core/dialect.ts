@@ -25,7 +25,7 @@ export interface Adjustment {
 export interface WireRequest {
   /** Appended to the base URL: `/chat/completions`. */
   readonly path: string;
-  /** Lower-case names; authentication included. */
+  /** Lower-case names; authentication apart. */
   readonly headers: Record<string, string>;
   readonly body: string;
   readonly adjustments: readonly Adjustment[];
@@ -49,6 +49,21 @@ export interface Decoder {
   readonly done?: boolean;
 }
 
+/** Cuts a stream's bytes into events, however they are torn. */
+export interface Framer {
+  push(bytes: Uint8Array): WireEvent[];
+  end(): WireEvent[];
+}
+
+/** A request as it goes out, for a signature over it. */
+export interface SignedRequest {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** The time of signing. */
+  readonly at: Date;
+}
+
 export interface WireError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -65,6 +80,12 @@ export interface Dialect {
   /** Names of provider settings that only this dialect knows (`region`), and which of them are secret. */
   readonly settings?: Readonly<Record<string, 'plain' | 'secret'>>;
   encode(request: ChatRequest, target: Target): WireRequest;
+  /** Headers that carry the provider's credentials. A mapping that speaks another dialect keeps its provider's. */
+  authorise?(provider: Provider): Readonly<Record<string, string>>;
+  /** Headers over the whole request, where credentials alone are not enough. Libraries for it load here, when first used. */
+  sign?(request: SignedRequest, provider: Provider): Promise<Readonly<Record<string, string>>>;
+  /** Where a stream is not server-sent events. */
+  frames?(limits: { readonly maxEventBytes: number }): Promise<Framer>;
   decoder(target: Target): Decoder;
   decodeBody(body: unknown, target: Target): readonly Chunk[];
   /** `retryable` and the retry delay are decided here, once. */

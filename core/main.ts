@@ -1,8 +1,9 @@
 #!/usr/bin/env node
 /** The composition root: the one file of the core that looks outside. Command line → config → plugins → gateway → port. */
 import { resolve } from 'node:path';
-import { loadConfig, formatProblems } from '../config/load.ts';
+import { loadConfig } from '../config/load.ts';
 import type { Loaded } from '../config/load.ts';
+import { formatProblems } from '../config/problems.ts';
 import { shippedPlugins } from '../config/shipped-plugins.ts';
 import { bannerOf } from './banner.ts';
 import type { Flags } from './command-line.ts';

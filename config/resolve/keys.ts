@@ -28,4 +28,4 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
 }
 
 /** `*` stands for any text, a slash included. */
-const matches = (glob: string, id: string): boolean => new RegExp(`^${glob.split('*').map((part) => RegExp.escape(part)).join('.*')}$`).test(id);
+const matches = (glob: string, id: string): boolean => new RegExp(`^${glob.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&')).join('.*')}$`).test(id);

@@ -1,5 +1,5 @@
 /** `models`: the catalogue, with what a record leaves out and every name checked. */
-import type { Mapping, Model, Provider, ReasoningAbility } from '../../core/config.ts';
+import type { Mapping, Model, ReasoningAbility } from '../../core/config.ts';
 import type { MappingBlock, ModelBlock, ReasoningBlock } from '../../schemas/models.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { placeOf } from '../merge.ts';

@@ -29,6 +29,6 @@ const isPriced = (block: PricingBlock | undefined): boolean => prices(block ?? {
 
 function prices(block: PricingBlock): [Path, string][] {
   return Object.entries(block).flatMap(([name, price]): [Path, string][] =>
-    typeof price === 'string' ? [[[name], price]] : Object.entries(price ?? {}).map(([size, perSecond]): [Path, string] => [[name, size], perSecond as string]),
+    typeof price === 'string' ? [[[name], price]] : Object.entries(price ?? {}).map(([size, perSecond]): [Path, string] => [[name, size], perSecond]),
   );
 }

@@ -25,6 +25,8 @@ interface Answer {
   id: string;
   sources: Fields;
   isOver: boolean;
+  /** Chunks of the event that is being read. */
+  out: Chunk[];
 }
 
 interface Choice {
@@ -57,14 +59,14 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
         answer.isOver = true;
         return noChunks;
       }
-      const chunks: Chunk[] = [];
-      addEvent(answer, parseEvent(event, target), chunks);
-      return chunks;
+      answer.out = [];
+      addEvent(answer, parseEvent(event, target));
+      return answer.out;
     },
     end() {
-      const chunks: Chunk[] = [];
-      for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addHeldText(choice, chunks);
-      return chunks;
+      answer.out = [];
+      for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addHeldText(answer, choice);
+      return answer.out;
     },
   };
 }
@@ -76,16 +78,15 @@ export function decodeBody(vendor: Vendor, body: unknown, target: Target): reado
   const choices = body['choices'];
   if (!Array.isArray(choices) || choices.length === 0) throw invalid('an answer without choices');
   const answer = newAnswer(vendor, target);
-  const chunks: Chunk[] = [];
-  addEvent(answer, body, chunks);
+  addEvent(answer, body);
   // A body is complete by its framing: servers that leave the reason out have still ended their answer.
-  for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addFinish(answer, choice, null, chunks);
-  return chunks;
+  for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addFinish(answer, choice, null);
+  return answer.out;
 }
 
 function newAnswer(vendor: Vendor, target: Target): Answer {
   const hasThinkTags = habitsOf(vendor, target).thinkTags || target.mapping.reasoning?.think_tags === true;
-  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', sources: {}, isOver: false };
+  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', sources: {}, isOver: false, out: [] };
 }
 
 function parseEvent({ event, data }: WireEvent, target: Target): Fields {
@@ -93,6 +94,7 @@ function parseEvent({ event, data }: WireEvent, target: Target): Fields {
   try {
     value = JSON.parse(data);
   } catch (cause) {
+    if (event === 'error') throw decodeAnswerError(data, target);
     throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not JSON.', { cause });
   }
   if (!isFields(value)) throw invalid('an event that is not a JSON object');
@@ -101,40 +103,40 @@ function parseEvent({ event, data }: WireEvent, target: Target): Fields {
   return value;
 }
 
-const isError = (value: Fields): boolean => (value['error'] !== undefined && value['error'] !== null) || value['object'] === 'error';
+const isError = (value: Fields): boolean => Boolean(value['error']) || value['object'] === 'error';
 
-function addEvent(answer: Answer, event: Fields, chunks: Chunk[]): void {
+function addEvent(answer: Answer, event: Fields): void {
   if (answer.id === '' && typeof event['id'] === 'string') answer.id = event['id'];
-  if (event['citations'] !== undefined || event['search_results'] !== undefined) readSources(answer, event, chunks);
+  if (event['citations'] !== undefined || event['search_results'] !== undefined) readSources(answer, event);
   const choices = event['choices'];
-  if (Array.isArray(choices)) for (let at = 0; at < choices.length; at++) addChoice(answer, (choices as unknown[])[at], { at, chunks });
+  if (Array.isArray(choices)) for (let at = 0; at < choices.length; at++) addChoice(answer, (choices as unknown[])[at], at);
   const usage = event['usage'];
-  if (isFields(usage)) addUsage(answer, usage, chunks);
+  if (isFields(usage)) addUsage(answer, usage);
   // wire: Groq has sent usage under x_groq alone, and also in both places.
-  else if (isFields(event['x_groq']) && isFields(event['x_groq']['usage'])) addUsage(answer, event['x_groq']['usage'], chunks);
+  else if (isFields(event['x_groq']) && isFields(event['x_groq']['usage'])) addUsage(answer, event['x_groq']['usage']);
 }
 
-function addUsage(answer: Answer, report: Fields, chunks: Chunk[]): void {
+function addUsage(answer: Answer, report: Fields): void {
   const counts = readCounts(report, answer.counts);
   if (counts === null || counts === answer.counts) return;
   answer.counts = counts;
-  chunks.push({ type: 'usage', usage: toUsage(counts, answer.vendor.usage ?? {}) });
+  answer.out.push({ type: 'usage', usage: toUsage(counts, answer.vendor.usage ?? {}) });
 }
 
-function addChoice(answer: Answer, wire: unknown, { at, chunks }: { at: number; chunks: Chunk[] }): void {
+function addChoice(answer: Answer, wire: unknown, at: number): void {
   if (!isFields(wire)) return;
   const index = wire['index'];
   const choice = choiceOf(answer, typeof index === 'number' ? index : at);
   // wire: Moonshot's older models report usage inside the choice.
-  if (isFields(wire['usage'])) addUsage(answer, wire['usage'], chunks);
+  if (isFields(wire['usage'])) addUsage(answer, wire['usage']);
   // safety: nothing follows a finish; Perplexity repeats the whole answer in its last event, others repeat the finish.
   if (choice.isFinished) return;
   const delta = wire['delta'];
-  if (isFields(delta)) addDelta(answer, choice, { delta, chunks });
-  else if (!choice.hasBegun && isFields(wire['message'])) addDelta(answer, choice, { delta: wire['message'], chunks });
-  if (isFields(wire['logprobs'])) chunks.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: wire['logprobs'] });
+  if (isFields(delta)) addDelta(answer, choice, delta);
+  else if (!choice.hasBegun && isFields(wire['message'])) addDelta(answer, choice, wire['message']);
+  if (isFields(wire['logprobs'])) answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: wire['logprobs'] });
   const finish = wire['finish_reason'];
-  if (typeof finish === 'string' && finish !== '') addFinish(answer, choice, finish, chunks);
+  if (typeof finish === 'string' && finish !== '') addFinish(answer, choice, finish);
 }
 
 function choiceOf(answer: Answer, at: number): Choice {
@@ -153,19 +155,19 @@ function choiceOf(answer: Answer, at: number): Choice {
   return choice;
 }
 
-function addDelta(answer: Answer, choice: Choice, { delta, chunks }: { delta: Fields; chunks: Chunk[] }): void {
+function addDelta(answer: Answer, choice: Choice, delta: Fields): void {
   const content = delta['content'];
   choice.hasBegun = true;
-  addReasoning(answer, choice, { delta, chunks });
-  if (typeof content === 'string') addText(choice, content, chunks);
-  else if (Array.isArray(content)) for (const part of content as unknown[]) addPart(choice, part, chunks);
+  addReasoning(answer, choice, delta);
+  if (typeof content === 'string') addText(answer, choice, content);
+  else if (Array.isArray(content)) for (const part of content as unknown[]) addPart(answer, choice, part);
   const refusal = delta['refusal'];
-  if (typeof refusal === 'string' && refusal !== '') chunks.push({ type: 'refusal-delta', choice: choice.at, text: refusal });
+  if (typeof refusal === 'string' && refusal !== '') answer.out.push({ type: 'refusal-delta', choice: choice.at, text: refusal });
   const calls = delta['tool_calls'];
-  if (Array.isArray(calls) && calls.length > 0) addToolCalls(choice.calls, calls as unknown[], { choice: choice.at, seed: () => seedOf(answer), chunks });
+  if (Array.isArray(calls) && calls.length > 0) addToolCalls(choice.calls, calls as unknown[], { choice: choice.at, seed: seedOf(answer), chunks: answer.out });
   for (const field of messageExtras) {
     const value = delta[field];
-    if (Array.isArray(value) && value.length > 0) chunks.push({ type: 'extra', choice: choice.at, on: 'message', field, value });
+    if (Array.isArray(value) && value.length > 0) answer.out.push({ type: 'extra', choice: choice.at, on: 'message', field, value });
   }
 }
 
@@ -173,67 +175,67 @@ function addDelta(answer: Answer, choice: Choice, { delta, chunks }: { delta: Fi
 const messageExtras = ['annotations', 'images'];
 
 /** The same reasoning may stand in several fields of one delta: the first that has text is read, and no other. */
-function addReasoning(answer: Answer, choice: Choice, { delta, chunks }: { delta: Fields; chunks: Chunk[] }): void {
+function addReasoning(answer: Answer, choice: Choice, delta: Fields): void {
   const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
   const text = typeof content === 'string' && content !== '' ? content : reasoning;
   if (typeof text === 'string' && text !== '') {
     // wire: a model that returns a reasoning field does not also use tags; a `<think>` in its answer is text.
     if (choice.thinkTags !== null) {
-      addHeldText(choice, chunks);
+      addHeldText(answer, choice);
       choice.thinkTags = null;
     }
     choice.hasReasoningField = true;
-    chunks.push({ type: 'reasoning-delta', choice: choice.at, text });
+    answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
   }
   if (!Array.isArray(details)) return;
-  for (const detail of details as unknown[]) if (isFields(detail)) addDetail(answer, choice, { detail, chunks });
+  for (const detail of details as unknown[]) if (isFields(detail)) addDetail(answer, choice, detail);
 }
 
-function addDetail(answer: Answer, choice: Choice, { detail, chunks }: { detail: Fields; chunks: Chunk[] }): void {
+function addDetail(answer: Answer, choice: Choice, detail: Fields): void {
   const text = detail['type'] === 'reasoning.summary' ? detail['summary'] : detail['text'];
-  if (!choice.hasReasoningField && typeof text === 'string' && text !== '') chunks.push({ type: 'reasoning-delta', choice: choice.at, text });
-  chunks.push({ type: 'reasoning-detail', choice: choice.at, detail: { ...detail, provider: answer.target.provider.id } as unknown as ReasoningDetail });
+  if (!choice.hasReasoningField && typeof text === 'string' && text !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
+  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: { ...detail, provider: answer.target.provider.id } as unknown as ReasoningDetail });
 }
 
-function addText(choice: Choice, text: string, chunks: Chunk[]): void {
+function addText(answer: Answer, choice: Choice, text: string): void {
   if (text === '') return;
-  if (choice.thinkTags === null) chunks.push({ type: 'text-delta', choice: choice.at, text });
-  else addSplit(choice, choice.thinkTags.push(text), chunks);
+  if (choice.thinkTags === null) answer.out.push({ type: 'text-delta', choice: choice.at, text });
+  else addSplit(answer, choice, choice.thinkTags.push(text));
 }
 
-function addSplit(choice: Choice, { reasoning, text }: Split, chunks: Chunk[]): void {
-  if (reasoning !== '') chunks.push({ type: 'reasoning-delta', choice: choice.at, text: reasoning });
-  if (text !== '') chunks.push({ type: 'text-delta', choice: choice.at, text });
+function addSplit(answer: Answer, choice: Choice, { reasoning, text }: Split): void {
+  if (reasoning !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text: reasoning });
+  if (text !== '') answer.out.push({ type: 'text-delta', choice: choice.at, text });
 }
 
-function addHeldText(choice: Choice, chunks: Chunk[]): void {
-  if (choice.thinkTags !== null) addSplit(choice, choice.thinkTags.end(), chunks);
+function addHeldText(answer: Answer, choice: Choice): void {
+  if (choice.thinkTags !== null) addSplit(answer, choice, choice.thinkTags.end());
 }
 
 /** wire: Mistral's content is a string in some deltas of a stream and a list with thinking parts in others. */
-function addPart(choice: Choice, part: unknown, chunks: Chunk[]): void {
+function addPart(answer: Answer, choice: Choice, part: unknown): void {
   if (!isFields(part)) return;
   if (part['type'] !== 'thinking') {
-    if (typeof part['text'] === 'string') addText(choice, part['text'], chunks);
+    if (typeof part['text'] === 'string') addText(answer, choice, part['text']);
     return;
   }
   const thinking = part['thinking'];
   for (const piece of Array.isArray(thinking) ? (thinking as unknown[]) : [thinking]) {
     const text = isFields(piece) ? piece['text'] : piece;
-    if (typeof text === 'string' && text !== '') chunks.push({ type: 'reasoning-delta', choice: choice.at, text });
+    if (typeof text === 'string' && text !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
   }
 }
 
 /** wire: Perplexity repeats its sources in every event and xAI sends them in the last, so they go out once, before the finish. */
-function readSources(answer: Answer, event: Fields, chunks: Chunk[]): void {
+function readSources(answer: Answer, event: Fields): void {
   const { citations = answer.sources['citations'], search_results: results = answer.sources['search_results'] } = event;
   answer.sources = { citations, search_results: results };
-  if (answer.choices[0]?.isFinished === true) addSources(answer, chunks);
+  if (answer.choices[0]?.isFinished === true) addSources(answer);
 }
 
-function addSources(answer: Answer, chunks: Chunk[]): void {
+function addSources(answer: Answer): void {
   for (const [field, value] of Object.entries(answer.sources)) {
-    if (Array.isArray(value) && value.length > 0) chunks.push({ type: 'extra', choice: 0, on: 'message', field, value });
+    if (Array.isArray(value) && value.length > 0) answer.out.push({ type: 'extra', choice: 0, on: 'message', field, value });
   }
   answer.sources = {};
 }
@@ -243,12 +245,12 @@ function seedOf(answer: Answer): string {
   return answer.id;
 }
 
-function addFinish(answer: Answer, choice: Choice, native: string | null, chunks: Chunk[]): void {
-  addHeldText(choice, chunks);
-  completeToolCalls(choice.calls, choice.at, chunks);
-  if (choice.at === 0) addSources(answer, chunks);
+function addFinish(answer: Answer, choice: Choice, native: string | null): void {
+  addHeldText(answer, choice);
+  completeToolCalls(choice.calls, choice.at, answer.out);
+  if (choice.at === 0) addSources(answer);
   choice.isFinished = true;
-  chunks.push({ type: 'finish', choice: choice.at, reason: reasonOf(native, choice.calls.begun > 0), native });
+  answer.out.push({ type: 'finish', choice: choice.at, reason: reasonOf(native, choice.calls.begun > 0), native });
 }
 
 const reasons = new Map<string, FinishReason | 'error'>([

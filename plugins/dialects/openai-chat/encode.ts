@@ -167,7 +167,7 @@ function queryOf({ query }: Vendor, { provider }: Target): string {
     const value = provider.settings[setting];
     if (typeof value === 'string') values.set(name, value);
   }
-  return values.size === 0 ? '' : `?${values}`;
+  return values.size === 0 ? '' : `?${values.toString()}`;
 }
 
 function headersOf({ keyHeader }: Vendor, { provider }: Target): Record<string, string> {

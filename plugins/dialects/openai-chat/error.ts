@@ -1,4 +1,5 @@
 /** What a provider says when it refuses, in any of the shapes in use → the error that the caller gets. */
+import type { Provider } from '../../../core/config.ts';
 import type { Target, WireError } from '../../../core/dialect.ts';
 import { type ErrorCode, GatewayError } from '../../../core/errors.ts';
 import { type ReplyHeaders, retryAfterMs } from '../../../core/retry-after.ts';
@@ -190,10 +191,15 @@ const longestMessage = 2048;
 
 /** safety: a provider's words may quote what it was sent. No credential of ours leaves in them, nor a page of text. */
 function sanitise(message: string, { provider }: Target): string {
-  const secrets = [provider.apiKey, ...Object.values(provider.settings)].flatMap((value) => (value instanceof Secret ? [value.reveal()] : []));
   let clean = message;
-  for (const secret of secrets) if (secret.length >= 4) clean = clean.replaceAll(secret, '[redacted]');
-  clean = clean.replaceAll(/\b(?:sk|pk|xai|gsk|key)[-_][\w*-]{8,}/g, '[redacted]');
+  for (const secret of secretsOf(provider)) if (secret.length >= 4) clean = clean.replaceAll(secret, '[redacted]');
+  clean = clean.replaceAll(/\b(?:sk|gsk|xai)-[\w*-]{12,}/g, '[redacted]');
   if (Buffer.byteLength(clean) <= longestMessage) return clean;
   return `${new TextDecoder().decode(Buffer.from(clean).subarray(0, longestMessage - 8), { stream: true })}…`;
+}
+
+function secretsOf({ apiKey, settings, headers }: Provider): string[] {
+  const wrapped = [apiKey, ...Object.values(settings)].flatMap((value) => (value instanceof Secret ? [value.reveal()] : []));
+  const sent = Object.entries(headers).flatMap(([name, value]) => (/auth|key|token|secret/i.test(name) ? [value.replace(/^bearer /i, '')] : []));
+  return [...wrapped, ...sent];
 }

@@ -1,10 +1,12 @@
 /** Puts the pieces of tool calls together and counts the calls of one answer from 0, whatever numbers the provider uses. */
+import { createHash } from 'node:crypto';
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
 interface Call {
-  /** Null until the provider gives one. */
+  /** The provider's, or made when the call began without one. */
   id: string | null;
+  hasOwnId: boolean;
   /** The provider's number. */
   readonly wireIndex: number | null;
   /** Ours; null until the call has a name and has begun. */
@@ -25,7 +27,7 @@ export interface ToolCalls {
 /** Where pieces come from and go to. `seed` names the answer, for ids that the provider left out. */
 export interface ToolCallScope {
   readonly choice: number;
-  readonly seed: () => string;
+  readonly seed: string;
   readonly chunks: Chunk[];
 }
 
@@ -49,32 +51,39 @@ export function completeToolCalls(calls: ToolCalls, choice: number, chunks: Chun
 }
 
 function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
-  const call = callOf(calls, piece);
-  calls.last = call;
   const fields = isFields(piece['function']) ? piece['function'] : {};
   const { name } = fields;
+  const call = callOf(calls, piece, typeof name === 'string' && name !== '');
+  calls.last = call;
   // wire: the name may come late, be repeated, or be "" in later pieces.
   if (call.name === '' && typeof name === 'string') call.name = name;
   const text = argumentsOf(fields['arguments']);
   if (call.index === null) {
     call.held += text;
     if (call.name !== '') begin(calls, call, scope);
-  } else if (text !== '') addArguments(call, call.index, text, scope);
+  } else if (text !== '') {
+    addArguments(call, text, scope);
+  }
 }
 
-/** wire: a new id is a new call even under an old index; without an id the index counts, and without both the last call. */
-function callOf(calls: ToolCalls, piece: Fields): Call {
+/**
+ * wire: a new id is a new call even under an old index; without an id the index counts, and without both the last call.
+ * An id that is late, or that changes under a call which already has its name, opens nothing.
+ */
+function callOf(calls: ToolCalls, piece: Fields, hasName: boolean): Call {
   const id = idOf(piece['id']);
   const index = typeof piece['index'] === 'number' ? piece['index'] : null;
-  const known = id !== null ? calls.all.find((call) => call.id === id) : index !== null ? calls.all.findLast((call) => call.wireIndex === index) : calls.last;
-  if (known !== undefined && known !== null) return known;
-  // An id may follow the first piece of its call.
-  const nameless = id !== null && index !== null ? calls.all.findLast((call) => call.wireIndex === index && call.id === null && call.index === null) : undefined;
-  if (nameless !== undefined) {
-    nameless.id = id;
-    return nameless;
+  const byId = id === null ? undefined : calls.all.find((call) => call.id === id);
+  if (byId !== undefined) return byId;
+  const open = index === null ? (id === null ? calls.last : null) : calls.all.findLast((call) => call.wireIndex === index);
+  if (open !== undefined && open !== null && (id === null || !open.hasOwnId || !hasName)) {
+    if (open.id === null && id !== null) {
+      open.id = id;
+      open.hasOwnId = true;
+    }
+    return open;
   }
-  const call: Call = { id, wireIndex: index, index: null, name: '', held: '', hasArguments: false };
+  const call: Call = { id, hasOwnId: id !== null, wireIndex: index, index: null, name: '', held: '', hasArguments: false };
   calls.all.push(call);
   return call;
 }
@@ -89,14 +98,19 @@ function argumentsOf(value: unknown): string {
 }
 
 function begin(calls: ToolCalls, call: Call, scope: ToolCallScope): void {
-  call.index = calls.begun++;
-  call.id ??= `call_${scope.seed()}_${call.index}`;
-  scope.chunks.push({ type: 'tool-start', choice: scope.choice, index: call.index, id: call.id, name: call.name });
-  if (call.held !== '') addArguments(call, call.index, call.held, scope);
+  const index = calls.begun++;
+  call.index = index;
+  call.id ??= idFrom(`${scope.seed}/${scope.choice}/${index}`);
+  scope.chunks.push({ type: 'tool-start', choice: scope.choice, index, id: call.id, name: call.name });
+  if (call.held !== '') addArguments(call, call.held, scope);
   call.held = '';
 }
 
-function addArguments(call: Call, index: number, text: string, { choice, chunks }: ToolCallScope): void {
+/** wire: OpenAI takes ids of at most 40 characters back. */
+const idFrom = (seed: string): string => `call_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
+
+function addArguments(call: Call, text: string, { choice, chunks }: ToolCallScope): void {
+  if (call.index === null) return;
   call.hasArguments = true;
-  chunks.push({ type: 'tool-delta', choice, index, arguments: text });
+  chunks.push({ type: 'tool-delta', choice, index: call.index, arguments: text });
 }

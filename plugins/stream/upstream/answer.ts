@@ -91,9 +91,10 @@ function decodeBody(text: string, { dialect, target }: { dialect: Dialect; targe
 }
 
 /** A stream of events. Whatever one network read brings is handed on together. */
-export function streamSource(answer: Dispatcher.ResponseData, { dialect, target, wire, limits }: AnswerParts): ChunkSource {
+export async function streamSource(answer: Dispatcher.ResponseData, { dialect, target, wire, limits }: AnswerParts): Promise<ChunkSource> {
   const bytes = bytesOf(answer);
-  const events = createSseReader({ maxEventBytes: limits.upstreamEvent });
+  const bounds = { maxEventBytes: limits.upstreamEvent };
+  const events = dialect.frames === undefined ? createSseReader(bounds) : await dialect.frames(bounds);
   const decoder = dialect.decoder(target);
   const reads = createReads(bytes);
   const state: { failed: GatewayError | null; isOver: boolean } = { failed: null, isOver: false };

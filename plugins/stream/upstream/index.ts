@@ -20,6 +20,7 @@ const name = 'stream/upstream';
 
 interface Line {
   readonly pool: Pool;
+  readonly origin: string;
   /** Of the base URL, without a slash at the end. */
   readonly prefix: string;
 }
@@ -28,7 +29,7 @@ export default definePlugin({
   name,
   summary: 'asks providers over HTTP, in their dialect, on a pool of connections each',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, dialects, config }) {
+  apply({ hooks, dialects, config, clock }) {
     const lines = new Map<string, Line>();
     const lineTo = (provider: Provider): Line => {
       const open = lines.get(provider.id) ?? createLine(provider, baseUrlOf(provider, dialects), config);
@@ -40,7 +41,7 @@ export default definePlugin({
       const dialect = dialects.get(mapping.dialect ?? provider.dialect);
       if (dialect === undefined) return undefined;
       const target: Target = { provider, model, mapping, reasoning: context.attempt.reasoning };
-      return await ask(context, { dialect, target, line: lineTo(provider) });
+      return await ask(context, { dialect, vendor: dialects.get(provider.dialect), target, line: lineTo(provider), clock });
     });
     return async () => {
       await Promise.all(Array.from(lines.values(), ({ pool }) => pool.destroy()));
@@ -58,19 +59,22 @@ function createLine({ connections }: Provider, baseUrl: string, config: Config):
   const { origin, pathname } = new URL(baseUrl);
   // the time limits but for connecting are the core's: undici's own would end long thinking after five minutes
   const pool = new Pool(origin, { connections, connect: { timeout: config.routing.default.timeouts.connect }, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
-  return { pool, prefix: pathname.replace(/\/$/, '') };
+  return { pool, origin, prefix: pathname.replace(/\/$/, '') };
 }
 
 interface Asking {
   readonly dialect: Dialect;
+  /** The provider's own dialect, which knows how its credentials go. */
+  readonly vendor: Dialect | undefined;
   readonly target: Target;
   readonly line: Line;
+  readonly clock: () => number;
 }
 
 async function ask(context: Streaming, asking: Asking): Promise<ChunkSource> {
   const { dialect, target } = asking;
   const wire = dialect.encode(context.request, target);
-  const answer = await send(wire, asking.line, context.attempt.signal);
+  const answer = await send(await authorised(wire, asking), asking.line, context.attempt.signal);
   const { statusCode: status, headers, body } = answer;
   if (status >= 300 && status < 400) {
     body.destroy();
@@ -79,15 +83,24 @@ async function ask(context: Streaming, asking: Asking): Promise<ChunkSource> {
   const parts = { wire, dialect, target, limits: context.config.server.limits };
   if (status >= 400) throw await failure(answer, parts);
   const type = String(headers['content-type'] ?? '');
-  if (type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'))) return streamSource(answer, parts);
+  if (type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'))) return await streamSource(answer, parts);
   return await bodySource(answer, parts);
+}
+
+/** Over what the dialect sends: credentials, then the headers of the provider's entry, then a signature over all of it. */
+async function authorised(wire: WireRequest, { vendor, target, line, clock }: Asking): Promise<WireRequest> {
+  const { provider } = target;
+  const headers = { 'user-agent': `model-gateway/${version}`, 'accept-encoding': 'identity', ...wire.headers, ...vendor?.authorise?.(provider), ...provider.headers };
+  if (vendor?.sign === undefined) return { ...wire, headers };
+  const signature = await vendor.sign({ url: new URL(line.origin + line.prefix + wire.path), headers, body: wire.body, at: new Date(clock()) }, provider);
+  return { ...wire, headers: { ...headers, ...signature } };
 }
 
 async function send(wire: WireRequest, { pool, prefix }: Line, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
   const options: Dispatcher.RequestOptions = {
     method: 'POST',
     path: prefix + wire.path,
-    headers: { 'user-agent': `model-gateway/${version}`, 'accept-encoding': 'identity', ...wire.headers },
+    headers: wire.headers,
     body: wire.body,
     signal,
   };
