@@ -25,6 +25,10 @@ export function didYouMean(name: string, known: Iterable<string>): string | null
 
 /** Letters to insert, delete or replace; two neighbours that changed places are one slip of the finger. */
 function edits(name: string, candidate: string): number {
-  const swapped = [...name].some((_, at) => name.slice(0, at) + (name[at + 1] ?? '') + (name[at] ?? '') + name.slice(at + 2) === candidate);
-  return name !== candidate && swapped ? 1 : distance(name, candidate);
+  const steps = distance(name, candidate);
+  if (steps !== 2 || name.length !== candidate.length) return steps;
+  for (let at = 0; at < name.length - 1; at += 1) {
+    if (name.slice(0, at) + name.charAt(at + 1) + name.charAt(at) + name.slice(at + 2) === candidate) return 1;
+  }
+  return steps;
 }

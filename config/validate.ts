@@ -23,16 +23,22 @@ const ajv = new Ajv({
 });
 ajv.addVocabulary(['markdownDescription', 'defaultSnippets', 'deprecationMessage']);
 
+const roots = new Map<string, ValidateFunction>();
+
 /** The root schema, with the settings of providers that dialects introduce beyond those it knows. */
 export function compileRoot(settings: Iterable<string>): ValidateFunction {
   const { providers } = gatewaySchema.properties;
   const known = providers.additionalProperties;
-  const more = Object.fromEntries([...settings].filter((name) => !(name in known.properties)).map((name) => [name, { type: 'string', minLength: 1 }]));
-  if (Object.keys(more).length === 0) return (standard ??= ajv.compile(gatewaySchema));
-  const provider = { ...known, properties: { ...known.properties, ...more } };
-  return ajv.compile({ ...gatewaySchema, properties: { ...gatewaySchema.properties, providers: { ...providers, additionalProperties: provider } } });
+  const more = [...settings].filter((name) => !(name in known.properties)).toSorted();
+  // cost: compiling takes 20 ms or more, and a file is loaded again at each change
+  const compiled = roots.get(more.join());
+  if (compiled !== undefined) return compiled;
+  const properties = { ...known.properties, ...Object.fromEntries(more.map((name) => [name, { type: 'string', minLength: 1 }])) };
+  const provider = { ...known, properties };
+  const validate = ajv.compile({ ...gatewaySchema, properties: { ...gatewaySchema.properties, providers: { ...providers, additionalProperties: provider } } });
+  roots.set(more.join(), validate);
+  return validate;
 }
-let standard: ValidateFunction | undefined;
 
 /** Checks the whole file and fills defaults in, in place. */
 export function validateReading(reading: Reading, validate: ValidateFunction, findings: Findings): void {

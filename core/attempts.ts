@@ -56,7 +56,7 @@ export class Attempts {
 
   async #try(candidate: Candidate, number: number): Promise<readonly Chunk[] | null> {
     const exchange = this.#exchange;
-    const { policy, request } = exchange.as<Streaming>();
+    const { policy, request } = exchange.as();
     const running = new Running(exchange.signal, policy.timeouts);
     this.#running = running;
     exchange.signal.throwIfAborted();
@@ -171,14 +171,12 @@ class Running {
     // cost: one promise per read; Promise.race on a long-lived abort promise would keep a reaction for each
     return new Promise((resolve, reject) => {
       this.#reject = reject;
-      work.then(
-        (value) => {
-          this.#waitingSince = 0;
-          if (this.signal.aborted) whenLate?.(value);
-          resolve(value);
-        },
-        reject,
-      );
+      const arrive = (value: T): void => {
+        this.#waitingSince = 0;
+        if (this.signal.aborted) whenLate?.(value);
+        resolve(value);
+      };
+      work.then(arrive, reject);
       if (this.signal.aborted) reject(this.signal.reason);
     });
   }

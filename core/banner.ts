@@ -13,7 +13,6 @@ export interface BannerFacts {
 }
 
 export function bannerOf({ url, config, file, startedInMs }: BannerFacts): string {
-  const row = (label: string, text: string): string => `  ${styleText('dim', label.padEnd(10))} ${text}`;
   const arrow = styleText('green', '➜');
   const reasoning = config.models.filter(({ providers }) => providers.some(({ reasoning }) => reasoning !== null)).length;
   const model = config.routing.models.has('auto') ? 'auto' : (config.models[0]?.id ?? 'auto');
@@ -37,6 +36,8 @@ export function bannerOf({ url, config, file, startedInMs }: BannerFacts): strin
   ];
   return `${lines.join('\n')}\n`;
 }
+
+const row = (label: string, text: string): string => `  ${styleText('dim', label.padEnd(10))} ${text}`;
 
 function providersOf({ providers }: Config): string {
   const list = [...providers.values()];

@@ -86,8 +86,8 @@ export class Exchange implements Arrived {
     this.#whenClosed?.();
   }
 
-  /** The view of a stage. Which fields are set by then is the pipeline's order. */
-  as<View extends Arrived = Streaming>(): View {
-    return this as unknown as View;
+  /** As the stages see it. Which fields are set by when is the pipeline's order; each hook's type names its own. */
+  as(): Streaming {
+    return this as unknown as Streaming;
   }
 }

@@ -43,59 +43,39 @@ const patience: Readonly<Record<string, number>> = { log: 1000, health: 1000, cl
 const isAsyncFunction = (fn: Fn): boolean => fn.constructor.name === 'AsyncFunction';
 const isThenable = (value: unknown): value is Promise<unknown> => typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 
+/** One tap of one hook, as its wrapper needs to know it. */
+interface Place {
+  readonly hook: string;
+  readonly plugin: string;
+  readonly isBail: boolean;
+  readonly isWaterfall: boolean;
+  readonly run: Fn;
+  report(thrown: unknown): void;
+}
+
 export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): Guard {
   const timings = new Map<string, TapTiming>();
   const placed: { hook: string; plugin: string; before: string }[] = [];
   let owner: string | null = null;
 
   for (const [name, hook] of Object.entries(hooks) as [string, AnyHook][]) {
-    const isAsync = hook.constructor.name.startsWith('Async');
-    const isBail = hook.constructor.name.includes('Bail');
-    const isWaterfall = hook.constructor.name.includes('Waterfall');
+    const kind = hook.constructor.name;
+    const isAsync = kind.startsWith('Async');
     hook.intercept({
       register(tap) {
         refuseTap(name, tap, { isAsync, owner });
         for (const before of [tap.before ?? []].flat()) placed.push({ hook: name, plugin: tap.name, before });
-        const run = timed(tap.fn, timings, `${name} ${tap.name}`);
-        const failed = (thrown: unknown): GatewayError => named(thrown, { hook: name, plugin: tap.name });
-        const report = (thrown: unknown): void => logger.error('an observer failed; the request is untouched', { plugin: tap.name, hook: name, error: thrown });
-        const pass = (value: unknown): unknown => (isBail && (value === null || value === false) ? undefined : value);
-
-        if (isAsync) {
-          // safety: as a promise, a synchronous throw rejects and an async function under `tap` is awaited
-          tap.type = 'promise';
-          tap.fn = observers.has(name)
-            ? async (...args) => {
-                try {
-                  return await within(patience[name] ?? 1000, run(...args));
-                } catch (thrown) {
-                  report(thrown);
-                  return isWaterfall ? args[0] : undefined;
-                }
-              }
-            : async (...args) => {
-                try {
-                  return pass(await run(...args));
-                } catch (thrown) {
-                  throw failed(thrown);
-                }
-              };
-          return tap;
-        }
-        tap.fn = (...args) => {
-          // a chunk that an earlier tap dropped (null) is gone for the later ones too
-          if (isWaterfall && args[0] === null) return null;
-          try {
-            const value = run(...args);
-            if (isThenable(value)) throw new Error(`the hook "${name}" is synchronous and the tap returned a promise`);
-            return value;
-          } catch (thrown) {
-            if (!observers.has(name)) throw failed(thrown);
-            report(thrown);
-            return isWaterfall ? args[0] : undefined;
-          }
+        const place: Place = {
+          hook: name,
+          plugin: tap.name,
+          isBail: kind.includes('Bail'),
+          isWaterfall: kind.includes('Waterfall'),
+          run: timed(tap.fn, timings, `${name} ${tap.name}`),
+          report: (thrown) => logger.error('an observer failed; the request is untouched', { plugin: tap.name, hook: name, error: thrown }),
         };
-        return tap;
+        const wrap = isAsync ? (observers.has(name) ? observing : deciding) : observers.has(name) ? observingAtOnce : decidingAtOnce;
+        // safety: as a promise, a synchronous throw rejects and an async function under `tap` is awaited
+        return Object.assign(tap, { type: isAsync ? 'promise' : 'sync', fn: wrap(place) });
       },
     });
   }
@@ -113,6 +93,50 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): 
       }
     },
   };
+}
+
+const deciding = (place: Place): Fn => async (...args) => {
+  try {
+    const value = await place.run(...args);
+    // safety: tapable ends a bail hook on null and false too; only a value decides
+    return place.isBail && (value === null || value === false) ? undefined : value;
+  } catch (thrown) {
+    throw named(thrown, place);
+  }
+};
+
+const observing = (place: Place): Fn => async (...args) => {
+  try {
+    return await within(patience[place.hook] ?? 1000, place.run(...args));
+  } catch (thrown) {
+    place.report(thrown);
+    return place.isWaterfall ? args[0] : undefined;
+  }
+};
+
+const decidingAtOnce = (place: Place): Fn => (...args) => {
+  // a chunk that an earlier tap dropped (null) is gone for the later ones too
+  if (place.isWaterfall && args[0] === null) return null;
+  try {
+    return refusePromise(place.run(...args), place);
+  } catch (thrown) {
+    throw named(thrown, place);
+  }
+};
+
+const observingAtOnce = (place: Place): Fn => (...args) => {
+  try {
+    return refusePromise(place.run(...args), place);
+  } catch (thrown) {
+    place.report(thrown);
+    return place.isWaterfall ? args[0] : undefined;
+  }
+};
+
+function refusePromise(value: unknown, { hook }: Place): unknown {
+  if (!isThenable(value)) return value;
+  value.then(undefined, () => {});
+  throw new Error(`the hook "${hook}" is synchronous and the tap returned a promise`);
 }
 
 function refuseTap(hook: string, tap: TapInfo, { isAsync, owner }: { isAsync: boolean; owner: string | null }): void {
@@ -147,7 +171,7 @@ function timed(fn: Fn, timings: Map<string, TapTiming>, key: string): Fn {
 }
 
 /** What a tap threw, under its plugin's name. Errors meant for the caller pass through. */
-function named(thrown: unknown, { hook, plugin }: { hook: string; plugin: string }): GatewayError {
+function named(thrown: unknown, { hook, plugin }: Place): GatewayError {
   if (GatewayError.is(thrown)) {
     thrown.plugin ??= plugin;
     return thrown;

@@ -48,7 +48,7 @@ async function bindPort(handler: RequestListener, { host, port }: { host: string
     const listener = await bind(handler, { hostname: host, port, isProd: true, isTest: false, showURL: false, qr: false, autoClose: false, open: false, clipboard: false, public: anyHosts.has(host) });
     const address = listener.server.address();
     const bound = typeof address === 'object' && address !== null ? address.port : port;
-    return { server: listener.server as Server, url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}` };
+    return { server: listener.server, url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}` };
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     const taken = code === 'EADDRINUSE' || (cause instanceof Error && cause.name === 'GetPortError');
@@ -67,7 +67,7 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.');
   const { status, headers, body } = await service.refuse(fault);
-  const text = String(body);
+  const text = typeof body === 'string' ? body : '';
   const head = Object.entries({ ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
   socket.end(`HTTP/1.1 ${status} ${reasons[status ?? 400] ?? 'Bad Request'}\r\n${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
 }

@@ -13,10 +13,11 @@ export function modelTable({ models, providers }: Config): string {
   ]);
   const table = [['MODEL', 'PROVIDERS', 'CONTEXT', 'IN $/M', 'OUT $/M', 'CAN'], ...rows];
   const widths = (table[0] as string[]).map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  const isNumber = (column: number): boolean => column >= 2 && column <= 4;
   const lines = table.map((row) => row.map((cell, column) => (isNumber(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd());
   return `${lines.join('\n')}\n\nA provider in brackets is off: its key is not set.\n`;
 }
+
+const isNumber = (column: number): boolean => column >= 2 && column <= 4;
 
 function perMillion(price: string | undefined): string {
   const pico = parseDollars(price ?? '');

@@ -5,7 +5,7 @@
  *             401/403            400/413   400        404/503   next candidate │ in-band error    once, always
  */
 import type { Catalogue } from './catalogue.ts';
-import type { Arrived, Authenticated, Described, Normalised, Principal } from './context.ts';
+import type { Principal } from './context.ts';
 import { GatewayError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
@@ -45,15 +45,15 @@ export async function complete(exchange: Exchange, { door, body, machine }: { do
 }
 
 async function admit(exchange: Exchange, { door, body, machine: { hooks, catalogue } }: { door: Door; body: ReadBody; machine: Machine }): Promise<void> {
-  exchange.principal = recognised(await hooks.auth.promise(exchange.as<Arrived>()), exchange);
-  exchange.metadata = hooks.metadata.call(exchange.principal.metadata, exchange.as<Authenticated>());
+  exchange.principal = recognised(await hooks.auth.promise(exchange.as()), exchange);
+  exchange.metadata = hooks.metadata.call(exchange.principal.metadata, exchange.as());
   const request = door.parse(await body());
   exchange.requestedModel = request.model;
   exchange.wantsStream = request.stream;
-  exchange.request = await hooks.normalise.promise(request, exchange.as<Described>());
+  exchange.request = await hooks.normalise.promise(request, exchange.as());
   Object.assign(exchange, catalogue.resolve(exchange.request.model));
   exchange.expire();
-  exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as<Normalised>());
+  exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
   exchange.signal.throwIfAborted();
   if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
 }

@@ -9,7 +9,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
   const now = performance.now();
   const served = attempt?.candidate ?? null;
   const completion = completionTokens(reply.usage);
-  const firstMs = exchange.firstPieceAt === null ? null : exchange.firstPieceAt - exchange.startedAt;
+  const firstMs = exchange.firstPieceAt === null || !exchange.wantsStream ? null : exchange.firstPieceAt - exchange.startedAt;
   const choice = reply.choices[0];
   return {
     id: exchange.id,
@@ -28,7 +28,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     nativeFinishReason: choice?.native ?? null,
     durationMs: Math.round(now - exchange.startedAt),
     timeToFirstTokenMs: firstMs === null ? null : Math.round(firstMs),
-    tokensPerSecond: speed(completion, exchange.firstPieceAt, now),
+    tokensPerSecond: exchange.wantsStream ? speed(completion, exchange.firstPieceAt, now) : null,
     usage: {
       promptTokens: promptTokens(reply.usage),
       completionTokens: completion,

@@ -34,8 +34,6 @@ export function createService(serving: Serving): Service {
   const { config, machine, clock } = serving;
   const running = new Set<Exchange>();
   let draining = false;
-  const stopped = (): GatewayError => new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000, headers: { connection: 'close' } });
-
   const serve = async (event: H3Event, work: (exchange: Exchange) => Promise<Answer>): Promise<HTTPResponse> => {
     const exchange = new Exchange({ method: event.req.method, path: event.url.pathname, headers: headersOf(event), config, createdAt: clock() });
     const left = watch(event, exchange);
@@ -79,12 +77,14 @@ export function createService(serving: Serving): Service {
 
   return {
     fetch: async (request) => await app.fetch(request),
-    node: toNodeHandler(app) as Service['node'],
+    node: toNodeHandler(app),
     refuse: (error) => refuse(new Exchange({ method: '', path: '', headers: {}, config, createdAt: clock() }), error, machine),
     running,
     drain: () => void (draining = true),
   };
 }
+
+const stopped = (): GatewayError => new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000, headers: { connection: 'close' } });
 
 function refused(thrown: unknown, { id, path }: Exchange, { logger }: Machine): Answer {
   const error = GatewayError.from(thrown, id);

@@ -1,6 +1,7 @@
 /** The editor's schema: the root schema with the options of each plugin at its `use`. */
 import { gatewaySchema } from './gateway.ts';
 import { pluginSchema, pluginsSchema, useSchema } from './plugins.ts';
+import { acceptReferences } from './references.ts';
 
 /** What an editor needs of a plugin. */
 export interface Documented {
@@ -20,7 +21,7 @@ export function compose(plugins: readonly Documented[]): object {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     ...gatewaySchema,
-    properties: { ...gatewaySchema.properties, plugins: { ...pluginsSchema, items } },
+    properties: { ...(acceptReferences(gatewaySchema.properties) as object), plugins: { ...pluginsSchema, items } },
   };
 }
 
@@ -34,7 +35,7 @@ const entry = (plugin: Documented): object => ({
   required: needsOptions(plugin) ? ['use', 'with'] : ['use'],
   properties: {
     use: { const: plugin.name, description: plugin.summary },
-    with: { ...plugin.schema, description: `Options of ${plugin.name}. ${plugin.summary}` },
+    with: { ...(acceptReferences(plugin.schema) as object), description: `Options of ${plugin.name}. ${plugin.summary}` },
   },
 });
 

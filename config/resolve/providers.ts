@@ -39,9 +39,13 @@ export function knownDialects(plugins: readonly AnyPlugin[], isComplete: boolean
 
 const namesOf = ({ dialects, served }: KnownDialects): string[] => [...dialects.keys(), ...served];
 
-/** Whether a plugin brings this dialect; hint for the fault otherwise. */
+/** Whether a plugin brings this dialect. */
 export const isKnownDialect = (name: string, known: KnownDialects): boolean => !known.isComplete || known.dialects.has(name) || known.served.has(name);
-export const dialectHint = (name: string, known: KnownDialects): string => didYouMean(name, namesOf(known)) ?? `one of ${namesOf(known).toSorted().join(', ')}`;
+
+export function dialectHint(name: string, known: KnownDialects): string {
+  const names = namesOf(known).toSorted();
+  return didYouMean(name, names) ?? (names.length === 0 ? 'no plugin of the list brings any' : `one of ${names.join(', ')}`);
+}
 
 export function resolveProviders(entries: Entries<ProviderBlock>, known: KnownDialects, findings: Findings): Map<string, Provider> {
   const sound = [...entries.values()].filter(({ isSound }) => isSound);

@@ -23,9 +23,10 @@ export default definePlugin({
   },
 });
 
+const price = (text: string | undefined): bigint | null => (text === undefined ? null : (parseDollars(text) ?? null));
+
 /** In 10^-12 dollar. Each token is priced once: cached, cache-write and reasoning tokens at their own price where there is one. */
 export function costOf(usage: Usage, pricing: Pricing): bigint | null {
-  const price = (text: string | undefined): bigint | null => (text === undefined ? null : (parseDollars(text) ?? null));
   const prompt = price(pricing.prompt);
   const completion = price(pricing.completion);
   const cacheWrite = price(pricing.input_cache_write) ?? prompt;

@@ -6,14 +6,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createParser } from 'eventsource-parser';
-import { H3, toNodeHandler } from 'h3';
+import { H3, HTTPResponse, toNodeHandler } from 'h3';
 import type { H3Event } from 'h3';
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 
 const pool = new Pool(process.argv[2] as string, { headersTimeout: 0, bodyTimeout: 0 });
 
-async function complete(event: H3Event): Promise<Response> {
+async function complete(event: H3Event): Promise<unknown> {
   const request = (await event.req.json()) as { stream?: boolean };
   const answer = await pool.request({
     method: 'POST',
@@ -21,8 +21,9 @@ async function complete(event: H3Event): Promise<Response> {
     headers: { 'content-type': 'application/json', authorization: 'Bearer upstream-key' },
     body: JSON.stringify(request),
   });
-  if (request.stream === true) return new Response(eventsOf(answer.body), { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
-  return new Response(JSON.stringify(await answer.body.json()), { headers: { 'content-type': 'application/json' } });
+  if (request.stream === true) return new HTTPResponse(eventsOf(answer.body), { headers: { 'content-type': 'text/event-stream; charset=utf-8' } });
+  // h3 serialises it
+  return await answer.body.json();
 }
 
 /** Every event read, parsed, serialised and framed again; one write for each network read. */

@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { chunksPerStream } from './subjects.ts';
+import { chunksPerStream } from './workload.ts';
 
 const base = { id: 'chatcmpl-bench', created: 1_700_000_000, model: 'bench-1', system_fingerprint: 'fp_bench' };
 const usage = { prompt_tokens: 412, completion_tokens: 200, total_tokens: 612, prompt_tokens_details: { cached_tokens: 128 }, completion_tokens_details: { reasoning_tokens: 40 } };

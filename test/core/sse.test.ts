@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { WireEvent } from '../../core/dialect.ts';
 import { createSseReader } from '../../core/sse.ts';
@@ -68,9 +68,12 @@ describe('reading an event stream', () => {
   });
 });
 
+const eventOf = (data: string) => encoder.encode(`data: ${data}\n\n`);
+
+const torn = (data: string) => Array.from(eventOf(data), (byte) => Uint8Array.of(byte));
+
 describe('the limit of one event', () => {
   const tooLarge = expect.objectContaining({ code: 'upstream_event_too_large' });
-  const eventOf = (data: string) => encoder.encode(`data: ${data}\n\n`);
 
   it('counts bytes, not characters', () => {
     expect(read([eventOf('é'.repeat(50))], 100)).toHaveLength(1);
@@ -78,7 +81,6 @@ describe('the limit of one event', () => {
   });
 
   it('is the same in one piece and byte by byte', () => {
-    const torn = (data: string) => Array.from(eventOf(data), (byte) => Uint8Array.of(byte));
     expect(read(torn('a'.repeat(100)), 100)).toHaveLength(1);
     expect(() => read(torn('a'.repeat(101)), 100)).toThrow(tooLarge);
   });

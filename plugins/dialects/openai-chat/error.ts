@@ -25,7 +25,7 @@ const text = (value: unknown): string | null => (typeof value === 'string' && va
 
 /** An error reply with its own status. */
 export function decodeError({ status, headers, body }: WireError, target: Target): GatewayError {
-  return errorOf({ status, headers, body, complaint: readComplaint(body) }, target);
+  return errorOf({ status, manner: `answered ${status}`, headers, body, complaint: readComplaint(body) }, target);
 }
 
 /** An error inside an answer that began with status 200: its body, or else its words, say what the status would have been. */
@@ -33,7 +33,7 @@ export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const complaint = readComplaint(body);
   const words = `${complaint.type ?? ''} ${complaint.code ?? ''}`;
   const status = complaint.status ?? statusWords.find(([pattern]) => pattern.test(words))?.[1] ?? 500;
-  return errorOf({ status, headers: {}, body, complaint }, target);
+  return errorOf({ status, manner: 'reported an error in its answer', headers: {}, body, complaint }, target);
 }
 
 const statusWords: readonly (readonly [RegExp, number])[] = [
@@ -49,6 +49,8 @@ const statusWords: readonly (readonly [RegExp, number])[] = [
 
 interface Refusal {
   readonly status: number;
+  /** How the provider refused, for messages. */
+  readonly manner: string;
   readonly headers: ReplyHeaders;
   readonly body: unknown;
   readonly complaint: Complaint;
@@ -64,7 +66,7 @@ function errorOf(refusal: Refusal, target: Target): GatewayError {
   // safety: an authentication error quotes the key that was wrong.
   if (code === 'upstream_auth_error') return new GatewayError(code, "The provider rejected the gateway's credentials.", facts);
   const said = complaint.message === null ? '.' : `: ${complaint.message}`;
-  return new GatewayError(code, sanitise(`Provider \`${target.provider.id}\` answered ${status}${said}`, target), facts);
+  return new GatewayError(code, sanitise(`Provider \`${target.provider.id}\` ${refusal.manner}${said}`, target), facts);
 }
 
 const quotaWords = /insufficient.?(?:quota|balance|credit|fund)|exceeded.current.quota|billing|credit balance/i;
@@ -95,15 +97,16 @@ const statusCodes: Readonly<Record<number, ErrorCode>> = {
   529: 'upstream_overloaded',
 };
 
-function passedThrough({ status, complaint }: Refusal, target: Target): GatewayError {
+function passedThrough({ status, manner, complaint }: Refusal, target: Target): GatewayError {
   const { message, type, param, code, isModerated } = complaint;
+  const clean = (words: string): string => sanitise(words, target);
   const passed = {
     status: isModerated && status === 403 ? 400 : status,
-    type: type ?? 'invalid_request_error',
-    code: isModerated ? 'content_filter' : (meaning(complaint) ?? code ?? 'upstream_invalid_request'),
+    type: clean(type ?? 'invalid_request_error'),
+    code: isModerated ? 'content_filter' : clean(meaning(complaint) ?? code ?? 'upstream_invalid_request'),
   };
-  const said = sanitise(message ?? `Provider \`${target.provider.id}\` refused the request with status ${status}.`, target);
-  return new GatewayError(passed, said, { param, upstreamStatus: status });
+  const said = clean(message ?? `Provider \`${target.provider.id}\` ${manner}.`);
+  return new GatewayError(passed, said, { param: param === null ? null : clean(param), upstreamStatus: status });
 }
 
 const effortWords = /reasoning[_ .]?effort|effort level|thinking[_ ]?level/i;

@@ -67,15 +67,15 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
 }
 
 /**
- * wire: a new id is a new call even under an old index; without an id the index counts, and without both the last call.
- * An id that is late, or that changes under a call which already has its name, opens nothing.
+ * wire: a new id is a new call even under an old index; without an id the index counts, and without both the last call,
+ * unless the piece brings a name. An id that is late, or that changes under a call without a new name, opens nothing.
  */
 function callOf(calls: ToolCalls, piece: Fields, hasName: boolean): Call {
   const id = idOf(piece['id']);
   const index = typeof piece['index'] === 'number' ? piece['index'] : null;
   const byId = id === null ? undefined : calls.all.find((call) => call.id === id);
   if (byId !== undefined) return byId;
-  const open = index === null ? (id === null ? calls.last : null) : calls.all.findLast((call) => call.wireIndex === index);
+  const open = index === null ? unnumbered(calls, id, hasName) : calls.all.findLast((call) => call.wireIndex === index);
   if (open !== undefined && open !== null && (id === null || !open.hasOwnId || !hasName)) {
     if (open.id === null && id !== null) {
       open.id = id;
@@ -87,6 +87,8 @@ function callOf(calls: ToolCalls, piece: Fields, hasName: boolean): Call {
   calls.all.push(call);
   return call;
 }
+
+const unnumbered = ({ last }: ToolCalls, id: string | null, hasName: boolean): Call | null => (id === null && !(hasName && last?.name !== '') ? last : null);
 
 /** wire: Mistral has written "null" for no id. */
 const idOf = (id: unknown): string | null => (typeof id === 'string' && id !== '' && id !== 'null' ? id : null);

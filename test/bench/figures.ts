@@ -1,0 +1,41 @@
+/** Figures as a table: what was measured, the floor beside it, their ratio, and the target. */
+import { availableParallelism, cpus, totalmem } from 'node:os';
+
+export interface Figure {
+  readonly what: string;
+  readonly gateway: string;
+  /** The bare way of doing it, measured in the same run. */
+  readonly floor?: string;
+  readonly ratio?: number;
+  readonly target?: string;
+  readonly isMet?: boolean;
+}
+
+export interface Subject {
+  readonly name: string;
+  /** What is measured and how, in one line. */
+  readonly about: string;
+  measure(): Promise<readonly Figure[]>;
+}
+
+export const microseconds = (ms: number): string => `${(ms * 1000).toFixed(ms < 0.01 ? 2 : 1)} µs`;
+export const milliseconds = (ms: number): string => `${ms.toFixed(ms < 10 ? 2 : 0)} ms`;
+export const perSecond = (rate: number): string => `${Math.round(rate)}/s`;
+
+/** A figure whose ratio to the floor should stay at or below (or at or above) a limit. */
+export function ratioFigure(what: string, { gateway, floor, show, most, least }: { gateway: number; floor: number; show: (value: number) => string; most?: number; least?: number }): Figure {
+  const ratio = gateway / floor;
+  const target = most !== undefined ? `≤ ${most} ×` : least !== undefined ? `≥ ${least} ×` : '';
+  return { what, gateway: show(gateway), floor: show(floor), ratio, target, ...(target !== '' && { isMet: ratio <= (most ?? Infinity) && ratio >= (least ?? 0) }) };
+}
+
+export function tableOf(figures: readonly Figure[]): string {
+  const rows = figures.map(({ what, gateway, floor = '', ratio, target = '', isMet }) => [what, gateway, floor, ratio === undefined ? '' : `${ratio.toFixed(2)} ×`, target, isMet === undefined ? '' : isMet ? 'met' : 'MISSED']);
+  const table = [['', 'gateway', 'floor', 'ratio', 'target', ''], ...rows];
+  const widths = (table[0] as string[]).map((_, column) => Math.max(...table.map((row) => (row[column] as string).length)));
+  return table.map((row) => `  ${row.map((cell, column) => (column === 0 ? cell.padEnd(widths[0] as number) : cell.padStart(widths[column] as number))).join('  ')}`.trimEnd()).join('\n');
+}
+
+export function machine(): string {
+  return `${cpus()[0]?.model.trim() ?? 'unknown CPU'}, ${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB, node ${process.version}, ${process.platform}`;
+}

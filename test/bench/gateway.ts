@@ -1,0 +1,63 @@
+/** The real executable with a config of the bench's own: keys, metadata, reasoning, routing, cost and the console are on. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { shippedPlugins } from '../../config/shipped-plugins.ts';
+import { fileBeside, startProcess, workFolder } from './processes.ts';
+import type { Started } from './processes.ts';
+import { callerKey } from './workload.ts';
+
+const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true, reasoning: true };
+const pricing = { prompt: '0.00000125', completion: '0.00001', input_cache_read: '0.000000125' };
+
+const modelOf = (id: string, providers: readonly string[]): object => ({ id, name: id, family: 'bench', context_length: 128_000, pricing, providers: providers.map((providerId) => ({ providerId, externalId: id, ...able })) });
+
+interface Catalogue {
+  readonly models: readonly string[];
+  readonly providers: readonly string[];
+}
+
+/** The models that the provider has scripts for, from one provider. */
+const scripted: Catalogue = { models: ['plain', 'single', 'packed'], providers: ['up'] };
+
+/** So many models, each with five mappings. */
+export const catalogueOf = (size: number): Catalogue => ({ models: Array.from({ length: size }, (_, at) => `model-${at}`), providers: ['up-1', 'up-2', 'up-3', 'up-4', 'up-5'] });
+
+let written = 0;
+
+/** A config file is refused above 1 MiB, so that a large catalogue goes into several. */
+const modelsPerFile = 250;
+
+export interface GatewayOptions {
+  readonly upstream: string;
+  readonly catalogue?: Catalogue;
+}
+
+/** The file to start with, in a folder of its own. */
+export function writeConfig({ upstream, catalogue = scripted }: GatewayOptions): string {
+  const folder = join(workFolder, `config-${++written}`);
+  mkdirSync(folder);
+  const file = join(folder, 'gateway.config.yaml');
+  const config = {
+    server: { host: '127.0.0.1', port: 0, data_dir: join(folder, 'data') },
+    keys: [{ name: 'bench', key: callerKey, metadata: { team: 'bench' } }],
+    providers: Object.fromEntries(catalogue.providers.map((id) => [id, { dialect: 'openai-chat', base_url: `${upstream}/v1`, api_key: 'upstream-key', trains_on_data: false }])),
+    include: ['./models-*.yaml'],
+    plugins: shippedPlugins,
+  };
+  writeFileSync(file, JSON.stringify(config, null, 1));
+  for (let at = 0; at < catalogue.models.length; at += modelsPerFile) {
+    const models = catalogue.models.slice(at, at + modelsPerFile).map((id) => modelOf(id, catalogue.providers));
+    writeFileSync(join(folder, `models-${at}.yaml`), JSON.stringify({ models }, null, 1));
+  }
+  return file;
+}
+
+/** `GATEWAY_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=/tmp/prof"` profiles it. */
+export async function startBenchGateway(options: GatewayOptions): Promise<Started> {
+  const nodeOptions = (process.env['GATEWAY_NODE_OPTIONS'] ?? '').split(' ').filter((option) => option !== '');
+  return await startProcess({ name: 'gateway', nodeOptions, args: [fileBeside('../../core/main.ts'), 'start', '--config', writeConfig(options)] });
+}
+
+export const startFloor = (upstream: string): Promise<Started> => startProcess({ name: 'floor', args: [fileBeside('./floor.ts'), upstream] });
+
+export const startBenchProvider = (): Promise<Started> => startProcess({ name: 'provider', args: [fileBeside('./provider.ts')] });

@@ -1,0 +1,75 @@
+/** Load, and what it cost the process that served it. */
+import { Pool } from 'undici';
+import { cpuMsOf } from './processes.ts';
+import type { Started } from './processes.ts';
+import { headers, path } from './workload.ts';
+
+export interface Load {
+  readonly connections: number;
+  readonly requests: number;
+  /** The body of each request, in turn. */
+  readonly bodies: readonly string[];
+}
+
+export interface Cost {
+  readonly cpuMsPerRequest: number;
+  readonly requestsPerSecond: number;
+}
+
+/** A target and the connections to it, which are used again from round to round. */
+export interface Line {
+  readonly process: Started;
+  readonly pool: Pool;
+}
+
+export const lineTo = (process: Started, connections: number): Line => ({ process, pool: new Pool(process.url, { connections, pipelining: 1 }) });
+
+/** Sends one request and reads its answer to the end. Returns the number of bytes. */
+export async function ask({ process, pool }: Line, body: string): Promise<number> {
+  const answer = await pool.request({ method: 'POST', path, headers, body });
+  let size = 0;
+  for await (const part of answer.body as AsyncIterable<Buffer>) size += part.length;
+  if (answer.statusCode !== 200 || size === 0) throw new Error(`${process.name} answered ${answer.statusCode} with ${size} bytes`);
+  return size;
+}
+
+export async function run(line: Line, { connections, requests, bodies }: Load): Promise<Cost> {
+  let sent = 0;
+  const work = async (): Promise<void> => {
+    while (sent < requests) await ask(line, bodies[sent++ % bodies.length] as string);
+  };
+  const cpuBefore = cpuMsOf(line.process.pid);
+  const startedAt = performance.now();
+  await Promise.all(Array.from({ length: connections }, work));
+  const seconds = (performance.now() - startedAt) / 1000;
+  return { cpuMsPerRequest: (cpuMsOf(line.process.pid) - cpuBefore) / requests, requestsPerSecond: requests / seconds };
+}
+
+export interface Comparison {
+  readonly warmUp: number;
+  readonly rounds: number;
+  readonly load: Load;
+}
+
+/** Rounds in turn, so that whatever else the machine does falls on both. Medians, in the order of the lines. */
+export async function compare(lines: readonly Line[], { warmUp, rounds, load }: Comparison): Promise<Cost[]> {
+  for (const line of lines) await run(line, { ...load, requests: warmUp });
+  const costs = lines.map((): Cost[] => []);
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, line] of lines.entries()) costs[at]?.push(await run(line, load));
+  }
+  return costs.map((list) => ({ cpuMsPerRequest: median(list.map((cost) => cost.cpuMsPerRequest)), requestsPerSecond: median(list.map((cost) => cost.requestsPerSecond)) }));
+}
+
+export function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? (sorted[half] as number) : ((sorted[half - 1] as number) + (sorted[half] as number)) / 2;
+}
+
+export async function closeAll(lines: readonly Line[]): Promise<void> {
+  for (const { pool, process } of lines) {
+    await pool.close();
+    await process.stop();
+  }
+}

@@ -1,0 +1,31 @@
+/**
+ * What the gateway costs beside a bare floor in the same run. `npm run bench` measures all, `npm run bench -- plain stream` some.
+ * Nothing here fails on a figure: a slow machine is no bug. Ratios travel between machines, microseconds do not.
+ */
+import { machine, tableOf } from './figures.ts';
+import type { Subject } from './figures.ts';
+
+const subjects: Readonly<Record<string, () => Promise<{ default: Subject }>>> = {
+  plain: () => import('./plain.ts'),
+  stream: () => import('./stream.ts'),
+  latency: () => import('./latency.ts'),
+  start: () => import('./start.ts'),
+  catalogue: () => import('./catalogue.ts'),
+  decode: () => import('./decode.ts'),
+  hooks: () => import('./hooks.ts'),
+};
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !Object.hasOwn(subjects, name));
+if (unknown.length > 0) {
+  process.stderr.write(`There is no subject ${unknown.join(', ')}. There are: ${Object.keys(subjects).join(', ')}\n`);
+  process.exit(2);
+}
+
+process.stdout.write(`${machine()}\nThe gateway runs with keys, metadata, reasoning, routing, cost and log/console on; its stdout is a file. CPU is that of its process.\n`);
+for (const name of asked.length > 0 ? asked : Object.keys(subjects)) {
+  const { default: subject } = await (subjects[name] as () => Promise<{ default: Subject }>)();
+  process.stdout.write(`\n${subject.name}: ${subject.about}\n`);
+  process.stdout.write(`${tableOf(await subject.measure())}\n`);
+}
+process.exit(0);

@@ -1,0 +1,26 @@
+/** What is asked, the same of the provider, the floor and the gateway, and the numbers that the figures are per. */
+export const chunksPerStream = 200;
+
+export const callerKey = 'bench-key';
+
+export const path = '/v1/chat/completions';
+
+export const headers: Readonly<Record<string, string>> = {
+  'content-type': 'application/json',
+  authorization: `Bearer ${callerKey}`,
+  'user-agent': 'bench/1.0',
+  'x-gateway-user-id': 'user-4711',
+  'x-gateway-team': 'search',
+};
+
+const sentence = 'You answer questions about the orders of a shop, in short sentences and without guessing. ';
+
+const messages = [
+  { role: 'system', content: sentence.repeat(6) },
+  { role: 'user', content: 'Where is my order 4711? It was sent on Monday, and nothing has come yet.' },
+  { role: 'assistant', content: sentence.repeat(2) },
+  { role: 'user', content: `Then please write it down for me, with every step. ${sentence.repeat(3)}` },
+];
+
+/** A chat request of about 1.5 kB. */
+export const requestFor = (model: string, more: object = {}): string => JSON.stringify({ model, messages, temperature: 0.7, max_tokens: 512, reasoning_effort: 'low', user: 'user-4711', ...more });

@@ -1,0 +1,25 @@
+/** Each file of `cases/` is a config with faults; the comments at its end are what `loadConfig` has to say about it. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { loadConfig } from '../../config/load.ts';
+import { headline } from '../../config/problems.ts';
+import { folderOf } from './folder.ts';
+import { options } from './plugins.ts';
+
+const folder = new URL('cases/', import.meta.url);
+const separator = '# --- expect ---\n';
+const env = { SET: 'value-set', OTHER: 'other', NUMBER: '64' };
+
+describe('a faulty config file', () => {
+  test.each(readdirSync(folder))('%s', async (name) => {
+    const [yaml = '', expected = ''] = readFileSync(new URL(name, folder), 'utf8').split(separator);
+    const place = folderOf({ 'gateway.config.yaml': yaml });
+    const file = join(place, 'gateway.config.yaml');
+    const loaded = await loadConfig(file, options(env));
+    const lines = loaded.ok ? loaded.warnings.map((warning) => `warning ${headline(warning)}`) : loaded.problems.map(headline);
+    const shown = lines.map((line) => `# ${line.replace(`${file}:`, '').replaceAll(`${place}/`, '').replaceAll(place, '<folder>')}\n`);
+    expect(shown.join('')).toBe(expected);
+    expect(lines).not.toEqual([]);
+  });
+});

@@ -1,0 +1,295 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import type { Loaded } from '../../config/load.ts';
+import { loadConfig } from '../../config/load.ts';
+import { formatProblems, headline } from '../../config/problems.ts';
+import { shippedPlugins } from '../../config/shipped-plugins.ts';
+import { efforts } from '../../core/chat.ts';
+import type { Config } from '../../core/config.ts';
+import { strategies } from '../../core/config.ts';
+import type { Secret } from '../../core/secret.ts';
+import { mappingSchema } from '../../schemas/models.ts';
+import { policySchema } from '../../schemas/routing.ts';
+import { folderOf } from './folder.ts';
+import { options } from './plugins.ts';
+
+type Files = Readonly<Record<string, string | Uint8Array>>;
+
+/** Loads `gateway.config.yaml` of a folder with these files; a text is that file alone. */
+async function load(files: Files | string, env: Record<string, string | undefined> = {}): Promise<Loaded & { folder: string }> {
+  const folder = folderOf(typeof files === 'string' ? { 'gateway.config.yaml': files } : files);
+  return { ...(await loadConfig(join(folder, 'gateway.config.yaml'), options(env))), folder };
+}
+
+async function loadGood(files: Files | string, env: Record<string, string | undefined> = {}): Promise<Config> {
+  const loaded = await load(files, env);
+  if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
+  return loaded.config;
+}
+
+async function faults(files: Files | string, env: Record<string, string | undefined> = {}): Promise<string[]> {
+  const loaded = await load(files, env);
+  return loaded.ok ? [] : loaded.problems.map((problem) => headline(problem).replaceAll(`${loaded.folder}/`, ''));
+}
+
+const model = (id: string, more = ''): string => `  - { id: ${id}, free: true, providers: [{ providerId: mock }]${more} }\n`;
+
+describe('a small file', () => {
+  const small = 'providers:\n  mock: {}\nmodels:\n' + model('a');
+
+  test('gets the defaults of the server', async () => {
+    const { server } = await loadGood(small);
+    expect(server).toMatchObject({ host: '127.0.0.1', port: 4000, adminKey: null, finishReason: 'openai', limits: { body: 33554432, jsonDepth: 64, drainMs: 120000 } });
+  });
+
+  test('gets a model record with every field', async () => {
+    const { models } = await loadGood(small);
+    expect(models[0]).toEqual({
+      id: 'a', name: 'a', aliases: [], created: 0, description: '', family: 'other',
+      architecture: { input_modalities: ['text'], output_modalities: ['text'], tokenizer: 'other' },
+      top_provider: { is_moderated: false }, pricing: {}, context_length: 0, max_output_tokens: null, per_request_limits: null,
+      supported_parameters: [], json_output: false, structured_outputs: false, free: true, deprecated_at: null, deactivated_at: null, stability: 'stable',
+      providers: [{
+        providerId: 'mock', externalId: 'a', dialect: null, supportedVideoSizes: [], supportsVideoAudio: false, supportsVideoWithoutAudio: false, pricing: null,
+        streaming: true, vision: false, cancellation: false, tools: false, parallelToolCalls: false, reasoning: null, stability: 'stable',
+      }],
+    });
+  });
+
+  test('runs the shipped plugins', async () => {
+    expect((await loadGood(small)).plugins.map(({ use }) => use)).toEqual(options().shippedPlugins);
+  });
+
+  test('keeps its data beside itself', async () => {
+    const loaded = await load(small);
+    expect(loaded.ok && loaded.config.server.dataDir).toBe(join(loaded.folder, 'data'));
+  });
+
+  test('takes a commented-out block for an absent one', async () => {
+    expect((await loadGood(`keys:\n#  - name: a\n${small}`)).keys).toEqual([]);
+  });
+});
+
+describe('reasoning of a mapping', () => {
+  test.each([
+    ['false', null],
+    ['true', { efforts: null, max_tokens: false, auto_effort: 'low', exposes: 'text', think_tags: false }],
+    ['{ efforts: [minimal, low] }', { efforts: ['minimal', 'low'], max_tokens: false, auto_effort: 'low', exposes: 'text', think_tags: false }],
+    ['{ efforts: [high] }', { efforts: ['high'], max_tokens: false, auto_effort: null, exposes: 'text', think_tags: false }],
+    ['{ auto_effort: null, exposes: nothing, max_tokens: true }', { efforts: null, max_tokens: true, auto_effort: null, exposes: 'nothing', think_tags: false }],
+  ])('%s', async (written, resolved) => {
+    const { models } = await loadGood(`providers: { mock: {} }\nmodels:\n  - { id: a, free: true, providers: [{ providerId: mock, reasoning: ${written} }] }\n`);
+    expect(models[0]?.providers[0]?.reasoning).toEqual(resolved);
+  });
+});
+
+describe('policies', () => {
+  test('inherit what they leave out', async () => {
+    const { routing } = await loadGood(`providers: { mock: {} }\nmodels:\n${model('a')}routing:\n  default: { max_attempts: 5, timeout_ms: { idle: 9 } }\n  models:\n    auto: { candidates: [a], strategy: ordered, timeout_ms: { connect: 7 } }\n`);
+    expect(routing.models.get('auto')).toEqual({ candidates: ['a'], strategy: 'ordered', maxAttempts: 5, timeouts: { connect: 7, firstByte: 120000, idle: 9, total: 900000 } });
+  });
+});
+
+describe('providers', () => {
+  test('lose the slash at the end of their address', async () => {
+    const { providers } = await loadGood('providers: { mine: { dialect: openai-chat, base_url: "http://10.0.0.5/v1/", api_key: none } }');
+    expect(providers.get('mine')).toMatchObject({ baseUrl: 'http://10.0.0.5/v1', apiKey: null });
+  });
+
+  test('are off while their variable is not set, and say which', async () => {
+    const { providers } = await loadGood('providers: { openai: { api_key: ${OPENAI_API_KEY}, trains_on_data: false } }', { OPENAI_API_KEY: '' });
+    expect(providers.get('openai')).toMatchObject({ missing: 'OPENAI_API_KEY', apiKey: null, trainsOnData: false });
+  });
+
+  test('take settings that a loaded dialect introduces, secret ones wrapped', async () => {
+    const { providers } = await loadGood('providers: { cloud: { deployment: d, passphrase: p, region: r, secret_access_key: s } }');
+    const settings = providers.get('cloud')?.settings ?? {};
+    expect(settings).toMatchObject({ deployment: 'd', region: 'r' });
+    expect([settings['passphrase'], settings['secret_access_key']].map((secret) => (secret as Secret).reveal())).toEqual(['p', 's']);
+  });
+
+  test('send header names in lower case', async () => {
+    const { providers } = await loadGood('providers: { mock: { headers: { X-Team: Search } } }');
+    expect(providers.get('mock')?.headers).toEqual({ 'x-team': 'Search' });
+  });
+});
+
+const loadPort = (env: Record<string, string | undefined>, more: Files = {}): Promise<Config> => loadGood({ 'gateway.config.yaml': 'server: { port: "${PORT:-4000}" }', ...more }, env);
+
+describe('references', () => {
+  test('become what the schema wants at their place', async () => {
+    expect((await loadPort({ PORT: '5000' })).server.port).toBe(5000);
+    expect((await loadPort({})).server.port).toBe(4000);
+  });
+
+  test('see .env, .env.local over it, and the process over both', async () => {
+    const files = { '.env': 'PORT=1\n', '.env.local': 'PORT=2\n' };
+    expect((await loadPort({}, { '.env': 'PORT=1\n' })).server.port).toBe(1);
+    expect((await loadPort({}, files)).server.port).toBe(2);
+    expect((await loadPort({ PORT: '3' }, files)).server.port).toBe(3);
+  });
+
+  test('read files, without the newline at their end', async () => {
+    const { server } = await loadGood({ 'gateway.config.yaml': 'server: { admin_key: "${file:./secrets/admin}" }', 'secrets/admin': 'abc\n' });
+    expect(server.adminKey?.reveal()).toBe('abc');
+  });
+
+  test('cannot bring YAML with them', async () => {
+    const { server } = await loadGood('server: { data_dir: "${DIR}" }', { DIR: '/x, port: 1 }\nplugins: []' });
+    expect(server).toMatchObject({ port: 4000, dataDir: '/x, port: 1 }\nplugins: []' });
+  });
+
+  test('are not quoted with what they hold when they do not fit', async () => {
+    expect(await faults('server: { port: "${PORT}" }', { PORT: 'tell-nobody' })).toEqual(['gateway.config.yaml:1:17 server.port: expected integer, got the value of ${PORT}']);
+  });
+});
+
+describe('included files', () => {
+  const main = `include: [./catalogue/*.yaml]\nproviders: { mock: {} }\nmodels:\n${model('b', ', name: Ours')}`;
+
+  test('come first, and the one that includes them wins by id', async () => {
+    const { models } = await loadGood({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `models:\n${model('a')}${model('b', ', name: Theirs')}` });
+    expect(models.map(({ id, name }) => [id, name])).toEqual([['a', 'a'], ['b', 'Ours']]);
+  });
+
+  test('are named by their problems', async () => {
+    expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'modles: []\n' })).toEqual(['catalogue/one.yaml:1:1 modles: unknown key, did you mean "models"?']);
+  });
+
+  test('may not define one id twice', async () => {
+    expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `models:\n${model('a')}`, 'catalogue/two.yaml': `models:\n${model('a')}` })).toEqual([
+      expect.stringMatching(/^catalogue\/two\.yaml:2:11 models\[0\]\.id: the model "a" is defined twice, the other one is at .*one\.yaml:2$/),
+    ]);
+  });
+
+  test('may not decide for the whole gateway', async () => {
+    expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'server: { host: 0.0.0.0 }\n' })).toEqual([
+      'catalogue/one.yaml:1:1 server: does not belong into an included file, move it to the main config file',
+    ]);
+  });
+
+  test('may include each other without end', async () => {
+    const { models } = await loadGood({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `include: [../gateway.config.yaml, ./two.yaml]\nmodels:\n${model('a')}`, 'catalogue/two.yaml': 'include: [./one.yaml]\n' });
+    expect(models.map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+
+  test('that cannot be read draw no faults from what they may hold', async () => {
+    const problems = await faults({ 'gateway.config.yaml': `include: [./p.yaml]\nmodels:\n${model('a')}`, 'p.yaml': 'providers: {' });
+    expect(problems).toEqual([expect.stringContaining('p.yaml:1:')]);
+  });
+});
+
+describe('everything that was read', () => {
+  test('is listed, so that it can be watched', async () => {
+    const loaded = await load({ 'gateway.config.yaml': 'include: [./a.yaml]\nserver: { admin_key: "${file:key}" }', 'a.yaml': 'models: []', key: 'k', '.env': 'A=1' });
+    expect(loaded.files.map((file) => file.slice(loaded.folder.length + 1)).toSorted()).toEqual(['.env', 'a.yaml', 'gateway.config.yaml', 'key']);
+  });
+
+  test('is frozen, maps included', async () => {
+    const config = await loadGood('providers: { mock: {} }\nplugins: [stream/mock, { use: log/journal, with: { bodies: false } }]');
+    expect(() => Object.assign(config.server.limits, { body: 1 })).toThrow(TypeError);
+    expect(() => (config.providers as Map<string, unknown>).set('x', {})).toThrow('cannot be changed');
+    expect(Object.isFrozen(config.plugins[1]?.with)).toBe(true);
+  });
+});
+
+describe('secrets', () => {
+  const file = 'server: { admin_key: "${A}" }\nkeys: [{ name: k, key: "${B}" }]\nproviders: { openai: { api_key: "${C}" }, cloud: { passphrase: "${D}", session_token: "${E}" } }\nplugins: [auth/keys, dialects/openai-chat, dialects/cloud, { use: log/journal, with: { url: "postgres://u:${F}@h/d" } }]';
+  const env = Object.fromEntries(['A', 'B', 'C', 'D', 'E', 'F'].map((name) => [name, `very-secret-${name}`]));
+
+  test('are in nothing that is printed', async () => {
+    const config = await loadGood(file, env);
+    const printed = [JSON.stringify(config), inspect(config, { depth: 20, showHidden: true }), JSON.stringify([...config.providers.values()])].join('\n');
+    expect(printed).not.toContain('very-secret');
+  });
+
+  test('reach the plugins', async () => {
+    const loaded = await load(file, env);
+    expect(loaded.ok && loaded.plugins.at(-1)?.options).toEqual({ store: 'sqlite', url: 'postgres://u:very-secret-F@h/d', bodies: true, retention_days: 30 });
+  });
+
+  test('are masked in the lines that problems quote', async () => {
+    const loaded = await load('providers:\n  openai: { api_key: sk-live-123, bogus: 1, secret_access_key: "abc def" }\n');
+    expect(loaded.ok ? [] : loaded.problems.map(({ source }) => source)).toEqual(['  openai: { api_key: ***********, bogus: 1, secret_access_key: "*** ***" }']);
+  });
+
+  test('of callers are kept as hashes', async () => {
+    const { keys } = await loadGood(file, { ...env, B: 'abc' });
+    expect(keys).toEqual([{ name: 'k', hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', models: null, metadata: {} }]);
+  });
+});
+
+const hashOf = async (text: string, env: Record<string, string>): Promise<string> => (await loadGood(`server: { data_dir: /data }\n${text}`, env)).hash;
+
+describe('the hash', () => {
+  const file = 'providers: { openai: { api_key: "${K}" }, mock: {} }';
+
+  test('does not change with comments, quotes and order', async () => {
+    expect(await hashOf('# hello\nproviders:\n  "mock": {}\n  openai:\n    api_key: ${K}\n', { K: 'a' })).toBe(await hashOf(file, { K: 'a' }));
+  });
+
+  test('changes with a secret, and does not show it', async () => {
+    const one = await hashOf(file, { K: 'a' });
+    expect(one).toMatch(/^[0-9a-f]{16}$/);
+    expect(await hashOf(file, { K: 'b' })).not.toBe(one);
+  });
+});
+
+describe('the command line', () => {
+  test('wins over the file, and is judged like it', async () => {
+    const folder = folderOf({ 'gateway.config.yaml': 'server: { port: 1 }' });
+    const file = join(folder, 'gateway.config.yaml');
+    const good = await loadConfig(file, { ...options(), overrides: { port: 5000 } });
+    const open = await loadConfig(file, { ...options(), overrides: { host: '0.0.0.0' } });
+    expect(good.ok && good.config.server.port).toBe(5000);
+    expect(open.ok ? [] : open.problems.map(({ message }) => message)).toEqual(['on 0.0.0.0 others can reach the gateway, and there are no keys']);
+  });
+
+  test('names a file that is not there', async () => {
+    expect(await faults({})).toEqual(['gateway.config.yaml:1:1 no such file, create it, or name another with --config']);
+  });
+
+  test('names a file that is not text', async () => {
+    expect(await faults({ 'gateway.config.yaml': new Uint8Array([0xff, 0xfe, 0x00]) })).toEqual([expect.stringContaining('1:1 is not UTF-8 text')]);
+    expect(await faults({ 'gateway.config.yaml': `# ${'x'.repeat(1024 * 1024)}` })).toEqual([expect.stringContaining('1:1 larger than 1 MiB')]);
+  });
+
+  test('may open the door where another plugin guards it', async () => {
+    expect((await loadGood('server: { host: 0.0.0.0 }\nplugins: [auth/tokens]')).server.host).toBe('0.0.0.0');
+  });
+});
+
+describe('the text for a terminal', () => {
+  test('shows each problem with its line, and counts', async () => {
+    const loaded = await load('modles: []\nserver:\n  port: "8787"\n');
+    expect(loaded.ok ? '' : formatProblems(loaded.problems).replaceAll(`${loaded.folder}/`, '')).toBe(
+      [
+        'gateway.config.yaml:1:1 modles: unknown key, did you mean "models"?\n  1 | modles: []\n    | ^^^^^^',
+        'gateway.config.yaml:3:9 server.port: expected integer, got string "8787", did you mean 8787 (without quotes)?\n  3 |   port: "8787"\n    |         ^^^^^^',
+        '2 errors in gateway.config.yaml',
+      ].join('\n\n'),
+    );
+  });
+
+  test('stops after twenty', async () => {
+    const loaded = await load(Array.from({ length: 25 }, (_, index) => `bogus${index}: 1\n`).join(''));
+    expect(loaded.ok ? '' : formatProblems(loaded.problems)).toMatch(/\.\.\. and 5 more\n\n25 errors in /);
+  });
+});
+
+describe('words that stand in two places', () => {
+  test('are the same in the schema and in the core', () => {
+    const { reasoning } = mappingSchema.properties;
+    expect(policySchema.properties.strategy.enum).toEqual(strategies);
+    expect(reasoning.properties.efforts.items.enum).toEqual(efforts);
+    expect(reasoning.properties.auto_effort.enum).toEqual([...efforts, null]);
+  });
+
+  test('are the same in the shipped file and in the shipped list', () => {
+    const text = readFileSync(new URL('../../gateway.config.yaml', import.meta.url), 'utf8');
+    const listed = text.slice(text.indexOf('\nplugins:')).match(/(?<=^ {2}- )[\w/-]+/gm);
+    expect(listed).toEqual([...shippedPlugins]);
+  });
+});

@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { Ajv } from 'ajv';
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { compose } from '../../schemas/compose.ts';
+import { schemaFile, schemaText, shippedPlugins } from '../../schemas/generate.ts';
+import { pathText } from '../../config/problems.ts';
+
+const committed = readFileSync(schemaFile, 'utf8');
+
+/** Paths of all `properties` that say nothing about themselves. */
+function undescribed(schema: unknown, path: (string | number)[] = []): string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  return Object.entries(schema).flatMap(([key, below]: [string, unknown]) => {
+    const silent = path.at(-1) === 'properties' && path.at(-2) !== 'properties' && typeof (below as { description?: unknown }).description !== 'string';
+    return [...(silent ? [pathText([...path, key])] : []), ...undescribed(below, [...path, key])];
+  });
+}
+
+describe('gateway.schema.json', () => {
+  test('is what `npm run generate` writes', async () => {
+    expect(committed).toBe(schemaText(await shippedPlugins()));
+  });
+
+  test('describes every property', () => {
+    expect(undescribed(JSON.parse(committed))).toEqual([]);
+  });
+
+  test.each(['gateway.config.yaml', 'config/catalogue/mock.yaml', 'config/catalogue/openai.yaml'])('accepts the shipped %s', async (file) => {
+    const names = (parse(readFileSync(new URL('../../gateway.config.yaml', import.meta.url), 'utf8')) as { plugins: string[] }).plugins;
+    const validate = new Ajv({ strict: false }).compile(compose(names.map((name) => ({ name, summary: name, schema: { type: 'object' } }))));
+    validate(parse(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')));
+    expect(validate.errors).toBeNull();
+  });
+});
+
+describe('composing', () => {
+  const limited = { name: 'log/limited', summary: 'Keeps little.', schema: { type: 'object', additionalProperties: false, required: ['days'], properties: { days: { type: 'integer', description: 'How long.' } } } };
+  const plain = { name: 'auth/plain', summary: 'Lets in.', schema: { type: 'object', additionalProperties: false } };
+  const validate = new Ajv({ strict: false }).compile(compose([limited, plain]));
+
+  test.each([
+    [true, 'auth/plain'],
+    [true, { use: 'auth/plain' }],
+    [true, { use: 'log/limited', with: { days: 1 } }],
+    [true, './mine.ts'],
+    [true, { use: '/opt/mine.ts', with: { anything: true } }],
+    [false, 'log/limited'],
+    [false, { use: 'log/limited' }],
+    [false, { use: 'auth/plain', with: { days: 1 } }],
+    [false, 'auth/plian'],
+  ])('gives %s for %j', (isValid, entry) => {
+    expect(validate({ plugins: [entry] })).toBe(isValid);
+  });
+
+  test('does not depend on the order of plugins', () => {
+    expect(schemaText([plain, limited])).toBe(schemaText([limited, plain]));
+  });
+});

@@ -1,0 +1,89 @@
+/** The rules of the house that a machine can check. Sizes of functions and counts of parameters are the linter's. */
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { describe, expect, test } from 'vitest';
+import { shippedPlugins } from '../config/shipped-plugins.ts';
+import { errorTable } from '../core/errors.ts';
+import { createHooks } from '../core/hooks.ts';
+import { shippedNames } from '../core/loader.ts';
+import { loadPlugin } from './_kit/gateway.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const read = (file: string): string => readFileSync(join(root, file), 'utf8');
+const sources = globSync('{core,config,schemas,plugins}/**/*.ts', { cwd: root }).map((file) => file.split(sep).join('/'));
+const names = shippedNames(join(root, 'plugins'));
+
+/** What a file imports of our own, as paths from the root. */
+function importsOf(file: string): string[] {
+  const found = read(file).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g);
+  return Array.from(found, ([, path = '']) => relative(root, join(root, dirname(file), path)).split(sep).join('/'));
+}
+
+const pluginOf = (file: string): string | undefined => names.find((name) => file === `plugins/${name}.ts` || file.startsWith(`plugins/${name}/`));
+
+/** Who may import whom. */
+function isAllowed(file: string, imported: string): boolean {
+  const [from, to] = [file.split('/')[0], imported.split('/')[0]];
+  if (file === 'core/main.ts' || file === 'schemas/generate.ts') return true;
+  if (from === 'core' || from === 'schemas') return to === from;
+  if (from === 'config') return ['config', 'core', 'schemas'].includes(to ?? '');
+  if (to === 'core') return true;
+  if (to !== 'plugins') return false;
+  // within its own folder, or to what dialects know in common about a family of models
+  return pluginOf(imported) === pluginOf(file) || imported.startsWith('plugins/dialects/families/');
+}
+
+describe('the house', () => {
+  test('keeps the import law', () => {
+    const broken = sources.flatMap((file) => importsOf(file).filter((imported) => !isAllowed(file, imported)).map((imported) => `${file} → ${imported}`));
+    expect(broken).toEqual([]);
+  });
+
+  test('calls each plugin by its path', async () => {
+    for (const name of names) expect((await loadPlugin(name, root)).name).toBe(name);
+  });
+
+  test('ships exactly the plugins that there are, in the file and where no list is given', () => {
+    const listed = (parse(read('gateway.config.yaml')) as { plugins: (string | { use: string })[] }).plugins.map((entry) => (typeof entry === 'string' ? entry : entry.use));
+    expect(listed).toEqual([...shippedPlugins]);
+    expect(shippedPlugins.toSorted()).toEqual(names);
+  });
+
+  test('lists every plugin, hook and error code in the docs, and nothing else', () => {
+    const cells = (text: string): string[] => Array.from(text.matchAll(/^\| `([^`]+)` \|/gm), ([, cell = '']) => cell);
+    const documented = cells(read('plugins/README.md'));
+    expect(documented.filter((cell) => cell.includes('/')).sort()).toEqual(names);
+    expect(documented.filter((cell) => !cell.includes('/')).sort()).toEqual(Object.keys(createHooks()).sort());
+    expect(cells(read('core/errors.md')).sort()).toEqual(Object.keys(errorTable).sort());
+  });
+
+  test('names no provider in shared code', () => {
+    const vendors = /\b(?:openai(?!'|\.|-chat|Words)|anthropic|claude|gemini|bedrock|deepseek|mistral|groq|xai|together|fireworks|openrouter|cerebras|perplexity|moonshot|alibaba|ollama|vllm)\b/i;
+    const shared = sources.filter((file) => !file.startsWith('plugins/dialects/') && file !== 'config/shipped-plugins.ts');
+    const broken = shared.flatMap((file) => read(file).split('\n').flatMap((line, at) => (vendors.test(line) && !isProse(line) ? [`${file}:${at + 1} ${line.trim()}`] : [])));
+    expect(broken).toEqual([]);
+  });
+
+  test('uses no any, leaves nothing for later', () => {
+    const broken = sources.filter((file) => /(?::|as|<)\s*any\b|\b(?:TODO|FIXME|XXX)\b|@ts-ignore/.test(withoutComments(read(file))) || /\b(?:TODO|FIXME)\b/.test(read(file)));
+    expect(broken).toEqual([]);
+  });
+
+  test('keeps files small and folders flat', () => {
+    const limit = (file: string): number => (/(?:encode|decode)\.ts$/.test(file) ? 400 : 300);
+    expect(sources.filter((file) => read(file).split('\n').length > limit(file) + 1)).toEqual([]);
+    expect(sources.filter((file) => file.split('/').length > 4 && !file.startsWith('plugins/endpoints/dashboard/'))).toEqual([]);
+    expect(sources.filter((file) => /(?:utils|helpers|common|types)\.ts$/.test(file))).toEqual([]);
+  });
+
+  test('keeps the README short', () => {
+    expect(read('README.md').split('\n').length).toBeLessThanOrEqual(200);
+  });
+});
+
+/** Descriptions and comments may give an example; a decision may not. */
+const isProse = (line: string): boolean => /^\s*(?:\/\/|\*|\/\*)|description:/.test(line);
+
+const withoutComments = (text: string): string => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '');

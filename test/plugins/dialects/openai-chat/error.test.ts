@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { decodeError } from '../../../../plugins/dialects/openai-chat/error.ts';
+import { targetOf, testKey } from '../../../contract/dialect.ts';
+
+const errorOf = (status: number, body: unknown) => decodeError({ status, headers: {}, body }, targetOf('acme'));
+
+describe("a caller's own fault", () => {
+  it('is passed on unchanged', () => {
+    const error = { message: "Unsupported value: 'minimal'.", type: 'invalid_request_error', param: 'reasoning_effort', code: 'unsupported_value' };
+    expect(errorOf(400, { error }).body()).toEqual({ error });
+  });
+
+  it.each<[string, number, unknown, object]>([
+    ['numeric codes become strings', 400, { error: { message: 'no', code: 40_003 } }, { code: '40003', message: 'no' }],
+    ['a sentence is no code', 400, { code: 'Client specified an invalid argument', error: 'Bad max_tokens' }, { code: 'upstream_invalid_request', message: 'Bad max_tokens' }],
+    ["FastAPI's details", 422, { detail: [{ loc: ['body', 'temperature'], msg: 'Too high', type: 'x' }, { loc: ['body', 'n'], msg: 'Too low' }] }, { message: 'temperature: Too high; n: Too low', param: 'temperature' }],
+    ["Mistral's nested details", 422, { object: 'error', message: { detail: [{ loc: ['body', 'top_p'], msg: 'Bad' }] }, type: 'invalid_request_error', code: '1234' }, { message: 'top_p: Bad', code: '1234' }],
+    ["Fireworks' fault", 400, { fault: { faultstring: 'Nope' } }, { message: 'Nope' }],
+    ['an error in a list', 400, [{ error: { message: 'Listed' } }], { message: 'Listed' }],
+    ['plain text', 400, 'Nope', { message: 'Nope' }],
+    ['HTML', 400, '<html>nginx</html>', { message: 'Provider `acme` answered 400.' }],
+    ["OpenRouter's cause", 400, { error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"Too long","code":"string_above_max_length"}}' } } }, { message: 'Provider returned error: Too long', code: 'string_above_max_length' }],
+    ["Azure's filter", 400, { error: { code: 'content_filter', message: 'Filtered', type: null, innererror: {} } }, { code: 'content_filter', type: 'invalid_request_error' }],
+    ["OpenRouter's moderation", 403, { error: { code: 403, message: 'Flagged', metadata: { reasons: ['violence'], flagged_input: 'x' } } }, { status: 400, code: 'content_filter' }],
+  ])('is read from %s', (_, status, body, wanted) => {
+    expect(errorOf(status, body)).toMatchObject({ status: (wanted as { status?: number }).status ?? status, retryable: false, ...wanted });
+  });
+
+  it.each([
+    'reasoning_effort must be one of low, medium, high',
+    'This model does not support effort level xhigh',
+    'Invalid value for reasoning effort: minimal',
+  ])('is an unsupported effort in other words: %s', (message) => {
+    expect(errorOf(400, { error: { message } }).code).toBe('unsupported_value');
+  });
+
+  it('keeps the code of a parameter that a model does not have at all', () => {
+    expect(errorOf(400, { error: { message: 'reasoning_effort is not supported', param: 'reasoning_effort', code: 'unsupported_parameter' } }).code).toBe('unsupported_parameter');
+  });
+
+  it.each([
+    "This model's maximum context length is 4096 tokens.",
+    'Please reduce the length of the messages or completion.',
+    'Prompt contains 9 tokens, too large for model with 8 maximum context length',
+    'Current length is 9000 while limit is 8192',
+    '`inputs` tokens + `max_new_tokens` must be <= 4097',
+  ])('is a context that is too long in other words: %s', (message) => {
+    expect(errorOf(400, { error: { message } })).toMatchObject({ status: 400, code: 'context_length_exceeded' });
+  });
+});
+
+describe('a fault of the provider or of its account', () => {
+  it.each<[string, number, unknown, string]>([
+    ['a quota under 429', 429, { error: { message: 'You exceeded your current quota', type: 'insufficient_quota', code: 'insufficient_quota' } }, 'upstream_quota_exhausted'],
+    ['a quota by its type', 429, { error: { message: 'x', type: 'exceeded_current_quota_error' } }, 'upstream_quota_exhausted'],
+    ['a credit balance under 400', 400, { error: { message: 'Your credit balance is too low' } }, 'upstream_quota_exhausted'],
+    ['a wrong key under 400', 400, { code: 'x', error: 'Incorrect API key provided: xa***' }, 'upstream_auth_error'],
+    ['an unknown model under 400', 400, { error: { message: 'x', code: 'model_not_found' } }, 'upstream_model_not_found'],
+    ['a conflict', 409, {}, 'upstream_error'],
+    ['an HTML page of a proxy', 502, '<html>', 'upstream_error'],
+    ['a status of a proxy', 524, '', 'upstream_error'],
+  ])('is recognised: %s', (_, status, body, code) => {
+    expect(errorOf(status, body)).toMatchObject({ code, retryable: true, upstreamStatus: status });
+  });
+
+  it('says nothing of the key, and not more than two kilobytes', () => {
+    expect(errorOf(401, { error: { message: `Incorrect API key provided: ${testKey}` } }).message).toBe("The provider rejected the gateway's credentials.");
+    expect(errorOf(500, { error: { message: `with ${testKey} and sk-other-0123456789abc` } }).message).toBe('Provider `acme` answered 500: with [redacted] and [redacted]');
+    const { message } = errorOf(400, { error: { message: '日'.repeat(5000) } });
+    expect(Buffer.byteLength(message)).toBeLessThanOrEqual(2048);
+    expect(message).toMatch(/^日+…$/);
+  });
+});

@@ -1,0 +1,252 @@
+import { describe, expect, it } from 'vitest';
+import type { ChatRequest, Message } from '../../../../core/chat.ts';
+import type { Dialect, WireRequest } from '../../../../core/dialect.ts';
+import plugin from '../../../../plugins/dialects/openai-chat/index.ts';
+import { describeDialect, requestOf, type TargetWishes, targetOf, testKey } from '../../../contract/dialect.ts';
+
+const dialects = new Map((plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
+
+const fixtures = new URL('../../../fixtures/openai-chat/', import.meta.url).pathname;
+for (const dialect of dialects.values()) describeDialect({ dialect, fixtures: fixtures + dialect.name });
+
+const dialectNamed = (name: string): Dialect => dialects.get(name) as Dialect;
+
+const wireOf = (name: string, said: Partial<ChatRequest>, wishes?: TargetWishes): WireRequest => dialectNamed(name).encode(requestOf(said), targetOf(name, wishes));
+
+const bodyOf = (name: string, said: Partial<ChatRequest>, wishes?: TargetWishes): Record<string, unknown> => JSON.parse(wireOf(name, said, wishes).body) as Record<string, unknown>;
+
+const messagesOf = (name: string, messages: Message[], wishes?: TargetWishes): Message[] => bodyOf(name, { messages }, wishes)['messages'] as Message[];
+
+const changesOf = (name: string, said: Partial<ChatRequest>, wishes?: TargetWishes): string[] => wireOf(name, said, wishes).adjustments.map(({ parameter, change }) => `${parameter} ${change}`);
+
+describe('where a request goes', () => {
+  it('carries the key as a bearer token, and extra headers over it', () => {
+    expect(wireOf('openai', {}).headers).toEqual({ 'content-type': 'application/json', authorization: `Bearer ${testKey}` });
+    const headers = { Authorization: 'Bearer other', 'OpenAI-Project': 'p1' };
+    expect(wireOf('openai', {}, { provider: { headers } }).headers).toMatchObject({ authorization: 'Bearer other', 'openai-project': 'p1' });
+  });
+
+  it('carries no key where there is none', () => {
+    expect(wireOf('vllm', {}, { provider: { apiKey: null } }).headers).toEqual({ 'content-type': 'application/json' });
+  });
+
+  it("sends Azure's key and version where Azure looks for them", () => {
+    const { headers, path } = wireOf('azure', {}, { provider: { settings: { api_version: '2024-12-01-preview' } } });
+    expect(headers['api-key']).toBe(testKey);
+    expect(headers).not.toHaveProperty('authorization');
+    expect(path).toBe('/chat/completions?api-version=2024-12-01-preview');
+    expect(wireOf('azure', {}).path).toBe('/chat/completions');
+  });
+
+  it.each([['openai-chat', true], ['ollama', true], ['vllm', true], ['openai', false]])('says whether %s works without a key', (name, keyless) => {
+    expect(dialectNamed(name).keyless).toBe(keyless);
+  });
+});
+
+describe('the body', () => {
+  it('says what the caller said and nothing else', () => {
+    expect(bodyOf('openai', {})).toEqual({ model: 'model-1', messages: [{ role: 'user', content: 'Hello' }], stream: false });
+  });
+
+  it('passes unknown fields through, but not those that name keys and addresses', () => {
+    const wire = wireOf('openai-chat', { rest: { top_k: 40, api_key: 'x', api_base: 'x', base_url: 'x', extra_headers: {} } });
+    expect(JSON.parse(wire.body)).toMatchObject({ top_k: 40 });
+    expect(wire.body).not.toContain('api_');
+    expect(wire.adjustments.map(({ parameter }) => parameter)).toEqual(['api_key', 'api_base', 'base_url', 'extra_headers']);
+  });
+
+  it('asks for usage in a stream where the vendor knows the question', () => {
+    expect(bodyOf('deepseek', { stream: true })).toMatchObject({ stream: true, stream_options: { include_usage: true } });
+    expect(bodyOf('mistral', { stream: true })).not.toHaveProperty('stream_options');
+    expect(bodyOf('deepseek', {})).not.toHaveProperty('stream_options');
+  });
+
+  it.each([
+    ['openai', 'gpt-4o', 'max_completion_tokens'],
+    ['azure', 'gpt-4o', 'max_tokens'],
+    ['azure', 'o3', 'max_completion_tokens'],
+    ['groq', 'llama-3.3-70b', 'max_completion_tokens'],
+    ['mistral', 'mistral-large', 'max_tokens'],
+    ['openai-chat', 'gpt-5', 'max_tokens'],
+  ])('limits tokens of %s %s with %s', (name, externalId, field) => {
+    expect(bodyOf(name, { maxTokens: 50 }, { externalId })).toMatchObject({ [field]: 50 });
+  });
+
+  it.each<[string, Partial<ChatRequest>, object, string[]]>([
+    ['mistral', { seed: 7, toolChoice: 'required', n: 2 }, { random_seed: 7, tool_choice: 'any', n: 2 }, []],
+    ['mistral', { user: 'u', logitBias: { 5: 1 } }, {}, ['logit_bias dropped', 'user dropped']],
+    ['groq', { n: 1, logprobs: true }, {}, ['logprobs dropped']],
+    ['perplexity', { stop: 'x', temperature: 1 }, { temperature: 1 }, ['stop dropped']],
+    ['fireworks', { logprobs: true, topLogprobs: 3 }, { logprobs: 3 }, []],
+    ['fireworks', { responseFormat: { type: 'text' }, logprobs: false }, {}, []],
+    ['openai', { tools: [], responseFormat: { type: 'json_object' } }, { response_format: { type: 'json_object' } }, []],
+  ])('speaks to %s as it likes it: %j', (name, said, wanted, changes) => {
+    const { model: _, messages: _messages, stream: _stream, ...sent } = bodyOf(name, said);
+    expect(sent).toEqual(wanted);
+    expect(changesOf(name, said)).toEqual(changes);
+  });
+
+  it('takes $schema out of tools for Moonshot', () => {
+    const tools = [{ type: 'function', function: { name: 'f', parameters: { $schema: 'x', type: 'object' } } }];
+    expect(bodyOf('moonshot', { tools })['tools']).toEqual([{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]);
+    expect(bodyOf('openai', { tools })['tools']).toEqual(tools);
+  });
+});
+
+describe("OpenAI's reasoning models", () => {
+  const sampling = { temperature: 0.2, topP: 0.9, presencePenalty: 1 };
+
+  it.each(['o1', 'o3-mini', 'o4-mini-2025-04-16', 'gpt-5', 'gpt-5-nano', 'gpt-5.1', 'gpt-6'])('go without sampling parameters: %s', (externalId) => {
+    expect(changesOf('openai', sampling, { externalId })).toEqual(['temperature dropped', 'top_p dropped', 'presence_penalty dropped']);
+  });
+
+  it.each(['gpt-4o', 'gpt-4.1', 'gpt-5-chat-latest', 'gpt-35-turbo', 'ft:gpt-5:x', 'omni', 'chatgpt-4o-latest'])('are not %s', (externalId) => {
+    expect(bodyOf('openai', sampling, { externalId })).toMatchObject({ temperature: 0.2, top_p: 0.9, presence_penalty: 1 });
+    expect(changesOf('openai', sampling, { externalId })).toEqual([]);
+  });
+
+  it('keep temperature and top_p from gpt-5.1 on while they do not think', () => {
+    const off: TargetWishes = { externalId: 'gpt-5.2', reasoning: { effort: 'none' } };
+    expect(bodyOf('openai', sampling, off)).toMatchObject({ temperature: 0.2, top_p: 0.9, reasoning_effort: 'none' });
+    expect(changesOf('openai', sampling, off)).toEqual(['presence_penalty dropped']);
+    expect(changesOf('openai', { temperature: 1 }, { ...off, externalId: 'gpt-5' })).toEqual(['temperature dropped']);
+  });
+
+  it('are known on Azure by the catalogue where the deployment does not say', () => {
+    expect(changesOf('azure', { temperature: 1 }, { externalId: 'prod-1', modelId: 'gpt-5-mini' })).toEqual(['temperature dropped']);
+  });
+
+  it('are nobody elsewhere', () => {
+    expect(changesOf('openai-chat', { temperature: 1 }, { externalId: 'gpt-5' })).toEqual([]);
+  });
+});
+
+describe('roles', () => {
+  const roles = (name: string, externalId: string) =>
+    messagesOf(name, [{ role: 'system', content: 'a' }, { role: 'developer', content: 'b' }, { role: 'user', content: 'c' }, { role: 'system', content: 'd' }], { externalId }).map(({ role }) => role);
+
+  it.each([
+    ['openai', 'gpt-5', ['developer', 'developer', 'user', 'system']],
+    ['openai', 'gpt-4o', ['system', 'developer', 'user', 'system']],
+    ['openai', 'o1-mini', ['user', 'user', 'user', 'system']],
+    ['deepseek', 'deepseek-chat', ['system', 'system', 'user', 'system']],
+    ['openai-chat', 'gpt-5', ['system', 'system', 'user', 'system']],
+  ])('of instructions at %s %s', (name, externalId, wanted) => {
+    expect(roles(name, externalId)).toEqual(wanted);
+  });
+});
+
+describe('content of messages', () => {
+  it('becomes a string where a vendor wants one and it is only text', () => {
+    const parts = [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }];
+    const image = { type: 'image_url', image_url: { url: 'data:,' } };
+    expect(messagesOf('perplexity', [{ role: 'user', content: parts }])[0]?.content).toBe('a\nb');
+    expect(messagesOf('groq', [{ role: 'system', content: parts }, { role: 'user', content: parts }]).map(({ content }) => content)).toEqual(['a\nb', parts]);
+    expect(messagesOf('perplexity', [{ role: 'user', content: [...parts, image] }])[0]?.content).toEqual([...parts, image]);
+  });
+
+  it('loses the fields that a vendor refuses, once named', () => {
+    const messages: Message[] = [{ role: 'user', name: 'Ada', content: [{ type: 'text', text: 'a', cache_control: { type: 'ephemeral' } }, { type: 'image_url', cache_control: {} }] }];
+    expect(messagesOf('openrouter', messages)).toEqual(messages);
+    expect(changesOf('groq', { messages })).toEqual(['messages.content.cache_control dropped', 'messages.name dropped']);
+    expect(JSON.stringify(messagesOf('groq', messages))).not.toContain('cache_control');
+  });
+
+  it('gets ids of nine characters at Mistral, the same for a call and its result', () => {
+    const call = (id: string) => ({ id, type: 'function' as const, function: { name: 'f', arguments: '{}' } });
+    const [turn, first, second] = messagesOf('mistral', [
+      { role: 'assistant', content: null, tool_calls: [call('tooluse_Ab-1'), call('tooluse_Ab-2'), call('D681PevKs')] },
+      { role: 'tool', tool_call_id: 'tooluse_Ab-1', content: '1' },
+      { role: 'tool', tool_call_id: 'tooluse_Ab-2', content: '2' },
+    ]);
+    const ids = turn?.tool_calls?.map(({ id }) => id) ?? [];
+    expect(ids).toEqual([expect.stringMatching(/^[a-zA-Z0-9]{9}$/), expect.stringMatching(/^[a-zA-Z0-9]{9}$/), 'D681PevKs']);
+    expect(ids.slice(0, 2)).toEqual([first?.tool_call_id, second?.tool_call_id]);
+    expect(new Set(ids).size).toBe(3);
+  });
+});
+
+describe('reasoning of earlier answers', () => {
+  const detail = { type: 'reasoning.text', text: 'Hm.', signature: 'c2ln', format: 'f', index: 0 } as const;
+  const answer: Message = {
+    role: 'assistant', content: 'Yes.', refusal: null, annotations: [], reasoning: 'Hm.', reasoning_content: 'Hm.',
+    reasoning_details: [{ ...detail, provider: 'openrouter' }, { ...detail, provider: 'elsewhere' }, detail],
+  };
+  const plain = { role: 'assistant', content: 'Yes.' };
+
+  it.each<[string, string, object]>([
+    ['openai', 'gpt-5', plain],
+    ['openai-chat', 'any', plain],
+    ['mistral', 'magistral', plain],
+    ['deepseek', 'deepseek-r1', plain],
+    ['groq', 'qwen3', plain],
+    ['deepseek', 'deepseek-v4', { ...plain, reasoning_content: 'Hm.' }],
+    ['deepseek', 'deepseek-reasoner', { ...plain, reasoning_content: 'Hm.' }],
+    ['moonshot', 'kimi-k3', { ...plain, reasoning_content: 'Hm.' }],
+    ['zai', 'glm-4.7', { ...plain, reasoning_content: 'Hm.' }],
+    ['groq', 'openai/gpt-oss-120b', { ...plain, reasoning: 'Hm.' }],
+    ['vllm', 'qwen3', { ...plain, reasoning: 'Hm.' }],
+    ['openrouter', 'anthropic/claude-sonnet-4.5', { ...plain, reasoning_details: [detail] }],
+  ])('goes to %s %s in its own field or not at all', (name, externalId, wanted) => {
+    expect(messagesOf(name, [answer], { externalId })).toEqual([wanted]);
+  });
+
+  it('is blank for DeepSeek where an answer had none', () => {
+    expect(messagesOf('deepseek', [{ role: 'assistant', content: 'Yes.' }], { externalId: 'deepseek-v4' })).toEqual([{ ...plain, reasoning_content: '' }]);
+  });
+});
+
+describe('efforts and budgets', () => {
+  const fieldsOf = (name: string, externalId: string, reasoning: TargetWishes['reasoning'] & object) => {
+    const { model: _, messages: _messages, stream: _stream, ...fields } = bodyOf(name, {}, { externalId, reasoning });
+    return fields;
+  };
+
+  it.each(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const)('reach OpenAI, Azure and unknown servers unchanged: %s', (effort) => {
+    for (const name of ['openai', 'azure', 'openai-chat']) expect(fieldsOf(name, 'gpt-5', { effort })).toEqual({ reasoning_effort: effort });
+  });
+
+  it.each<[string, string, 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh', object, string[]]>([
+    ['deepseek', 'deepseek-v4', 'none', { thinking: { type: 'disabled' } }, []],
+    ['deepseek', 'deepseek-v4', 'xhigh', { thinking: { type: 'enabled' }, reasoning_effort: 'max' }, ['reasoning_effort changed to max']],
+    ['deepseek', 'deepseek-r1', 'high', {}, ['reasoning_effort dropped']],
+    ['groq', 'openai/gpt-oss-20b', 'none', {}, ['reasoning_effort dropped']],
+    ['groq', 'qwen/qwen3-32b', 'high', { reasoning_format: 'parsed', reasoning_effort: 'default' }, ['reasoning_effort changed to default']],
+    ['xai', 'grok-4.20-reasoning', 'low', {}, ['reasoning_effort dropped']],
+    ['xai', 'grok-4.6', 'xhigh', { reasoning_effort: 'xhigh' }, []],
+    ['mistral', 'mistral-small-latest', 'low', { reasoning_effort: 'high' }, ['reasoning_effort changed to high']],
+    ['together', 'qwen3.5', 'none', { reasoning: { enabled: false } }, []],
+    ['openrouter', 'x/y', 'minimal', { reasoning: { effort: 'minimal' } }, []],
+    ['zai', 'glm-4.7', 'low', { thinking: { type: 'enabled', clear_thinking: false } }, ['reasoning_effort changed to enabled']],
+    ['zai', 'glm-5.2', 'xhigh', { thinking: { type: 'enabled', clear_thinking: false }, reasoning_effort: 'max' }, ['reasoning_effort changed to max']],
+    ['moonshot', 'kimi-k3', 'medium', { reasoning_effort: 'high' }, ['reasoning_effort changed to high']],
+    ['perplexity', 'sonar-deep-research', 'minimal', { reasoning_effort: 'minimal' }, []],
+    ['perplexity', 'sonar', 'low', {}, ['reasoning_effort dropped']],
+    ['vllm', 'qwen3', 'none', { chat_template_kwargs: { enable_thinking: false } }, []],
+    ['alibaba', 'qwen3-max', 'low', { enable_thinking: true, thinking_budget: 2048 }, ['reasoning_effort changed to 2048 tokens']],
+    ['ollama', 'qwen3', 'minimal', { reasoning_effort: 'low' }, ['reasoning_effort changed to low']],
+  ])('are said to %s %s in its words: %s', (name, externalId, effort, fields, changes) => {
+    expect(fieldsOf(name, externalId, { effort })).toEqual(fields);
+    expect(changesOf(name, {}, { externalId, reasoning: { effort } })).toEqual(changes);
+  });
+
+  it.each<[string, object]>([
+    ['openrouter', { reasoning: { max_tokens: 3000 } }],
+    ['alibaba', { enable_thinking: true, thinking_budget: 3000 }],
+    ['fireworks', { thinking: { type: 'enabled', budget_tokens: 3000 } }],
+    ['moonshot', { thinking: { type: 'enabled', budget_tokens: 3000 } }],
+  ])('budgets reach %s', (name, fields) => {
+    expect(fieldsOf(name, 'm', { maxTokens: 3000 })).toEqual(fields);
+  });
+
+  it('name a budget that cannot be said, or is too small', () => {
+    expect(changesOf('openai', {}, { reasoning: { maxTokens: 3000 } })).toEqual(['reasoning.max_tokens dropped']);
+    expect(changesOf('moonshot', {}, { reasoning: { maxTokens: 10 } })).toEqual(['reasoning.max_tokens clamped to 1024']);
+  });
+
+  it("leave the caller's own fields beside theirs", () => {
+    const rest = { chat_template_kwargs: { custom: 1 }, reasoning_format: 'hidden' };
+    expect(bodyOf('vllm', { rest }, { reasoning: { effort: 'none' } })['chat_template_kwargs']).toEqual({ custom: 1, enable_thinking: false });
+    expect(bodyOf('groq', { rest }, { externalId: 'qwen3' })['reasoning_format']).toBe('hidden');
+  });
+});
