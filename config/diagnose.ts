@@ -1,11 +1,12 @@
 /** What a validator found, in words for the person at the YAML: where, what is wrong, what was probably meant. */
 import type { ErrorObject } from 'ajv';
 import { isScalar } from 'yaml';
+import { withoutConsequences } from './consequences.ts';
 import type { Expansion } from './expand.ts';
 import { writtenAs } from './expand.ts';
 import type { Path, Source } from './source.ts';
 import { isSecretName, nodeAt } from './source.ts';
-import { didYouMean, nearest } from './suggest.ts';
+import { didYouMean } from './suggest.ts';
 
 export interface Diagnosis {
   readonly path: Path;
@@ -87,7 +88,11 @@ interface SchemaPart {
 
 const schemaOf = (error: ErrorObject): SchemaPart => (error.parentSchema ?? {}) as SchemaPart;
 const siblings = (error: ErrorObject): string[] => Object.keys(schemaOf(error).properties ?? {});
-const branchTags = (error: ErrorObject, tag: string): string[] => (schemaOf(error).oneOf ?? []).flatMap(({ properties }) => properties?.[tag]?.enum ?? [properties?.[tag]?.const]).map(String);
+
+function branchTags(error: ErrorObject, tag: string): string[] {
+  const tags = (schemaOf(error).oneOf ?? []).map(({ properties }) => properties?.[tag]);
+  return tags.flatMap((schema) => schema?.enum ?? [schema?.const]).map(String);
+}
 
 function wantedText(error: ErrorObject): string | null {
   const { description } = schemaOf(error);
@@ -123,38 +128,14 @@ function got(error: ErrorObject, origin: Origin): string {
 const yesAndNo: Readonly<Record<string, string>> = { yes: 'true', on: 'true', true: 'true', no: 'false', off: 'false', false: 'false' };
 
 function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wanted: readonly string[]): string | null {
-  const { data } = error;
+  const data: unknown = error.data;
   const path = pathOf(error);
   if (writtenAs(source, expansion, path) !== null || isSecretName(path.at(-1))) return null;
-  if (typeof data === 'string' && wanted.some((type) => type === 'integer' || type === 'number') && /^-?\d+$/.test(data)) return `did you mean ${data} (without quotes)?`;
-  if (typeof data === 'string' && wanted.includes('boolean') && data.toLowerCase() in yesAndNo) return `did you mean ${yesAndNo[data.toLowerCase()]}${data in { true: 1, false: 1 } ? ' (without quotes)' : ''}?`;
-  if ((typeof data === 'number' || typeof data === 'boolean') && wanted.includes('string')) return `write "${withoutExponent(literal(error, source, path))}" in quotes`;
-  if (typeof data === 'string' && wanted.includes('array')) return `did you mean [${data}]?`;
-  return null;
-}
-
-/**
- * Leaves out: `if` and `propertyNames`, which only say that another error is there; an `enum` that a value of the wrong
- * type cannot be in; all but the likeliest branch of an `anyOf` or `oneOf`; a missing key whose misspelling is told already.
- */
-function withoutConsequences(errors: readonly ErrorObject[]): ErrorObject[] {
-  const ofWrongType = new Set(errors.filter(({ keyword }) => keyword === 'type').map(({ schemaPath }) => schemaPath.slice(0, -'/type'.length)));
-  const follows = ({ keyword, schemaPath }: ErrorObject): boolean => keyword === 'if' || keyword === 'propertyNames' || (keyword === 'enum' && ofWrongType.has(schemaPath.slice(0, -'/enum'.length)));
-  let kept = errors.filter((error) => !follows(error));
-  for (const wrapper of errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')) {
-    const inside = kept.filter(({ schemaPath }) => schemaPath.startsWith(`${wrapper.schemaPath}/`));
-    const likeliest = likeliestBranch(wrapper, inside);
-    kept = kept.filter((error) => (likeliest.length === 0 ? !inside.includes(error) : error !== wrapper && (!inside.includes(error) || likeliest.includes(error))));
-  }
-  const misspelt = new Set(kept.filter(({ keyword }) => keyword === 'additionalProperties').map((error) => `${error.instancePath}/${nearest(textParam(error, 'additionalProperty'), siblings(error)) ?? ''}`));
-  return kept.filter((error) => error.keyword !== 'required' || !misspelt.has(`${error.instancePath}/${textParam(error, 'missingProperty')}`));
-}
-
-/** The errors of the one branch whose kind of value it is; none where no branch, or more than one, can claim that. */
-function likeliestBranch(wrapper: ErrorObject, inside: readonly ErrorObject[]): ErrorObject[] {
-  const branches = Map.groupBy(inside, ({ schemaPath }) => schemaPath.slice(wrapper.schemaPath.length + 1).split('/')[0]);
-  const isOfOtherKind = ({ keyword, instancePath }: ErrorObject): boolean => keyword === 'type' && instancePath === wrapper.instancePath;
-  const isOtherTag = ({ keyword, instancePath }: ErrorObject): boolean => keyword === 'const' && instancePath.startsWith(wrapper.instancePath);
-  const claiming = [...branches.values()].filter((branch) => !branch.some((error) => isOfOtherKind(error) || isOtherTag(error)));
-  return claiming.length === 1 ? (claiming[0] ?? []) : [];
+  if (typeof data === 'number' || typeof data === 'boolean') return wanted.includes('string') ? `write "${withoutExponent(literal(error, source, path))}" in quotes` : null;
+  if (typeof data !== 'string') return null;
+  const wantsNumber = wanted.includes('integer') || wanted.includes('number');
+  if (wantsNumber && /^-?\d+$/.test(data)) return `did you mean ${data} (without quotes)?`;
+  const truth = wanted.includes('boolean') ? yesAndNo[data.toLowerCase()] : undefined;
+  if (truth !== undefined) return `did you mean ${truth}${truth === data ? ' (without quotes)' : ''}?`;
+  return wanted.includes('array') ? `did you mean [${data}]?` : null;
 }

@@ -47,7 +47,7 @@ export type Loaded =
 /** @param file as the user gave it; problems show it so */
 export async function loadConfig(file: string, options: LoadOptions): Promise<Loaded> {
   const findings = createFindings();
-  const environment = readEnvironment(dirname(resolve(file)), options.env);
+  const environment = readEnvironment(dirname(resolve(file)), options.env, findings);
   const read: string[] = [];
   const main = readConfig(file, { env: environment.values, findings, files: read });
   const files = [...new Set([...read, ...environment.files])];
@@ -77,8 +77,8 @@ function resolveConfig(main: Reading, { plugins, known, overrides }: Parts, find
   const server = isSound('server') ? resolveServer(main, { overrides, isGuarded: isGuarded(blocks, plugins) }, findings) : null;
   const providers = resolveProviders(blocks.providers, known, findings);
   const models = resolveModels(blocks.models, { providers: new Set(blocks.providers.keys()), known }, findings);
-  const routingBlock = main.value['routing'] as { default: DefaultPolicyBlock } | undefined;
-  const routing = isSound('routing', 'default') && routingBlock?.default !== undefined ? resolveRouting({ default: routingBlock.default, models: blocks.policies }, names, findings) : null;
+  const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;
+  const routing = fallback === undefined ? null : resolveRouting({ default: fallback, models: blocks.policies }, names, findings);
   const keys = resolveKeys(blocks.keys, [...names.ids, ...names.aliases.keys(), ...names.policies], findings);
   if (server === null || routing === null || findings.problems.length > 0) return null;
   const content = { server, keys, providers, models, routing };
@@ -89,7 +89,8 @@ function resolveConfig(main: Reading, { plugins, known, overrides }: Parts, find
 const readingsOf = (reading: Reading): Reading[] => [reading, ...reading.includes.flatMap(readingsOf)];
 
 /** Keys, or an `auth/` plugin other than the one that reads them. */
-const isGuarded = ({ keys }: Blocks, { loaded }: PluginSet): boolean => keys.size > 0 || loaded.some(({ plugin }) => plugin.name.startsWith('auth/') && plugin.name !== 'auth/keys');
+const isGuarded = ({ keys }: Blocks, { loaded }: PluginSet): boolean =>
+  keys.size > 0 || loaded.some(({ plugin: { name } }) => name.startsWith('auth/') && name !== 'auth/keys');
 
 function deepFreezeOptions(loaded: readonly LoadedPlugin[]): readonly LoadedPlugin[] {
   for (const { options } of loaded) deepFreeze(options);

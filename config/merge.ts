@@ -6,6 +6,7 @@ import type { PolicyBlock } from '../schemas/routing.ts';
 import type { Findings, Place } from './problems.ts';
 import type { Reading } from './read.ts';
 import type { Path } from './source.ts';
+import { locate } from './source.ts';
 
 /** One provider, key, model or policy, and where it is written. */
 export interface Entry<T> {
@@ -72,8 +73,9 @@ const kinds: Readonly<Record<keyof Blocks, Kind>> = {
 function mergeKind(reading: Reading, kind: Kind, findings: Findings): Map<string, Entry<unknown>> {
   const merged = new Map<string, Entry<unknown>>();
   const tellTwice = (entry: Entry<unknown>, first: Entry<unknown>): void => {
-    const { file, line } = first.reading.source.position(rangeOf(first, kind));
-    findings.error({ ...placeOf(entry, ...kind.idAt), at: kind.idAt.length === 0 ? 'key' : 'value' }, `the ${kind.word} "${entry.id}" is defined twice`, `the other one is at ${file}:${line}`);
+    const at = kind.idAt.length === 0 ? 'key' : 'value';
+    const { file, line } = locate(first.reading.source, [...first.path, ...kind.idAt], at);
+    findings.error({ ...placeOf(entry, ...kind.idAt), at }, `the ${kind.word} "${entry.id}" is defined twice`, `the other one is at ${file}:${line}`);
   };
   for (const included of reading.includes) {
     for (const [id, entry] of mergeKind(included, kind, findings)) {
@@ -91,9 +93,4 @@ function mergeKind(reading: Reading, kind: Kind, findings: Findings): Map<string
   }
   for (const [id, entry] of own) merged.set(id, entry);
   return merged;
-}
-
-function rangeOf({ reading, path }: Entry<unknown>, { idAt }: Kind): [number, number] {
-  const node = reading.source.document.getIn([...path, ...idAt], true) as { range?: [number, number, number] | null } | undefined;
-  return [node?.range?.[0] ?? 0, node?.range?.[1] ?? 0];
 }

@@ -86,9 +86,10 @@ const widest = 160;
 
 /**
  * The text for a terminal: each problem with its line and carets, by file and line, and the count at the end.
- * `kind` is the word for one of them.
+ * `kind` is the word for one of them. Empty where there are none.
  */
 export function formatProblems(problems: readonly Problem[], kind: 'error' | 'warning' = 'error'): string {
+  if (problems.length === 0) return '';
   const sorted = problems.toSorted(byPlace);
   const files = [...new Set(sorted.map(({ file }) => file))];
   const shown = sorted.slice(0, shownAtMost).map(formatProblem);

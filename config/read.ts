@@ -29,8 +29,6 @@ export interface ReadContext {
 const largest = 1024 * 1024;
 const aliasesAtMost = 20;
 const nothing: Expansion = { written: new Map(), missing: [], files: [] };
-/** Blocks that would decide for the whole gateway from a place where nobody looks for them. */
-const onlyInMain = ['server', 'plugins'];
 
 /** @param shown the path as the user gave it; included files are shown relative to it */
 export function readConfig(shown: string, context: ReadContext): Reading {
@@ -64,10 +62,16 @@ function readText(file: string): { text: string | null; fault: string | null } {
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)), fault: null };
   } catch (thrown) {
     const { code = '' } = thrown as NodeJS.ErrnoException;
-    const words: Readonly<Record<string, string>> = { ENOENT: 'no such file', EISDIR: 'is a folder, not a file', EACCES: 'may not be read (permission denied)', ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8 text' };
-    return { text: null, fault: words[code] ?? `cannot be read (${code})` };
+    return { text: null, fault: unreadable[code] ?? `cannot be read (${code})` };
   }
 }
+
+const unreadable: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  EISDIR: 'is a folder, not a file',
+  EACCES: 'may not be read (permission denied)',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8 text',
+};
 
 type Parsed = Pick<Reading, 'value' | 'expansion' | 'isComplete'>;
 
@@ -109,12 +113,13 @@ function refusePrototypes(source: Source, findings: Findings): void {
   });
 }
 
+/** What would decide for the whole gateway from a place where nobody looks for it. */
 function refuseMainBlocks(source: Source, value: Record<string, unknown>, findings: Findings): void {
-  for (const block of onlyInMain) {
-    if (!(block in value)) continue;
-    findings.error({ source, path: [block], at: 'key' }, 'does not belong into an included file', 'move it to the main config file');
-    delete value[block];
-  }
+  const refuse = (...path: string[]): void => findings.error({ source, path, at: 'key' }, 'does not belong into an included file', 'move it to the main config file');
+  const { server, plugins, routing } = value;
+  if (server !== undefined) refuse('server');
+  if (plugins !== undefined) refuse('plugins');
+  if (typeof routing === 'object' && routing !== null && 'default' in routing) refuse('routing', 'default');
 }
 
 function includedFiles(source: Source, { include }: Record<string, unknown>, findings: Findings): string[] {

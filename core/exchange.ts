@@ -49,6 +49,7 @@ export class Exchange implements Arrived {
   readonly #abort = new AbortController();
   #deadline: NodeJS.Timeout | undefined;
   #whenClosed: (() => void) | null = null;
+  #isClosed = false;
 
   constructor(arrival: Arrival) {
     this.createdAt = arrival.createdAt;
@@ -75,14 +76,18 @@ export class Exchange implements Arrived {
     this.#deadline = setTimeout(() => this.abort(late), policy.timeouts.total);
   }
 
+  stopClock(): void {
+    clearTimeout(this.#deadline);
+  }
+
   /** Calls back once the request is over and on record. */
   whenClosed(callback: () => void): void {
-    if (this.recorded) callback();
+    if (this.#isClosed) callback();
     else this.#whenClosed = callback;
   }
 
   close(): void {
-    clearTimeout(this.#deadline);
+    this.#isClosed = true;
     this.#whenClosed?.();
   }
 

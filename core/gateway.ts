@@ -2,6 +2,7 @@
 import { createCatalogue } from './catalogue.ts';
 import type { Config } from './config.ts';
 import type { Dialect } from './dialect.ts';
+import { GatewayError } from './errors.ts';
 import { guard } from './guard.ts';
 import { createHooks } from './hooks.ts';
 import type { HealthQuery, HealthReport, Hooks } from './hooks.ts';
@@ -66,7 +67,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
       if (teardown !== undefined) teardowns.push(teardown);
     }
     watch.seal();
-    await hooks.boot.promise({ ...shared, logger });
+    await hooks.boot.promise({ ...shared, logger }).catch(refuseBoot);
   } catch (error) {
     await closing();
     throw error;
@@ -89,6 +90,14 @@ function blame<T>(plugin: string, work: () => T): T {
     throw new Error(`The plugin "${plugin}" refuses to start: apply() must be synchronous; open things in the boot hook.`);
   }
   return result;
+}
+
+/** A plugin that cannot open what it needs says why, and may say how the program is to end (`exitCode`). */
+function refuseBoot(thrown: unknown): never {
+  if (!GatewayError.is(thrown) || thrown.code !== 'plugin_error') throw thrown;
+  const { cause } = thrown;
+  const refused = new Error(`The plugin "${thrown.plugin}" refuses to start: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  throw Object.assign(refused, { exitCode: (cause as { exitCode?: number } | null)?.exitCode ?? 1 });
 }
 
 /** The YAML's order, but each plugin after those it names in `after`. */

@@ -1,4 +1,5 @@
 /** The port: bound by listhen, guarded against slow and broken clients, drained by us. */
+import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { listen as bind } from 'listhen';
@@ -64,15 +65,18 @@ const faults: Readonly<Record<string, (limits: Limits) => GatewayError>> = {
 
 /** A fault of the HTTP parser, answered in the same shape as every other error. */
 async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, limits }: { socket: Socket; service: Service; limits: Limits }): Promise<void> {
+  // the parser complains again about what still comes in after the answer
+  if (socket.writableEnded) return;
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.');
   const { status, headers, body } = await service.refuse(fault);
   const text = typeof body === 'string' ? body : '';
   const head = Object.entries({ ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${status} ${reasons[status ?? 400] ?? 'Bad Request'}\r\n${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy());
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status ?? 400]}\r\n${head.join('\r\n')}\r\n\r\n${text}`);
+  // safety: closed with bytes unread, the kernel resets the connection and the client never sees the answer
+  socket.on('data', () => {});
+  setTimeout(() => socket.destroy(), 1000);
 }
-
-const reasons: Readonly<Record<number, string>> = { 408: 'Request Timeout', 431: 'Request Header Fields Too Large' };
 
 async function drain(server: Server, service: () => Service, drainMs: number): Promise<void> {
   service().drain();

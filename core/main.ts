@@ -36,21 +36,21 @@ class Exit extends Error {
   }
 }
 
-const load = (file: string): Promise<Loaded> => loadConfig(resolve(file), { env: process.env, loadPlugin, shippedPlugins });
+const load = ({ config, host, port }: Flags): Promise<Loaded> =>
+  loadConfig(config, { env: process.env, loadPlugin, shippedPlugins, overrides: { ...(host !== null && { host }), ...(port !== null && { port }) } });
 
-async function loadGood(file: string): Promise<Good> {
-  const loaded = await load(file);
+async function loadGood(flags: Flags): Promise<Good> {
+  const loaded = await load(flags);
   if (!loaded.ok) throw new Exit(1, formatProblems(loaded.problems));
-  if (loaded.warnings.length > 0) process.stderr.write(`${formatProblems(loaded.warnings)}\n`);
+  if (loaded.warnings.length > 0) process.stderr.write(`${formatProblems(loaded.warnings, 'warning')}\n`);
   return loaded;
 }
 
 async function start(flags: Flags): Promise<void> {
   const begun = performance.now();
-  const loaded = await loadGood(flags.config);
-  const config = withFlags(loaded.config, flags);
-  refuseOpenNetwork(config);
-  const build = (good: Good): Promise<RunningGateway> => startGateway({ config: withFlags(good.config, flags), plugins: good.plugins, write: toStderr });
+  const loaded = await loadGood(flags);
+  const { config } = loaded;
+  const build = (good: Good): Promise<RunningGateway> => startGateway({ config: good.config, plugins: good.plugins, write: toStderr });
   let current = await build(loaded).catch((error: unknown) => {
     throw new Exit((error as { exitCode?: number }).exitCode ?? 1, error instanceof Error ? error.message : String(error));
   });
@@ -58,7 +58,7 @@ async function start(flags: Flags): Promise<void> {
   const { url, drain } = await listen({ host, port, limits, service: () => current });
 
   const rebuild = async (): Promise<Rebuilt> => {
-    const again = await load(flags.config);
+    const again = await load(flags);
     if (!again.ok) return { problems: formatProblems(again.problems), files: again.files };
     try {
       return { gateway: await build(again), files: again.files };
@@ -94,30 +94,19 @@ async function start(flags: Flags): Promise<void> {
   if (!isText) reportOff(config);
 }
 
-function withFlags(config: Config, { host, port }: Flags): Config {
-  return { ...config, server: { ...config.server, host: host ?? config.server.host, port: port ?? config.server.port } };
-}
-
-const loopback = /^(localhost|127(\.\d+){3}|::1)$/;
-
-function refuseOpenNetwork({ server, keys }: Config): void {
-  if (keys.length > 0 || loopback.test(server.host)) return;
-  throw new Exit(1, `Without keys the gateway listens on a loopback address only, not on ${server.host}. Add keys to the config, or use --host 127.0.0.1`);
-}
-
 /** Providers that are off, said once. */
 function reportOff({ providers }: Config): void {
   for (const { id, missing } of providers.values()) if (missing !== null) logger.info(`provider off: ${missing} is not set`, { provider: id });
 }
 
 async function check(flags: Flags): Promise<void> {
-  const { config } = await loadGood(flags.config);
+  const { config } = await loadGood(flags);
   const on = [...config.providers.values()].filter(({ missing }) => missing === null);
   process.stdout.write(`${flags.config} is fine: ${config.models.length} models, ${on.length} of ${config.providers.size} providers on, ${config.plugins.length} plugins\n`);
 }
 
 async function models(flags: Flags): Promise<void> {
-  const { config } = await loadGood(flags.config);
+  const { config } = await loadGood(flags);
   process.stdout.write(flags.json ? `${JSON.stringify(config.models, null, 2)}\n` : modelTable(config));
 }
 

@@ -38,7 +38,6 @@ export async function complete(exchange: Exchange, { door, body, machine }: { do
     return { headers: { ...headersOf(exchange, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }, body: stream };
   } catch (thrown) {
     const error = GatewayError.from(exchange.signal.aborted ? exchange.signal.reason : thrown, exchange.id);
-    if (error.code === 'internal_error') machine.logger.error('a request met a bug', { request: exchange.id, error: error.cause ?? error });
     await ended(error);
     return refusal(error, exchange.id);
   }
@@ -76,12 +75,17 @@ function nobodyLeft({ candidates, request }: Exchange): GatewayError {
 }
 
 /** Puts the request on record: once, and before its last byte leaves. */
-async function finish(exchange: Exchange, error: GatewayError | null, { hooks }: Machine): Promise<void> {
+async function finish(exchange: Exchange, error: GatewayError | null, { hooks, logger }: Machine): Promise<void> {
   if (exchange.recorded) return;
   exchange.recorded = true;
-  exchange.close();
+  exchange.stopClock();
+  // what the caller is not told, the operator is
+  if (error !== null && bugs.has(error.code)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
   await hooks.log.promise(hooks.settle.call(recordOf(exchange, error)));
+  exchange.close();
 }
+
+const bugs = new Set(['internal_error', 'plugin_error']);
 
 /** A request that is refused before it has a door: an unknown URL, a fault of the HTTP parser. */
 export async function refuse(exchange: Exchange, error: GatewayError, machine: Machine): Promise<Answer> {

@@ -73,14 +73,15 @@ function fromWords(body: unknown): number | null {
   return found === null ? null : durationOf(found[1] as string);
 }
 
-const limitPrefixes = ['x-ratelimit-', 'anthropic-ratelimit-'];
+/** `x-ratelimit-reset-tokens`, `anthropic-ratelimit-requests-reset`. */
+const limitReset = /^[a-z]+-ratelimit-(?:.*-)?reset(?:-|$)/;
 
 /** The last of the limits that are used up; where none says so, the first to be renewed: the earliest moment that may do. */
 function fromLimits(headers: ReplyHeaders, clock: number): number | null {
   let exhausted: number | null = null;
   let earliest: number | null = null;
   for (const name of Object.keys(headers)) {
-    if (!limitPrefixes.some((prefix) => name.startsWith(prefix)) || !name.includes('reset')) continue;
+    if (!limitReset.test(name)) continue;
     const wait = resetOf(first(headers[name]) ?? '', clock);
     if (wait === null) continue;
     earliest = Math.min(earliest ?? wait, wait);

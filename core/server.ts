@@ -1,4 +1,5 @@
 /** HTTP in, HTTP out: h3 finds the route, the pipeline answers. Everything that is not an answer has one error shape. */
+import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { H3, HTTPResponse, toNodeHandler } from 'h3';
 import type { H3Event } from 'h3';
@@ -34,13 +35,15 @@ export function createService(serving: Serving): Service {
   const { config, machine, clock } = serving;
   const running = new Set<Exchange>();
   let draining = false;
+  const begin = (event: H3Event): Exchange => new Exchange({ method: event.req.method, path: event.url.pathname, headers: headersOf(event), config, createdAt: clock() });
+
   const serve = async (event: H3Event, work: (exchange: Exchange) => Promise<Answer>): Promise<HTTPResponse> => {
-    const exchange = new Exchange({ method: event.req.method, path: event.url.pathname, headers: headersOf(event), config, createdAt: clock() });
+    const exchange = begin(event);
     const left = watch(event, exchange);
     running.add(exchange);
     let answer: Answer;
     try {
-      answer = draining ? refusal(stopped(), exchange.id) : await work(exchange);
+      answer = draining ? await refuse(exchange, stopped(), machine) : await work(exchange);
     } catch (thrown) {
       answer = refused(thrown, exchange, machine);
     }
@@ -51,10 +54,11 @@ export function createService(serving: Serving): Service {
     };
     if (body instanceof ReadableStream) exchange.whenClosed(done);
     else done();
-    return new HTTPResponse(event.req.method === 'HEAD' ? null : body, { status: answer.status ?? 200, headers: { 'x-request-id': exchange.id, ...answer.headers } });
+    const { status = 200, headers } = answer;
+    return new HTTPResponse(event.req.method === 'HEAD' ? null : body, { status, statusText: STATUS_CODES[status] ?? '', headers: { 'x-request-id': exchange.id, ...headers } });
   };
 
-  const app = new H3({ silent: true, onError: (thrown) => toResponse(refusal(GatewayError.from(fromHttp(thrown)), '')) });
+  const app = new H3({ silent: true, onError: async (thrown, event) => toResponse(await refuse(begin(event), GatewayError.from(fromHttp(thrown)), machine)) });
   const allowed = new Map<string, string[]>();
   const on = (method: Endpoint['method'] | 'HEAD', path: string, work: (exchange: Exchange, event: H3Event) => Promise<Answer>): void => {
     app.on(method, path, (event) => serve(event, (exchange) => work(exchange, event)));
@@ -65,8 +69,10 @@ export function createService(serving: Serving): Service {
     on('POST', door.path, (exchange, event) => complete(exchange, { door, machine, body: async () => readJson(event, exchange) }));
   }
   for (const endpoint of serving.endpoints) {
-    const work = async (exchange: Exchange, event: H3Event): Promise<Answer> =>
-      await endpoint.handle({ arrived: exchange, params: event.context.params ?? {}, query: event.url.searchParams, body: () => bytesOf(event, exchange) });
+    const work = async (exchange: Exchange, event: H3Event): Promise<Answer> => {
+      const answer = await endpoint.handle({ arrived: exchange, params: event.context.params ?? {}, query: event.url.searchParams, body: () => bytesOf(event, exchange) });
+      return answer.body instanceof ReadableStream ? { ...answer, body: closing(answer.body, exchange) } : answer;
+    };
     on(endpoint.method, endpoint.path, work);
     if (endpoint.method === 'GET') on('HEAD', endpoint.path, work);
   }
@@ -90,6 +96,29 @@ function refused(thrown: unknown, { id, path }: Exchange, { logger }: Machine): 
   const error = GatewayError.from(thrown, id);
   if (error.code === 'internal_error') logger.error('an endpoint met a bug', { request: id, path, error: error.cause ?? error });
   return refusal(error, id);
+}
+
+/** The stream of a plain endpoint: its request is over when it ends, breaks, or is let go. */
+function closing(body: ReadableStream<Uint8Array>, exchange: Exchange): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  const source = {
+    async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        exchange.close();
+        controller.close();
+      } catch (thrown) {
+        exchange.close();
+        controller.error(thrown);
+      }
+    },
+    async cancel(reason: unknown): Promise<void> {
+      exchange.close();
+      await reader.cancel(reason);
+    },
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
 }
 
 const toResponse = ({ status, headers, body }: Answer): HTTPResponse => new HTTPResponse(body, { status: status ?? 200, headers: { ...headers } });

@@ -4,7 +4,8 @@ import { distance } from 'fastest-levenshtein';
 export function suggest(word: string, known: Iterable<string>, most = 2): string[] {
   // safety: the word may come from a caller; its length bounds the work
   const asked = word.slice(0, 100).toLowerCase();
-  const reach = Math.max(1, Math.floor(asked.length / 3));
+  // two letters swapped are two edits
+  const reach = Math.max(asked.length > 3 ? 2 : 1, Math.floor(asked.length / 3));
   return Array.from(known, (name) => ({ name, far: distance(asked, name.toLowerCase()) }))
     .filter(({ far }) => far <= reach)
     .sort((a, b) => a.far - b.far)

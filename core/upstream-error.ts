@@ -24,6 +24,8 @@ export interface Refusal {
   readonly headers: ReplyHeaders;
   readonly body: unknown;
   readonly complaint: Complaint;
+  /** It came inside an answer, so that no status was answered. */
+  readonly isInAnswer?: boolean;
 }
 
 const statusWords: readonly (readonly [RegExp, number])[] = [
@@ -49,8 +51,10 @@ export function upstreamError(refusal: Refusal, target: Target): GatewayError {
   // safety: an authentication error quotes the key that was wrong
   if (code === 'upstream_auth_error') return new GatewayError(code, "The provider rejected the gateway's credentials.", facts);
   const said = complaint.message === null ? '.' : `: ${complaint.message}`;
-  return new GatewayError(code, sanitise(`Provider "${target.provider.id}" answered ${status}${said}`, target.provider), facts);
+  return new GatewayError(code, sanitise(`Provider "${target.provider.id}" ${mannerOf(refusal)}${said}`, target.provider), facts);
 }
+
+const mannerOf = ({ status, isInAnswer }: Refusal): string => (isInAnswer === true ? 'reported an error in its answer' : `answered ${status}`);
 
 const callersFault = new Set([400, 413, 422]);
 const quotaWords = /insufficient.?(?:quota|balance|credit|fund)|exceeded.current.quota|billing|credit balance/i;
@@ -83,15 +87,17 @@ function codeOf({ status, complaint }: Refusal): ErrorCode | null {
   return statusCodes[status] ?? 'upstream_error';
 }
 
-function passedThrough({ status, complaint }: Refusal, target: Target): GatewayError {
+function passedThrough(refusal: Refusal, target: Target): GatewayError {
+  const { status, complaint } = refusal;
   const { message, type, param, code, isModerated } = complaint;
+  const clean = (words: string): string => sanitise(words, target.provider);
   const passed = {
     status: isModerated === true && status === 403 ? 400 : status,
-    type: type ?? 'invalid_request_error',
-    code: isModerated === true ? 'content_filter' : (meaning(complaint) ?? code ?? 'upstream_invalid_request'),
+    type: clean(type ?? 'invalid_request_error'),
+    code: isModerated === true ? 'content_filter' : clean(meaning(complaint) ?? code ?? 'upstream_invalid_request'),
   };
-  const said = sanitise(message ?? `Provider "${target.provider.id}" refused the request with status ${status}.`, target.provider);
-  return new GatewayError(passed, said, { param, upstreamStatus: status });
+  const said = clean(message ?? `Provider "${target.provider.id}" ${mannerOf(refusal)}.`);
+  return new GatewayError(passed, said, { param: param === null ? null : clean(param), upstreamStatus: status });
 }
 
 const effortWords = /reasoning[_ .]?effort|effort level|thinking[_ ]?level/i;
@@ -114,7 +120,7 @@ const longestMessage = 2048;
 export function sanitise(message: string, provider: Provider): string {
   let clean = message;
   for (const secret of secretsOf(provider)) if (secret.length >= 4) clean = clean.replaceAll(secret, '[redacted]');
-  clean = clean.replaceAll(/\b(?:sk|gsk|xai)-[\w*-]{12,}/g, '[redacted]');
+  clean = clean.replaceAll(/\b(?:sk|gsk)-[\w*-]{12,}/g, '[redacted]');
   if (Buffer.byteLength(clean) <= longestMessage) return clean;
   return `${new TextDecoder().decode(Buffer.from(clean).subarray(0, longestMessage - 8), { stream: true })}…`;
 }

@@ -12,11 +12,10 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
   const owners = new Map<string, string>();
   return [...entries.values()].filter(({ isSound }) => isSound).flatMap((entry) => {
     const { name, key, hash, models, metadata } = entry.value;
-    if ((key === undefined) === (hash === undefined)) {
-      findings.error(key === undefined ? placeOf(entry) : keyOf(entry, 'hash'), key === undefined ? 'needs `key` or `hash`' : 'has both `key` and `hash`', key === undefined ? 'for example key: ${SEARCH_KEY}' : 'leave one of them out');
-      return [];
-    }
-    const digest = key === undefined ? (hash ?? '').slice('sha256:'.length) : sha256(key.trim());
+    if (key !== undefined && hash !== undefined) findings.error(keyOf(entry, 'hash'), 'has both `key` and `hash`', 'leave one of them out');
+    if (key === undefined && hash === undefined) findings.error(placeOf(entry), 'needs `key` or `hash`', 'for example key: ${SEARCH_KEY}');
+    const digest = key === undefined ? hash?.slice('sha256:'.length) : sha256(key.trim());
+    if (digest === undefined) return [];
     const owner = owners.get(digest);
     if (owner !== undefined) findings.error(placeOf(entry, key === undefined ? 'hash' : 'key'), `is the key of "${owner}" too`, 'give each its own');
     owners.set(digest, name);

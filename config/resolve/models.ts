@@ -3,7 +3,7 @@ import type { Mapping, Model, ReasoningAbility } from '../../core/config.ts';
 import type { MappingBlock, ModelBlock, ReasoningBlock } from '../../schemas/models.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { placeOf } from '../merge.ts';
-import type { Findings } from '../problems.ts';
+import type { Findings, Place } from '../problems.ts';
 import { didYouMean } from '../suggest.ts';
 import { checkPrices, requirePrice } from './pricing.ts';
 import type { KnownDialects } from './providers.ts';
@@ -93,10 +93,17 @@ function checkMapping(entry: Entry<ModelBlock>, index: number, { providers, know
   const mapping = entry.value.providers[index];
   if (mapping === undefined) return;
   const { providerId, dialect, reasoning } = mapping;
-  if (!providers.has(providerId)) findings.error(placeOf(entry, 'providers', index, 'providerId'), `no provider is called "${providerId}"`, didYouMean(providerId, providers) ?? 'add it to `providers`');
-  if (dialect !== undefined && !isKnownDialect(dialect, known)) findings.error(placeOf(entry, 'providers', index, 'dialect'), `no loaded plugin brings the dialect "${dialect}"`, dialectHint(dialect, known));
+  const place = (...inside: string[]): Place => placeOf(entry, 'providers', index, ...inside);
+  if (!providers.has(providerId)) {
+    findings.error(place('providerId'), `no provider is called "${providerId}"`, didYouMean(providerId, providers) ?? 'add it to `providers`');
+  }
+  if (dialect !== undefined && !isKnownDialect(dialect, known)) {
+    findings.error(place('dialect'), `no loaded plugin brings the dialect "${dialect}"`, dialectHint(dialect, known));
+  }
   const { efforts = null, auto_effort: auto = null } = typeof reasoning === 'boolean' ? {} : reasoning;
-  if (efforts !== null && auto !== null && !efforts.includes(auto)) findings.error(placeOf(entry, 'providers', index, 'reasoning', 'auto_effort'), `"${auto}" is not one of its efforts, ${efforts.join(', ')}`, didYouMean(auto, efforts));
+  if (efforts !== null && auto !== null && !efforts.includes(auto)) {
+    findings.error(place('reasoning', 'auto_effort'), `"${auto}" is not one of its efforts, ${efforts.join(', ')}`, didYouMean(auto, efforts));
+  }
 }
 
 function checkDates(entry: Entry<ModelBlock>, findings: Findings): void {

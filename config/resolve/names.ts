@@ -22,8 +22,10 @@ export function resolveNames({ models, policies }: Blocks, findings: Findings): 
     aliasesOf(entry).forEach((alias, index) => {
       const place = placeOf(entry, 'aliases', index);
       const owner = aliases.get(alias);
-      if (ids.has(alias)) findings.error(place, alias === entry.id ? `"${alias}" is the model's own id` : `"${alias}" is the id of another model`, 'leave the alias out');
-      else if (owner !== undefined) findings.error(place, owner === entry.id ? `"${alias}" stands twice` : `"${alias}" is an alias of the model "${owner}" too`, 'leave one of them out');
+      if (alias === entry.id) findings.error(place, `"${alias}" is the model's own id`, 'leave the alias out');
+      else if (ids.has(alias)) findings.error(place, `"${alias}" is the id of another model`, 'leave the alias out');
+      else if (owner === entry.id) findings.error(place, `"${alias}" stands twice`, 'leave one of them out');
+      else if (owner !== undefined) findings.error(place, `"${alias}" is an alias of the model "${owner}" too`, 'leave one of them out');
       else aliases.set(alias, entry.id);
     });
   }

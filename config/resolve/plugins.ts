@@ -18,7 +18,7 @@ export interface PluginSet {
   readonly loaded: readonly LoadedPlugin[];
   /** As the file has them: defaults filled in, and references not followed, so that what they hide stays hidden. */
   readonly entries: readonly PluginEntry[];
-  /** None failed to load. */
+  /** Every entry was one, and was loaded. */
   readonly isComplete: boolean;
 }
 
@@ -34,8 +34,10 @@ interface Wanted {
 export async function resolvePlugins(main: Reading, loader: PluginLoader, findings: Findings): Promise<PluginSet> {
   const loaded: LoadedPlugin[] = [];
   const entries: PluginEntry[] = [];
-  let isComplete = true;
-  for (const { use, options, path, place } of wantedPlugins(main, loader.shippedPlugins)) {
+  const wanted = wantedPlugins(main, loader.shippedPlugins);
+  const { plugins: list = loader.shippedPlugins } = main.value;
+  let isComplete = Array.isArray(list) && list.length === wanted.length;
+  for (const { use, options, path, place } of wanted) {
     try {
       const plugin = await loader.loadPlugin(use, dirname(main.source.file));
       validateOptions({ reading: main, base: path, value: options }, plugin, findings);

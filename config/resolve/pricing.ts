@@ -10,12 +10,13 @@ import type { Path } from '../source.ts';
 /** Every price, of the model and of its mappings, is one that money can hold: no finer than 10^-12 dollar. */
 export function checkPrices(entry: Entry<ModelBlock>, findings: Findings): void {
   const { pricing, providers } = entry.value;
-  const blocks: [Path, PricingBlock | undefined][] = [[['pricing'], pricing], ...providers.map((mapping, index): [Path, PricingBlock | undefined] => [['providers', index, 'pricing'], mapping.pricing])];
-  for (const [path, block] of blocks) {
+  const check = (block: PricingBlock | undefined, path: Path): void => {
     for (const [inside, price] of prices(block ?? {})) {
-      if (parseDollars(price) === undefined) findings.error(placeOf(entry, ...path, ...inside), `"${price}" is finer than 10^-12 dollar`, 'the price is per token, not per thousand or million');
+      if (parseDollars(price) === undefined) findings.error(placeOf(entry, ...path, ...inside), `"${price}" is finer than 10^-12 dollar`, 'prices have at most twelve decimals');
     }
-  }
+  };
+  check(pricing, ['pricing']);
+  providers.forEach((mapping, index) => check(mapping.pricing, ['providers', index, 'pricing']));
 }
 
 /** An error unless the model, or each of its mappings, has prices, or it is said to be free. */
@@ -27,8 +28,10 @@ export function requirePrice(entry: Entry<ModelBlock>, findings: Findings): void
 
 const isPriced = (block: PricingBlock | undefined): boolean => prices(block ?? {}).length > 0;
 
+/** Each price with its path inside the block. */
 function prices(block: PricingBlock): [Path, string][] {
-  return Object.entries(block).flatMap(([name, price]): [Path, string][] =>
-    typeof price === 'string' ? [[[name], price]] : Object.entries(price ?? {}).map(([size, perSecond]): [Path, string] => [[name, size], perSecond]),
-  );
+  return Object.entries(block).flatMap(([name, price]): [Path, string][] => {
+    if (typeof price === 'string') return [[[name], price]];
+    return Object.entries(price ?? {}).map(([size, perSecond]) => [[name, size], perSecond]);
+  });
 }

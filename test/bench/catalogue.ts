@@ -1,7 +1,7 @@
-import { microseconds, milliseconds, ratioFigure } from './figures.ts';
+import { median, microseconds, milliseconds, ratioFigure } from './figures.ts';
 import type { Figure, Subject } from './figures.ts';
 import { catalogueOf, startBenchGateway, startBenchProvider } from './gateway.ts';
-import { closeAll, compare, lineTo, median } from './load.ts';
+import { closeAll, compare, cpuOf, lineTo } from './load.ts';
 import type { Cost, Line } from './load.ts';
 import { requestFor } from './workload.ts';
 
@@ -38,16 +38,10 @@ export default {
     const startMs = performance.now() - startedAt;
     // each line gets its own models: the small one repeats ten names, as the large one goes through all
     const bodies = (size: number): string[] => Array.from({ length: many }, (_, at) => requestFor(`model-${(at * 7) % size}`));
-    const measured = async (line: Line, size: number, rounds: number): Promise<Cost> => ((await compare([line], { warmUp: rounds === 1 ? 0 : 3000, rounds, load: { connections, requests: 2000, bodies: bodies(size) } })) as [Cost])[0];
-    const costs: { small: number[]; large: number[] } = { small: [], large: [] };
-    await measured(small, few, 2);
-    await measured(large, many, 2);
-    for (let round = 0; round < 5; round++) {
-      costs.small.push((await measured(small, few, 1)).cpuMsPerRequest);
-      costs.large.push((await measured(large, many, 1)).cpuMsPerRequest);
-    }
+    const load = [few, many].map((size) => ({ connections, requests: 1000, bodies: bodies(size) }));
+    const [fewCosts, manyCosts] = (await compare([small, large], { warmUp: 4000, rounds: 11, load })) as [Cost[], Cost[]];
     const figures = [
-      ratioFigure('CPU per request', { gateway: median(costs.large), floor: median(costs.small), show: microseconds, most: 1.1 }),
+      ratioFigure('CPU per request', { gateway: cpuOf(manyCosts), floor: cpuOf(fewCosts), show: microseconds, most: 1.1 }),
       ...(await listings(large)),
       { what: 'start until it listens', gateway: milliseconds(startMs) },
     ];

@@ -2,9 +2,8 @@ import openaiChat from '../../plugins/dialects/openai-chat/index.ts';
 import { createEncoder } from '../../plugins/endpoints/chat-completions/encode.ts';
 import type { Target, WireEvent } from '../../core/dialect.ts';
 import { createSseReader } from '../../core/sse.ts';
-import { microseconds, ratioFigure } from './figures.ts';
+import { median, microseconds, ratioFigure } from './figures.ts';
 import type { Subject } from './figures.ts';
-import { median } from './load.ts';
 import { streamEvents } from './provider.ts';
 
 const repeats = 300;
@@ -48,8 +47,8 @@ const works: Readonly<Record<string, () => void>> = {
   },
 };
 
-/** Milliseconds per event: medians of rounds in turn. */
-function measureAll(): Record<string, number> {
+/** Milliseconds per event, of each round; the works go in turn. */
+function measureAll(): Record<string, number[]> {
   const times: Record<string, number[]> = {};
   for (let round = -2; round < rounds; round++) {
     for (const [name, work] of Object.entries(works)) {
@@ -59,19 +58,19 @@ function measureAll(): Record<string, number> {
       if (round >= 0) (times[name] ??= []).push(ms);
     }
   }
-  return Object.fromEntries(Object.entries(times).map(([name, list]) => [name, median(list)]));
+  return times;
 }
 
 export default {
   name: 'decode',
   about: 'one event of openai-chat, in this process; the floor is JSON.parse and JSON.stringify of the event',
   async measure() {
-    const { parse = 0, decode = 0, both = 0, read = 0 } = measureAll();
+    const { parse = [], decode = [], both = [], read = [] } = measureAll();
     if (produced === 0) throw new Error('nothing was decoded');
     return [
       ratioFigure('decode', { gateway: decode, floor: parse, show: microseconds, most: 1.5 }),
       ratioFigure('decode, and encode for the caller', { gateway: both, floor: parse, show: microseconds, most: 1.5 }),
-      { what: 'bytes to events (core/sse)', gateway: microseconds(read) },
+      { what: 'bytes to events (core/sse)', gateway: microseconds(median(read)) },
     ];
   },
 } satisfies Subject;

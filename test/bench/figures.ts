@@ -22,11 +22,30 @@ export const microseconds = (ms: number): string => `${(ms * 1000).toFixed(ms < 
 export const milliseconds = (ms: number): string => `${ms.toFixed(ms < 10 ? 2 : 0)} ms`;
 export const perSecond = (rate: number): string => `${Math.round(rate)}/s`;
 
-/** A figure whose ratio to the floor should stay at or below (or at or above) a limit. */
-export function ratioFigure(what: string, { gateway, floor, show, most, least }: { gateway: number; floor: number; show: (value: number) => string; most?: number; least?: number }): Figure {
-  const ratio = gateway / floor;
+export function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((a, b) => a - b);
+  const half = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? (sorted[half] as number) : ((sorted[half - 1] as number) + (sorted[half] as number)) / 2;
+}
+
+interface Pair {
+  /** Of each round. */
+  readonly gateway: readonly number[];
+  readonly floor: readonly number[];
+  readonly show: (value: number) => string;
+  readonly most?: number;
+  readonly least?: number;
+}
+
+/**
+ * A figure whose ratio to the floor should stay at or below (or at or above) a limit. The ratio is the median of the rounds'
+ * own ratios: a busy moment of the machine falls on both sides of one round, not on one side of the medians.
+ */
+export function ratioFigure(what: string, { gateway, floor, show, most, least }: Pair): Figure {
+  const ratio = median(gateway.map((value, round) => value / (floor[round] as number)));
   const target = most !== undefined ? `≤ ${most} ×` : least !== undefined ? `≥ ${least} ×` : '';
-  return { what, gateway: show(gateway), floor: show(floor), ratio, target, ...(target !== '' && { isMet: ratio <= (most ?? Infinity) && ratio >= (least ?? 0) }) };
+  const isMet = ratio <= (most ?? Infinity) && ratio >= (least ?? 0);
+  return { what, gateway: show(median(gateway)), floor: show(median(floor)), ratio, target, ...(target !== '' && { isMet }) };
 }
 
 export function tableOf(figures: readonly Figure[]): string {

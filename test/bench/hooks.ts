@@ -6,7 +6,6 @@ import type { Hooks } from '../../core/hooks.ts';
 import { createLogger } from '../../core/logger.ts';
 import { microseconds, ratioFigure } from './figures.ts';
 import type { Figure, Subject } from './figures.ts';
-import { median } from './load.ts';
 
 const calls = 100_000;
 const rounds = 7;
@@ -29,14 +28,14 @@ function hooksWith(taps: number, isGuarded: boolean): Hooks {
   return hooks;
 }
 
-async function timeOf(work: () => void | Promise<void>): Promise<number> {
+async function timeOf(work: () => void | Promise<void>): Promise<number[]> {
   const times: number[] = [];
   for (let round = -1; round < rounds; round++) {
     const startedAt = performance.now();
     await work();
     if (round >= 0) times.push((performance.now() - startedAt) / calls);
   }
-  return median(times);
+  return times;
 }
 
 const worksOf = (hooks: Hooks): Readonly<Record<string, () => void | Promise<void>>> => ({

@@ -1,7 +1,7 @@
-import { milliseconds } from './figures.ts';
+import { median, milliseconds } from './figures.ts';
 import type { Subject } from './figures.ts';
 import { startBenchGateway, startBenchProvider, startFloor } from './gateway.ts';
-import { ask, closeAll, lineTo, median } from './load.ts';
+import { ask, closeAll, lineTo } from './load.ts';
 import type { Line } from './load.ts';
 import { requestFor } from './workload.ts';
 

@@ -48,24 +48,24 @@ export async function run(line: Line, { connections, requests, bodies }: Load): 
 export interface Comparison {
   readonly warmUp: number;
   readonly rounds: number;
-  readonly load: Load;
+  /** For all lines, or for each its own. */
+  readonly load: Load | readonly Load[];
 }
 
-/** Rounds in turn, so that whatever else the machine does falls on both. Medians, in the order of the lines. */
-export async function compare(lines: readonly Line[], { warmUp, rounds, load }: Comparison): Promise<Cost[]> {
-  for (const line of lines) await run(line, { ...load, requests: warmUp });
+/** What each round cost, by line. Rounds go in turn, so that whatever else the machine does falls on all of them alike. */
+export async function compare(lines: readonly Line[], { warmUp, rounds, load }: Comparison): Promise<Cost[][]> {
+  const loads = lines.map((_, at) => (Array.isArray(load) ? (load as Load[])[at] : load) as Load);
   const costs = lines.map((): Cost[] => []);
+  for (const [at, line] of lines.entries()) await run(line, { ...(loads[at] as Load), requests: warmUp });
   for (let round = 0; round < rounds; round++) {
-    for (const [at, line] of lines.entries()) costs[at]?.push(await run(line, load));
+    for (const [at, line] of lines.entries()) costs[at]?.push(await run(line, loads[at] as Load));
   }
-  return costs.map((list) => ({ cpuMsPerRequest: median(list.map((cost) => cost.cpuMsPerRequest)), requestsPerSecond: median(list.map((cost) => cost.requestsPerSecond)) }));
+  return costs;
 }
 
-export function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const half = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? (sorted[half] as number) : ((sorted[half - 1] as number) + (sorted[half] as number)) / 2;
-}
+export const cpuOf = (costs: readonly Cost[]): number[] => costs.map(({ cpuMsPerRequest }) => cpuMsPerRequest);
+
+export const rateOf = (costs: readonly Cost[]): number[] => costs.map(({ requestsPerSecond }) => requestsPerSecond);
 
 export async function closeAll(lines: readonly Line[]): Promise<void> {
   for (const { pool, process } of lines) {

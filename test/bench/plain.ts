@@ -1,7 +1,7 @@
 import { ratioFigure, microseconds, perSecond } from './figures.ts';
 import type { Subject } from './figures.ts';
 import { startBenchGateway, startBenchProvider, startFloor } from './gateway.ts';
-import { closeAll, compare, lineTo } from './load.ts';
+import { closeAll, compare, cpuOf, lineTo, rateOf } from './load.ts';
 import type { Cost } from './load.ts';
 import { requestFor } from './workload.ts';
 
@@ -13,13 +13,13 @@ export default {
   async measure() {
     const provider = await startBenchProvider();
     const lines = [lineTo(await startFloor(provider.url), connections), lineTo(await startBenchGateway({ upstream: provider.url }), connections)];
-    const load = { connections, requests: 3000, bodies: [requestFor('plain')] };
-    const [floor, gateway] = (await compare(lines, { warmUp: 4000, rounds: 5, load })) as [Cost, Cost];
+    const load = { connections, requests: 1000, bodies: [requestFor('plain')] };
+    const [floor, gateway] = (await compare(lines, { warmUp: 4000, rounds: 15, load })) as [Cost[], Cost[]];
     await closeAll(lines);
     await provider.stop();
     return [
-      ratioFigure('CPU per request', { gateway: gateway.cpuMsPerRequest, floor: floor.cpuMsPerRequest, show: microseconds, most: 2 }),
-      ratioFigure('requests per second', { gateway: gateway.requestsPerSecond, floor: floor.requestsPerSecond, show: perSecond, least: 0.5 }),
+      ratioFigure('CPU per request', { gateway: cpuOf(gateway), floor: cpuOf(floor), show: microseconds, most: 2 }),
+      ratioFigure('requests per second', { gateway: rateOf(gateway), floor: rateOf(floor), show: perSecond, least: 0.5 }),
     ];
   },
 } satisfies Subject;

@@ -1,7 +1,7 @@
-import { milliseconds } from './figures.ts';
+import { median, milliseconds } from './figures.ts';
 import type { Subject } from './figures.ts';
 import { startBenchGateway, startBenchProvider, startFloor } from './gateway.ts';
-import { ask, lineTo, median } from './load.ts';
+import { ask, lineTo } from './load.ts';
 import { residentMbOf, wait } from './processes.ts';
 import type { Started } from './processes.ts';
 import { requestFor } from './workload.ts';

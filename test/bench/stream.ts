@@ -1,15 +1,15 @@
 import { ratioFigure, microseconds, perSecond } from './figures.ts';
 import type { Figure, Subject } from './figures.ts';
 import { startBenchGateway, startBenchProvider, startFloor } from './gateway.ts';
-import { closeAll, compare, lineTo } from './load.ts';
+import { closeAll, compare, cpuOf, lineTo, rateOf } from './load.ts';
 import type { Cost } from './load.ts';
 import { chunksPerStream, requestFor } from './workload.ts';
 
 const connections = 16;
 
 const variants = [
-  { model: 'single', label: 'a write per chunk', rounds: 5, most: 1.3 },
-  { model: 'packed', label: 'ten chunks per write', rounds: 5, most: 1.3 },
+  { model: 'single', label: 'a write per chunk', rounds: 11, most: 1.3 },
+  { model: 'packed', label: 'ten chunks per write', rounds: 11, most: 1.3 },
 ];
 
 export default {
@@ -20,11 +20,11 @@ export default {
     const lines = [lineTo(await startFloor(provider.url), connections), lineTo(await startBenchGateway({ upstream: provider.url }), connections)];
     const figures: Figure[] = [];
     for (const { model, label, rounds, most } of variants) {
-      const load = { connections, requests: 160, bodies: [requestFor(model, { stream: true })] };
-      const [floor, gateway] = (await compare(lines, { warmUp: 160, rounds, load })) as [Cost, Cost];
+      const load = { connections, requests: 80, bodies: [requestFor(model, { stream: true })] };
+      const [floor, gateway] = (await compare(lines, { warmUp: 240, rounds, load })) as [Cost[], Cost[]];
       figures.push(
-        ratioFigure(`CPU per chunk, ${label}`, { gateway: gateway.cpuMsPerRequest / chunksPerStream, floor: floor.cpuMsPerRequest / chunksPerStream, show: microseconds, most }),
-        ratioFigure(`chunks per second, ${label}`, { gateway: gateway.requestsPerSecond * chunksPerStream, floor: floor.requestsPerSecond * chunksPerStream, show: perSecond }),
+        ratioFigure(`CPU per chunk, ${label}`, { gateway: cpuOf(gateway), floor: cpuOf(floor), show: (ms) => microseconds(ms / chunksPerStream), most }),
+        ratioFigure(`chunks per second, ${label}`, { gateway: rateOf(gateway), floor: rateOf(floor), show: (rate) => perSecond(rate * chunksPerStream) }),
       );
     }
     await closeAll(lines);

@@ -170,6 +170,10 @@ describe('included files', () => {
     ]);
   });
 
+  test('may not change how all models are routed', async () => {
+    expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'routing: { default: { max_attempts: 1 } }\n' })).toEqual([expect.stringContaining('one.yaml:1:12 routing.default: does not belong')]);
+  });
+
   test('may include each other without end', async () => {
     const { models } = await loadGood({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `include: [../gateway.config.yaml, ./two.yaml]\nmodels:\n${model('a')}`, 'catalogue/two.yaml': 'include: [./one.yaml]\n' });
     expect(models.map(({ id }) => id)).toEqual(['a', 'b']);

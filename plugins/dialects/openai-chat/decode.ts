@@ -52,6 +52,9 @@ const invalid = (what: string): GatewayError => new GatewayError('upstream_inval
 export function createDecoder(vendor: Vendor, target: Target): Decoder {
   const answer = newAnswer(vendor, target);
   return {
+    get done() {
+      return answer.isOver;
+    },
     push(event) {
       if (answer.isOver || event.data === '') return noChunks;
       // wire: `[DONE]` ends the stream, and what a server writes behind it means nothing.
@@ -270,9 +273,9 @@ const reasons = new Map<string, FinishReason | 'error'>([
 
 /** What a word that nobody has written down is likely to say. */
 const likely: readonly (readonly [RegExp, FinishReason | 'error'])[] = [
+  [/error|fail|abort/i, 'error'],
   [/length|max|limit/i, 'length_limit'],
   [/filter|safety|sensitive|moderat|policy|block/i, 'content_filter'],
-  [/error|fail|abort/i, 'error'],
 ];
 
 function reasonOf(native: string | null, hasCalls: boolean): FinishReason {

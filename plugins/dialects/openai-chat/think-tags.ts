@@ -19,68 +19,69 @@ const closing = '</think>';
 const nothing: Split = { reasoning: '', text: '' };
 
 /** A splitter for one answer. An answer that ends before `</think>` was thinking to its end. */
-export function createThinkTags(): ThinkTags {
-  let stage: 'start' | 'thinking' | 'answer' = 'start';
-  let held = '';
-  let isAfterTag = false;
+export const createThinkTags = (): ThinkTags => new Splitter();
 
-  /** One line break after a tag belongs to the tag. Null: it cannot be told yet. */
-  function withoutBreak(text: string): string | null {
-    if (!isAfterTag) return text;
-    if (text === '' || text === '\r') return null;
-    isAfterTag = false;
-    return text.replace(/^\r?\n/, '');
+class Splitter implements ThinkTags {
+  #stage: 'start' | 'thinking' | 'answer' = 'start';
+  #held = '';
+  #isAfterTag = false;
+
+  push(piece: string): Split {
+    this.#held += piece;
+    if (this.#stage === 'start') return this.#atStart();
+    return this.#stage === 'thinking' ? this.#inThinking() : this.#inAnswer();
   }
 
-  function enter(next: 'thinking' | 'answer', rest: string): void {
-    stage = next;
-    held = rest;
-    isAfterTag = true;
+  end(): Split {
+    const rest = this.#held;
+    this.#held = '';
+    return this.#stage === 'thinking' ? { reasoning: rest, text: '' } : { reasoning: '', text: rest };
   }
 
-  function atStart(): Split {
-    const text = held.trimStart();
+  #atStart(): Split {
+    const text = this.#held.trimStart();
     if (text.length < opening.length && opening.startsWith(text)) return nothing;
     if (text.startsWith(opening)) {
-      enter('thinking', text.slice(opening.length));
-      return inThinking();
+      this.#enter('thinking', text.slice(opening.length));
+      return this.#inThinking();
     }
-    stage = 'answer';
-    return inAnswer();
+    this.#stage = 'answer';
+    return this.#inAnswer();
   }
 
-  function inThinking(): Split {
-    const text = withoutBreak(held);
+  #inThinking(): Split {
+    const text = this.#withoutBreak();
     if (text === null) return nothing;
     const end = text.indexOf(closing);
     if (end === -1) {
       const kept = tagStart(text);
-      held = text.slice(kept);
+      this.#held = text.slice(kept);
       return { reasoning: text.slice(0, kept), text: '' };
     }
-    enter('answer', text.slice(end + closing.length));
-    return { reasoning: text.slice(0, end), text: inAnswer().text };
+    this.#enter('answer', text.slice(end + closing.length));
+    return { reasoning: text.slice(0, end), text: this.#inAnswer().text };
   }
 
-  function inAnswer(): Split {
-    const text = withoutBreak(held);
+  #inAnswer(): Split {
+    const text = this.#withoutBreak();
     if (text === null) return nothing;
-    held = '';
+    this.#held = '';
     return { reasoning: '', text };
   }
 
-  return {
-    push(piece) {
-      held += piece;
-      if (stage === 'start') return atStart();
-      return stage === 'thinking' ? inThinking() : inAnswer();
-    },
-    end() {
-      const rest = held;
-      held = '';
-      return stage === 'thinking' ? { reasoning: rest, text: '' } : { reasoning: '', text: rest };
-    },
-  };
+  #enter(stage: 'thinking' | 'answer', rest: string): void {
+    this.#stage = stage;
+    this.#held = rest;
+    this.#isAfterTag = true;
+  }
+
+  /** What is held. One line break after a tag belongs to the tag; null: whether there is one cannot be told yet. */
+  #withoutBreak(): string | null {
+    if (!this.#isAfterTag) return this.#held;
+    if (this.#held === '' || this.#held === '\r') return null;
+    this.#isAfterTag = false;
+    return this.#held.replace(/^\r?\n/, '');
+  }
 }
 
 /** Where a closing tag may have begun at the end of `text`; its length where none has. */

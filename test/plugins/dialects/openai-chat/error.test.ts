@@ -18,7 +18,7 @@ describe("a caller's own fault", () => {
     ["Fireworks' fault", 400, { fault: { faultstring: 'Nope' } }, { message: 'Nope' }],
     ['an error in a list', 400, [{ error: { message: 'Listed' } }], { message: 'Listed' }],
     ['plain text', 400, 'Nope', { message: 'Nope' }],
-    ['HTML', 400, '<html>nginx</html>', { message: 'Provider `acme` answered 400.' }],
+    ['HTML', 400, '<html>nginx</html>', { message: 'Provider "acme" answered 400.' }],
     ["OpenRouter's cause", 400, { error: { message: 'Provider returned error', code: 400, metadata: { raw: '{"error":{"message":"Too long","code":"string_above_max_length"}}' } } }, { message: 'Provider returned error: Too long', code: 'string_above_max_length' }],
     ["Azure's filter", 400, { error: { code: 'content_filter', message: 'Filtered', type: null, innererror: {} } }, { code: 'content_filter', type: 'invalid_request_error' }],
     ["OpenRouter's moderation", 403, { error: { code: 403, message: 'Flagged', metadata: { reasons: ['violence'], flagged_input: 'x' } } }, { status: 400, code: 'content_filter' }],
@@ -49,6 +49,14 @@ describe("a caller's own fault", () => {
   });
 });
 
+const nested = (open: string, close: string): unknown => JSON.parse(`${open.repeat(20_000)}0${close.repeat(20_000)}`);
+
+it('survives a body that nests without end', () => {
+  for (const body of [{ error: nested('[', ']') }, nested('{"error":', '}'), nested('{"metadata":{"raw":', '}}')]) {
+    expect(errorOf(400, body)).toMatchObject({ status: 400, code: 'upstream_invalid_request' });
+  }
+});
+
 describe('a fault of the provider or of its account', () => {
   it.each<[string, number, unknown, string]>([
     ['a quota under 429', 429, { error: { message: 'You exceeded your current quota', type: 'insufficient_quota', code: 'insufficient_quota' } }, 'upstream_quota_exhausted'],
@@ -56,6 +64,7 @@ describe('a fault of the provider or of its account', () => {
     ['a credit balance under 400', 400, { error: { message: 'Your credit balance is too low' } }, 'upstream_quota_exhausted'],
     ['a wrong key under 400', 400, { code: 'x', error: 'Incorrect API key provided: xa***' }, 'upstream_auth_error'],
     ['an unknown model under 400', 400, { error: { message: 'x', code: 'model_not_found' } }, 'upstream_model_not_found'],
+    ['a gateway of theirs that waited too long', 504, {}, 'upstream_timeout'],
     ['a conflict', 409, {}, 'upstream_error'],
     ['an HTML page of a proxy', 502, '<html>', 'upstream_error'],
     ['a status of a proxy', 524, '', 'upstream_error'],
@@ -65,7 +74,7 @@ describe('a fault of the provider or of its account', () => {
 
   it('says nothing of the key, and not more than two kilobytes', () => {
     expect(errorOf(401, { error: { message: `Incorrect API key provided: ${testKey}` } }).message).toBe("The provider rejected the gateway's credentials.");
-    expect(errorOf(500, { error: { message: `with ${testKey} and sk-other-0123456789abc` } }).message).toBe('Provider `acme` answered 500: with [redacted] and [redacted]');
+    expect(errorOf(500, { error: { message: `with ${testKey} and sk-other-0123456789abc` } }).message).toBe('Provider "acme" answered 500: with [redacted] and [redacted]');
     const { message } = errorOf(400, { error: { message: '日'.repeat(5000) } });
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(2048);
     expect(message).toMatch(/^日+…$/);

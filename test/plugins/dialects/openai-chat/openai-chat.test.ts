@@ -122,8 +122,7 @@ describe("OpenAI's reasoning models", () => {
 });
 
 describe('roles', () => {
-  const roles = (name: string, externalId: string) =>
-    messagesOf(name, [{ role: 'system', content: 'a' }, { role: 'developer', content: 'b' }, { role: 'user', content: 'c' }, { role: 'system', content: 'd' }], { externalId }).map(({ role }) => role);
+  const messages: Message[] = [{ role: 'system', content: 'a' }, { role: 'developer', content: 'b' }, { role: 'user', content: 'c' }, { role: 'system', content: 'd' }];
 
   it.each([
     ['openai', 'gpt-5', ['developer', 'developer', 'user', 'system']],
@@ -132,7 +131,7 @@ describe('roles', () => {
     ['deepseek', 'deepseek-chat', ['system', 'system', 'user', 'system']],
     ['openai-chat', 'gpt-5', ['system', 'system', 'user', 'system']],
   ])('of instructions at %s %s', (name, externalId, wanted) => {
-    expect(roles(name, externalId)).toEqual(wanted);
+    expect(messagesOf(name, messages, { externalId }).map(({ role }) => role)).toEqual(wanted);
   });
 });
 
@@ -153,9 +152,8 @@ describe('content of messages', () => {
   });
 
   it('gets ids of nine characters at Mistral, the same for a call and its result', () => {
-    const call = (id: string) => ({ id, type: 'function' as const, function: { name: 'f', arguments: '{}' } });
     const [turn, first, second] = messagesOf('mistral', [
-      { role: 'assistant', content: null, tool_calls: [call('tooluse_Ab-1'), call('tooluse_Ab-2'), call('D681PevKs')] },
+      { role: 'assistant', content: null, tool_calls: ['tooluse_Ab-1', 'tooluse_Ab-2', 'D681PevKs'].map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })) },
       { role: 'tool', tool_call_id: 'tooluse_Ab-1', content: '1' },
       { role: 'tool', tool_call_id: 'tooluse_Ab-2', content: '2' },
     ]);
@@ -196,12 +194,13 @@ describe('reasoning of earlier answers', () => {
   });
 });
 
-describe('efforts and budgets', () => {
-  const fieldsOf = (name: string, externalId: string, reasoning: TargetWishes['reasoning'] & object) => {
-    const { model: _, messages: _messages, stream: _stream, ...fields } = bodyOf(name, {}, { externalId, reasoning });
-    return fields;
-  };
+/** What a request says beside its model and messages. */
+const fieldsOf = (name: string, externalId: string, reasoning: TargetWishes['reasoning'] & object): Record<string, unknown> => {
+  const { model: _, messages: _messages, stream: _stream, ...fields } = bodyOf(name, {}, { externalId, reasoning });
+  return fields;
+};
 
+describe('efforts and budgets', () => {
   it.each(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const)('reach OpenAI, Azure and unknown servers unchanged: %s', (effort) => {
     for (const name of ['openai', 'azure', 'openai-chat']) expect(fieldsOf(name, 'gpt-5', { effort })).toEqual({ reasoning_effort: effort });
   });

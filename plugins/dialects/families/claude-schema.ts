@@ -1,0 +1,55 @@
+/** The part of JSON Schema that Claude can be held to, for structured answers and strict tools. */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface ClaudeSchema {
+  readonly schema: Fields;
+  /** Keywords that could not go out, each once. */
+  readonly dropped: readonly string[];
+}
+
+/** wire: each of these is a 400; a model told of them in words keeps to them most of the time. */
+const refused = new Set([
+  'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf',
+  'minLength', 'maxLength', 'pattern',
+  'maxItems', 'uniqueItems', 'contains', 'minContains', 'maxContains', 'prefixItems', 'unevaluatedItems',
+  'minProperties', 'maxProperties', 'patternProperties', 'propertyNames', 'dependentRequired', 'dependentSchemas', 'unevaluatedProperties',
+  'if', 'then', 'else', 'not',
+]);
+
+/** Keywords whose value is schemas by name, a list of schemas, or a schema. */
+const named = new Set(['properties', '$defs', 'definitions']);
+const listed = new Set(['anyOf', 'allOf', 'oneOf']);
+
+/** A schema that Claude takes: what it refuses moves into descriptions, objects are closed, `oneOf` is `anyOf`. */
+export function claudeSchema(schema: object): ClaudeSchema {
+  const dropped = new Set<string>();
+  return { schema: cleaned(schema as Fields, dropped), dropped: [...dropped] };
+}
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function cleaned(schema: Fields, dropped: Set<string>): Fields {
+  const kept: Record<string, unknown> = {};
+  const said: string[] = [];
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (isRefused(keyword, value)) {
+      dropped.add(keyword);
+      said.push(`${keyword}: ${JSON.stringify(value)}`);
+    } else kept[keyword === 'oneOf' ? 'anyOf' : keyword] = inner(keyword, value, dropped);
+  }
+  if (isObjectSchema(kept)) kept['additionalProperties'] = false;
+  if (said.length > 0) kept['description'] = [kept['description'], `(${said.join(', ')})`].filter((text) => typeof text === 'string').join(' ');
+  return kept;
+}
+
+// wire: of the array bounds, `minItems` of 0 and 1 are taken
+const isRefused = (keyword: string, value: unknown): boolean => refused.has(keyword) || (keyword === 'minItems' && value !== 0 && value !== 1);
+
+function inner(keyword: string, value: unknown, dropped: Set<string>): unknown {
+  if (named.has(keyword) && isFields(value)) return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, isFields(schema) ? cleaned(schema, dropped) : schema]));
+  if (listed.has(keyword) && Array.isArray(value)) return (value as unknown[]).map((schema) => (isFields(schema) ? cleaned(schema, dropped) : schema));
+  return keyword === 'items' && isFields(value) ? cleaned(value, dropped) : value;
+}
+
+const isObjectSchema = ({ type, properties }: Fields): boolean => type === 'object' || properties !== undefined || (Array.isArray(type) && (type as unknown[]).includes('object'));

@@ -1,0 +1,90 @@
+/** The gateway as its users start it: the executable, a config file, a port. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { pause } from './upstream.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const node = join(root, 'node_modules/.bin/node');
+
+export interface Ended {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs a command to its end. */
+export async function run(args: readonly string[], { cwd = root, env = {} }: { cwd?: string; env?: Record<string, string> } = {}): Promise<Ended> {
+  const { child, output, ended } = launch(args, { cwd, env });
+  const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
+  const code = await ended;
+  clearTimeout(timer);
+  return { code, ...output() };
+}
+
+function launch(args: readonly string[], { cwd, env }: { cwd: string; env: Record<string, string> }): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
+  const child = spawn(node, [join(root, 'core/main.ts'), ...args], { cwd, env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (bytes) => (stdout += bytes));
+  child.stderr.on('data', (bytes) => (stderr += bytes));
+  return { child, output: () => ({ stdout, stderr }), ended: new Promise((resolve) => child.once('close', resolve)) };
+}
+
+export interface Running {
+  readonly url: string;
+  readonly port: number;
+  /** The config file. */
+  readonly file: string;
+  readonly child: ChildProcess;
+  output(): { stdout: string; stderr: string };
+  write(config: object | string): void;
+  /** Exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>;
+}
+
+/** Starts it on a port of its own; resolves when it says that it listens. */
+export async function start(config: object | string, env: Record<string, string> = {}): Promise<Running> {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
+  const file = join(folder, 'gateway.config.yaml');
+  const write = (next: object | string): void => writeFileSync(file, typeof next === 'string' ? next : JSON.stringify(next, null, 2));
+  write(config);
+  const { child, output, ended } = launch(['start', '--config', file, '--port', '0'], { cwd: root, env });
+  let url: string | undefined;
+  while (url === undefined) {
+    if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}\n${output().stdout}${output().stderr}`);
+    await pause(10);
+    url = /"url":"([^"]+)"/.exec(output().stdout)?.[1];
+  }
+  return {
+    url,
+    port: Number(new URL(url).port),
+    file,
+    child,
+    output,
+    write,
+    async stop(signal = 'SIGTERM') {
+      if (child.exitCode === null) child.kill(signal);
+      const code = await ended;
+      rmSync(folder, { recursive: true, force: true });
+      return code;
+    },
+  };
+}
+
+/** Writes raw bytes to a port and gives back all that comes, until the other side closes. */
+export async function rawExchange(port: number, bytes: string | readonly string[]): Promise<string> {
+  return await new Promise((resolve, reject) => {
+    let answer = '';
+    const socket = connect(port, '127.0.0.1', () => {
+      for (const part of [bytes].flat()) socket.write(part);
+    });
+    socket.on('data', (data) => (answer += data));
+    socket.on('close', () => resolve(answer));
+    socket.on('error', (error: NodeJS.ErrnoException) => (answer === '' ? reject(error) : undefined));
+  });
+}

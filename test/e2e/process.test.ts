@@ -1,0 +1,149 @@
+/** The process: how it starts, refuses, reloads, drains, and what it answers to clients that do not speak HTTP well. */
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { rawExchange, run, start } from '../_kit/executable.ts';
+import type { Running } from '../_kit/executable.ts';
+import { pause } from '../_kit/upstream.ts';
+
+const mock = {
+  providers: { mock: { dialect: 'mock' } },
+  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+};
+
+const ask = (url: string, content: string, more: object = {}): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], ...more }) });
+
+describe('the command line', () => {
+  test('serves the shipped config', async () => {
+    const { code, stdout } = await run(['check']);
+    expect(stdout).toMatch(/^gateway\.config\.yaml is fine: \d+ models/);
+    expect(code).toBe(0);
+  });
+
+  test('explains itself', async () => {
+    expect((await run(['--help'])).stdout).toContain('gateway check');
+    expect((await run(['start', '--help'])).stdout).toContain('--port N');
+    expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  test('lists the models', async () => {
+    expect((await run(['models'])).stdout).toMatch(/^MODEL +PROVIDERS/);
+    expect(JSON.parse((await run(['models', '--json'])).stdout)[0]).toHaveProperty('id');
+  });
+
+  test('refuses a flag it does not know, with a hint', async () => {
+    const { code, stderr } = await run(['start', '--prot', '80']);
+    expect(stderr).toContain('unknown option --prot. Did you mean --port?');
+    expect(code).toBe(2);
+  });
+
+  test('refuses a command it does not know, with a hint', async () => {
+    const { code, stderr } = await run(['chekc']);
+    expect(stderr).toContain('unknown command "chekc". Did you mean "check"?');
+    expect(code).toBe(2);
+  });
+
+  test('refuses a bad config at its place', async () => {
+    const running = start('providers:\n  mock: { dialect: mok }\n');
+    await expect(running).rejects.toThrow(/ended with 1\n.*gateway\.config\.yaml:2:20 .*Did you mean "mock"|ended with 1[\s\S]*:2:20[\s\S]*mock/i);
+  });
+
+  test('refuses to be open on a network', async () => {
+    const { code, stderr } = await run(['start', '--host', '0.0.0.0', '--port', '0']);
+    expect(stderr).toContain('Add keys');
+    expect(code).toBe(1);
+  });
+
+  test('says when the port is taken', async () => {
+    const first = await start(mock);
+    const { code, stderr } = await run(['start', '--config', first.file, '--port', String(first.port)]);
+    expect(stderr).toContain(`Port ${first.port} on 127.0.0.1 is in use`);
+    expect(code).toBe(3);
+    await first.stop();
+  });
+});
+
+describe('a running gateway', () => {
+  let gateway: Running;
+
+  beforeAll(async () => {
+    gateway = await start({ ...mock, server: { limits: { header_time_ms: 1000 } } });
+  });
+  afterAll(async () => void (await gateway.stop()));
+
+  test('writes one JSON line for a request', async () => {
+    await ask(gateway.url, 'count me', { user: 'u' });
+    await expect.poll(() => gateway.output().stdout).toContain('"requestedModel":"mock"');
+  });
+
+  test('answers headers that are too large with 431', async () => {
+    const answer = await rawExchange(gateway.port, `GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 431 /);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'headers_too_large' } });
+  });
+
+  test('answers 100,000 headers with 431', async () => {
+    const headers = Array.from({ length: 100_000 }, (_, at) => `x-gateway-${at}: v\r\n`);
+    expect(await rawExchange(gateway.port, ['GET / HTTP/1.1\r\nhost: x\r\n', ...headers, '\r\n'])).toMatch(/^HTTP\/1\.1 431 /);
+  });
+
+  test('answers what is no HTTP with 400', async () => {
+    const answer = await rawExchange(gateway.port, 'HELLO\r\n\r\n');
+    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'bad_request' } });
+  });
+
+  test('refuses a body of 100 MB without reading it', async () => {
+    const answer = await rawExchange(gateway.port, 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 104857600\r\n\r\n{');
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test('closes sockets that send their headers slowly', async () => {
+    const socket = connect(gateway.port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\n'));
+    let answer = '';
+    socket.on('data', (data) => (answer += data));
+    await new Promise((resolve) => socket.once('close', resolve));
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('still answers after all of that', async () => {
+    expect((await ask(gateway.url, 'hello')).status).toBe(200);
+  });
+});
+
+describe('a change of the config', () => {
+  test('is taken over while a stream runs, and a bad one is not', async () => {
+    const gateway = await start(mock);
+    const stream = await ask(gateway.url, '[[words:40]] [[pace:50]]', { stream: true });
+    gateway.write({ ...mock, models: [...mock.models, { ...mock.models[0], id: 'second' }] });
+    const ids = async (): Promise<string[]> => ((await (await fetch(`${gateway.url}/v1/models`)).json()) as { data: { id: string }[] }).data.map(({ id }) => id);
+    await expect.poll(ids, { timeout: 10_000 }).toEqual(['mock', 'second']);
+    gateway.write('models: [');
+    await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain('the last good one serves on');
+    expect(await ids()).toEqual(['mock', 'second']);
+    expect(await stream.text()).toContain('[DONE]');
+    await gateway.stop();
+  });
+});
+
+describe('the end', () => {
+  test('waits for a running stream, refuses new requests, exits 0', async () => {
+    const gateway = await start(mock);
+    const stream = await ask(gateway.url, '[[words:20]] [[pace:50]]', { stream: true });
+    gateway.child.kill('SIGTERM');
+    await pause(100);
+    await expect(ask(gateway.url, 'late')).rejects.toThrow();
+    expect(await stream.text()).toContain('[DONE]');
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  test('cuts a stream that outlasts the drain with an error event', async () => {
+    const gateway = await start({ ...mock, server: { limits: { drain_ms: 200 } } });
+    const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
+    gateway.child.kill('SIGTERM');
+    const text = await stream.text();
+    expect(text).toContain('server_shutting_down');
+    expect(text).not.toContain('[DONE]');
+    expect(await gateway.stop()).toBe(0);
+  });
+});
