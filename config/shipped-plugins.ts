@@ -6,6 +6,7 @@ export const shippedPlugins = [
   'auth/keys',
   'metadata/headers',
   'normalise/reasoning',
+  'normalise/continuity',
   'route/capability',
   'route/policy',
   'stream/upstream',

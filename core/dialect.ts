@@ -73,7 +73,10 @@ export interface WireError {
 
 export interface Dialect {
   readonly name: string;
-  /** The vendor's address, version path included; null: the provider entry must say. */
+  /**
+   * The vendor's address, version path included; null: the provider entry must say. `{region:-us-east-1}` stands for the
+   * provider's plain setting of that name, with a default.
+   */
   readonly baseUrl: string | null;
   /** Whether it works without `api_key`. */
   readonly keyless?: boolean;

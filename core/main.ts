@@ -46,11 +46,12 @@ async function loadGood(flags: Flags): Promise<Good> {
   return loaded;
 }
 
+const build = ({ config, plugins }: Good): Promise<RunningGateway> => startGateway({ config, plugins, write: toStderr });
+
 async function start(flags: Flags): Promise<void> {
   const begun = performance.now();
   const loaded = await loadGood(flags);
   const { config } = loaded;
-  const build = (good: Good): Promise<RunningGateway> => startGateway({ config: good.config, plugins: good.plugins, write: toStderr });
   let current = await build(loaded).catch((error: unknown) => {
     throw new Exit((error as { exitCode?: number }).exitCode ?? 1, error instanceof Error ? error.message : String(error));
   });

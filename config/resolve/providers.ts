@@ -1,4 +1,5 @@
 /** `providers`: each with a dialect, an address and a key, or switched off because its key's variable is not set. */
+import { addressOf } from '../../core/address.ts';
 import type { Provider } from '../../core/config.ts';
 import type { Dialect } from '../../core/dialect.ts';
 import type { AnyPlugin } from '../../core/plugin.ts';
@@ -106,8 +107,9 @@ function checkDialect(entry: Entry<ProviderBlock>, { dialect }: Provider, { know
 function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, findings }: Judging): void {
   const { api_key: key, base_url: url } = entry.value;
   const dialect = known.dialects.get(provider.dialect);
-  const address = provider.baseUrl ?? dialect?.baseUrl ?? null;
+  const address = addressOf(provider, dialect);
   if (provider.baseUrl !== null && !URL.canParse(provider.baseUrl)) findings.error(placeOf(entry, 'base_url'), 'is not a URL', 'for example http://10.0.0.5:8000/v1');
+  else if (address !== null && !URL.canParse(address)) findings.error(keyOf(entry), `has settings that make no address: ${address}`, 'for example region: eu-central-1');
   if (dialect === undefined || known.served.has(provider.dialect)) return;
   if (address === null) findings.error(keyOf(entry), `needs \`base_url\`, the dialect ${dialect.name} has no address of its own`, 'for example base_url: http://10.0.0.5:8000/v1');
   const signs = Object.values(provider.settings).some((setting) => setting instanceof Secret);

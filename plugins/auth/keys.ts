@@ -4,7 +4,6 @@
  */
 import { createHash } from 'node:crypto';
 import type { Candidate, Normalised, Principal } from '../../core/context.ts';
-import { drop } from '../../core/context.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { EARLY } from '../../core/hooks.ts';
 import { definePlugin } from '../../core/plugin.ts';
@@ -47,5 +46,6 @@ function keyOf(headers: Normalised['headers']): string | null {
 
 function refuse(candidate: Candidate, { request }: Normalised): Candidate {
   const error = new GatewayError('model_not_allowed', `This key may not use the model "${request.model.slice(0, 100)}".`, { param: 'model', plugin: name });
-  return drop(candidate, { by: name, reason: 'the key may not use it', error });
+  // safety: over whatever ruled it out before, which is not for this caller to know
+  return { ...candidate, dropped: { by: name, reason: 'the key may not use it', error } };
 }

@@ -299,7 +299,7 @@ describe('a request', () => {
     await expectRefusal(gateway, response, { status: 405, code: 'method_not_allowed' });
   });
 
-  it.each(['nothing', '%2e%2e', `${'x'.repeat(3000)}`])('for the model record %s finds nothing', async (id) => {
+  it.each(['nothing', 'no%2Fthing', `${'x'.repeat(3000)}`])('for the model record %s finds nothing', async (id) => {
     const { get } = await serving();
     const response = await get(`/v1/models/${id}`);
     expect([response.status, (await errorOf(response)).code]).toEqual([404, 'model_not_found']);

@@ -1,5 +1,6 @@
 /** A chat request → what goes to one vendor. What cannot go out as the caller set it is named in `adjustments`. */
 import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
+import type { Provider } from '../../../core/config.ts';
 import type { Adjustment, Target, WireRequest } from '../../../core/dialect.ts';
 import { type Fragment, type Habits, habitsOf, type Vendor } from './habits.ts';
 import { encodeMessages } from './messages.ts';
@@ -28,7 +29,7 @@ export function encode(vendor: Vendor, request: ChatRequest, target: Target): Wi
   const draft = new Draft(vendor, request, target);
   return {
     path: `/chat/completions${queryOf(vendor, target)}`,
-    headers: headersOf(vendor, target),
+    headers: { 'content-type': 'application/json' },
     body: JSON.stringify(draft.body()),
     adjustments: draft.adjustments,
   };
@@ -170,13 +171,8 @@ function queryOf({ query }: Vendor, { provider }: Target): string {
   return values.size === 0 ? '' : `?${values.toString()}`;
 }
 
-function headersOf({ keyHeader }: Vendor, { provider }: Target): Record<string, string> {
-  const headers: Record<string, string> = { 'content-type': 'application/json' };
-  if (provider.apiKey !== null) {
-    const key = provider.apiKey.reveal();
-    if (keyHeader === undefined) headers['authorization'] = `Bearer ${key}`;
-    else headers[keyHeader] = key;
-  }
-  for (const [name, value] of Object.entries(provider.headers)) headers[name.toLowerCase()] = value;
-  return headers;
+/** The key, in the header where the vendor looks for it. */
+export function authorise({ keyHeader }: Vendor, { apiKey }: Provider): Readonly<Record<string, string>> {
+  if (apiKey === null) return {};
+  return keyHeader === undefined ? { authorization: `Bearer ${apiKey.reveal()}` } : { [keyHeader]: apiKey.reveal() };
 }

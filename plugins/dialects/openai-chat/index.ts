@@ -2,7 +2,7 @@
 import type { Dialect } from '../../../core/dialect.ts';
 import { definePlugin } from '../../../core/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
-import { encode } from './encode.ts';
+import { authorise, encode } from './encode.ts';
 import { decodeError } from './error.ts';
 import type { Vendor } from './habits.ts';
 import { vendors } from './presets.ts';
@@ -13,6 +13,7 @@ const dialectOf = (vendor: Vendor): Dialect => ({
   keyless: vendor.keyless ?? false,
   settings: Object.fromEntries(Object.values(vendor.query ?? {}).map((setting) => [setting, 'plain'])),
   encode: (request, target) => encode(vendor, request, target),
+  authorise: (provider) => authorise(vendor, provider),
   decoder: (target) => createDecoder(vendor, target),
   decodeBody: (body, target) => decodeBody(vendor, body, target),
   decodeError,

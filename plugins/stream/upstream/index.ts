@@ -5,6 +5,7 @@
  */
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
+import { addressOf } from '../../../core/address.ts';
 import type { Config, Provider } from '../../../core/config.ts';
 import type { Streaming } from '../../../core/context.ts';
 import type { Dialect, Target, WireRequest } from '../../../core/dialect.ts';
@@ -50,7 +51,7 @@ export default definePlugin({
 });
 
 function baseUrlOf(provider: Provider, dialects: ReadonlyMap<string, Dialect>): string {
-  const url = provider.baseUrl ?? dialects.get(provider.dialect)?.baseUrl;
+  const url = addressOf(provider, dialects.get(provider.dialect));
   if (!url) throw new GatewayError('no_provider_available', `The provider "${provider.id}" has no address. Give it a base_url.`);
   return url;
 }

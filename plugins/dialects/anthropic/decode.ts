@@ -1,0 +1,259 @@
+/**
+ * Messages answers → chunks. One small record of state per stream and a function per kind of event; a whole body goes
+ * through the same functions, block by block.
+ */
+import { createHash } from 'node:crypto';
+import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
+import type { Decoder, Target, WireEvent } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { answerTool } from './answer-tool.ts';
+import { decodeAnswerError } from './error.ts';
+import { detailOf, type Place } from './thinking.ts';
+import { type Counts, readCounts, toUsage } from './usage.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What is known of one stream. */
+interface Answer {
+  readonly target: Target;
+  /** Open blocks by their number on the wire, which counts blocks of every kind. */
+  readonly blocks: Map<number, Block>;
+  counts: Counts | null;
+  /** Of the answer, from which ids of tool calls are made where the provider gives none. */
+  id: string;
+  /** How much of the answer stands before a thinking block. */
+  place: Place;
+  details: number;
+  /** The answer is, or is a part of, a structured one that came as a call. */
+  hasAnswerCall: boolean;
+  stopReason: string | null;
+  isOver: boolean;
+  /** Chunks of the event that is being read. */
+  out: Chunk[];
+}
+
+/** One block that is being read. `answer`: a call whose arguments are the caller's structured answer. */
+type Block =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'thinking'; readonly place: Place; text: string; signature: string }
+  | { readonly kind: 'call' | 'answer'; readonly index: number; readonly input: unknown; hasArguments: boolean };
+
+const noChunks: readonly Chunk[] = [];
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+
+const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
+
+const newAnswer = (target: Target): Answer => ({ target, blocks: new Map(), counts: null, id: '', place: { text: 0, calls: 0 }, details: 0, hasAnswerCall: false, stopReason: null, isOver: false, out: [] });
+
+/** A decoder for one stream. */
+export function createDecoder(target: Target): Decoder {
+  const answer = newAnswer(target);
+  return {
+    get done() {
+      return answer.isOver;
+    },
+    push(event) {
+      if (answer.isOver || event.data === '') return noChunks;
+      const fields = parseEvent(event, target);
+      const read = readers.get(fields['type']);
+      if (read === undefined) return noChunks;
+      answer.out = [];
+      read(answer, fields);
+      return answer.out;
+    },
+    // A stream without its end mark was cut: nothing is held back that could be told.
+    end: () => noChunks,
+  };
+}
+
+/** A whole answer, or the error that came with status 200. */
+export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
+  if (!isFields(body)) throw invalid('a body that is not a JSON object');
+  if (isError(body)) throw decodeAnswerError(body, target);
+  const content = body['content'];
+  if (!Array.isArray(content)) throw invalid('an answer without content');
+  const answer = newAnswer(target);
+  onMessageStart(answer, { message: body });
+  for (const block of content as unknown[]) {
+    openBlock(answer, 0, fieldsOf(block));
+    closeBlock(answer, 0);
+  }
+  readStop(answer, body);
+  // A body is complete by its framing, whether or not it says why it ended.
+  finish(answer, answer.stopReason);
+  return answer.out;
+}
+
+function parseEvent({ event, data }: WireEvent, target: Target): Fields {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch (cause) {
+    if (event === 'error') throw decodeAnswerError(data, target);
+    throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not JSON.', { cause });
+  }
+  if (!isFields(value)) throw invalid('an event that is not a JSON object');
+  if (event === 'error' || isError(value)) throw decodeAnswerError(value, target);
+  return value;
+}
+
+const isError = (value: Fields): boolean => value['type'] === 'error' || (value['type'] === undefined && Boolean(value['error']));
+
+type Reader = (answer: Answer, event: Fields) => void;
+
+const readers: ReadonlyMap<unknown, Reader> = new Map<string, Reader>([
+  ['message_start', onMessageStart],
+  ['content_block_start', (answer, event) => openBlock(answer, Number(event['index']), fieldsOf(event['content_block']))],
+  ['content_block_delta', onDelta],
+  ['content_block_stop', (answer, event) => closeBlock(answer, Number(event['index']))],
+  ['message_delta', onMessageDelta],
+  ['message_stop', onMessageStop],
+]);
+
+/** wire: proxies send a second `message_start` in one answer; it adds to the first. */
+function onMessageStart(answer: Answer, event: Fields): void {
+  const message = fieldsOf(event['message']);
+  if (answer.id === '' && typeof message['id'] === 'string') answer.id = message['id'];
+  readUsage(answer, message);
+}
+
+function onMessageDelta(answer: Answer, event: Fields): void {
+  readStop(answer, fieldsOf(event['delta']));
+  readUsage(answer, event);
+}
+
+function onMessageStop(answer: Answer): void {
+  for (const at of answer.blocks.keys()) closeBlock(answer, at);
+  answer.isOver = true;
+  // wire: an answer without a stop reason was broken off on the provider's side; no finish tells that it is not whole
+  if (answer.stopReason !== null) finish(answer, answer.stopReason);
+}
+
+function readUsage(answer: Answer, event: Fields): void {
+  if (!isFields(event['usage'])) return;
+  answer.counts = readCounts(event['usage'], answer.counts);
+  answer.out.push({ type: 'usage', usage: toUsage(answer.counts) });
+}
+
+function readStop(answer: Answer, said: Fields): void {
+  if (typeof said['stop_reason'] !== 'string' || said['stop_reason'] === '') return;
+  answer.stopReason = said['stop_reason'];
+  const explanation = fieldsOf(said['stop_details'])['explanation'];
+  if (answer.stopReason === 'refusal' && typeof explanation === 'string' && explanation !== '') answer.out.push({ type: 'refusal-delta', choice: 0, text: explanation });
+}
+
+/** wire: blocks that the provider works on itself (`server_tool_use`, `*_tool_result`) are not the caller's to answer. */
+function openBlock(answer: Answer, at: number, wire: Fields): void {
+  closeBlock(answer, at);
+  switch (wire['type']) {
+    case 'text':
+      answer.blocks.set(at, { kind: 'text' });
+      addText(answer, wire['text']);
+      break;
+    case 'thinking': {
+      const block = { kind: 'thinking' as const, place: answer.place, text: '', signature: textOf(wire['signature']) };
+      answer.blocks.set(at, block);
+      addThinking(answer, block, wire['thinking']);
+      break;
+    }
+    case 'redacted_thinking':
+      if (typeof wire['data'] === 'string') addDetail(answer, answer.place, { data: wire['data'] });
+      break;
+    case 'tool_use':
+      openCall(answer, at, wire);
+      break;
+    default:
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function openCall(answer: Answer, at: number, { id, name, input }: Fields): void {
+  if (typeof name !== 'string' || name === '') throw invalid('a tool call without a name');
+  if (name === answerTool) {
+    answer.hasAnswerCall = true;
+    answer.blocks.set(at, { kind: 'answer', index: -1, input, hasArguments: false });
+    return;
+  }
+  const index = answer.place.calls;
+  answer.place = { ...answer.place, calls: index + 1 };
+  answer.blocks.set(at, { kind: 'call', index, input, hasArguments: false });
+  answer.out.push({ type: 'tool-start', choice: 0, index, id: typeof id === 'string' && id !== '' ? id : idFrom(`${answer.id}/${index}/${name}`), name });
+}
+
+const idFrom = (seed: string): string => `toolu_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
+
+function onDelta(answer: Answer, event: Fields): void {
+  const delta = fieldsOf(event['delta']);
+  const block = answer.blocks.get(Number(event['index']));
+  switch (delta['type']) {
+    case 'text_delta':
+      addText(answer, delta['text']);
+      break;
+    case 'thinking_delta':
+      addThinking(answer, block, delta['thinking']);
+      break;
+    case 'signature_delta':
+      if (block?.kind === 'thinking') block.signature += textOf(delta['signature']);
+      break;
+    case 'input_json_delta':
+      addArguments(answer, block, delta['partial_json']);
+      break;
+    default:
+  }
+}
+
+function addText(answer: Answer, text: unknown): void {
+  if (typeof text !== 'string' || text === '') return;
+  answer.place = { ...answer.place, text: answer.place.text + text.length };
+  answer.out.push({ type: 'text-delta', choice: 0, text });
+}
+
+function addThinking(answer: Answer, block: Block | undefined, text: unknown): void {
+  if (typeof text !== 'string' || text === '') return;
+  if (block?.kind === 'thinking') block.text += text;
+  answer.out.push({ type: 'reasoning-delta', choice: 0, text });
+}
+
+function addArguments(answer: Answer, block: Block | undefined, text: unknown): void {
+  if (typeof text !== 'string' || text === '' || block === undefined || block.kind === 'text' || block.kind === 'thinking') return;
+  block.hasArguments = true;
+  if (block.kind === 'answer') addText(answer, text);
+  else answer.out.push({ type: 'tool-delta', choice: 0, index: block.index, arguments: text });
+}
+
+/** The end of a block: a thinking block is whole now, and a call has the arguments that came with its beginning, or none. */
+function closeBlock(answer: Answer, at: number): void {
+  const block = answer.blocks.get(at);
+  if (block === undefined) return;
+  answer.blocks.delete(at);
+  if (block.kind === 'text') return;
+  if (block.kind === 'thinking') {
+    // wire: without its signature a block is not taken back
+    if (block.signature !== '') addDetail(answer, block.place, { text: block.text, signature: block.signature });
+  } else if (!block.hasArguments) addArguments(answer, block, JSON.stringify(block.input ?? {}));
+}
+
+function addDetail(answer: Answer, place: Place, state: Pick<ReasoningDetail, 'text' | 'signature' | 'data'>): void {
+  answer.out.push({ type: 'reasoning-detail', choice: 0, detail: detailOf(answer.target, { index: answer.details++, place, state }) });
+}
+
+const reasons: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'completed',
+  stop_sequence: 'completed',
+  pause_turn: 'completed',
+  tool_use: 'tool_calls',
+  max_tokens: 'length_limit',
+  model_context_window_exceeded: 'length_limit',
+  refusal: 'content_filter',
+};
+
+function finish(answer: Answer, native: string | null): void {
+  const said = reasons[native ?? ''] ?? 'completed';
+  // wire: a structured answer stops with `tool_use` though the caller has nothing to call; some hosts say `end_turn` after calls
+  const reason = said === 'completed' || said === 'tool_calls' ? (answer.place.calls > 0 ? 'tool_calls' : 'completed') : said;
+  answer.out.push({ type: 'finish', choice: 0, reason, native });
+}

@@ -1,0 +1,13 @@
+/** The Messages API of Anthropic, and of those who speak it under another address. */
+import { definePlugin } from '../../../core/plugin.ts';
+import { createDecoder, decodeBody } from './decode.ts';
+import { authorise, encode } from './encode.ts';
+import { decodeError } from './error.ts';
+
+export default definePlugin({
+  name: 'dialects/anthropic',
+  summary: 'Speaks the Messages API to Anthropic, and to servers that took over that API.',
+  schema: { type: 'object', properties: {}, additionalProperties: false },
+  dialects: [{ name: 'anthropic', baseUrl: 'https://api.anthropic.com/v1', encode, authorise, decoder: createDecoder, decodeBody, decodeError }],
+  apply() {},
+});

@@ -1,0 +1,77 @@
+/** Token counts as the Messages API prints them → the classes of the core, which do not overlap. What is not said stays null. */
+import type { Usage } from '../../../core/chat.ts';
+
+/** The numbers of the reports so far. Cache counts stand beside `input`, thinking inside `output`. */
+export interface Counts {
+  readonly input: number | null;
+  readonly cacheRead: number | null;
+  readonly cacheWrite: number | null;
+  readonly cacheWrite1h: number | null;
+  readonly output: number | null;
+  readonly thinking: number | null;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const count = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null);
+
+const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
+
+/** wire: reports are cumulative: a later number replaces an earlier one, input counts included, and a missing one does not erase. */
+export function readCounts(report: Fields, before: Counts | null): Counts {
+  const own = countsOf(report);
+  const passes = passesOf(report['iterations']);
+  const later = passes.length > 0 ? { ...own, ...added(passes) } : own;
+  return {
+    input: later.input ?? before?.input ?? null,
+    cacheRead: later.cacheRead ?? before?.cacheRead ?? null,
+    cacheWrite: later.cacheWrite ?? before?.cacheWrite ?? null,
+    cacheWrite1h: later.cacheWrite1h ?? before?.cacheWrite1h ?? null,
+    output: later.output ?? before?.output ?? null,
+    thinking: later.thinking ?? before?.thinking ?? null,
+  };
+}
+
+/** The disjoint classes. A part that exceeds its whole is cut to it, so that no class is ever negative. */
+export function toUsage({ input, cacheRead, cacheWrite, cacheWrite1h, output, thinking }: Counts): Usage {
+  const reasoning = atMost(thinking, output);
+  return {
+    input,
+    cacheRead,
+    cacheWrite,
+    cacheWrite1h: atMost(cacheWrite1h, cacheWrite),
+    answer: output === null ? null : output - (reasoning ?? 0),
+    reasoning,
+  };
+}
+
+const countsOf = (report: Fields): Counts => ({
+  input: count(report['input_tokens']),
+  cacheRead: count(report['cache_read_input_tokens']),
+  cacheWrite: count(report['cache_creation_input_tokens']),
+  cacheWrite1h: count(fieldsOf(report['cache_creation'])['ephemeral_1h_input_tokens']),
+  output: count(report['output_tokens']),
+  thinking: count(fieldsOf(report['output_tokens_details'])['thinking_tokens']),
+});
+
+/**
+ * wire: with compaction an answer takes several passes, and the numbers at the top leave some out. Advisor passes are another
+ * model's; where a fallback model answered, the top is right.
+ */
+function passesOf(iterations: unknown): readonly Counts[] {
+  if (!Array.isArray(iterations)) return [];
+  const passes = (iterations as unknown[]).map(fieldsOf);
+  if (passes.some(({ type }) => type === 'fallback_message')) return [];
+  return passes.filter(({ type }) => type === 'compaction' || type === 'message').map(countsOf);
+}
+
+/** What at least one pass says, summed. */
+function added(passes: readonly Counts[]): Partial<Counts> {
+  const sums: Partial<Record<keyof Counts, number>> = {};
+  for (const pass of passes) {
+    for (const [name, value] of Object.entries(pass) as [keyof Counts, number | null][]) if (value !== null) sums[name] = (sums[name] ?? 0) + value;
+  }
+  return sums;
+}
+
+const atMost = (part: number | null, whole: number | null): number | null => (part === null || whole === null ? part : Math.min(part, whole));

@@ -1,0 +1,29 @@
+/** The Converse API of Amazon Bedrock: one wire for the models of many vendors. */
+import type { Dialect } from '../../../core/dialect.ts';
+import { definePlugin } from '../../../core/plugin.ts';
+import { createDecoder, decodeBody } from './decode.ts';
+import { encode } from './encode.ts';
+import { decodeError } from './error.ts';
+import { frames } from './frames.ts';
+import { authorise, defaultRegion, sign } from './sign.ts';
+
+const bedrock: Dialect = {
+  name: 'bedrock',
+  baseUrl: `https://bedrock-runtime.{region:-${defaultRegion}}.amazonaws.com`,
+  settings: { region: 'plain', access_key_id: 'secret', secret_access_key: 'secret', session_token: 'secret' },
+  encode,
+  authorise,
+  sign,
+  frames,
+  decoder: createDecoder,
+  decodeBody,
+  decodeError,
+};
+
+export default definePlugin({
+  name: 'dialects/bedrock',
+  summary: 'Speaks the Converse API to Amazon Bedrock, with a Bedrock API key or signed with access keys.',
+  schema: { type: 'object', properties: {}, additionalProperties: false },
+  dialects: [bedrock],
+  apply() {},
+});

@@ -1,0 +1,165 @@
+/** The conversation of a request → `systemInstruction` and `contents`: user and model in alternation. */
+import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
+import type { Target } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { partsOf, type Turn, turnsOf } from '../../../core/turns.ts';
+import { isVertex } from './address.ts';
+import type { ModelClass } from './models.ts';
+import { encodePart, type PartWays, type WirePart } from './parts.ts';
+import { inPieces, readSignatures } from './signatures.ts';
+
+export interface Content {
+  readonly role: 'user' | 'model';
+  readonly parts: readonly WirePart[];
+}
+
+export interface Conversation {
+  readonly system: readonly WirePart[];
+  readonly contents: readonly Content[];
+}
+
+/** What the way of a message depends on. */
+export interface ContentWays {
+  readonly target: Target;
+  readonly model: ModelClass;
+  dropped(parameter: string): void;
+}
+
+/** wire: the documented value for history whose signatures are not to be had: another provider's, or dropped by the client. */
+const noSignature = 'skip_thought_signature_validator';
+
+/** Messages as this wire takes them. */
+export function encodeConversation(messages: readonly Message[], ways: ContentWays): Conversation {
+  const encoder = new Encoder(messages, ways);
+  // wire: a turn without parts is a 400, and a blocked answer leaves one behind
+  const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message)));
+  const instruction = system.map((part) => encoder.instruction(part));
+  const contents = turns.map((turn) => encoder.turn(turn));
+  if (contents.length > 0 && ways.model.lacksSystem !== true) return { system: instruction, contents };
+  const [first, ...others] = contents;
+  if (first?.role === 'user') return { system: [], contents: [{ role: 'user', parts: [...instruction, ...first.parts] }, ...others] };
+  return { system: [], contents: [...(instruction.length > 0 ? [{ role: 'user' as const, parts: instruction }] : []), ...contents] };
+}
+
+const isEmptyAnswer = (message: Message): boolean =>
+  message.role === 'assistant' && partsOf(message).length === 0 && (message.tool_calls ?? []).length === 0 && (message.reasoning_details ?? []).length === 0 && imagesOf(message).length === 0;
+
+const imagesOf = ({ images }: Message): readonly ContentPart[] => (Array.isArray(images) ? (images as readonly ContentPart[]) : []);
+
+const textOf = (parts: readonly ContentPart[], separator: string): string => parts.flatMap(({ text, refusal }) => (typeof text === 'string' ? [text] : typeof refusal === 'string' ? [refusal] : [])).join(separator);
+
+const isText = ({ type }: ContentPart): boolean => type === 'text' || type === 'refusal';
+
+/** Encodes turn after turn, and remembers the calls that later results answer. */
+class Encoder {
+  readonly #messages: readonly Message[];
+  readonly #ways: ContentWays;
+  readonly #vertex: boolean;
+  readonly #calls = new Map<string, { readonly name: string; readonly order: number }>();
+  #order = 0;
+
+  constructor(messages: readonly Message[], ways: ContentWays) {
+    this.#messages = messages;
+    this.#ways = ways;
+    this.#vertex = isVertex(ways.target.provider);
+  }
+
+  instruction(part: ContentPart): WirePart {
+    if (!isText(part)) throw new GatewayError('unsupported_value', `"${this.#pathOf(part)}.type" must be text: this provider takes no "${part.type}" in a system message.`, { param: `${this.#pathOf(part)}.type` });
+    return this.#part(part);
+  }
+
+  turn(turn: Turn): Content {
+    if (turn.role === 'assistant') return { role: 'model', parts: turn.messages.flatMap((message) => this.#answer(message)) };
+    const parts = [...this.#results(turn.results), ...turn.parts.map((part) => this.#part(part))];
+    return { role: 'user', parts: parts.length > 0 ? parts : [{ text: '' }] };
+  }
+
+  #part(part: ContentPart): WirePart {
+    const ways: PartWays = { path: this.#pathOf(part), isVertex: this.#vertex, dropped: (parameter) => this.#ways.dropped(parameter) };
+    return encodePart(part, ways);
+  }
+
+  /** Only an error wants to know; a part that was made of a string is its message's only one. */
+  #pathOf(part: ContentPart): string {
+    for (const [at, { content }] of this.#messages.entries()) {
+      const place = Array.isArray(content) ? content.indexOf(part) : -1;
+      if (place >= 0) return `messages[${at}].content[${place}]`;
+    }
+    return 'messages';
+  }
+
+  #pathOfMessage(message: Message): string {
+    return `messages[${this.#messages.indexOf(message)}]`;
+  }
+
+  /** wire: calls and results are paired by name, and by place where names repeat; so results go in the order of the calls. */
+  #results(results: readonly Message[]): WirePart[] {
+    const answers = results.map((message) => ({ message, call: this.#callOf(message) })).sort((one, other) => one.call.order - other.call.order);
+    const responses = answers.map(({ message, call }) => this.#response(message, call.name));
+    // wire: a response is an object of data; images of a tool stand behind the responses, in the same turn
+    return [...responses, ...answers.flatMap(({ message }) => partsOf(message).filter((part) => !isText(part)).map((part) => this.#part(part)))];
+  }
+
+  #callOf(message: Message): { readonly name: string; readonly order: number } {
+    const { tool_call_id: id = '', name } = message;
+    const call = this.#calls.get(id);
+    if (call !== undefined) return call;
+    if (typeof name === 'string' && name !== '') return { name, order: this.#order };
+    const param = `${this.#pathOfMessage(message)}.tool_call_id`;
+    throw new GatewayError('invalid_value', `"${param}" is "${id}", which no tool call before it has.`, { param });
+  }
+
+  #response(message: Message, name: string): WirePart {
+    const text = textOf(partsOf(message).filter(isText), '\n');
+    return { functionResponse: { ...this.#id(message.tool_call_id), name, response: objectIn(text) ?? { output: text } } };
+  }
+
+  /** wire: AI Studio pairs calls and results by id where there is one; older versions at Vertex AI refuse the field. */
+  #id(id: string | undefined): { readonly id?: string } {
+    return this.#vertex || id === undefined ? {} : { id };
+  }
+
+  #answer(message: Message): WirePart[] {
+    const { target, model } = this.#ways;
+    const calls = message.tool_calls ?? [];
+    const signed = readSignatures(message, target.provider.id);
+    const hasSignedCall = calls.some(({ id }) => signed.calls.has(id));
+    const unsigned = model.needsSignatures === true && !hasSignedCall ? calls[0] : undefined;
+    const content = partsOf(message);
+    const pieces = inPieces(textOf(content, ''), calls, signed.texts).map((piece): WirePart => {
+      if ('call' in piece) return withSignature(this.#call(message, piece.call), signed.calls.get(piece.call.id) ?? (piece.call === unsigned ? noSignature : null));
+      return withSignature({ text: piece.text }, piece.signature);
+    });
+    const images = [...content.filter((part) => !isText(part)), ...imagesOf(message)].map((part, at) => withSignature(this.#part(part), signed.images.get(at) ?? null));
+    const thoughts = signed.thoughts.map(({ text, signature }): WirePart => ({ text, thought: true, thoughtSignature: signature }));
+    const firstCall = pieces.findIndex((piece) => 'functionCall' in piece);
+    const lead = firstCall < 0 ? pieces : pieces.slice(0, firstCall);
+    return [...thoughts, ...lead, ...images, ...pieces.slice(lead.length)];
+  }
+
+  #call(message: Message, call: ToolCall): WirePart {
+    const path = `${this.#pathOfMessage(message)}.tool_calls[${(message.tool_calls ?? []).indexOf(call)}]`;
+    if (call.type !== 'function') throw new GatewayError('unsupported_value', `"${path}.type" must be "function": this provider knows no other tool calls.`, { param: `${path}.type` });
+    const { name, arguments: text } = call.function;
+    const args = text.trim() === '' ? {} : parseObject(text);
+    if (args === null) throw new GatewayError('invalid_value', `"${path}.function.arguments" must be a JSON object: this provider takes no other arguments.`, { param: `${path}.function.arguments` });
+    this.#calls.set(call.id, { name, order: this.#order++ });
+    return { functionCall: { ...this.#id(call.id), name, args } };
+  }
+}
+
+const withSignature = (part: WirePart, thoughtSignature: string | null): WirePart => (thoughtSignature === null ? part : { ...part, thoughtSignature });
+
+function parseObject(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    // not JSON: the caller decides whether that is a fault
+    return null;
+  }
+}
+
+/** safety: a number of sixteen digits and more may not survive JSON.parse; such a result stays the text that it is. */
+const objectIn = (text: string): object | null => (/\d{16}/.test(text) ? null : parseObject(text));

@@ -1,0 +1,50 @@
+/** Refusals of this API → the error that the caller gets. */
+import type { Target, WireError } from '../../../core/dialect.ts';
+import type { GatewayError } from '../../../core/errors.ts';
+import { type Complaint, statusOfWords, upstreamError } from '../../../core/upstream-error.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const text = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null);
+
+/** An error reply with its own status. */
+export const decodeError = ({ status, headers, body }: WireError, target: Target): GatewayError => upstreamError({ status, headers, body, complaint: readComplaint(body) }, target);
+
+/** An error inside an answer that began with status 200: it says which status it would have had. */
+export function decodeAnswerError(body: unknown, target: Target): GatewayError {
+  const error = errorIn(body);
+  const { code } = isFields(error) ? error : {};
+  const complaint = readComplaint(body);
+  const status = typeof code === 'number' && Number.isInteger(code) && code >= 400 && code <= 599 ? code : statusOfWords(complaint.code ?? '');
+  return upstreamError({ status, headers: {}, body, complaint }, target);
+}
+
+/** Whether a body or an event is an error. */
+export const isError = (body: unknown): boolean => {
+  const error = errorIn(body);
+  return isFields(error) || text(error) !== null;
+};
+
+/** wire: the object may be wrapped in a list, on Vertex AI and in streams without `alt=sse`. */
+function errorIn(body: unknown): unknown {
+  const outer = Array.isArray(body) ? (body as unknown[])[0] : body;
+  return isFields(outer) ? outer['error'] : undefined;
+}
+
+function readComplaint(body: unknown): Complaint {
+  const error = errorIn(body);
+  const { message, status, details } = isFields(error) ? error : { message: error ?? plainText(body) };
+  return { message: text(message), type: null, param: null, code: keyFault(details) ?? text(status) };
+}
+
+/** What a proxy says in words; its HTML says nothing to a caller. */
+const plainText = (body: unknown): string | null => (typeof body === 'string' && !body.trimStart().startsWith('<') ? body : null);
+
+/** wire: a wrong or expired key is a 400 with the status word INVALID_ARGUMENT; only the details tell. */
+function keyFault(details: unknown): string | null {
+  const list: readonly unknown[] = Array.isArray(details) ? details : [];
+  const found = list.find((detail) => isFields(detail) && detail['reason'] === 'API_KEY_INVALID');
+  return found === undefined ? null : 'API_KEY_INVALID';
+}

@@ -1,0 +1,26 @@
+/** Google's generateContent API, as Gemini models speak it at AI Studio and on Vertex AI. */
+import type { Dialect } from '../../../core/dialect.ts';
+import { definePlugin } from '../../../core/plugin.ts';
+import { authorise, settings } from './address.ts';
+import { createDecoder, decodeBody } from './decode.ts';
+import { encode } from './encode.ts';
+import { decodeError } from './error.ts';
+
+const dialectOf = (name: string): Dialect => ({
+  name,
+  baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+  settings,
+  encode,
+  authorise,
+  decoder: createDecoder,
+  decodeBody,
+  decodeError,
+});
+
+export default definePlugin({
+  name: 'dialects/gemini',
+  summary: "Speaks generateContent to Google's Gemini models, at AI Studio and on Vertex AI.",
+  schema: { type: 'object', properties: {}, additionalProperties: false },
+  dialects: ['gemini', 'google'].map(dialectOf),
+  apply() {},
+});

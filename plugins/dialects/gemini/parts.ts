@@ -1,0 +1,114 @@
+/** Content parts of a message → parts of this wire. Nothing is downloaded here: what the API cannot fetch is refused. */
+import type { ContentPart } from '../../../core/chat.ts';
+import { parseDataUrl } from '../../../core/data-url.ts';
+import { GatewayError } from '../../../core/errors.ts';
+
+/** A part as it goes out. */
+export type WirePart = Readonly<Record<string, unknown>>;
+
+/** Where a part stands, and what its provider can do. */
+export interface PartWays {
+  /** `messages[2].content[0]` */
+  readonly path: string;
+  readonly isVertex: boolean;
+  /** Told of a field that could not go out. */
+  dropped(parameter: string): void;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** One part to send. */
+export function encodePart(part: ContentPart, ways: PartWays): WirePart {
+  if ('cache_control' in part) ways.dropped('messages.content.cache_control');
+  const encode = kinds[part.type];
+  if (encode === undefined) throw refused(ways, '.type', `holds "${part.type}", which this provider does not take: it takes text, images, video, audio and files`);
+  return encode(part, ways);
+}
+
+const kinds: Readonly<Record<string, ((part: ContentPart, ways: PartWays) => WirePart) | undefined>> = {
+  text: ({ text: words }) => ({ text: words ?? '' }),
+  refusal: ({ refusal }) => ({ text: text(refusal) ?? '' }),
+  image_url: encodeImage,
+  video_url: (part, ways) => encodeUrl(urlIn(part['video_url']), ways, 'video_url.url'),
+  input_audio: encodeAudio,
+  file: encodeFile,
+};
+
+const refused = ({ path }: PartWays, field: string, why: string): GatewayError => new GatewayError('unsupported_value', `"${path}${field}" ${why}.`, { param: path + field });
+
+const missing = ({ path }: PartWays, field: string, what: string): GatewayError =>
+  new GatewayError('missing_required_parameter', `"${path}.${field}" is required: ${what}.`, { param: `${path}.${field}` });
+
+const urlIn = (value: unknown): string | null => text(isFields(value) ? value['url'] : value);
+
+function encodeImage({ image_url: image }: ContentPart, ways: PartWays): WirePart {
+  const { detail } = isFields(image) ? image : {};
+  if (detail !== undefined && detail !== null && detail !== 'auto') ways.dropped('messages.content.image_url.detail');
+  return encodeUrl(urlIn(image), ways, 'image_url.url');
+}
+
+/** wire: AI Studio fetches files of its own and YouTube videos; Vertex AI also its buckets and public addresses. */
+const fetched = [/^https:\/\/generativelanguage\.googleapis\.com\/(?:v\w+\/)?files\//, /^https:\/\/(?:www\.)?youtube\.com\/watch\?/, /^https:\/\/youtu\.be\//];
+const fetchedByVertex = [/^gs:\/\//, /^https?:\/\//];
+
+function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart {
+  if (url === null) throw missing(ways, field, 'a URL');
+  const inline = parseDataUrl(url);
+  if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
+  if (![...fetched, ...(ways.isVertex ? fetchedByVertex : [])].some((pattern) => pattern.test(url))) {
+    throw refused(ways, `.${field}`, 'is an address that this provider cannot fetch. Send the content as a data URL (data:image/png;base64,...)');
+  }
+  const mimeType = typeOf(url);
+  return { fileData: { fileUri: url, ...(mimeType !== null && { mimeType }) } };
+}
+
+/** wire: Vertex AI wants to be told what is behind an address. */
+function typeOf(url: string): string | null {
+  const [, extension = ''] = /\.(\w+)(?:[?#].*)?$/.exec(url) ?? [];
+  return types[extension.toLowerCase()] ?? null;
+}
+
+const types: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  webp: 'image/webp',
+  gif: 'image/gif',
+  heic: 'image/heic',
+  heif: 'image/heif',
+  pdf: 'application/pdf',
+  mp4: 'video/mp4',
+  mov: 'video/quicktime',
+  webm: 'video/webm',
+  mp3: 'audio/mp3',
+  wav: 'audio/wav',
+  flac: 'audio/flac',
+  ogg: 'audio/ogg',
+};
+
+function encodeAudio({ input_audio: audio }: ContentPart, ways: PartWays): WirePart {
+  const { data, format } = isFields(audio) ? audio : {};
+  const [base64, kind] = [text(data), text(format)];
+  if (base64 === null) throw missing(ways, 'input_audio.data', 'the audio in base64');
+  const inline = parseDataUrl(base64);
+  if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
+  if (kind === null) throw missing(ways, 'input_audio.format', 'wav or mp3, for example');
+  return { inlineData: { mimeType: `audio/${kind}`, data: base64 } };
+}
+
+function encodeFile({ file }: ContentPart, ways: PartWays): WirePart {
+  const { file_data: data, file_id: id, filename } = isFields(file) ? file : {};
+  const [content, known] = [text(data), text(id)];
+  if (content !== null) {
+    const inline = parseDataUrl(content);
+    if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
+    if (/^\w+:\/\//.test(content)) return encodeUrl(content, ways, 'file.file_data');
+    return { inlineData: { mimeType: typeOf(text(filename) ?? '') ?? 'application/pdf', data: content } };
+  }
+  if (known === null) throw missing(ways, 'file.file_data', 'a data URL');
+  return encodeUrl(known, ways, 'file.file_id');
+}

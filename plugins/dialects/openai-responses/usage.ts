@@ -1,0 +1,33 @@
+/** Token counts as this API prints them → the classes of the core, which do not overlap. What is not said stays null. */
+import type { Usage } from '../../../core/chat.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const count = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null);
+
+const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
+
+const atMost = (part: number | null, whole: number | null): number | null => (part === null || whole === null ? part : Math.min(part, whole));
+
+/** The `usage` of a response; null where it names no tokens. A part that exceeds its whole is cut to it. */
+export function readUsage(report: Fields): Usage | null {
+  const input = count(report['input_tokens']);
+  const output = count(report['output_tokens']);
+  if (input === null && output === null) return null;
+  const { cached_tokens: cached, cache_write_tokens: written } = fieldsOf(report['input_tokens_details']);
+  const thought = count(fieldsOf(report['output_tokens_details'])['reasoning_tokens']);
+  const cacheRead = atMost(count(cached), input);
+  const uncached = input === null ? null : input - (cacheRead ?? 0);
+  const cacheWrite = atMost(count(written), uncached);
+  // wire: the output contains reasoning, at xAI too, which counts it apart on chat completions. A total that needs it says otherwise
+  const isApart = thought !== null && thought > 0 && input !== null && output !== null && count(report['total_tokens']) === input + output + thought;
+  const reasoning = isApart ? thought : atMost(thought, output);
+  return {
+    input: uncached === null ? null : uncached - (cacheWrite ?? 0),
+    cacheRead,
+    cacheWrite,
+    cacheWrite1h: null,
+    answer: output === null ? null : output - (isApart ? 0 : (reasoning ?? 0)),
+    reasoning,
+  };
+}

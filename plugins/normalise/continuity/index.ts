@@ -1,0 +1,79 @@
+/**
+ * Continuity of thought for clients that drop fields they do not know. In a tool loop a thinking model wants its own reasoning
+ * state back; the gateway remembers it by tool call id, and puts it back where the client did not (at `normalise`). What a
+ * client does send back is left as it is. Bounded in memory; with Redis, shared by all gateways that use the same one.
+ */
+import type { FromSchema } from 'json-schema-to-ts';
+import type { ChatRequest, Message, ReasoningDetail } from '../../../core/chat.ts';
+import type { RequestRecord } from '../../../core/context.ts';
+import { definePlugin } from '../../../core/plugin.ts';
+import type { FoldedChoice } from '../../../core/reply.ts';
+import { createMemory } from './memory.ts';
+import { connectRedis } from './redis.ts';
+
+const schema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    max_bytes: { type: 'integer', minimum: 1024, default: 67_108_864, description: 'Bytes of reasoning state kept in memory; the oldest goes first. Example: 67108864.' },
+    ttl_seconds: { type: 'integer', minimum: 1, default: 86_400, description: 'How long a tool loop may rest before its reasoning state is forgotten. Example: 86400.' },
+    redis_url: { type: 'string', description: 'Redis that gateways share their memory through. Example: ${REDIS_URL}.' },
+  },
+} as const;
+
+type Options = FromSchema<typeof schema>;
+
+/** What a turn leaves behind for the next one. */
+export interface Thought {
+  readonly details: readonly ReasoningDetail[];
+  readonly reasoning: string;
+}
+
+const name = 'normalise/continuity';
+
+export default definePlugin<Options>({
+  name,
+  summary: 'remembers reasoning state in tool loops, for clients that drop it',
+  schema,
+  apply({ hooks, logger }, { max_bytes: maxBytes, ttl_seconds: ttlSeconds, redis_url: url }) {
+    const redis = url === undefined ? null : connectRedis(url, { ttlSeconds, logger });
+    const memory = createMemory({ maxBytes, ttlSeconds, shared: redis });
+
+    hooks.log.tap(name, (record) => {
+      for (const [id, thought] of thoughtsOf(record)) memory.keep(keyOf(record.key, id), thought);
+    });
+    hooks.normalise.tapPromise(name, async (request, { principal }) => await recalled(request, (id) => memory.recall(keyOf(principal.key, id))));
+    if (redis !== null) {
+      hooks.boot.tapPromise(name, () => redis.open());
+      hooks.health.tapPromise(name, async (report, { skip }) => (skip.has('redis') ? report : { ...report, ...(await redis.health(report.status)) }));
+      return () => redis.close();
+    }
+    return undefined;
+  },
+});
+
+/** safety: an id is looked up only among the turns of the same key. */
+const keyOf = (key: string | null, id: string): string => `${key ?? ''} ${id}`;
+
+function* thoughtsOf({ response }: RequestRecord): Generator<readonly [id: string, thought: Thought]> {
+  for (const { toolCalls, details, reasoning } of response?.choices ?? ([] as FoldedChoice[])) {
+    const first = toolCalls[0];
+    if (first !== undefined && (details.length > 0 || reasoning !== '')) yield [first.id, { details, reasoning }];
+  }
+}
+
+const lacksThought = ({ role, tool_calls: calls, reasoning_details: details, reasoning, reasoning_content: content }: Message): boolean =>
+  role === 'assistant' && calls !== undefined && calls.length > 0 && details === undefined && !reasoning && !content;
+
+async function recalled(request: ChatRequest, recall: (id: string) => Promise<Thought | undefined>): Promise<ChatRequest> {
+  if (!request.messages.some(lacksThought)) return request;
+  const messages = await Promise.all(
+    request.messages.map(async (message) => {
+      const id = lacksThought(message) ? message.tool_calls?.[0]?.id : undefined;
+      const thought = id === undefined ? undefined : await recall(id);
+      if (thought === undefined) return message;
+      return { ...message, ...(thought.details.length > 0 && { reasoning_details: thought.details }), ...(thought.reasoning !== '' && { reasoning: thought.reasoning }) };
+    }),
+  );
+  return { ...request, messages };
+}

@@ -1,0 +1,47 @@
+/** GET /: the health record, what `skip` leaves out, and what makes it 503. */
+import { describe, expect, it } from 'vitest';
+import type { HealthReport } from '../../../core/hooks.ts';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import { gatewayOf, probe } from '../../core/scene.ts';
+
+const health = async (query = '', check?: (report: HealthReport, query: { skip: ReadonlySet<string> }) => HealthReport) => {
+  const plugins = check === undefined ? [] : [probe(({ hooks }) => hooks.health.tap('test/probe', check))];
+  const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins });
+  const response = await get(`/${query}`);
+  return { status: response.status, body: (await response.json()) as { message: string; version: string; health: HealthReport } };
+};
+
+describe('the health record', () => {
+  it('has every field', async () => {
+    expect(await health()).toEqual({
+      status: 200,
+      body: { message: 'OK', version: expect.stringMatching(/^\d+\.\d+\.\d+/), health: { status: 'ok', redis: { connected: false, error: 'not configured' }, database: { connected: false, error: 'not configured' } } },
+    });
+  });
+
+  it.each<[string, string, string]>([
+    ['?skip=redis', 'skipped', 'not configured'],
+    ['?skip=database', 'not configured', 'skipped'],
+    ['?skip=redis,database', 'skipped', 'skipped'],
+    ['?skip=%20redis%20,%20database', 'skipped', 'skipped'],
+    ['?skip=', 'not configured', 'not configured'],
+    ['?skip=teapot', 'not configured', 'not configured'],
+  ])('with %s says redis %s, database %s, and is ok', async (query, redis, database) => {
+    const { status, body } = await health(query);
+    expect([status, body.health]).toEqual([200, { status: 'ok', redis: { connected: false, error: redis }, database: { connected: false, error: database } }]);
+  });
+
+  it('tells a check what to skip, and shows it skipped whatever the check says', async () => {
+    const { body } = await health('?skip=database', (report, { skip }) => ({ ...report, status: skip.has('database') ? report.status : 'degraded', database: { connected: true } }));
+    expect(body.health).toMatchObject({ status: 'ok', database: { connected: false, error: 'skipped' } });
+  });
+
+  it('is degraded and still 200 when a store is down', async () => {
+    const { status, body } = await health('', (report) => ({ ...report, status: 'degraded', database: { connected: false, error: 'refused' } }));
+    expect([status, body.health.status, body.health.database]).toEqual([200, 'degraded', { connected: false, error: 'refused' }]);
+  });
+
+  it('is 503 when the gateway cannot serve', async () => {
+    expect((await health('', (report) => ({ ...report, status: 'error' }))).status).toBe(503);
+  });
+});

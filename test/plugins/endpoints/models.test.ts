@@ -1,0 +1,180 @@
+/** GET /v1/models: every field of the specification's model record and mapping record, and the three query parameters. */
+import { describe, expect, it } from 'vitest';
+import { errorOf, gatewayOf } from '../../core/scene.ts';
+
+const now = Date.parse('2026-01-01T00:00:00Z');
+
+const full = {
+  id: 'full',
+  name: 'Full',
+  aliases: ['full-2025'],
+  created: 1_754_524_800,
+  description: 'Everything said.',
+  family: 'house',
+  architecture: { input_modalities: ['text', 'image'], output_modalities: ['text'], tokenizer: 'o200k' },
+  top_provider: { is_moderated: true },
+  pricing: { prompt: '0.00000125', completion: '0.00001', image: '0.001', per_second: { '720p': '0.1' }, request: '0.01', input_cache_read: '0.000000125', input_cache_write: '0.000002', input_cache_write_1h: '0.000003', web_search: '0.01', internal_reasoning: '0.00001' },
+  context_length: 400_000,
+  per_request_limits: { prompt_tokens: '1000' },
+  supported_parameters: ['temperature'],
+  json_output: true,
+  structured_outputs: true,
+  free: false,
+  deprecated_at: '2027-01-01T00:00:00Z',
+  deactivated_at: '2028-01-01T00:00:00Z',
+  stability: 'stable',
+  providers: [
+    {
+      providerId: 'open',
+      externalId: 'full-1',
+      supportedVideoSizes: ['1280x720'],
+      supportsVideoAudio: true,
+      supportsVideoWithoutAudio: true,
+      pricing: { prompt: '0.000001', completion: '0.000009', image: '0.002', per_second: { '720p': '0.2' } },
+      streaming: true,
+      vision: true,
+      cancellation: true,
+      tools: true,
+      parallelToolCalls: true,
+      reasoning: { efforts: ['low'], max_tokens: true, auto_effort: 'low' },
+      stability: 'beta',
+    },
+    { providerId: 'trains', externalId: 'full-2' },
+  ],
+};
+
+const bare = (id: string, more: object = {}): object => ({ id, pricing: { prompt: '0.1', completion: '0.2' }, providers: [{ providerId: 'unsaid', externalId: id }], ...more });
+
+const dialect = { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' };
+
+const catalogue = async (query = '') => {
+  const { get } = await gatewayOf(
+    {
+      providers: { open: { ...dialect, trains_on_data: false }, trains: { ...dialect, trains_on_data: true }, unsaid: dialect },
+      models: [full, bare('bare'), bare('deprecated', { deprecated_at: '2025-06-01T00:00:00Z' }), bare('deactivated', { deactivated_at: '2025-06-01T00:00:00Z' })],
+    },
+    { clock: () => now },
+  );
+  const response = await get(`/v1/models${query}`);
+  const body = (await response.json()) as { object: string; data: Record<string, any>[] };
+  return { get, response, body, ids: body.data?.map(({ id }) => id as string) };
+};
+
+describe('the model record', () => {
+  it('has every field, as the catalogue says it', async () => {
+    const { body } = await catalogue();
+    const { providers: _, ...fields } = full;
+    expect(body.data[0]).toMatchObject(fields);
+  });
+
+  it('has the type that the specification gives each field, where the catalogue says nothing', async () => {
+    const { body } = await catalogue();
+    expect(body.data.find(({ id }) => id === 'bare')).toMatchObject({
+      id: expect.any(String),
+      name: expect.any(String),
+      aliases: [],
+      created: expect.any(Number),
+      description: expect.any(String),
+      family: expect.any(String),
+      architecture: { input_modalities: expect.any(Array), output_modalities: expect.any(Array), tokenizer: expect.any(String) },
+      top_provider: { is_moderated: expect.any(Boolean) },
+      providers: [expect.any(Object)],
+      pricing: { prompt: '0.1', completion: '0.2' },
+      context_length: expect.any(Number),
+      per_request_limits: {},
+      supported_parameters: expect.any(Array),
+      json_output: expect.any(Boolean),
+      structured_outputs: expect.any(Boolean),
+      free: false,
+      stability: expect.any(String),
+    });
+  });
+
+  it('has no date that is not known', async () => {
+    const { body } = await catalogue();
+    const record = body.data.find(({ id }) => id === 'bare');
+    expect([record !== undefined && 'deprecated_at' in record, record !== undefined && 'deactivated_at' in record]).toEqual([false, false]);
+  });
+
+  it('has every price as text', async () => {
+    const { body } = await catalogue();
+    for (const { pricing } of body.data) for (const [name, price] of Object.entries(pricing as object)) if (name !== 'per_second') expect(price).toEqual(expect.any(String));
+  });
+
+  it('shows nothing that only routing needs', async () => {
+    const text = JSON.stringify((await catalogue()).body);
+    expect(text).not.toMatch(/auto_effort|think_tags|"dialect"|api_key|127\.0\.0\.1/);
+  });
+});
+
+describe('the mapping record', () => {
+  it('has every field, reasoning as a boolean', async () => {
+    const { body } = await catalogue();
+    expect(body.data[0]?.['providers'][0]).toEqual({ ...full.providers[0], reasoning: true });
+  });
+
+  it('has the type that the specification gives each field, where the catalogue says nothing', async () => {
+    const { body } = await catalogue();
+    expect(body.data[0]?.['providers'][1]).toEqual({
+      providerId: 'trains',
+      externalId: 'full-2',
+      supportedVideoSizes: [],
+      supportsVideoAudio: expect.any(Boolean),
+      supportsVideoWithoutAudio: expect.any(Boolean),
+      pricing: { prompt: '0.00000125', completion: '0.00001', image: '0.001', per_second: { '720p': '0.1' } },
+      streaming: expect.any(Boolean),
+      vision: expect.any(Boolean),
+      cancellation: expect.any(Boolean),
+      tools: expect.any(Boolean),
+      parallelToolCalls: expect.any(Boolean),
+      reasoning: false,
+      stability: 'stable',
+    });
+  });
+});
+
+describe('the list', () => {
+  it('is an object with data', async () => {
+    const { response, body } = await catalogue();
+    expect([response.status, response.headers.get('content-type'), body.object]).toEqual([200, 'application/json', 'list']);
+  });
+
+  it.each<[string, string[]]>([
+    ['', ['full', 'bare', 'deprecated']],
+    ['?include_deactivated=true', ['full', 'bare', 'deprecated', 'deactivated']],
+    ['?include_deactivated=1', ['full', 'bare', 'deprecated', 'deactivated']],
+    ['?include_deactivated=false', ['full', 'bare', 'deprecated']],
+    ['?include_deactivated=', ['full', 'bare', 'deprecated']],
+    ['?exclude_deprecated=true', ['full', 'bare']],
+    ['?exclude_deprecated=true&include_deactivated=true', ['full', 'bare', 'deactivated']],
+    ['?no_training=true', ['full']],
+    ['?no_training=false', ['full', 'bare', 'deprecated']],
+    ['?nonsense=true', ['full', 'bare', 'deprecated']],
+  ])('with %s holds %s', async (query, wanted) => {
+    expect((await catalogue(query)).ids).toEqual(wanted);
+  });
+
+  it('with no_training holds no mapping that trains, or that does not say', async () => {
+    const { body } = await catalogue('?no_training=true');
+    expect(body.data.flatMap(({ providers }) => (providers as { providerId: string }[]).map(({ providerId }) => providerId))).toEqual(['open']);
+  });
+});
+
+describe('one model', () => {
+  it.each(['full', 'full-2025'])('is found as %s', async (name) => {
+    const { get, body } = await catalogue();
+    expect(await (await get(`/v1/models/${name}`)).json()).toEqual(body.data[0]);
+  });
+
+  it('that is misspelt is not, with a suggestion', async () => {
+    const { get } = await catalogue();
+    const response = await get('/v1/models/ful');
+    expect([response.status, await errorOf(response)]).toMatchObject([404, { code: 'model_not_found', param: 'model', message: expect.stringContaining('Did you mean "full"') }]);
+  });
+
+  it('may be asked for by HEAD', async () => {
+    const { gateway } = await gatewayOf({ providers: { unsaid: dialect }, models: [bare('bare')] });
+    const response = await gateway.fetch(new Request('http://gateway.test/v1/models/bare', { method: 'HEAD' }));
+    expect([response.status, await response.text()]).toEqual([200, '']);
+  });
+});

@@ -1,0 +1,103 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { oneUpstream, quietPlugins, testGateway } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { startRedis } from '../../_kit/servers.ts';
+import { answers, completion, startUpstream } from '../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../_kit/upstream.ts';
+
+const detail = { type: 'reasoning.encrypted', data: 'sealed', id: 'rs_1', format: 'x', index: 0 };
+const calling = (id: string, more: object = {}): object => {
+  const body = completion('', { content: null, reasoning: 'Think.', reasoning_details: [detail], tool_calls: [{ id, type: 'function', function: { name: 'weather', arguments: '{}' } }], ...more }) as { choices: { finish_reason: string }[] };
+  body.choices[0]!.finish_reason = 'tool_calls';
+  return body;
+};
+
+/** The next turn as a client sends it that keeps only the fields it knows. */
+const plainTurn = (id: string): object[] => [
+  { role: 'user', content: 'hi' },
+  { role: 'assistant', content: null, tool_calls: [{ id, type: 'function', function: { name: 'weather', arguments: '{}' } }] },
+  { role: 'tool', tool_call_id: id, content: '21 degrees' },
+];
+
+let upstream: ScriptedUpstream;
+const open: TestGateway[] = [];
+
+const gatewayWith = async (more: Record<string, unknown> = {}): Promise<TestGateway> => {
+  const config = oneUpstream(upstream.url, { providers: { up: { dialect: 'openrouter', base_url: upstream.url, api_key: 'k' } }, ...more });
+  open.push(await testGateway({ config }));
+  return open.at(-1)!;
+};
+
+const sentBack = (): any => upstream.asked.at(-1)?.json['messages'][1].reasoning_details;
+
+beforeEach(async () => {
+  upstream = await startUpstream();
+});
+afterEach(async () => {
+  for (const gateway of open.splice(0)) await gateway.close();
+  await upstream.close();
+});
+
+describe('reasoning state in a tool loop', () => {
+  test('goes back although the client dropped it', async () => {
+    const gateway = await gatewayWith();
+    upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
+    await gateway.chat({ model: 'thinker' });
+    await gateway.chat({ model: 'thinker', messages: plainTurn('call_1') });
+    expect(sentBack()).toEqual([detail]);
+  });
+
+  test('is left as the client gives it back', async () => {
+    const gateway = await gatewayWith();
+    upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
+    await gateway.chat({ model: 'thinker' });
+    const turn = plainTurn('call_1') as Record<string, unknown>[];
+    turn[1]!['reasoning_details'] = [{ ...detail, data: 'own', provider: 'up' }];
+    await gateway.chat({ model: 'thinker', messages: turn });
+    expect(sentBack()).toEqual([{ ...detail, data: 'own' }]);
+  });
+
+  test('is not given to another key', async () => {
+    const keys = [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }];
+    const gateway = await gatewayWith({ keys });
+    upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
+    await gateway.chat({ model: 'thinker' }, { authorization: 'Bearer key-a' });
+    await gateway.chat({ model: 'thinker', messages: plainTurn('call_1') }, { authorization: 'Bearer key-b' });
+    expect(sentBack()).toBeUndefined();
+  });
+
+  test('is bounded: the oldest goes first', async () => {
+    const plugins = quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: { max_bytes: 2048 } } : use));
+    const gateway = await gatewayWith({ plugins });
+    for (let turn = 0; turn < 20; turn++) {
+      upstream.script(answers(calling(`call_${turn}`)));
+      await gateway.chat({ model: 'thinker' });
+    }
+    upstream.script(answers(completion('Warm.')));
+    await gateway.chat({ model: 'thinker', messages: plainTurn('call_0') });
+    expect(sentBack()).toBeUndefined();
+    await gateway.chat({ model: 'thinker', messages: plainTurn('call_19') });
+    expect(sentBack()).toEqual([detail]);
+  });
+});
+
+describe('with Redis', () => {
+  const sharing = (url: string): object => ({ plugins: quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: { redis_url: url } } : use)) });
+  const health = async (gateway: TestGateway): Promise<any> => ((await (await gateway.get('/')).json()) as any).health;
+
+  test('is shared by two gateways, and lost without harm when Redis goes', async () => {
+    const redis = await startRedis();
+    const [one, two] = [await gatewayWith(sharing(redis.url) as any), await gatewayWith(sharing(redis.url) as any)];
+    await expect.poll(async () => (await health(one)).redis).toEqual({ connected: true });
+    await expect.poll(async () => (await health(two)).redis).toEqual({ connected: true });
+    upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
+    await one.chat({ model: 'thinker' });
+    await two.chat({ model: 'thinker', messages: plainTurn('call_1') });
+    expect(sentBack()).toEqual([detail]);
+
+    await redis.stop();
+    const reply = await two.chat({ model: 'thinker', messages: plainTurn('call_2') });
+    expect(reply.status).toBe(200);
+    await expect.poll(async () => await health(two)).toMatchObject({ status: 'degraded', redis: { connected: false, error: 'refused' } });
+  });
+});

@@ -1,0 +1,59 @@
+/** normalise/reasoning: two ways to say one thing, made one. What each sentence means end to end is in core/spec.test.ts. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ChatRequest } from '../../../core/chat.ts';
+import { efforts } from '../../../core/chat.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { parseChatRequest } from '../../../plugins/endpoints/chat-completions/parse.ts';
+import { withReasoning } from '../../../plugins/normalise/reasoning.ts';
+
+const request = (more: object): ChatRequest => parseChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...more });
+const reasoningOf = (more: object) => withReasoning(request(more)).reasoning;
+
+describe('normalise/reasoning', () => {
+  it.each<[object, object]>([
+    [{}, { effort: null, maxTokens: null }],
+    [{ reasoning_effort: 'low' }, { effort: 'low', maxTokens: null }],
+    [{ reasoning: { effort: 'low' } }, { effort: 'low', maxTokens: null }],
+    [{ reasoning: { max_tokens: 5 } }, { effort: null, maxTokens: 5 }],
+    [{ reasoning: { max_tokens: 0 } }, { effort: null, maxTokens: 0 }],
+    [{ reasoning_effort: 'low', reasoning: { max_tokens: 5 } }, { effort: null, maxTokens: 5 }],
+    [{ reasoning: { effort: null, max_tokens: null } }, { effort: null, maxTokens: null }],
+    [{ reasoning_effort: null }, { effort: null, maxTokens: null }],
+  ])('%o becomes %o', (more, wanted) => expect(reasoningOf(more)).toEqual(wanted));
+
+  it('leaves neither field to be sent on twice', () => {
+    expect(withReasoning(request({ reasoning_effort: 'low', reasoning: { max_tokens: 5 }, other: 1 })).rest).toEqual({ other: 1 });
+  });
+
+  it('gives a request without reasoning back as it is', () => {
+    const plain = request({});
+    expect(withReasoning(plain)).toBe(plain);
+  });
+
+  it.each<[object, string, string]>([
+    [{ reasoning_effort: 'LOW' }, 'invalid_value', 'reasoning_effort'],
+    [{ reasoning: { effort: '' } }, 'invalid_value', 'reasoning.effort'],
+    [{ reasoning: [] }, 'invalid_type', 'reasoning'],
+    [{ reasoning: { max_tokens: -1 } }, 'invalid_value', 'reasoning.max_tokens'],
+    [{ reasoning: { max_tokens: 2 ** 60 } }, 'invalid_value', 'reasoning.max_tokens'],
+    [{ reasoning: { max_tokens: true } }, 'invalid_type', 'reasoning.max_tokens'],
+  ])('refuses %o with %s', (more, code, param) => {
+    expect(() => reasoningOf(more)).toThrow(expect.objectContaining({ code, param }) as Error);
+  });
+
+  it('never has both an effort and a budget, and refuses in its own words or not at all', () => {
+    const effort = fc.option(fc.constantFrom<unknown>(...efforts, 'other', 5));
+    const sent = fc.record({ reasoning_effort: effort, reasoning: fc.option(fc.record({ effort, max_tokens: fc.option(fc.oneof(fc.integer(), fc.double(), fc.string())) }, { requiredKeys: [] })) }, { requiredKeys: [] });
+    fc.assert(
+      fc.property(sent, (more) => {
+        try {
+          const { effort: chosen, maxTokens } = reasoningOf(more);
+          expect(chosen !== null && maxTokens !== null).toBe(false);
+        } catch (thrown) {
+          expect(GatewayError.is(thrown) && thrown.status).toBe(400);
+        }
+      }),
+    );
+  });
+});
