@@ -14,4 +14,8 @@ export const shippedPlugins = [
   'log/cost',
   'log/console',
   'dialects/openai-chat',
+  'dialects/openai-responses',
+  'dialects/anthropic',
+  'dialects/gemini',
+  'dialects/bedrock',
 ] as const;

@@ -8,6 +8,8 @@ const mebibytes = (bytes: number): string => (bytes >= 1_048_576 ? `${Math.floor
 const tooLarge = (limit: number): GatewayError =>
   new GatewayError('request_too_large', `The request body is larger than ${mebibytes(limit)}.`, { headers: { connection: 'close' } });
 
+const brokenOff = (cause?: unknown): GatewayError => new GatewayError('client_closed', 'The client closed the connection before its request was complete.', { cause });
+
 /** Reads at most `limit` bytes. A body that announces more is refused before it is read. */
 export async function readBody(source: Readable | ReadableStream<Uint8Array> | null, { limit, announced }: { limit: number; announced: string | undefined }): Promise<Buffer> {
   if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit);
@@ -25,17 +27,21 @@ export async function readBody(source: Readable | ReadableStream<Uint8Array> | n
     });
     source.once('end', () => resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size)));
     source.once('error', reject);
-    source.once('close', () => reject(new GatewayError('client_closed', 'The client closed the connection before its request was complete.')));
+    source.once('close', () => reject(brokenOff()));
   });
 }
 
 async function readWeb(source: ReadableStream<Uint8Array>, limit: number): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let size = 0;
-  for await (const part of source) {
-    size += part.length;
-    if (size > limit) throw tooLarge(limit);
-    parts.push(part);
+  try {
+    for await (const part of source) {
+      size += part.length;
+      if (size > limit) throw tooLarge(limit);
+      parts.push(part);
+    }
+  } catch (thrown) {
+    throw GatewayError.is(thrown) ? thrown : brokenOff(thrown);
   }
   return Buffer.concat(parts);
 }

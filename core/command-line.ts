@@ -34,7 +34,7 @@ export function parseCommand(args: readonly string[]): Command {
   if (first === 'help' || first === '--help' || first === '-h') return { name: 'help', text: helpText() };
   const isCommand = !first.startsWith('-');
   const name = isCommand ? first : 'start';
-  if (!(name in commands)) throw new UsageError(`unknown command "${name}".${didYouMean(name, Object.keys(commands))} See gateway --help`);
+  if (!Object.hasOwn(commands, name)) throw new UsageError(`unknown command "${name}".${didYouMean(name, Object.keys(commands))} See gateway --help`);
   const command = name as keyof typeof commands;
   const values = parseFlags(command, isCommand ? rest : [...args]);
   if (values.help === true) return { name: 'help', text: helpText(command) };

@@ -27,7 +27,7 @@ export type ReadBody = () => Promise<unknown>;
 export async function complete(exchange: Exchange, { door, body, machine }: { door: Door; body: ReadBody; machine: Machine }): Promise<Answer> {
   const ended = async (error: GatewayError | null): Promise<void> => await finish(exchange, error, machine);
   try {
-    await admit(exchange, { door, body, machine });
+    await unlessAborted(exchange.signal, admit(exchange, { door, body, machine }));
     if (!exchange.wantsStream) {
       await collect(exchange, machine.hooks);
       const answer: Answer = { headers: headersOf(exchange, 'application/json'), body: door.encode(exchange.reply, headOf(exchange)) };
@@ -55,6 +55,15 @@ async function admit(exchange: Exchange, { door, body, machine: { hooks, catalog
   exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
   exchange.signal.throwIfAborted();
   if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
+}
+
+/** The work, or the abort, whichever comes first: a plugin that hangs keeps no record from being written. */
+function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    work.then(resolve, reject);
+    if (signal.aborted) reject(signal.reason);
+  });
 }
 
 function recognised(principal: Principal | undefined, { headers }: Exchange): Principal {

@@ -139,7 +139,8 @@ function watch(event: H3Event, exchange: Exchange): () => void {
   const gone = (): void => exchange.abort(new GatewayError('client_closed', 'The client closed the connection before the answer was complete.'));
   const response = event.runtime?.node?.res;
   if (response === undefined) {
-    event.req.signal.addEventListener('abort', gone, { once: true });
+    if (event.req.signal.aborted) gone();
+    else event.req.signal.addEventListener('abort', gone, { once: true });
     return () => event.req.signal.removeEventListener('abort', gone);
   }
   const onClose = (): void => {

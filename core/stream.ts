@@ -77,7 +77,9 @@ class Pump implements UnderlyingSource<Uint8Array> {
   }
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
-    const { keepAliveMs } = this.#parts.exchange.config.server.limits;
+    const { exchange } = this.#parts;
+    const { keepAliveMs } = exchange.config.server.limits;
+    exchange.signal.addEventListener('abort', () => void this.#abandon(controller), { once: true });
     this.#heartbeat = setInterval(() => {
       if (this.#waiting && performance.now() - this.#silentSince >= keepAliveMs) this.#send(controller, keepAlive);
     }, keepAliveMs);
@@ -117,6 +119,17 @@ class Pump implements UnderlyingSource<Uint8Array> {
       const text = this.#encoder.chunks(chunks);
       if (text !== '') return text;
     }
+  }
+
+  /** The deadline has passed or the client has left while nothing was being read: nobody may ever read again. */
+  async #abandon(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const { attempts, exchange } = this.#parts;
+    // a read under way ends by itself, in `pull`
+    if (this.#waiting || this.#over) return;
+    const reason = GatewayError.from(exchange.signal.reason, exchange.id);
+    attempts.cancel(reason);
+    // safety: the client may let go of the stream while its record is written; then there is nothing left to write to
+    await this.#end(controller, reason).catch(() => {});
   }
 
   async #end(controller: ReadableStreamDefaultController<Uint8Array>, error: GatewayError | null): Promise<void> {

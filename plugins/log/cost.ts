@@ -29,6 +29,7 @@ const price = (text: string | undefined): bigint | null => (text === undefined ?
 export function costOf(usage: Usage, pricing: Pricing): bigint | null {
   const prompt = price(pricing.prompt);
   const completion = price(pricing.completion);
+  if (prompt === null && completion === null) return null;
   const cacheWrite = price(pricing.input_cache_write) ?? prompt;
   const hour = Math.min(usage.cacheWrite1h ?? 0, usage.cacheWrite ?? 0);
   const parts: readonly (readonly [tokens: number | null, price: bigint | null])[] = [
@@ -41,7 +42,8 @@ export function costOf(usage: Usage, pricing: Pricing): bigint | null {
   ];
   let total = price(pricing.request) ?? 0n;
   for (const [tokens, each] of parts) {
-    if (tokens === null || (each === null && tokens > 0)) return null;
+    // safety: a provider may count in fractions or beyond all numbers; what cannot be priced exactly is not known
+    if (tokens === null || !Number.isSafeInteger(tokens) || (each === null && tokens > 0)) return null;
     total += BigInt(tokens) * (each ?? 0n);
   }
   return total;

@@ -218,6 +218,27 @@ describe('a client that leaves', () => {
     expect(records).toMatchObject([{ outcome: 'gone', status: 499, stream: false }]);
   });
 
+  it('before the gateway has looked is not served', async () => {
+    const { post, up, records } = await one(streams(begun, { end: 'hang' }));
+    await post(ask, { signal: AbortSignal.abort() });
+    expect([records.map(({ outcome, status }) => [outcome, status]), up.asked]).toEqual([[['gone', 499]], []]);
+  });
+
+  it.each(['auth', 'normalise', 'route', 'open'] as const)('while a plugin hangs at %s is let go of', async (stage) => {
+    const leaving = new AbortController();
+    const hanging = probe(({ hooks }) => (hooks[stage] as { tapPromise(options: object, fn: () => Promise<never>): void }).tapPromise({ name: 'test/probe', stage: -1000 }, async () => { leaving.abort(); return await new Promise(() => {}); }));
+    const { post, records, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins: [hanging] });
+    await post(ask, { signal: leaving.signal });
+    expect([records.map(({ outcome }) => outcome), gateway.running.size]).toEqual([['gone'], 0]);
+  });
+
+  it('in the middle of its request is on record', async () => {
+    const { gateway, records, lines } = await one(streams(said('a')));
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(Buffer.from('{"model":')), pull: (controller) => controller.error(new Error('broken pipe')) });
+    await gateway.fetch(new Request('http://gateway.test/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' } as RequestInit));
+    expect([records.map(({ outcome }) => outcome), lines]).toEqual([['gone'], []]);
+  });
+
   it('after its last byte changes nothing', async () => {
     const { post, records } = await one(streams(said('a')));
     const leaving = new AbortController();
@@ -255,6 +276,15 @@ describe('a client that does not read', () => {
     await pause(50);
     const { text, done } = await readEvents(response);
     expect([text === words.join(''), done]).toEqual([true, true]);
+  });
+
+  it('is let go of at the deadline, with a record', async () => {
+    const { post, up, records } = await one(streams(said(...Array.from({ length: 400 }, () => 'x'.repeat(16_384)))), routing({ total: 150 }));
+    const response = await post(ask);
+    await up.asked[0]?.closed;
+    await expect.poll(() => records).toMatchObject([{ outcome: 'cut', error: { code: 'upstream_timeout' } }]);
+    const { events, done } = await readEvents(response);
+    expect([events.at(-1).error.code, done]).toEqual(['upstream_timeout', false]);
   });
 
   it('is not taken for a silent provider', async () => {

@@ -21,11 +21,10 @@ interface Answer {
   counts: Counts | null;
   /** Of the answer, from which ids of tool calls are made where the provider gives none. */
   id: string;
-  /** How much of the answer stands before a thinking block. */
-  place: Place;
+  /** Characters of text, calls and details so far. */
+  text: number;
+  calls: number;
   details: number;
-  /** The answer is, or is a part of, a structured one that came as a call. */
-  hasAnswerCall: boolean;
   stopReason: string | null;
   isOver: boolean;
   /** Chunks of the event that is being read. */
@@ -46,7 +45,7 @@ const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
 
 const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
 
-const newAnswer = (target: Target): Answer => ({ target, blocks: new Map(), counts: null, id: '', place: { text: 0, calls: 0 }, details: 0, hasAnswerCall: false, stopReason: null, isOver: false, out: [] });
+const newAnswer = (target: Target): Answer => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, details: 0, stopReason: null, isOver: false, out: [] });
 
 /** A decoder for one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -139,10 +138,7 @@ function readUsage(answer: Answer, event: Fields): void {
 }
 
 function readStop(answer: Answer, said: Fields): void {
-  if (typeof said['stop_reason'] !== 'string' || said['stop_reason'] === '') return;
-  answer.stopReason = said['stop_reason'];
-  const explanation = fieldsOf(said['stop_details'])['explanation'];
-  if (answer.stopReason === 'refusal' && typeof explanation === 'string' && explanation !== '') answer.out.push({ type: 'refusal-delta', choice: 0, text: explanation });
+  if (typeof said['stop_reason'] === 'string' && said['stop_reason'] !== '') answer.stopReason = said['stop_reason'];
 }
 
 /** wire: blocks that the provider works on itself (`server_tool_use`, `*_tool_result`) are not the caller's to answer. */
@@ -154,13 +150,13 @@ function openBlock(answer: Answer, at: number, wire: Fields): void {
       addText(answer, wire['text']);
       break;
     case 'thinking': {
-      const block = { kind: 'thinking' as const, place: answer.place, text: '', signature: textOf(wire['signature']) };
+      const block = { kind: 'thinking' as const, place: placeOf(answer), text: '', signature: textOf(wire['signature']) };
       answer.blocks.set(at, block);
       addThinking(answer, block, wire['thinking']);
       break;
     }
     case 'redacted_thinking':
-      if (typeof wire['data'] === 'string') addDetail(answer, answer.place, { data: wire['data'] });
+      if (typeof wire['data'] === 'string') addDetail(answer, placeOf(answer), { data: wire['data'] });
       break;
     case 'tool_use':
       openCall(answer, at, wire);
@@ -169,17 +165,17 @@ function openBlock(answer: Answer, at: number, wire: Fields): void {
   }
 }
 
+const placeOf = ({ text, calls }: Answer): Place => ({ text, calls });
+
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 function openCall(answer: Answer, at: number, { id, name, input }: Fields): void {
   if (typeof name !== 'string' || name === '') throw invalid('a tool call without a name');
   if (name === answerTool) {
-    answer.hasAnswerCall = true;
     answer.blocks.set(at, { kind: 'answer', index: -1, input, hasArguments: false });
     return;
   }
-  const index = answer.place.calls;
-  answer.place = { ...answer.place, calls: index + 1 };
+  const index = answer.calls++;
   answer.blocks.set(at, { kind: 'call', index, input, hasArguments: false });
   answer.out.push({ type: 'tool-start', choice: 0, index, id: typeof id === 'string' && id !== '' ? id : idFrom(`${answer.id}/${index}/${name}`), name });
 }
@@ -208,7 +204,7 @@ function onDelta(answer: Answer, event: Fields): void {
 
 function addText(answer: Answer, text: unknown): void {
   if (typeof text !== 'string' || text === '') return;
-  answer.place = { ...answer.place, text: answer.place.text + text.length };
+  answer.text += text.length;
   answer.out.push({ type: 'text-delta', choice: 0, text });
 }
 
@@ -254,6 +250,6 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 function finish(answer: Answer, native: string | null): void {
   const said = reasons[native ?? ''] ?? 'completed';
   // wire: a structured answer stops with `tool_use` though the caller has nothing to call; some hosts say `end_turn` after calls
-  const reason = said === 'completed' || said === 'tool_calls' ? (answer.place.calls > 0 ? 'tool_calls' : 'completed') : said;
+  const reason = said === 'completed' || said === 'tool_calls' ? (answer.calls > 0 ? 'tool_calls' : 'completed') : said;
   answer.out.push({ type: 'finish', choice: 0, reason, native });
 }

@@ -12,7 +12,12 @@ const text = (value: unknown): string | null => (typeof value === 'string' && va
 /** An error reply: `{message}`, its type in a header. */
 export function decodeError({ status, headers, body }: WireError, target: Target): GatewayError {
   const header = headers['x-amzn-errortype'];
-  return upstreamError({ status, headers, body, complaint: readComplaint(typeof header === 'string' ? header : null, body) }, target);
+  const complaint = readComplaint(typeof header === 'string' ? header : null, body);
+  // wire: the reply to an id that does not exist. It keeps its status, as every 400 here does, under the code that says what it is
+  if (status === 400 && /model identifier is invalid/i.test(complaint.message ?? '')) {
+    return new GatewayError({ status, type: 'invalid_request_error', code: 'model_not_found' }, sanitise(complaint.message ?? '', target.provider), { upstreamStatus: status });
+  }
+  return upstreamError({ status, headers, body, complaint }, target);
 }
 
 /** An exception inside a stream that began with status 200. */

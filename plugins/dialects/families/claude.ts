@@ -54,8 +54,11 @@ export type ClaudeThinking = { readonly type: 'enabled'; readonly budget_tokens:
 
 /** What the conversation and its tools ask for besides. */
 export interface ClaudeAsk {
-  /** `required`: the caller makes the model call a tool. `answer`: the dialect does, to get a structured answer, which counts more than thinking. */
-  readonly forcedTool: 'none' | 'required' | 'answer';
+  /**
+   * `required`: the caller makes the model call a tool. `json` and `schema`: the dialect does, to get an answer in JSON; a
+   * schema counts more than thinking, JSON of any kind does not.
+   */
+  readonly forcedTool: 'none' | 'required' | 'json' | 'schema';
   /** The assistant turn that is to be continued was begun without thinking that could go back (`beganWithoutThinking`). */
   readonly beganWithoutThinking: boolean;
 }
@@ -86,8 +89,8 @@ export interface ClaudeTerms {
   readonly temperature: number | null;
   readonly topP: number | null;
   readonly topK: number | null;
-  /** A forced `tool_choice` may go out; else it is `auto`. */
-  readonly mayForceTool: boolean;
+  /** The model may think: no tool can be forced, `tool_choice` is at most `auto`. */
+  readonly thinks: boolean;
   readonly adjustments: readonly Adjustment[];
 }
 
@@ -119,8 +122,8 @@ export function claudeTerms(request: ChatRequest, target: Target, ask: ClaudeAsk
   const thinking: ClaudeThinking | null = plan.budget === null ? plan.thinking : budget === null ? null : { type: 'enabled', budget_tokens: budget };
   const thinks = thinking === null ? model.unasked !== undefined : thinking.type !== 'disabled';
   if (thinks && ask.forcedTool === 'required') adjustments.push({ parameter: 'tool_choice', change: 'relaxed to auto' });
-  if (thinks && ask.forcedTool === 'answer') adjustments.push({ parameter: 'response_format', change: 'asked for, not enforced' });
-  return { thinking, effort: plan.effort, maxTokens, ...samplingOf(request, thinks ? 'none' : model.sampling, adjustments), mayForceTool: !thinks, adjustments };
+  if (thinks && (ask.forcedTool === 'json' || ask.forcedTool === 'schema')) adjustments.push({ parameter: 'response_format', change: 'asked for, not enforced' });
+  return { thinking, effort: plan.effort, maxTokens, ...samplingOf(request, thinks ? 'none' : model.sampling, adjustments), thinks, adjustments };
 }
 
 function classOf({ mapping, model }: Target): ClaudeClass {
@@ -199,7 +202,7 @@ function possible(plan: Plan, { model, ask, wish, adjustments }: Circumstances):
   // wire: with a budget, a turn that goes on after tool results must have begun with its thinking; adaptive thinking asks for none
   const isBroken = plan.budget !== null && ask.beganWithoutThinking;
   // wire: a forced tool is refused while the model thinks. One that the caller wants counts more than thinking that nobody asked for
-  const isForced = ask.forcedTool === 'answer' || (ask.forcedTool === 'required' && !isAsked);
+  const isForced = ask.forcedTool === 'schema' || (ask.forcedTool !== 'none' && !isAsked);
   if (!isBroken && !(isForced && model.unasked !== 'always')) return plan;
   adjustments.push({ parameter: wish.parameter, change: isAsked ? 'dropped' : 'turned off' });
   return model.unasked === undefined ? silent : off;

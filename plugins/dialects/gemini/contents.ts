@@ -32,7 +32,7 @@ const noSignature = 'skip_thought_signature_validator';
 export function encodeConversation(messages: readonly Message[], ways: ContentWays): Conversation {
   const encoder = new Encoder(messages, ways);
   // wire: a turn without parts is a 400, and a blocked answer leaves one behind
-  const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message)));
+  const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message, ways.target.provider.id)));
   const instruction = system.map((part) => encoder.instruction(part));
   const contents = turns.map((turn) => encoder.turn(turn));
   if (contents.length > 0 && ways.model.lacksSystem !== true) return { system: instruction, contents };
@@ -41,8 +41,11 @@ export function encodeConversation(messages: readonly Message[], ways: ContentWa
   return { system: [], contents: [...(instruction.length > 0 ? [{ role: 'user' as const, parts: instruction }] : []), ...contents] };
 }
 
-const isEmptyAnswer = (message: Message): boolean =>
-  message.role === 'assistant' && partsOf(message).length === 0 && (message.tool_calls ?? []).length === 0 && (message.reasoning_details ?? []).length === 0 && imagesOf(message).length === 0;
+function isEmptyAnswer(message: Message, provider: string): boolean {
+  if (message.role !== 'assistant' || partsOf(message).length > 0 || (message.tool_calls ?? []).length > 0 || imagesOf(message).length > 0) return false;
+  const { texts, thoughts } = readSignatures(message, provider);
+  return texts.length === 0 && thoughts.length === 0;
+}
 
 const imagesOf = ({ images }: Message): readonly ContentPart[] => (Array.isArray(images) ? (images as readonly ContentPart[]) : []);
 

@@ -18,7 +18,7 @@ export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const { code } = isFields(error) ? error : {};
   const complaint = readComplaint(body);
   const status = typeof code === 'number' && Number.isInteger(code) && code >= 400 && code <= 599 ? code : statusOfWords(complaint.code ?? '');
-  return upstreamError({ status, headers: {}, body, complaint }, target);
+  return upstreamError({ status, headers: {}, body, complaint, isInAnswer: true }, target);
 }
 
 /** Whether a body or an event is an error. */

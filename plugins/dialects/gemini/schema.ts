@@ -24,30 +24,33 @@ const read = new Set(['type', 'format', 'enum', 'const', 'properties', 'required
 /** wire: any other format is a 400. */
 const formats: Readonly<Record<string, readonly string[]>> = { string: ['date-time'], number: ['float', 'double'], integer: ['int32', 'int64'] };
 
-/** safety: a schema that refers to itself has no end. */
-const deepest = 32;
+/** safety: references may point at one schema from many places, and each place gets it whole. */
+const mostSchemas = 5000;
+
+/** References that are being put in: one that comes again inside itself has no end. */
+type Trail = readonly string[];
 
 /** Puts a schema into the subset. */
 export function reduceSchema(root: object): Reduced {
   const lost = new Set<string>();
-  const schema = new Reducer(root as Schema, lost).reduce(root as Schema, 0);
+  const schema = new Reducer(root as Schema, lost).reduce(root, []);
   return { schema, lost: [...lost] };
 }
 
 class Reducer {
   readonly #root: Schema;
   readonly #lost: Set<string>;
+  #left = mostSchemas;
 
   constructor(root: Schema, lost: Set<string>) {
     this.#root = root;
     this.#lost = lost;
   }
 
-  reduce(given: unknown, depth: number): Schema {
+  reduce(given: unknown, trail: Trail): Schema {
     // `true` and `{}` allow anything
     if (!isSchema(given)) return {};
-    if (depth > deepest) return this.#cut('$ref');
-    const schema = this.#merged(given, depth);
+    const { schema, trail: inner } = this.#merged(given, trail);
     const reduced: Record<string, unknown> = {};
     for (const [keyword, value] of Object.entries(schema)) {
       if (kept.has(keyword)) reduced[keyword] = value;
@@ -55,8 +58,8 @@ class Reducer {
     }
     this.#setType(reduced, schema);
     this.#setValues(reduced, schema);
-    this.#setChildren(reduced, schema, depth);
-    return this.#setAlternatives(reduced, schema, depth);
+    this.#setChildren(reduced, schema, inner);
+    return this.#setAlternatives(reduced, schema, inner);
   }
 
   #cut(keyword: string): Schema {
@@ -65,31 +68,31 @@ class Reducer {
   }
 
   /** References and `allOf` taken in; what stands beside them wins. */
-  #merged(schema: Schema, depth: number): Schema {
-    const { $ref: reference, allOf, ...own } = schema;
-    if (reference === undefined && allOf === undefined) return schema;
-    if (depth > deepest) return this.#cut('$ref');
-    const bases = [...(typeof reference === 'string' ? [this.#resolve(reference)] : []), ...listOf(allOf)].filter(isSchema);
+  #merged(given: Schema, trail: Trail): { readonly schema: Schema; readonly trail: Trail } {
+    if (this.#left-- <= 0) return { schema: this.#cut('$ref'), trail };
+    const { $ref: reference, allOf, ...own } = given;
+    if (reference === undefined && allOf === undefined) return { schema: given, trail };
+    const bases: { readonly schema: Schema; readonly trail: Trail }[] = [];
+    if (typeof reference === 'string') bases.push(this.#resolved(reference, trail));
+    for (const base of listOf(allOf)) if (isSchema(base)) bases.push(this.#merged(base, trail));
     const merged: Record<string, unknown> = {};
-    for (const base of [...bases.map((base) => this.#merged(base, depth + 1)), own]) {
-      for (const [keyword, value] of Object.entries(base)) {
-        const before = merged[keyword];
-        if (keyword === 'properties' && isSchema(before) && isSchema(value)) merged[keyword] = { ...before, ...value };
-        else if (keyword === 'required') merged[keyword] = [...new Set([...listOf(before), ...listOf(value)])];
-        else merged[keyword] = value;
-      }
-    }
-    return merged;
+    for (const schema of [...bases.map((base) => base.schema), own]) mergeInto(merged, schema);
+    return { schema: merged, trail: [...trail, ...bases.flatMap((base) => base.trail.slice(trail.length))] };
   }
 
-  #resolve(reference: string): unknown {
-    if (!reference.startsWith('#')) return this.#cut('$ref');
+  #resolved(reference: string, trail: Trail): { readonly schema: Schema; readonly trail: Trail } {
+    const found = trail.includes(reference) ? null : this.#find(reference);
+    return found === null ? { schema: this.#cut('$ref'), trail } : this.#merged(found, [...trail, reference]);
+  }
+
+  #find(reference: string): Schema | null {
+    if (!reference.startsWith('#')) return null;
     let found: unknown = this.#root;
     for (const step of reference.slice(1).split('/').filter(Boolean)) {
-      const key = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+      const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
       found = isSchema(found) && Object.hasOwn(found, key) ? found[key] : undefined;
     }
-    return found ?? this.#cut('$ref');
+    return isSchema(found) ? found : null;
   }
 
   #setType(reduced: Record<string, unknown>, { type, format }: Schema): void {
@@ -119,26 +122,35 @@ class Reducer {
     if (reduced['type'] === undefined && types.size === 1) [reduced['type']] = types;
   }
 
-  #setChildren(reduced: Record<string, unknown>, { properties, required, items }: Schema, depth: number): void {
+  #setChildren(reduced: Record<string, unknown>, { properties, required, items }: Schema, trail: Trail): void {
     if (isSchema(properties) && Object.keys(properties).length > 0) {
       reduced['type'] ??= 'object';
-      reduced['properties'] = Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, this.reduce(value, depth + 1)]));
+      reduced['properties'] = Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, this.reduce(value, trail)]));
       // wire: a required name without a property is a 400
       const known = listOf(required).filter((name) => typeof name === 'string' && Object.hasOwn(properties, name));
       if (known.length > 0) reduced['required'] = known;
     }
     if (Array.isArray(items)) this.#lost.add('items');
     // wire: an array without items is a 400
-    if (items !== undefined || reduced['type'] === 'array') reduced['items'] = this.reduce(Array.isArray(items) ? {} : items, depth + 1);
+    if (items !== undefined || reduced['type'] === 'array') reduced['items'] = this.reduce(Array.isArray(items) ? {} : items, trail);
   }
 
-  #setAlternatives(reduced: Record<string, unknown>, { anyOf, oneOf }: Schema, depth: number): Schema {
+  #setAlternatives(reduced: Record<string, unknown>, { anyOf, oneOf }: Schema, trail: Trail): Schema {
     const given = [...listOf(anyOf), ...listOf(oneOf)];
     if (given.length === 0) return reduced;
-    const alternatives = given.filter((one) => !(isSchema(one) && one['type'] === 'null')).map((one) => this.reduce(one, depth + 1));
+    const alternatives = given.filter((one) => !(isSchema(one) && one['type'] === 'null')).map((one) => this.reduce(one, trail));
     if (alternatives.length < given.length) reduced['nullable'] = true;
     if (alternatives.length === 1) return { ...alternatives[0], ...reduced };
     if (alternatives.length > 1) reduced['anyOf'] = alternatives;
     return reduced;
+  }
+}
+
+function mergeInto(merged: Record<string, unknown>, schema: Schema): void {
+  for (const [keyword, value] of Object.entries(schema)) {
+    const before = merged[keyword];
+    if (keyword === 'properties' && isSchema(before) && isSchema(value)) merged[keyword] = { ...before, ...value };
+    else if (keyword === 'required') merged[keyword] = [...new Set([...listOf(before), ...listOf(value)])];
+    else merged[keyword] = value;
   }
 }

@@ -22,11 +22,19 @@ export function decodeAnswerError(body: unknown, target: Target): GatewayError {
 const promptWords = /^(?:invalid_|image_|empty_image|unsupported_|failed_to_download)|policy|content_filter/;
 
 function statusOf(body: unknown, { type, code }: Complaint): number {
-  const number = Number(code);
-  if (Number.isInteger(number) && number >= 400 && number <= 599) return number;
-  const status = isFields(body) ? (isFields(body['error']) ? body['error'] : body)['status_code'] : null;
-  if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599) return status;
-  return promptWords.test(code ?? '') ? statusOfPrompt(code) : statusOfWords(`${type ?? ''} ${code ?? ''}`);
+  const error = errorOf(body);
+  for (const value of [error['status_code'], error['code'], error['status']]) {
+    const status = Number(value);
+    if (Number.isInteger(status) && status >= 400 && status <= 599) return status;
+  }
+  // a code that is a sentence is none for callers, and yet it tells what it is about
+  return promptWords.test(code ?? '') ? statusOfPrompt(code) : statusOfWords(`${type ?? ''} ${code ?? text(error['code']) ?? ''}`);
+}
+
+/** The object that has the fields of an error. */
+function errorOf(body: unknown): Fields {
+  const outer: Fields = isFields(body) ? body : {};
+  return isFields(outer['error']) ? outer['error'] : outer;
 }
 
 /** wire: `invalid_api_key` begins like the words about prompts and is none. */
@@ -46,15 +54,14 @@ const parameters: ReadonlyMap<string, string> = new Map([
 
 /** `error` objects and strings, an `error` event with its fields on top, FastAPI's `detail`, plain text, HTML, nothing. */
 function readComplaint(body: unknown): Complaint {
-  const outer: Fields = isFields(body) ? body : {};
-  const error: Fields = isFields(outer['error']) ? outer['error'] : outer;
+  const error = errorOf(body);
   const metadata: Fields = isFields(error['metadata']) ? error['metadata'] : {};
   const inner: Fields = isFields(error['innererror']) ? error['innererror'] : {};
   const code = codeOf(error['code']);
   const param = text(error['param']);
   const type = text(error['type']);
   return {
-    message: withCause(messageOf(isFields(outer['error']) ? error : body), metadata['raw']),
+    message: withCause(messageOf(isFields(body) ? error : body), metadata['raw']),
     // of an event with its fields on top, `type` is the event's
     type: type === 'error' ? null : type,
     param: param === null ? null : (parameters.get(param) ?? param),
@@ -86,12 +93,14 @@ function parsed(json: string): unknown {
 
 const messageFields = ['message', 'error', 'detail', 'msg'];
 
-function messageOf(value: unknown): string | null {
+/** safety: no deeper than a real error goes, whatever is sent. */
+function messageOf(value: unknown, depth = 0): string | null {
   if (typeof value === 'string') return /^\s*</.test(value) ? null : text(value);
-  if (Array.isArray(value)) return text((value as unknown[]).map(messageOf).filter((message) => message !== null).join('; '));
+  if (depth > 4) return null;
+  if (Array.isArray(value)) return text((value as unknown[]).map((item) => messageOf(item, depth + 1)).filter((message) => message !== null).join('; '));
   if (!isFields(value)) return null;
   for (const field of messageFields) {
-    const message = messageOf(value[field]);
+    const message = messageOf(value[field], depth + 1);
     if (message !== null) return message;
   }
   return null;

@@ -1,3 +1,4 @@
+import { buildConnector } from 'undici';
 import { GatewayError } from '../../../core/errors.ts';
 
 interface Fault {
@@ -9,6 +10,21 @@ interface Fault {
 }
 
 const resets = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
+
+/**
+ * undici's connector, but its sockets say in their errors how much they had read: undici does so for a connection that was
+ * ended, not for one that was reset.
+ */
+export function createConnector(options: buildConnector.BuildOptions): buildConnector.connector {
+  const connect = buildConnector(options);
+  return (target, callback) => {
+    connect(target, (...[error, socket]) => {
+      if (error !== null) return callback(error, null);
+      socket.prependListener('error', (fault) => void Object.assign(fault, { socket: { bytesRead: socket.bytesRead } }));
+      callback(null, socket);
+    });
+  };
+}
 
 /** The connection had served an answer before, and was reset before a byte of this one. */
 export function isStaleConnection(thrown: unknown): boolean {

@@ -15,7 +15,7 @@ import { LATE } from '../../../core/hooks.ts';
 import { definePlugin } from '../../../core/plugin.ts';
 import { version } from '../../../core/version.ts';
 import { bodySource, failure, streamSource } from './answer.ts';
-import { isStaleConnection, unreachable } from './connection.ts';
+import { createConnector, isStaleConnection, unreachable } from './connection.ts';
 
 const name = 'stream/upstream';
 
@@ -59,7 +59,7 @@ function baseUrlOf(provider: Provider, dialects: ReadonlyMap<string, Dialect>): 
 function createLine({ connections }: Provider, baseUrl: string, config: Config): Line {
   const { origin, pathname } = new URL(baseUrl);
   // the time limits but for connecting are the core's: undici's own would end long thinking after five minutes
-  const pool = new Pool(origin, { connections, connect: { timeout: config.routing.default.timeouts.connect }, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
+  const pool = new Pool(origin, { connections, connect: createConnector({ timeout: config.routing.default.timeouts.connect }), headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
   return { pool, origin, prefix: pathname.replace(/\/$/, '') };
 }
 

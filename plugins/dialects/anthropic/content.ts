@@ -1,0 +1,84 @@
+/** Content parts of a message → blocks. */
+import type { ContentPart } from '../../../core/chat.ts';
+import { parseDataUrl } from '../../../core/data-url.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { Breakpoints } from './cache-control.ts';
+
+export type Block = Readonly<Record<string, unknown>>;
+
+/** What one request knows while its messages are written. */
+export interface Writing {
+  readonly breakpoints: Breakpoints;
+  adjust(parameter: string, change: string): void;
+  /** The provider must be told that the request uses this. */
+  needs(beta: string): void;
+}
+
+type PartWriter = (part: ContentPart, writing: Writing) => Block;
+
+const unsupported = (what: string): GatewayError => new GatewayError('unsupported_value', `This provider does not accept ${what}.`, { param: 'messages' });
+
+const invalid = (what: string): GatewayError => new GatewayError('invalid_value', what, { param: 'messages' });
+
+const fieldsOf = (value: unknown): Block => (typeof value === 'object' && value !== null ? (value as Block) : {});
+
+/** wire: an empty text is a 400, and so is one of white space alone. */
+export const isBlank = (text: string): boolean => text.trim() === '';
+
+/** Blocks for the parts of a system or user message, or of a tool's result. Blank texts are left out. */
+export function blocksOf(parts: readonly ContentPart[], writing: Writing): Block[] {
+  return parts.filter((part) => part.type !== 'text' || !isBlank(textOf(part))).map((part) => {
+    const write = writers.get(part.type);
+    if (write === undefined) throw unsupported(`content of the type "${part.type}"`);
+    return { ...write(part, writing), ...writing.breakpoints.of(part) };
+  });
+}
+
+export const textOf = ({ text }: ContentPart): string => (typeof text === 'string' ? text : '');
+
+/** The provider's own blocks, as far as they are content, pass as they are. */
+const asIs: PartWriter = (part) => Object.fromEntries(Object.entries(part).filter(([field]) => field !== 'cache_control'));
+
+const writers: ReadonlyMap<string, PartWriter> = new Map<string, PartWriter>([
+  ['text', (part) => ({ type: 'text', text: textOf(part) })],
+  ['image_url', imageBlock],
+  ['file', fileBlock],
+  ['image', asIs],
+  ['document', asIs],
+  ['search_result', asIs],
+]);
+
+function imageBlock(part: ContentPart, writing: Writing): Block {
+  const image = part['image_url'];
+  const { url, detail } = fieldsOf(typeof image === 'string' ? { url: image } : image);
+  if (typeof url !== 'string') throw invalid('An image_url part needs a "url".');
+  if (detail !== undefined && detail !== 'auto') writing.adjust('messages.content.image_url.detail', 'dropped');
+  const inline = parseDataUrl(url);
+  if (inline !== null) return inlineBlock(inline.mediaType, inline.data);
+  if (!/^https?:/i.test(url)) throw invalid('An image URL must begin with https:, http: or data:.');
+  return { type: 'image', source: { type: 'url', url } };
+}
+
+/** A document where the bytes are one, else an image. */
+function inlineBlock(mediaType: string, data: string): Block {
+  if (mediaType === 'application/pdf') return { type: 'document', source: { type: 'base64', media_type: mediaType, data } };
+  if (mediaType.startsWith('text/')) return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') } };
+  if (!mediaType.startsWith('image/')) throw unsupported(`files of the type "${mediaType}"`);
+  return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
+}
+
+const filesBeta = 'files-api-2025-04-14';
+
+function fileBlock(part: ContentPart, writing: Writing): Block {
+  const { file_id: id, file_data: content, filename } = fieldsOf(part['file']);
+  const title = typeof filename === 'string' && filename !== '' ? { title: filename } : {};
+  if (typeof id === 'string') {
+    writing.needs(filesBeta);
+    return { type: 'document', source: { type: 'file', file_id: id }, ...title };
+  }
+  if (typeof content !== 'string') throw invalid('A file part needs "file_data" or "file_id".');
+  if (/^https?:/i.test(content)) return { type: 'document', source: { type: 'url', url: content }, ...title };
+  const inline = parseDataUrl(content);
+  const block = inlineBlock(inline?.mediaType ?? 'application/pdf', inline?.data ?? content);
+  return block['type'] === 'document' ? { ...block, ...title } : block;
+}

@@ -1,0 +1,127 @@
+/** A chat request → the Messages API. What cannot go out as the caller set it is named in `adjustments`. */
+import type { ChatRequest, Message } from '../../../core/chat.ts';
+import type { Provider } from '../../../core/config.ts';
+import type { Adjustment, Target, WireRequest } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { partsOf, turnsOf } from '../../../core/turns.ts';
+import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
+import { createBreakpoints } from './cache-control.ts';
+import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
+import { encodeTurns } from './messages.ts';
+import { thinkingOf } from './thinking.ts';
+import { answerFormOf, encodeToolChoice, encodeTools, forcedToolOf } from './tools.ts';
+
+/** Parameters that the API does not have, and the value that asks for nothing. */
+const missing = [
+  ['seed', 'seed', null],
+  ['presence_penalty', 'presencePenalty', 0],
+  ['frequency_penalty', 'frequencyPenalty', 0],
+  ['logit_bias', 'logitBias', null],
+  ['logprobs', 'logprobs', false],
+  ['top_logprobs', 'topLogprobs', 0],
+] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest, neutral: unknown])[];
+
+/** Fields beyond the API of the caller that the Messages API has under the same name. */
+const shared = new Set(['container', 'context_management', 'inference_geo', 'mcp_servers']);
+
+/** Fields that are read where they belong. */
+const readElsewhere = new Set(['cache_control', 'top_k', 'metadata', 'service_tier']);
+
+/** The request to send. Reads nothing but its arguments and changes none of them. */
+export function encode(request: ChatRequest, target: Target): WireRequest {
+  if (request.n !== null && request.n > 1) throw new GatewayError('unsupported_value', 'This provider gives one answer a request. Send "n": 1.', { param: 'n' });
+  const adjustments: Adjustment[] = [];
+  const betas = new Set<string>();
+  const adjust = (parameter: string, change: string): void => {
+    if (!adjustments.some((earlier) => earlier.parameter === parameter && earlier.change === change)) adjustments.push({ parameter, change });
+  };
+  const writing: Writing = { adjust, needs: (beta) => betas.add(beta), breakpoints: createBreakpoints(() => adjust('cache_control', 'dropped beyond 4')) };
+  const body = bodyOf(request, target, writing);
+  return { path: '/messages', headers: headersOf(target.provider, betas), body: JSON.stringify(body), adjustments };
+}
+
+/** The key, where the provider looks for it. */
+export const authorise = ({ apiKey }: Provider): Readonly<Record<string, string>> => (apiKey === null ? {} : { 'x-api-key': apiKey.reveal() });
+
+/** Built in the order in which breakpoints count: tools, system, messages. */
+function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
+  const automatic = writing.breakpoints.of(request.rest);
+  const conversation = turnsOf(request.messages.map(withMarkedPart));
+  const form = answerFormOf(request, target, writing);
+  const tools = encodeTools(request, form, { target, writing });
+  const terms = claudeTerms(request, target, {
+    forcedTool: forcedToolOf(request, form),
+    beganWithoutThinking: beganWithoutThinking(conversation.turns, (message) => thinkingOf(message, target).length > 0),
+  });
+  for (const { parameter, change } of terms.adjustments) writing.adjust(parameter, change);
+  const system = blocksOf(conversation.system, writing);
+  const messages = encodeTurns(conversation.turns, { target, writing, thinks: terms.thinks });
+  // wire: a request of instructions alone is a 400
+  if (messages.length === 0) writing.adjust('messages', 'instructions sent as the user');
+  const outputConfig = { ...(terms.effort === null ? {} : { effort: terms.effort }), ...(form.format === null ? {} : { format: form.format }) };
+  const fields = {
+    model: target.mapping.externalId,
+    max_tokens: terms.maxTokens,
+    stream: request.stream ? true : null,
+    system: system.length === 0 || messages.length === 0 ? null : system,
+    messages: messages.length === 0 ? [{ role: 'user', content: system }] : messages,
+    tools,
+    tool_choice: encodeToolChoice(request, form, terms.thinks),
+    thinking: terms.thinking,
+    output_config: Object.keys(outputConfig).length === 0 ? null : outputConfig,
+    stop_sequences: stopsOf(request, writing),
+    ...samplingOf(terms),
+    ...automatic,
+    ...restOf(request, writing),
+  };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+/** A breakpoint on a whole message is one on its last part. */
+function withMarkedPart(message: Message): Message {
+  const { cache_control: control, ...rest } = message;
+  const parts = message.role === 'tool' || control === undefined ? [] : partsOf(message);
+  const last = parts.at(-1);
+  return last === undefined ? message : { ...rest, role: message.role, content: [...parts.slice(0, -1), { cache_control: control, ...last }] };
+}
+
+const samplingOf = ({ temperature, topP, topK }: ClaudeTerms): Block => ({ temperature, top_p: topP, top_k: topK });
+
+/** wire: a stop sequence of white space alone is a 400. */
+function stopsOf({ stop }: ChatRequest, { adjust }: Writing): readonly string[] | null {
+  const all = stop === null ? [] : typeof stop === 'string' ? [stop] : stop;
+  const kept = all.filter((sequence) => !isBlank(sequence));
+  if (kept.length < all.length) adjust('stop', 'blank sequences dropped');
+  return kept.length === 0 ? null : kept;
+}
+
+const tiers: Readonly<Record<string, string>> = { auto: 'auto', standard_only: 'standard_only', default: 'standard_only' };
+
+function restOf(request: ChatRequest, { adjust }: Writing): Block {
+  for (const [wire, field, neutral] of missing) if (request[field] !== null && request[field] !== neutral) adjust(wire, 'dropped');
+  const sent: Record<string, unknown> = { metadata: userOf(request, adjust) };
+  const tier = request.rest['service_tier'];
+  if (typeof tier === 'string' && tiers[tier] !== undefined) sent['service_tier'] = tiers[tier];
+  else if (tier !== undefined && tier !== null) adjust('service_tier', 'dropped');
+  for (const [field, value] of Object.entries(request.rest)) {
+    if (shared.has(field)) sent[field] = value;
+    else if (value !== null && !readElsewhere.has(field)) adjust(field, 'dropped');
+  }
+  return sent;
+}
+
+/** wire: of metadata, only `user_id` exists. */
+function userOf({ user, rest }: ChatRequest, adjust: Writing['adjust']): Block | null {
+  const metadata = rest['metadata'];
+  const { user_id: own, ...others } = typeof metadata === 'object' && metadata !== null ? (metadata as Block) : {};
+  for (const field of Object.keys(others)) adjust(`metadata.${field}`, 'dropped');
+  const id = user ?? own;
+  return typeof id === 'string' ? { user_id: id } : null;
+}
+
+/** wire: betas are one comma list; those that the provider entry asks for stay on it. */
+function headersOf({ headers: own }: Provider, betas: ReadonlySet<string>): Record<string, string> {
+  const asked = Object.entries(own).flatMap(([name, value]) => (name.toLowerCase() === 'anthropic-beta' ? value.split(',').map((beta) => beta.trim()) : []));
+  const all = [...new Set([...asked, ...betas])].filter((beta) => beta !== '');
+  return { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...(all.length === 0 ? {} : { 'anthropic-beta': all.join(',') }) };
+}

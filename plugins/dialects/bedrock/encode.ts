@@ -1,0 +1,227 @@
+/** A chat request → a Converse request. What cannot go out as the caller set it is named in `adjustments`, or refused. */
+import type { ChatRequest, Message } from '../../../core/chat.ts';
+import type { Adjustment, Target, WireRequest } from '../../../core/dialect.ts';
+import { claudeSchema } from '../families/claude-schema.ts';
+import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
+import { CachePoints } from './cache-points.ts';
+import { type Block, unsupported } from './media.ts';
+import { type Conversation, encodeConversation, readConversation } from './messages.ts';
+import { type ModelClass, modelClassOf, type Refused, takesSchemasHere } from './models.ts';
+import { thoughtsOf } from './replay.ts';
+import { planTools, toolFields, type ToolPlan } from './tools.ts';
+
+/** The request to send, credentials apart. Reads nothing but its arguments and changes none of them. */
+export function encode(request: ChatRequest, target: Target): WireRequest {
+  const draft = new Draft(request, target);
+  return {
+    // wire: an id is one segment of the path, whatever colons and slashes an ARN has
+    path: `/model/${encodeURIComponent(target.mapping.externalId)}/${request.stream ? 'converse-stream' : 'converse'}`,
+    headers: { 'content-type': 'application/json', accept: request.stream ? 'application/vnd.amazon.eventstream' : 'application/json' },
+    body: JSON.stringify(draft.body()),
+    adjustments: draft.adjustments,
+  };
+}
+
+/** What the model is told besides: `inferenceConfig`, and fields of its own API. */
+interface Terms {
+  readonly inference: Block;
+  readonly additional: Block;
+  /** Whether the model may think. */
+  readonly thinks: boolean;
+}
+
+/** Parameters that this API has no place for, and the value that asks for nothing. */
+const unknown = [
+  ['seed', 'seed', null],
+  ['presence_penalty', 'presencePenalty', 0],
+  ['frequency_penalty', 'frequencyPenalty', 0],
+  ['logit_bias', 'logitBias', null],
+  ['logprobs', 'logprobs', false],
+  ['top_logprobs', 'topLogprobs', 0],
+  ['user', 'user', null],
+] as const satisfies readonly (readonly [parameter: string, field: keyof ChatRequest, neutral: unknown])[];
+
+/** Fields of Converse itself, which a caller may send as they are. */
+const ownFields = new Set(['guardrailConfig', 'requestMetadata', 'performanceConfig', 'serviceTier', 'additionalModelResponseFieldPaths', 'promptVariables']);
+
+/** One request on its way out: what it is made of, and what had to change. */
+class Draft {
+  readonly adjustments: Adjustment[] = [];
+  readonly #request: ChatRequest;
+  readonly #target: Target;
+  readonly #model: ModelClass;
+
+  constructor(request: ChatRequest, target: Target) {
+    this.#request = request;
+    this.#target = target;
+    this.#model = modelClassOf(target);
+  }
+
+  body(): Block {
+    const request = this.#request;
+    if (request.n !== null && request.n > 1) throw unsupported('n', 'Bedrock gives one answer for a request. Leave out "n", or send it as 1.');
+    const adjust = (parameter: string, change: string): void => this.#adjust(parameter, change);
+    const cachePoints = new CachePoints(this.#target, adjust);
+    const form = this.#form();
+    const isNative = form?.forced === 'schema' && takesSchemasHere(this.#target);
+    const plan = planTools(request, { target: this.#target, answer: isNative ? null : form, cachePoints, adjust });
+    const conversation = readConversation(request.messages);
+    const terms = this.#model.family === 'claude' ? this.#claude(plan, conversation) : this.#another();
+    const { system, messages } = encodeConversation(conversation, { target: this.#target, hasTools: plan.tools.length > 0, thinks: terms.thinks, cachePoints, adjust });
+    const { toolConfig, additional } = toolFields(this.#permitted(plan, terms), request.parallelToolCalls === false && plan.tools.length > 0, { target: this.#target, adjust });
+    const own = this.#rest();
+    return {
+      ...own.fields,
+      messages,
+      ...filled('system', system),
+      ...filled('inferenceConfig', { ...terms.inference, ...this.#stop() }),
+      ...(toolConfig !== undefined && { toolConfig }),
+      ...filled('additionalModelRequestFields', joined(own.additional, terms.additional, additional, isNative ? this.#nativeFormat(form.schema) : {})),
+    };
+  }
+
+  #adjust(parameter: string, change: string): void {
+    if (!this.adjustments.some((earlier) => earlier.parameter === parameter && earlier.change === change)) this.adjustments.push({ parameter, change });
+  }
+
+  /** The form that the answer must have; null: none is asked for. */
+  #form(): { readonly schema: object; readonly forced: 'json' | 'schema' } | null {
+    const { responseFormat } = this.#request;
+    switch (responseFormat?.type) {
+      case undefined:
+      case 'text':
+        return null;
+      case 'json_object':
+        return { schema: { type: 'object' }, forced: 'json' };
+      case 'json_schema':
+        return { schema: responseFormat.json_schema?.schema ?? { type: 'object' }, forced: 'schema' };
+      default:
+        throw unsupported('response_format.type', `Bedrock takes no response_format of type "${responseFormat?.type}".`);
+    }
+  }
+
+  #nativeFormat(schema: object): Block {
+    const { schema: cleaned, dropped } = claudeSchema(schema);
+    if (dropped.length > 0) this.#adjust('response_format', `not enforced: ${dropped.join(', ')}`);
+    return { output_config: { format: { type: 'json_schema', schema: cleaned } } };
+  }
+
+  #claude(plan: ToolPlan, { turns }: Conversation): Terms {
+    const hasThinking = (message: Message): boolean => thoughtsOf(message, this.#target).length > 0;
+    const terms = claudeTerms(this.#request, this.#target, { forcedTool: plan.forced, beganWithoutThinking: beganWithoutThinking(turns, hasThinking) });
+    for (const { parameter, change } of terms.adjustments) this.#adjust(parameter, change);
+    const { thinking, effort, temperature, topP, topK } = terms;
+    // wire: Bedrock gives a Claude all the room it has where nothing is said
+    const maxTokens = this.#request.maxTokens === null && thinking?.type !== 'enabled' ? null : terms.maxTokens;
+    return {
+      inference: given({ maxTokens, temperature, topP }),
+      additional: { ...given({ thinking }), ...(effort !== null && { output_config: { effort } }), ...(topK !== null && this.#model.topK?.(topK)) },
+      thinks: terms.thinks,
+    };
+  }
+
+  #another(): Terms {
+    const { maxTokens, topP, rest } = this.#request;
+    const reasoning = this.#reasoning();
+    const refuses = [...(this.#model.refuses ?? []), ...(reasoning.word === 'high' ? (this.#model.refusesAtHigh ?? []) : [])];
+    const take = (parameter: Refused, value: number | null): number | null => {
+      if (value === null || !refuses.includes(parameter)) return value;
+      this.#adjust(parameter, 'dropped');
+      return null;
+    };
+    const topK = typeof rest['top_k'] === 'number' ? rest['top_k'] : null;
+    if (topK !== null && this.#model.topK === undefined) this.#adjust('top_k', 'dropped');
+    return {
+      inference: given({ maxTokens: take('max_tokens', maxTokens), temperature: take('temperature', this.#temperature(refuses.includes('temperature'))), topP: take('top_p', topP) }),
+      additional: joined(reasoning.fields, topK === null ? {} : (this.#model.topK?.(topK) ?? {})),
+      // what these models need to have back does not depend on it
+      thinks: true,
+    };
+  }
+
+  /** wire: 0 to 1 here, for every model. */
+  #temperature(isRefused: boolean): number | null {
+    const { temperature } = this.#request;
+    if (temperature === null || isRefused) return temperature;
+    const clamped = Math.min(Math.max(temperature, 0), 1);
+    if (clamped !== temperature) this.#adjust('temperature', `clamped to ${clamped}`);
+    return clamped;
+  }
+
+  #reasoning(): { readonly word: string | null; readonly fields: Block } {
+    const { effort, maxTokens } = this.#target.reasoning;
+    const nothing = { word: null, fields: {} };
+    if (maxTokens !== null) {
+      this.#adjust('reasoning.max_tokens', 'dropped');
+      return nothing;
+    }
+    if (effort === null) return nothing;
+    const said = this.#model.effort(effort);
+    if (said === null) this.#adjust('reasoning_effort', 'dropped');
+    else if (said.word !== effort) this.#adjust('reasoning_effort', `changed to ${said.word}`);
+    return said ?? nothing;
+  }
+
+  #stop(): Block {
+    const { stop } = this.#request;
+    const asked = typeof stop === 'string' ? [stop] : (stop ?? []);
+    // wire: a stop sequence of white space alone is a 400 at Claude
+    const stopSequences = asked.filter((sequence) => sequence.trim() !== '');
+    if (stopSequences.length < asked.length) this.#adjust('stop', 'blank sequences dropped');
+    if (stopSequences.length === 0) return {};
+    if (this.#model.refuses?.includes('stop') !== true) return { stopSequences };
+    this.#adjust('stop', 'dropped');
+    return {};
+  }
+
+  /** The plan with its force taken out where the model takes none. */
+  #permitted(plan: ToolPlan, { thinks }: Terms): ToolPlan {
+    const isClaudeThinking = this.#model.family === 'claude' && thinks;
+    if (plan.forced === 'none' || (!isClaudeThinking && this.#model.refusesForcing !== true)) return plan;
+    // where thinking is the reason, `claudeTerms` has said so
+    if (!isClaudeThinking && plan.forced === 'required') this.#adjust('tool_choice', 'relaxed to auto');
+    if (!isClaudeThinking && plan.forced !== 'required') this.#adjust('response_format', 'asked for, not enforced');
+    return { ...plan, choice: { type: 'auto' } };
+  }
+
+  /** Fields beyond the API that callers share: those that Converse has too go out, the others are named. */
+  #rest(): { readonly fields: Block; readonly additional: Block } {
+    for (const [parameter, field, neutral] of unknown) if (this.#request[field] !== null && this.#request[field] !== neutral) this.#adjust(parameter, 'dropped');
+    const fields: Record<string, unknown> = {};
+    let additional: Block = {};
+    for (const [field, value] of Object.entries(this.#request.rest)) {
+      if (field === 'top_k' || value === null) continue;
+      if (field === 'additionalModelRequestFields' && isFields(value)) additional = value;
+      else if (ownFields.has(field)) fields[field] = value;
+      else if (field === 'service_tier' && typeof value === 'string') Object.assign(fields, value === 'auto' ? {} : { serviceTier: { type: value } });
+      else if (field === 'metadata' && isFields(value)) Object.assign(fields, filled('requestMetadata', this.#metadata(value)));
+      else this.#adjust(field, 'dropped');
+    }
+    return { fields, additional };
+  }
+
+  /** wire: at most 16 strings of at most 256 plain characters. */
+  #metadata(metadata: Block): Block {
+    const plain = /^[\w\s:@$#=/+,.-]{0,256}$/;
+    const sent = Object.entries(metadata).filter(([name, value]) => name !== '' && plain.test(name) && typeof value === 'string' && plain.test(value)).slice(0, 16);
+    if (sent.length < Object.keys(metadata).length) this.#adjust('metadata', `cut to ${sent.length} entries`);
+    return Object.fromEntries(sent);
+  }
+}
+
+const isFields = (value: unknown): value is Block => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The field, where there is something in it. */
+const filled = (field: string, value: Block | readonly Block[]): Block => (Object.keys(value).length === 0 ? {} : { [field]: value });
+
+const given = (fields: Block): Block => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+
+/** Fields together; objects of one name are joined, as `output_config` is of an effort and a format. */
+function joined(...parts: readonly Block[]): Block {
+  const all: Record<string, unknown> = {};
+  for (const [field, value] of parts.flatMap((part) => Object.entries(part))) {
+    const before = all[field];
+    all[field] = isFields(before) && isFields(value) ? { ...before, ...value } : value;
+  }
+  return all;
+}

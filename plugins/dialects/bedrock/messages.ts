@@ -1,0 +1,228 @@
+/** A conversation as Converse takes it: user and assistant in turns, each a list of blocks with one key. */
+import { createHash } from 'node:crypto';
+import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
+import type { Target } from '../../../core/dialect.ts';
+import { partsOf, type Turn, type Turns, turnsOf } from '../../../core/turns.ts';
+import type { CachePoints } from './cache-points.ts';
+import { type Block, documentBlock, imageBlock, unsupported } from './media.ts';
+import { modelClassOf } from './models.ts';
+import { type Thought, thoughtsOf } from './replay.ts';
+
+export interface WireMessage {
+  readonly role: 'user' | 'assistant';
+  readonly content: Block[];
+}
+
+/** A conversation as the caller gave it, read. */
+export interface Conversation extends Turns {
+  readonly messages: readonly Message[];
+}
+
+export interface MessageWays {
+  readonly target: Target;
+  /** Tool turns go out as blocks; else as text. */
+  readonly hasTools: boolean;
+  /** The model may think in this request. */
+  readonly thinks: boolean;
+  readonly cachePoints: CachePoints;
+  adjust(parameter: string, change: string): void;
+}
+
+export function readConversation(messages: readonly Message[]): Conversation {
+  const marked = messages.map(withMarkedPart);
+  return { ...turnsOf(marked), messages: marked };
+}
+
+/** A `cache_control` on a whole message means its last part. */
+function withMarkedPart(message: Message): Message {
+  const { role, cache_control: control } = message;
+  const parts = control === undefined || role === 'assistant' ? [] : partsOf(message);
+  return parts.length === 0 ? message : { ...message, content: parts.map((part, at) => (at === parts.length - 1 ? { cache_control: control, ...part } : part)) };
+}
+
+/** What to send. */
+export function encodeConversation({ messages: said, system, turns }: Conversation, ways: MessageWays): { readonly system: readonly Block[]; readonly messages: readonly WireMessage[] } {
+  const writer = new Writer(said, ways);
+  const leading = writer.parts(system, 'a system message');
+  const messages: WireMessage[] = [];
+  for (const [at, turn] of turns.entries()) {
+    if (turn.role === 'user') add(messages, { role: 'user', content: writer.userBlocks(turn) });
+    else add(messages, { role: 'assistant', content: turn.messages.flatMap((message) => writer.assistantBlocks(message, at === turns.length - 1)) });
+  }
+  if (messages.length === 0 && leading.length > 0) {
+    ways.adjust('messages', 'instructions sent as the user');
+    return { system: [], messages: [{ role: 'user', content: leading }] };
+  }
+  trimEnd(messages, ways);
+  if (messages[0]?.role !== 'assistant') return { system: leading, messages };
+  // wire: a conversation begins with a user turn
+  ways.adjust('messages', 'a user message put first');
+  return { system: leading, messages: [{ role: 'user', content: [{ text: '…' }] }, ...messages] };
+}
+
+/** An assistant turn that says nothing is a 400: it is left out, and its neighbours become one turn. */
+function add(messages: WireMessage[], message: WireMessage): void {
+  const last = messages.at(-1);
+  if (message.role === 'assistant' && message.content.length === 0) return;
+  if (last?.role === message.role) last.content.push(...message.content);
+  else messages.push(message);
+}
+
+/** wire: white space at the end of an answer that the model is to continue is a 400. */
+function trimEnd(messages: readonly WireMessage[], { adjust }: MessageWays): void {
+  const last = messages.at(-1);
+  if (last?.role !== 'assistant') return;
+  const at = last.content.findLastIndex((block) => !('cachePoint' in block));
+  const text = last.content[at]?.['text'];
+  if (typeof text !== 'string' || text === text.trimEnd()) return;
+  adjust('messages', 'trailing white space removed');
+  last.content[at] = { text: text.trimEnd() };
+}
+
+/** Writes the blocks of one request. */
+class Writer {
+  readonly #messages: readonly Message[];
+  readonly #ways: MessageWays;
+  readonly #documentNames = new Set<string>();
+  readonly #toolNames = new Map<string, string>();
+
+  constructor(messages: readonly Message[], ways: MessageWays) {
+    this.#messages = messages;
+    this.#ways = ways;
+  }
+
+  userBlocks({ results, parts }: Turn & { role: 'user' }): Block[] {
+    const blocks = results.flatMap((result) => this.#resultBlocks(result));
+    blocks.push(...this.parts(parts, 'a user message'));
+    if (blocks.some((block) => 'document' in block) && !blocks.some((block) => 'text' in block)) {
+      // wire: a document without a text beside it is a 400
+      this.#ways.adjust('messages', 'a text added beside the document');
+      blocks.push({ text: 'See the document.' });
+    }
+    return blocks;
+  }
+
+  /** Content parts, each followed by its cache point. */
+  parts(parts: readonly ContentPart[], holder: string): Block[] {
+    const blocks: Block[] = [];
+    for (const part of parts) {
+      const block = this.#partBlock(part, holder);
+      if (block === null) continue;
+      blocks.push(block);
+      this.#ways.cachePoints.after(blocks, part['cache_control']);
+    }
+    return blocks;
+  }
+
+  /** Texts, then calls; reasoning in front, or at the place in the answer where it stood. */
+  assistantBlocks(message: Message, isLast: boolean): Block[] {
+    const blocks: Block[] = [];
+    // wire: thinking at the end of a conversation that is not to think is a 400
+    const thoughts = isLast && !this.#ways.thinks ? [] : [...thoughtsOf(message, this.#ways.target)];
+    this.#addTexts(blocks, message, thoughts);
+    for (const [at, call] of (message.tool_calls ?? []).entries()) {
+      while (thoughts[0] !== undefined && thoughts[0].place.calls <= at) blocks.push((thoughts.shift() as Thought).block);
+      blocks.push(this.#callBlock(call));
+    }
+    blocks.push(...thoughts.map(({ block }) => block));
+    if (blocks.length > 0) this.#ways.cachePoints.after(blocks, message['cache_control']);
+    return blocks;
+  }
+
+  /** The texts of an answer, cut where reasoning came between them. */
+  #addTexts(blocks: Block[], message: Message, thoughts: Thought[]): void {
+    const add = (text: string): void => {
+      if (text.trim() !== '') blocks.push({ text });
+    };
+    let before = 0;
+    const parts = partsOf(message).length === 0 && typeof message['refusal'] === 'string' ? [{ type: 'text', text: message['refusal'] }] : partsOf(message);
+    if (parts.length === 0) while (thoughts[0] !== undefined && thoughts[0].place.calls === 0) blocks.push((thoughts.shift() as Thought).block);
+    for (const part of parts) {
+      let text = textOf(part);
+      if (text === null) throw unsupported(this.#pathOf(part), `Bedrock takes no part of type "${part.type}" in an assistant message.`);
+      const end = before + text.length;
+      for (let [next] = thoughts; next !== undefined && next.place.calls === 0 && next.place.text <= end; [next] = thoughts) {
+        const cut = Math.max(0, next.place.text - before);
+        add(text.slice(0, cut));
+        blocks.push(next.block);
+        text = text.slice(cut);
+        before += cut;
+        thoughts.shift();
+      }
+      add(text);
+      before = end;
+      if (blocks.length > 0) this.#ways.cachePoints.after(blocks, part['cache_control']);
+    }
+  }
+
+  #callBlock({ id, function: { name, arguments: text } }: ToolCall): Block {
+    this.#toolNames.set(id, name);
+    if (!this.#ways.hasTools) {
+      this.#ways.adjust('messages', 'tool turns sent as text');
+      return { text: `Called the tool ${name} with ${text.trim() === '' ? '{}' : text}` };
+    }
+    return { toolUse: { toolUseId: this.#idOf(id), name, input: this.#inputOf(text) } };
+  }
+
+  /** wire: the input is an object. What a model wrote that is none still has to be shown to it. */
+  #inputOf(text: string): unknown {
+    if (text.trim() === '') return {};
+    try {
+      const input: unknown = JSON.parse(text);
+      if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input;
+    } catch {
+      // said below: it is no object either
+    }
+    this.#ways.adjust('messages.tool_calls.function.arguments', 'wrapped in an object');
+    return { arguments: text };
+  }
+
+  #resultBlocks(result: Message): Block[] {
+    const id = result.tool_call_id ?? '';
+    const parts = partsOf(result);
+    const content = parts.map((part) => this.#partBlock(part, 'a tool result')).filter((block) => block !== null);
+    const blocks: Block[] = this.#ways.hasTools ? [{ toolResult: { toolUseId: this.#idOf(id), content, ...(result['is_error'] === true && { status: 'error' }) } }] : this.#resultAsText(id, content);
+    this.#ways.cachePoints.after(blocks, parts.find((part) => part['cache_control'] !== undefined)?.['cache_control']);
+    return blocks;
+  }
+
+  #resultAsText(id: string, content: readonly Block[]): Block[] {
+    this.#ways.adjust('messages', 'tool turns sent as text');
+    const texts = content.flatMap(({ text }) => (typeof text === 'string' ? [text] : []));
+    const media = content.filter((block) => !('text' in block));
+    return [{ text: `The tool ${this.#toolNames.get(id) ?? id} answered: ${texts.join('\n')}` }, ...media];
+  }
+
+  /** Null: a blank text, which is a 400. */
+  #partBlock(part: ContentPart, holder: string): Block | null {
+    const text = textOf(part);
+    if (text !== null) return text.trim() === '' ? null : { text };
+    const path = this.#pathOf(part);
+    if (holder !== 'a system message' && part.type === 'image_url') return imageBlock(part, path);
+    if (holder !== 'a system message' && part.type === 'file') return documentBlock(part, { path, names: this.#documentNames });
+    throw unsupported(path, `Bedrock takes no part of type "${part.type}" in ${holder}.`);
+  }
+
+  #pathOf(part: ContentPart): string {
+    const message = this.#messages.findIndex(({ content }) => Array.isArray(content) && (content as readonly ContentPart[]).includes(part));
+    const at = (this.#messages[message]?.content as readonly ContentPart[] | undefined)?.indexOf(part);
+    return at === undefined ? 'messages' : `messages[${message}].content[${at}]`;
+  }
+
+  #idOf(id: string): string {
+    return modelClassOf(this.#ways.target).nineCharacterIds === true ? nineCharacters(id) : plainId(id);
+  }
+}
+
+const textOf = ({ type, text, refusal }: ContentPart): string | null => {
+  if (type === 'refusal') return typeof refusal === 'string' ? refusal : '';
+  return type === 'text' ? (text ?? '') : null;
+};
+
+const digest = (id: string): string => createHash('sha256').update(id).digest('base64url').replaceAll(/[-_]/g, '');
+
+/** wire: Mistral's form of an id. A hash keeps parallel calls apart where cutting `tooluse_...` would not. */
+const nineCharacters = (id: string): string => (/^[a-zA-Z0-9]{9}$/.test(id) ? id : digest(id).slice(0, 9));
+
+/** wire: letters, digits, `_` and `-`, 64 at most; ids of other providers hold dots and colons. */
+const plainId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : `call_${digest(id).slice(0, 32)}`);

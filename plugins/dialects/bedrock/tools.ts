@@ -1,0 +1,100 @@
+/** Tools, which of them must be called, and the tool that stands for a structured answer. */
+import type { ChatRequest, Tool } from '../../../core/chat.ts';
+import type { Target } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { ClaudeAsk } from '../families/claude.ts';
+import { claudeSchema } from '../families/claude-schema.ts';
+import type { CachePoints } from './cache-points.ts';
+import { type Block, unsupported } from './media.ts';
+import { modelClassOf, takesSchemasHere } from './models.ts';
+
+/**
+ * A structured answer from models that cannot be held to a schema: they call this tool, and its input is the answer. Encoder
+ * and decoder know it by its name.
+ * safety: reserved; a tool of the caller's by this name would be taken for the answer.
+ */
+export const answerTool = 'answer_in_json';
+
+/** What the model is to do about tools. */
+export type Choice = { readonly type: 'auto' | 'any' } | { readonly type: 'tool'; readonly name: string };
+
+export interface ToolPlan {
+  /** `toolConfig.tools`; empty: no `toolConfig` at all. */
+  readonly tools: readonly Block[];
+  readonly choice: Choice;
+  readonly forced: ClaudeAsk['forcedTool'];
+}
+
+export interface ToolWays {
+  readonly target: Target;
+  /** The structured answer, where a tool has to stand for it. */
+  readonly answer: { readonly schema: object; readonly forced: 'json' | 'schema' } | null;
+  readonly cachePoints: CachePoints;
+  adjust(parameter: string, change: string): void;
+}
+
+/** The tools to send. A caller who forces one of the own tools gets that call; the structured answer comes in a later turn. */
+export function planTools({ tools, toolChoice }: ChatRequest, ways: ToolWays): ToolPlan {
+  const wish = wishOf(toolChoice);
+  const offered = wish === null ? [] : toolBlocks(tools ?? [], ways);
+  const isForced = offered.length > 0 && wish !== null && wish.type !== 'auto';
+  if (isForced) return { tools: offered, choice: wish, forced: 'required' };
+  if (ways.answer === null) return { tools: offered, choice: { type: 'auto' }, forced: 'none' };
+  const description = 'Gives the answer. Call it once, with the whole answer as its input, in place of writing the answer as text.';
+  const answer = { toolSpec: { name: answerTool, description, inputSchema: { json: { type: 'object', ...ways.answer.schema } } } };
+  return { tools: [...offered, answer], choice: { type: 'any' }, forced: ways.answer.forced };
+}
+
+/** wire: there is no `none`; tools that must not be called are not shown. */
+function wishOf(choice: ChatRequest['toolChoice']): Choice | null {
+  if (choice === null || choice === 'auto') return { type: 'auto' };
+  if (choice === 'none') return null;
+  if (choice === 'required') return { type: 'any' };
+  const { type, function: named } = choice;
+  if (type === 'function' && typeof named?.name === 'string') return { type: 'tool', name: named.name };
+  throw unsupported('tool_choice', `Bedrock takes no tool_choice of type "${type}". Send "auto", "none", "required" or one function.`);
+}
+
+function toolBlocks(tools: readonly Tool[], ways: ToolWays): readonly Block[] {
+  const blocks: Block[] = [];
+  for (const [at, tool] of tools.entries()) {
+    const { function: described } = tool;
+    if (tool.type !== 'function' || described === undefined) throw unsupported(`tools[${at}].type`, `Bedrock takes tools of type "function", not "${tool.type}".`);
+    const { name, description = '' } = described;
+    if (name === answerTool) throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, { param: `tools[${at}].function.name` });
+    // wire: a blank description is a 400
+    blocks.push({ toolSpec: { name, ...(description.trim() !== '' && { description }), ...schemaOf(described, ways) } });
+    ways.cachePoints.after(blocks, tool['cache_control'] ?? (described as Readonly<Record<string, unknown>>)['cache_control']);
+  }
+  return blocks;
+}
+
+function schemaOf({ parameters, strict }: NonNullable<Tool['function']>, { target, adjust }: ToolWays): Block {
+  const schema = { type: 'object', ...(parameters ?? { properties: {} }) };
+  if (strict !== true) return { inputSchema: { json: schema } };
+  if (!takesSchemasHere(target)) {
+    adjust('tools.function.strict', 'dropped');
+    return { inputSchema: { json: schema } };
+  }
+  const { schema: cleaned, dropped } = claudeSchema(schema);
+  if (dropped.length > 0) adjust('tools.function.parameters', `not enforced: ${dropped.join(', ')}`);
+  return { strict: true, inputSchema: { json: cleaned } };
+}
+
+/**
+ * `toolConfig`, and what goes with it among the fields of the model's own API.
+ * wire: of parallel calls only Claude's own `tool_choice` knows, and it may not stand beside `toolConfig.toolChoice`.
+ */
+export function toolFields({ tools, choice }: ToolPlan, isSerial: boolean, { target, adjust }: Pick<ToolWays, 'target' | 'adjust'>): { readonly toolConfig?: Block; readonly additional: Block } {
+  if (tools.length === 0) return { additional: {} };
+  if (!isSerial) return { toolConfig: { tools, ...choiceField(choice) }, additional: {} };
+  if (modelClassOf(target).family === 'claude') return { toolConfig: { tools }, additional: { tool_choice: { ...choice, disable_parallel_tool_use: true } } };
+  adjust('parallel_tool_calls', 'dropped');
+  return { toolConfig: { tools, ...choiceField(choice) }, additional: {} };
+}
+
+/** wire: some models refuse the field whatever it says, and `auto` is what its absence means. */
+function choiceField(choice: Choice): Block {
+  if (choice.type === 'tool') return { toolChoice: { tool: { name: choice.name } } };
+  return choice.type === 'any' ? { toolChoice: { any: {} } } : {};
+}

@@ -1,0 +1,273 @@
+/**
+ * Answers of this API → chunks. One record of state per stream, small functions over it; a whole body goes through the same
+ * functions as one event that has everything. The wire has no end mark: a candidate ends with its reason, a stream with its body.
+ */
+import { createHash } from 'node:crypto';
+import type { Chunk, FinishReason } from '../../../core/chat.ts';
+import type { Decoder, Target } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { sanitise } from '../../../core/upstream-error.ts';
+import { decodeAnswerError, isError } from './error.ts';
+import { toLogprobs } from './logprobs.ts';
+import { createPartialArgs, type PartialArgs } from './partial-args.ts';
+import { type SignedPlace, signatureDetail, thoughtDetail } from './signatures.ts';
+import { type Counts, readCounts, toUsage } from './usage.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** What is known of one answer. */
+interface Answer {
+  readonly target: Target;
+  readonly choices: (Choice | undefined)[];
+  counts: Counts | null;
+  /** Names the answer, for ids of tool calls that the provider leaves out. */
+  id: string;
+  /** Tells of a reason that is a fault, once what came with it is handed on. */
+  fault: GatewayError | null;
+  /** Chunks of the event that is being read. */
+  out: Chunk[];
+}
+
+interface Choice {
+  readonly at: number;
+  /** Characters of the answer so far. */
+  length: number;
+  readonly callIds: string[];
+  images: number;
+  details: number;
+  /** A call whose arguments come in pieces. */
+  open: { readonly index: number; readonly args: PartialArgs } | null;
+  isFinished: boolean;
+}
+
+const noChunks: readonly Chunk[] = [];
+
+/** safety: a candidate's number sizes a list; the API has no more than 8. */
+const mostChoices = 128;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
+
+const newAnswer = (target: Target): Answer => ({ target, choices: [], counts: null, id: '', fault: null, out: [] });
+
+/** A decoder for one stream. */
+export function createDecoder(target: Target): Decoder {
+  const answer = newAnswer(target);
+  return {
+    push({ data }) {
+      if (answer.fault !== null) throw answer.fault;
+      if (data === '') return noChunks;
+      answer.out = [];
+      addEvent(answer, parse(data), data);
+      if (answer.fault !== null && answer.out.length === 0) throw answer.fault;
+      return answer.out;
+    },
+    end() {
+      if (answer.fault !== null) throw answer.fault;
+      return noChunks;
+    },
+  };
+}
+
+function parse(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (cause) {
+    throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not valid JSON.', { cause });
+  }
+}
+
+/** A whole answer, or the error that came with status 200. wire: without `alt=sse` a stream is one list of its events. */
+export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
+  const answer = newAnswer(target);
+  for (const event of Array.isArray(body) ? (body as unknown[]) : [body]) addEvent(answer, event, body);
+  if (answer.fault !== null) throw answer.fault;
+  if (answer.choices.length === 0) throw invalid('an answer without candidates');
+  for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addUnsaidFinish(answer, choice);
+  return answer.out;
+}
+
+/** A body is complete by its framing; but an answer of nothing, for no reason, is none. */
+function addUnsaidFinish(answer: Answer, choice: Choice): void {
+  if (isEmpty(choice)) throw invalid('an answer without content');
+  finish(answer, choice, { reason: choice.callIds.length > 0 ? 'tool_calls' : 'completed', native: null });
+}
+
+const isEmpty = ({ length, callIds, images }: Choice): boolean => length === 0 && callIds.length === 0 && images === 0;
+
+function addEvent(answer: Answer, event: unknown, source: unknown): void {
+  if (isError(event)) throw decodeAnswerError(event, answer.target);
+  if (!isFields(event)) return;
+  const { candidates, promptFeedback, usageMetadata, responseId } = event;
+  if (answer.id === '') answer.id = typeof responseId === 'string' && responseId !== '' ? responseId : '';
+  if (Array.isArray(candidates)) for (const [at, candidate] of (candidates as unknown[]).entries()) addCandidate(answer, { candidate, at, source });
+  if (isFields(promptFeedback)) addBlock(answer, promptFeedback);
+  if (isFields(usageMetadata)) addUsage(answer, usageMetadata);
+}
+
+/** wire: a blocked prompt is HTTP 200 without candidates. */
+function addBlock(answer: Answer, { blockReason }: Fields): void {
+  if (typeof blockReason !== 'string' || blockReason === '' || answer.choices.length > 0) return;
+  finish(answer, choiceOf(answer, 0), { reason: 'content_filter', native: blockReason });
+}
+
+function addUsage(answer: Answer, report: Fields): void {
+  const counts = readCounts(report, answer.counts);
+  if (counts === null || counts === answer.counts) return;
+  answer.counts = counts;
+  answer.out.push({ type: 'usage', usage: toUsage(counts) });
+}
+
+interface CandidatePlace {
+  readonly candidate: unknown;
+  readonly at: number;
+  /** The event or body that it stands in. */
+  readonly source: unknown;
+}
+
+function addCandidate(answer: Answer, { candidate, at, source }: CandidatePlace): void {
+  if (!isFields(candidate)) return;
+  const { index, content, logprobsResult, finishReason, finishMessage } = candidate;
+  const choice = choiceOf(answer, typeof index === 'number' ? index : at);
+  // safety: nothing follows a finish
+  if (choice.isFinished) return;
+  const parts = isFields(content) ? content['parts'] : undefined;
+  if (Array.isArray(parts)) for (const part of parts as unknown[]) if (isFields(part)) addPart(answer, choice, { part, source });
+  const logprobs = isFields(logprobsResult) ? toLogprobs(logprobsResult) : null;
+  if (logprobs !== null) answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: logprobs });
+  if (typeof finishReason === 'string' && finishReason !== '') addFinish(answer, choice, { word: finishReason, message: finishMessage });
+}
+
+function choiceOf(answer: Answer, at: number): Choice {
+  const known = answer.choices[at];
+  if (known !== undefined) return known;
+  if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalid(`a candidate with the index ${at}`);
+  const choice: Choice = { at, length: 0, callIds: [], images: 0, details: 0, open: null, isFinished: false };
+  answer.choices[at] = choice;
+  return choice;
+}
+
+interface PartPlace {
+  readonly part: Fields;
+  readonly source: unknown;
+}
+
+/** wire: kinds are mixed in one event, and a signature may sit on any of them, on an empty text too. */
+function addPart(answer: Answer, choice: Choice, place: PartPlace): void {
+  const { functionCall, inlineData, text, thought, thoughtSignature } = place.part;
+  const signature = typeof thoughtSignature === 'string' ? thoughtSignature : '';
+  if (isFields(functionCall)) {
+    const id = addCall(answer, choice, { call: functionCall, source: place.source });
+    if (id !== null) addSignature(answer, choice, { signature, place: { part: 'call', id } });
+  } else if (isFields(inlineData)) addImage(answer, choice, { image: inlineData, signature });
+  else if (thought === true) addThought(answer, choice, { text: typeof text === 'string' ? text : '', signature });
+  else addText(answer, choice, { text: typeof text === 'string' ? text : '', signature });
+}
+
+interface SignedWords {
+  readonly text: string;
+  readonly signature: string;
+}
+
+function addText(answer: Answer, choice: Choice, { text, signature }: SignedWords): void {
+  const start = choice.length;
+  choice.length += text.length;
+  if (text !== '') answer.out.push({ type: 'text-delta', choice: choice.at, text });
+  if (signature !== '') addSignature(answer, choice, { signature, place: { part: 'text', start, end: choice.length, calls: choice.callIds.length } });
+}
+
+function addThought(answer: Answer, choice: Choice, { text, signature }: SignedWords): void {
+  if (text !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
+  if (signature === '') return;
+  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: thoughtDetail({ provider: answer.target.provider.id, index: choice.details++ }, text, signature) });
+}
+
+function addSignature(answer: Answer, choice: Choice, { signature, place }: { readonly signature: string; readonly place: SignedPlace }): void {
+  if (signature === '') return;
+  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: signatureDetail({ provider: answer.target.provider.id, index: choice.details++ }, place, signature) });
+}
+
+/** Media of an answer, in the form in which other vendors of the chat API give images. */
+function addImage(answer: Answer, choice: Choice, { image, signature }: { readonly image: Fields; readonly signature: string }): void {
+  const { mimeType, data } = image;
+  if (typeof mimeType !== 'string' || typeof data !== 'string') return;
+  const value = [{ type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` } }];
+  answer.out.push({ type: 'extra', choice: choice.at, on: 'message', field: 'images', value });
+  addSignature(answer, choice, { signature, place: { part: 'image', image: choice.images++ } });
+}
+
+/** Reads a call, whole or a piece of one, and says which call it was. */
+function addCall(answer: Answer, choice: Choice, { call, source }: { readonly call: Fields; readonly source: unknown }): string | null {
+  const { id, name, args, partialArgs, willContinue } = call;
+  const pieces: readonly unknown[] = Array.isArray(partialArgs) ? partialArgs : [];
+  if (typeof name !== 'string' || name === '') return addToOpenCall(answer, choice, { args, pieces });
+  closeCall(answer, choice);
+  const index = choice.callIds.length;
+  const callId = typeof id === 'string' && id !== '' && !choice.callIds.includes(id) ? id : idFrom(`${seedOf(answer, source)}/${choice.at}/${index}`);
+  choice.callIds.push(callId);
+  answer.out.push({ type: 'tool-start', choice: choice.at, index, id: callId, name });
+  const whole = isFields(args) ? args : {};
+  if (willContinue !== true && pieces.length === 0) answer.out.push({ type: 'tool-delta', choice: choice.at, index, arguments: JSON.stringify(whole) });
+  else {
+    choice.open = { index, args: createPartialArgs(whole) };
+    for (const piece of pieces) choice.open.args.add(piece);
+  }
+  return callId;
+}
+
+/** wire: pieces of a call have no name, and an empty one is its end. */
+function addToOpenCall(answer: Answer, choice: Choice, { args, pieces }: { readonly args: unknown; readonly pieces: readonly unknown[] }): string | null {
+  const { open } = choice;
+  if (open === null) {
+    if (args !== undefined || pieces.length > 0) throw invalid('a tool call without a name');
+    return null;
+  }
+  for (const piece of pieces) open.args.add(piece);
+  if (pieces.length === 0) closeCall(answer, choice);
+  return choice.callIds[open.index] ?? null;
+}
+
+function closeCall(answer: Answer, choice: Choice): void {
+  if (choice.open === null) return;
+  answer.out.push({ type: 'tool-delta', choice: choice.at, index: choice.open.index, arguments: choice.open.args.text() });
+  choice.open = null;
+}
+
+/** An answer without an id is named by what it says at its first call: its token counts tell it from the turn before. */
+function seedOf(answer: Answer, source: unknown): string {
+  if (answer.id === '') answer.id = typeof source === 'string' ? source : JSON.stringify(source);
+  return answer.id;
+}
+
+const idFrom = (seed: string): string => `call_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
+
+interface Ending {
+  readonly reason: FinishReason;
+  /** The provider's own word. */
+  readonly native: string | null;
+}
+
+function finish(answer: Answer, choice: Choice, { reason, native }: Ending): void {
+  closeCall(answer, choice);
+  choice.isFinished = true;
+  answer.out.push({ type: 'finish', choice: choice.at, reason, native });
+}
+
+const reasons = new Map<string, FinishReason | 'fault'>([
+  ['STOP', 'completed'],
+  ['MAX_TOKENS', 'length_limit'],
+  ...['SAFETY', 'RECITATION', 'LANGUAGE', 'BLOCKLIST', 'PROHIBITED_CONTENT', 'SPII', 'MODEL_ARMOR'].map((word) => [word, 'content_filter'] as const),
+  ...['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE', 'OTHER'].map((word) => [word, 'fault'] as const),
+]);
+
+function addFinish(answer: Answer, choice: Choice, { word, message }: { readonly word: string; readonly message: unknown }): void {
+  const known = reasons.get(word) ?? (word.startsWith('IMAGE_') || isEmpty(choice) ? 'content_filter' : 'completed');
+  if (known === 'fault') {
+    const said = typeof message === 'string' && message !== '' ? `: ${message}` : '.';
+    answer.fault ??= new GatewayError('upstream_error', sanitise(`The provider ended its answer with ${word}${said}`, answer.target.provider));
+    return;
+  }
+  // wire: STOP is the word after tool calls too, and may come an event later
+  finish(answer, choice, { reason: known === 'completed' && choice.callIds.length > 0 ? 'tool_calls' : known, native: word });
+}

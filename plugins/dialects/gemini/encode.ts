@@ -1,0 +1,160 @@
+/** A chat request → a generateContent request. What cannot go out as the caller set it is named in `adjustments`. */
+import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
+import type { Adjustment, Target, WireRequest } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { pathOf } from './address.ts';
+import { encodeConversation } from './contents.ts';
+import { classOf, type ModelClass, planThinking } from './models.ts';
+import { reduceSchema } from './schema.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Parameters with a name of their own in `generationConfig`. */
+const parameters = [
+  ['maxOutputTokens', 'maxTokens'],
+  ['temperature', 'temperature'],
+  ['topP', 'topP'],
+  ['seed', 'seed'],
+  ['candidateCount', 'n'],
+  ['presencePenalty', 'presencePenalty'],
+  ['frequencyPenalty', 'frequencyPenalty'],
+  ['responseLogprobs', 'logprobs'],
+  ['logprobs', 'topLogprobs'],
+] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest])[];
+
+/** Parameters that this API has no word for. */
+const unknown = [
+  ['logit_bias', 'logitBias'],
+  ['user', 'user'],
+] as const satisfies readonly (readonly [parameter: string, field: keyof ChatRequest])[];
+
+/** Fields beyond the chat API that this one has too, in either of its spellings, and where they go. */
+const own: Readonly<Record<string, readonly [place: 'top' | 'config', wire: string] | undefined>> = {
+  safetySettings: ['top', 'safetySettings'],
+  safety_settings: ['top', 'safetySettings'],
+  cachedContent: ['top', 'cachedContent'],
+  cached_content: ['top', 'cachedContent'],
+  labels: ['top', 'labels'],
+  topK: ['config', 'topK'],
+  top_k: ['config', 'topK'],
+  mediaResolution: ['config', 'mediaResolution'],
+  media_resolution: ['config', 'mediaResolution'],
+};
+
+/** The request to send. Reads nothing but its arguments and changes none of them. */
+export function encode(request: ChatRequest, target: Target): WireRequest {
+  const draft = new Draft(request, target);
+  return { path: pathOf(target, request.stream), headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments };
+}
+
+/** One request on its way out: what it is made of, and what had to change. */
+class Draft {
+  readonly adjustments: Adjustment[] = [];
+  readonly #request: ChatRequest;
+  readonly #target: Target;
+  readonly #model: ModelClass;
+
+  constructor(request: ChatRequest, target: Target) {
+    this.#request = request;
+    this.#target = target;
+    this.#model = classOf(target);
+  }
+
+  body(): Fields {
+    const { messages, tools } = this.#request;
+    const dropped = (parameter: string): void => this.#adjust({ parameter, change: 'dropped' });
+    const { system, contents } = encodeConversation(messages, { target: this.#target, model: this.#model, dropped });
+    const body: Record<string, unknown> = { contents };
+    if (system.length > 0) body['systemInstruction'] = { parts: system };
+    // wire: an empty list of declarations, or a choice without any, is a 400
+    if (tools !== null && tools.length > 0) body['tools'] = [{ functionDeclarations: tools.map((tool, at) => this.#declare(tool, at)) }];
+    this.#setChoice(body);
+    const config = this.#config();
+    this.#setOwn(body, config);
+    if (Object.keys(config).length > 0) body['generationConfig'] = config;
+    return body;
+  }
+
+  #adjust(adjustment: Adjustment): void {
+    if (!this.adjustments.some(({ parameter }) => parameter === adjustment.parameter)) this.adjustments.push(adjustment);
+  }
+
+  #config(): Record<string, unknown> {
+    const config: Record<string, unknown> = {};
+    for (const [wire, field] of parameters) if (this.#request[field] !== null) config[wire] = this.#request[field];
+    const { stop, responseFormat } = this.#request;
+    if (stop !== null) config['stopSequences'] = typeof stop === 'string' ? [stop] : stop;
+    if (responseFormat !== null) this.#setFormat(config, responseFormat);
+    const { config: thinking, adjustment } = planThinking(this.#target, this.#model);
+    if (thinking !== undefined) config['thinkingConfig'] = thinking;
+    if (adjustment !== undefined) this.#adjust(adjustment);
+    return config;
+  }
+
+  #setOwn(body: Record<string, unknown>, config: Record<string, unknown>): void {
+    const { parallelToolCalls, rest } = this.#request;
+    for (const [parameter, field] of unknown) if (this.#request[field] !== null) this.#adjust({ parameter, change: 'dropped' });
+    if (parallelToolCalls === false) this.#adjust({ parameter: 'parallel_tool_calls', change: 'dropped' });
+    for (const [field, value] of Object.entries(rest)) {
+      const known = Object.hasOwn(own, field) ? own[field] : undefined;
+      if (known !== undefined) (known[0] === 'top' ? body : config)[known[1]] = value;
+      else if (field === 'modalities' && isWords(value)) config['responseModalities'] = value.map((word) => word.toUpperCase());
+      else this.#adjust({ parameter: field, change: 'dropped' });
+    }
+  }
+
+  #declare(tool: Tool, at: number): Fields {
+    const { type, function: called } = tool;
+    if (type !== 'function' || called === undefined) {
+      throw new GatewayError('unsupported_value', `"tools[${at}].type" must be "function": this provider takes no tool of type "${type}".`, { param: `tools[${at}].type` });
+    }
+    const { name, description, parameters: schema, strict } = called;
+    if (strict === true) this.#adjust({ parameter: 'tools.function.strict', change: 'dropped' });
+    if ('cache_control' in tool) this.#adjust({ parameter: 'tools.cache_control', change: 'dropped' });
+    return { name, ...(description !== undefined && { description }), ...(schema !== undefined && schema !== null && this.#parameters(schema)) };
+  }
+
+  #parameters(schema: object): Fields {
+    if (this.#model.takesJsonSchema === true) return { parametersJsonSchema: schema };
+    const reduced = this.#reduced(schema, 'tools.function.parameters');
+    // wire: an object without properties is a 400, and no parameters at all mean the same
+    return 'properties' in reduced ? { parameters: reduced } : {};
+  }
+
+  #reduced(schema: object, parameter: string): Fields {
+    const { schema: reduced, lost } = reduceSchema(schema);
+    if (lost.length > 0) this.#adjust({ parameter, change: `without ${lost.join(', ')}` });
+    return reduced;
+  }
+
+  #setChoice(body: Record<string, unknown>): void {
+    const { tools, toolChoice } = this.#request;
+    if (toolChoice === null) return;
+    const functionCallingConfig = callingOf(toolChoice);
+    if (tools !== null && tools.length > 0) body['toolConfig'] = { functionCallingConfig };
+    else if (toolChoice !== 'auto' && toolChoice !== 'none') this.#adjust({ parameter: 'tool_choice', change: 'dropped' });
+  }
+
+  #setFormat(config: Record<string, unknown>, { type, json_schema: wanted }: ResponseFormat): void {
+    if (type === 'text') return;
+    if (type !== 'json_object' && type !== 'json_schema') {
+      throw new GatewayError('unsupported_value', `"response_format.type" must be text, json_object or json_schema: this provider knows no "${type}".`, { param: 'response_format.type' });
+    }
+    config['responseMimeType'] = 'application/json';
+    const schema = wanted?.schema;
+    if (type !== 'json_schema' || schema === undefined || schema === null) return;
+    if (this.#model.takesJsonSchema === true) config['responseJsonSchema'] = schema;
+    else config['responseSchema'] = this.#reduced(schema, 'response_format.json_schema');
+  }
+}
+
+const isWords = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every((word) => typeof word === 'string');
+
+const modes: Readonly<Record<string, string>> = { auto: 'AUTO', required: 'ANY', none: 'NONE' };
+
+function callingOf(choice: ToolChoice): Fields {
+  if (typeof choice === 'string' && modes[choice] !== undefined) return { mode: modes[choice] };
+  const name = typeof choice === 'string' ? undefined : choice.function?.name;
+  if (name === undefined) throw new GatewayError('unsupported_value', '"tool_choice" must be auto, required, none, or one function: this provider knows no other choice.', { param: 'tool_choice' });
+  return { mode: 'ANY', allowedFunctionNames: [name] };
+}

@@ -1,0 +1,20 @@
+/** Probabilities of tokens, from this API's two parallel lists into the one list of the chat API. */
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const fieldsIn = (value: unknown): readonly Fields[] => (Array.isArray(value) ? (value as unknown[]).filter(isFields) : []);
+
+/** `logprobsResult` as `logprobs` of a choice; null where it holds none. */
+export function toLogprobs(result: Fields): object | null {
+  const chosen = fieldsIn(result['chosenCandidates']);
+  const rivals = fieldsIn(result['topCandidates']);
+  if (chosen.length === 0) return null;
+  return { content: chosen.map((candidate, at) => ({ ...tokenOf(candidate), top_logprobs: fieldsIn(rivals[at]?.['candidates']).map(tokenOf) })) };
+}
+
+function tokenOf({ token, logProbability }: Fields): object {
+  const text = typeof token === 'string' ? token : '';
+  return { token: text, logprob: logProbability ?? null, bytes: [...Buffer.from(text)] };
+}

@@ -1,0 +1,369 @@
+/**
+ * Answers of the Responses API → chunks: a small function per kind of event over one record of the answer. A whole body goes
+ * through the same functions, item by item.
+ */
+import type { Chunk, FinishReason } from '../../../core/chat.ts';
+import type { Decoder, Target, WireEvent } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { addArguments, addRest, type Call, type Calls, type CallScope, closeCall, describeCall, newCall, newCalls } from './calls.ts';
+import { detailOf, type Place } from './details.ts';
+import { decodeAnswerError } from './error.ts';
+import { readUsage } from './usage.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+type Kind = 'message' | 'reasoning' | 'function_call' | 'other';
+
+/** What is known of one answer. wire: items are told apart by `output_index`; some hosts give an item a new id in each event. */
+interface Answer {
+  readonly target: Target;
+  readonly items: Map<number, Item>;
+  readonly calls: Calls;
+  id: string;
+  hasReasoned: boolean;
+  isOver: boolean;
+  /** Chunks of the event that is being read. */
+  out: Chunk[];
+}
+
+interface Item {
+  readonly kind: Kind;
+  readonly at: number;
+  readonly parts: Map<number, Part>;
+  readonly call: Call;
+  /** Of reasoning: the voice that spoke first. The other repeats it. */
+  voice: Voice | null;
+  /** As its provider completed it. */
+  whole: Fields | null;
+}
+
+/** One text of an item, and how much of it has gone out. */
+interface Part {
+  readonly voice: Voice;
+  sent: string;
+  logprobs: number;
+  annotations: number;
+}
+
+/** A kind of text: whose it is, where its events count it, and what it becomes. */
+interface Voice {
+  readonly kind: Kind;
+  readonly index: 'content_index' | 'summary_index';
+  /** The field that has the whole text. */
+  readonly field: 'text' | 'refusal';
+  readonly chunk: 'text-delta' | 'refusal-delta' | 'reasoning-delta';
+  /** Two voices may share an index. */
+  readonly slot: 0 | 1;
+}
+
+const text: Voice = { kind: 'message', index: 'content_index', field: 'text', chunk: 'text-delta', slot: 0 };
+const refusal: Voice = { kind: 'message', index: 'content_index', field: 'refusal', chunk: 'refusal-delta', slot: 1 };
+const summary: Voice = { kind: 'reasoning', index: 'summary_index', field: 'text', chunk: 'reasoning-delta', slot: 0 };
+/** Of open models, which show the thought itself. */
+const thought: Voice = { kind: 'reasoning', index: 'content_index', field: 'text', chunk: 'reasoning-delta', slot: 1 };
+
+const noChunks: readonly Chunk[] = [];
+const noFields: Fields = {};
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : noFields);
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
+
+const invalid = (what: string, cause?: unknown): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
+
+const newAnswer = (target: Target): Answer => ({ target, items: new Map(), calls: newCalls(), id: '', hasReasoned: false, isOver: false, out: [] });
+
+/** A decoder for one stream. */
+export function createDecoder(target: Target): Decoder {
+  const answer = newAnswer(target);
+  return {
+    push(event) {
+      // wire: OpenAI sends no `[DONE]`, some compatible servers do
+      if (answer.isOver || event.data === '' || event.data.startsWith('[DONE]')) return noChunks;
+      const fields = parseEvent(event);
+      const type = typeof fields['type'] === 'string' ? fields['type'] : event.event;
+      if (type === 'error' || event.event === 'error' || (type === undefined && fields['error'])) throw decodeAnswerError(fields, target);
+      const read = readers.get(type);
+      if (read === undefined) return noChunks;
+      answer.out = [];
+      read(answer, fields);
+      return answer.out;
+    },
+    end: () => noChunks,
+    get done() {
+      return answer.isOver;
+    },
+  };
+}
+
+/** A whole answer, or the error that came with status 200. */
+export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
+  if (!isFields(body)) throw invalid('a body that is not a JSON object');
+  if (body['error'] || body['type'] === 'error') throw decodeAnswerError(body, target);
+  if (!Array.isArray(body['output']) && !isFailed(body['status'])) throw invalid('an answer without output');
+  if (body['status'] === 'in_progress' || body['status'] === 'queued') throw invalid('an answer that is not finished');
+  const answer = newAnswer(target);
+  addResponse(answer, body, 'completed');
+  return answer.out;
+}
+
+function parseEvent({ data }: WireEvent): Fields {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch (cause) {
+    throw invalid('an event that is not JSON', cause);
+  }
+  if (!isFields(value)) throw invalid('an event that is not a JSON object');
+  return value;
+}
+
+type Reader = (answer: Answer, event: Fields) => void;
+
+const speak =
+  (voice: Voice): Reader =>
+  (answer, event) => {
+    const part = partOf(answer, event, voice);
+    if (part === null) return;
+    if (typeof event['delta'] === 'string') say(answer, part, event['delta']);
+    addLogprobs(answer, part, event['logprobs']);
+  };
+
+/** wire: the deltas of a short text may be missing. Its end has the whole, of which goes out what has not been said. */
+const conclude =
+  (voice: Voice): Reader =>
+  (answer, event) => {
+    const part = partOf(answer, event, voice);
+    if (part !== null) sayRest(answer, part, event);
+  };
+
+const readers = new Map<unknown, Reader>([
+  ['response.created', addHead],
+  ['response.in_progress', addHead],
+  ['response.output_item.added', (answer, event) => openItem(answer, event)],
+  ['response.output_item.done', (answer, event) => completeItem(answer, openItem(answer, event), fieldsOf(event['item']))],
+  ['response.output_text.delta', speak(text)],
+  ['response.output_text.done', conclude(text)],
+  ['response.output_text.annotation.added', addAnnotation],
+  ['response.refusal.delta', speak(refusal)],
+  ['response.refusal.done', conclude(refusal)],
+  ['response.reasoning_summary_text.delta', speak(summary)],
+  ['response.reasoning_summary_text.done', conclude(summary)],
+  ['response.reasoning_text.delta', speak(thought)],
+  ['response.reasoning_text.done', conclude(thought)],
+  // wire: the older name, still used by OpenRouter and early gpt-oss servers
+  ['response.reasoning.delta', speak(thought)],
+  ['response.function_call_arguments.delta', addCallPiece],
+  ['response.function_call_arguments.done', addCallRest],
+  ['response.completed', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'completed')],
+  // wire: xAI's word for it
+  ['response.done', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'completed')],
+  ['response.incomplete', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'incomplete')],
+  ['response.failed', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'failed')],
+  ['response.cancelled', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'cancelled')],
+]);
+
+function addHead(answer: Answer, event: Fields): void {
+  const { id, tools } = fieldsOf(event['response']);
+  if (typeof id === 'string') answer.id = id;
+  if (tools !== undefined) answer.calls.tools = tools;
+}
+
+const kinds = new Set<unknown>(['message', 'reasoning', 'function_call']);
+
+/** The item of an event, made when it is not known yet: a host may leave its announcement out. */
+function itemOf(answer: Answer, index: unknown, kind: Kind): Item {
+  const at = typeof index === 'number' ? index : latest(answer, kind);
+  const known = answer.items.get(at);
+  if (known !== undefined) return known;
+  const item: Item = { kind, at, parts: new Map(), call: newCall(), voice: null, whole: null };
+  answer.items.set(at, item);
+  return item;
+}
+
+/** An event that does not say which item it means speaks of the last of its kind, or of a new one. */
+function latest({ items }: Answer, kind: Kind): number {
+  let at = items.size;
+  for (const item of items.values()) if (item.kind === kind) at = item.at;
+  return at;
+}
+
+function openItem(answer: Answer, event: Fields): Item {
+  const wire = fieldsOf(event['item']);
+  const { type } = wire;
+  const item = itemOf(answer, event['output_index'], kinds.has(type) ? (type as Kind) : 'other');
+  if (item.kind === 'function_call') describeCall(item.call, wire, scopeOf(answer, item));
+  return item;
+}
+
+const scopeOf = ({ calls, out, id }: Answer, { at }: Item): CallScope => ({ calls, out, seed: `${id}/${at}` });
+
+/** A complete item: whatever of it has not come in pieces. */
+function completeItem(answer: Answer, item: Item, wire: Fields): void {
+  item.whole = wire;
+  switch (item.kind) {
+    case 'message':
+      for (const [at, content] of listOf(wire['content']).entries()) {
+        if (isFields(content)) sayRest(answer, partAt(item, at, content['type'] === 'refusal' ? refusal : text), content);
+      }
+      break;
+    case 'reasoning':
+      addThoughts(answer, item, wire);
+      break;
+    case 'function_call':
+      addRest(item.call, wire['arguments'], scopeOf(answer, item));
+      closeCall(item.call, scopeOf(answer, item));
+      break;
+    case 'other':
+      // a tool that ran at the provider: the caller is not asked to run it
+      break;
+    default:
+      item.kind satisfies never;
+  }
+}
+
+function addThoughts(answer: Answer, item: Item, wire: Fields): void {
+  const parts = listOf(wire['summary']);
+  const voice = item.voice ?? (parts.length > 0 ? summary : thought);
+  item.voice = voice;
+  for (const [at, part] of (voice === summary ? parts : listOf(wire['content'])).entries()) {
+    if (isFields(part)) sayRest(answer, partAt(item, at, voice), part);
+  }
+}
+
+/** The text that an event speaks of; null where it is a text that goes out already, in another form. */
+function partOf(answer: Answer, event: Fields, voice: Voice): Part | null {
+  const item = itemOf(answer, event['output_index'], voice.kind);
+  if (item.kind !== voice.kind) return null;
+  if (voice.kind === 'reasoning') {
+    item.voice ??= voice;
+    if (item.voice !== voice) return null;
+  }
+  const index = event[voice.index];
+  return partAt(item, typeof index === 'number' ? index : 0, voice);
+}
+
+function partAt({ parts }: Item, index: number, voice: Voice): Part {
+  const key = index * 2 + voice.slot;
+  const known = parts.get(key);
+  if (known !== undefined) return known;
+  const part: Part = { voice, sent: '', logprobs: 0, annotations: 0 };
+  parts.set(key, part);
+  return part;
+}
+
+function say(answer: Answer, part: Part, piece: string): void {
+  if (piece === '') return;
+  const type = part.voice.chunk;
+  let said = piece;
+  if (type === 'reasoning-delta') {
+    // parts of a summary are paragraphs, which the wire leaves unseparated
+    if (part.sent === '' && answer.hasReasoned) said = `\n\n${piece}`;
+    answer.hasReasoned = true;
+  }
+  part.sent += piece;
+  answer.out.push({ type, choice: 0, text: said });
+}
+
+function sayRest(answer: Answer, part: Part, whole: Fields): void {
+  const said = whole[part.voice.field];
+  if (typeof said === 'string' && said.length > part.sent.length && said.startsWith(part.sent)) say(answer, part, said.slice(part.sent.length));
+  addLogprobs(answer, part, listOf(whole['logprobs']).slice(part.logprobs));
+  // wire: xAI sends annotations with the whole text only
+  for (const annotation of listOf(whole['annotations']).slice(part.annotations)) annotate(answer, part, annotation);
+}
+
+function addLogprobs(answer: Answer, part: Part, list: unknown): void {
+  if (!Array.isArray(list) || list.length === 0) return;
+  part.logprobs += list.length;
+  answer.out.push({ type: 'extra', choice: 0, on: 'choice', field: 'logprobs', value: { content: list as unknown[] } });
+}
+
+function addAnnotation(answer: Answer, event: Fields): void {
+  const part = partOf(answer, event, text);
+  if (part !== null) annotate(answer, part, event['annotation']);
+}
+
+/** Citations of the web have their fields in an object of their own on chat completions; the others exist only here. */
+function annotate(answer: Answer, part: Part, annotation: unknown): void {
+  if (!isFields(annotation)) return;
+  part.annotations++;
+  const { type, ...fields } = annotation;
+  const value = [type === 'url_citation' ? { type, url_citation: fields } : annotation];
+  answer.out.push({ type: 'extra', choice: 0, on: 'message', field: 'annotations', value });
+}
+
+function addCallPiece(answer: Answer, event: Fields): void {
+  const item = itemOf(answer, event['output_index'], 'function_call');
+  if (item.kind === 'function_call' && typeof event['delta'] === 'string') addArguments(item.call, event['delta'], scopeOf(answer, item));
+}
+
+function addCallRest(answer: Answer, event: Fields): void {
+  const item = itemOf(answer, event['output_index'], 'function_call');
+  if (item.kind !== 'function_call') return;
+  describeCall(item.call, event, scopeOf(answer, item));
+  addRest(item.call, event['arguments'], scopeOf(answer, item));
+}
+
+const isFailed = (status: unknown): boolean => status === 'failed' || status === 'cancelled';
+
+/** The whole response, as a body is and as a stream ends. `event`: what the event's name says of it. */
+function addResponse(answer: Answer, response: Fields, event: string): void {
+  const { status, output } = response;
+  if (isFailed(event) || isFailed(status) || response['error']) throw failureOf(response, answer.target);
+  addHead(answer, { response });
+  // wire: the final object may have other ids, and leave items out. It is read only where no item came before
+  if (answer.items.size === 0) {
+    for (const [at, wire] of listOf(output).entries()) completeItem(answer, openItem(answer, { output_index: at, item: wire }), fieldsOf(wire));
+  }
+  for (const item of answer.items.values()) if (item.kind === 'function_call') closeCall(item.call, scopeOf(answer, item));
+  addDetails(answer);
+  const usage = readUsage(fieldsOf(response['usage']));
+  if (usage !== null) answer.out.push({ type: 'usage', usage });
+  answer.isOver = true;
+  const native = status === 'incomplete' || event === 'incomplete' ? incompleteWord(response) : null;
+  answer.out.push({ type: 'finish', choice: 0, reason: native === null ? (answer.calls.begun > 0 ? 'tool_calls' : 'completed') : reasonOf(native), native: native ?? 'completed' });
+}
+
+function failureOf(response: Fields, target: Target): GatewayError {
+  if (response['error']) return decodeAnswerError(response, target);
+  return new GatewayError('upstream_error', 'The provider ended its answer as failed and did not say why.');
+}
+
+function incompleteWord(response: Fields): string {
+  const { reason } = fieldsOf(response['incomplete_details']);
+  return typeof reason === 'string' ? reason : 'incomplete';
+}
+
+/** An answer that is not complete for a reason that nobody has written down was cut. */
+const reasonOf = (native: string): FinishReason => (/filter|safety|policy|moderat/i.test(native) ? 'content_filter' : 'length_limit');
+
+/**
+ * Reasoning items, to be kept by the caller. They go out at the end: only then is it known what each led to, as items may
+ * finish out of order, and one that led to nothing would be refused.
+ */
+function addDetails({ target, items, out }: Answer): void {
+  const backwards = Array.from(items.values()).sort((first, second) => second.at - first.at);
+  const kept: [whole: Fields, place: Place][] = [];
+  let place: Place | null = null;
+  for (const item of backwards) {
+    if (item.kind !== 'reasoning') place = placeOf(item) ?? place;
+    else if (item.whole !== null && place !== null) kept.push([item.whole, place]);
+  }
+  let index = 0;
+  for (const [whole, place] of kept.toReversed()) {
+    const detail = detailOf(whole, { provider: target.provider.id, index, ...place });
+    if (detail === null) continue;
+    index++;
+    out.push({ type: 'reasoning-detail', choice: 0, detail });
+  }
+}
+
+/** Where an item stands in the message that the caller keeps; null for what is not in it, such as a search that the provider made. */
+function placeOf({ kind, call, parts, whole }: Item): Place | null {
+  if (kind === 'function_call') return { before: call.id };
+  if (kind !== 'message' || ![...parts.values()].some(({ sent }) => sent !== '')) return null;
+  const phase = whole?.['phase'];
+  return { before: 'message', phase: typeof phase === 'string' ? phase : undefined };
+}

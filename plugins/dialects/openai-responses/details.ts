@@ -1,0 +1,74 @@
+/**
+ * Reasoning items as they travel with a caller's messages, and back. A chat message knows no order among its text and its
+ * calls, so a detail names what it stood before: without that item it is no use, as the API refuses it.
+ */
+import type { Message, ReasoningDetail } from '../../../core/chat.ts';
+import type { Target } from '../../../core/dialect.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const format = 'openai-responses';
+
+/** `message`, or the id of the call that the reasoning led to. */
+export interface Place {
+  readonly before: string;
+  /** Of that message. */
+  readonly phase?: string | undefined;
+}
+
+export interface Issue extends Place {
+  readonly provider: string;
+  readonly index: number;
+}
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const textsOf = (parts: unknown): string[] => (Array.isArray(parts) ? (parts as unknown[]).flatMap((part) => (isFields(part) && typeof part['text'] === 'string' && part['text'] !== '' ? [part['text']] : [])) : []);
+
+const filled = (value: unknown): value is string => typeof value === 'string' && value !== '';
+
+/** A complete reasoning item as a detail; null where nothing in it could be sent back. */
+export function detailOf(item: Fields, { provider, index, before, phase }: Issue): ReasoningDetail | null {
+  const { id, encrypted_content: data } = item;
+  const about = { provider, format, index, ...(filled(id) && { id }), before, ...(phase !== undefined && { phase }) };
+  if (filled(data)) {
+    const summary = textsOf(item['summary']);
+    return { type: 'reasoning.encrypted', ...about, data, ...(summary.length > 0 && { summary }) };
+  }
+  // wire: open models encrypt nothing, and read the thought itself
+  const thought = textsOf(item['content']);
+  return thought.length === 0 ? null : { type: 'reasoning.text', ...about, text: thought.join('\n\n') };
+}
+
+/** What stands before each part of one assistant message: items by place, and the phase that its text had. */
+export interface Replay {
+  readonly before: ReadonlyMap<string, readonly Fields[]>;
+  readonly phase: string | null;
+}
+
+const nothing: Replay = { before: new Map(), phase: null };
+
+/** The reasoning that this provider issued with a message. `first`: the place of a detail whose own was lost on the way. */
+export function replayOf(message: Message, first: string, target: Target): Replay {
+  // wire: "Reasoning input items can only be provided to a reasoning or computer use model"
+  if (target.mapping.reasoning === null || !Array.isArray(message.reasoning_details)) return nothing;
+  const before = new Map<string, Fields[]>();
+  let phase: string | null = null;
+  for (const detail of message.reasoning_details as readonly unknown[]) {
+    if (!isFields(detail) || detail['provider'] !== target.provider.id || detail['format'] !== format) continue;
+    const item = itemOf(detail);
+    if (item === null) continue;
+    const place = filled(detail['before']) ? detail['before'] : first;
+    before.set(place, [...(before.get(place) ?? []), item]);
+    if (filled(detail['phase'])) phase = detail['phase'];
+  }
+  return { before, phase };
+}
+
+function itemOf({ id, data, text, summary }: Fields): Fields | null {
+  const known = { type: 'reasoning', ...(filled(id) && { id }) };
+  const texts = Array.isArray(summary) ? (summary as unknown[]).filter(filled) : [];
+  const parts = texts.map((said) => ({ type: 'summary_text', text: said }));
+  if (filled(data)) return { ...known, summary: parts, encrypted_content: data };
+  return filled(text) ? { ...known, summary: parts, content: [{ type: 'reasoning_text', text }] } : null;
+}

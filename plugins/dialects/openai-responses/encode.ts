@@ -1,0 +1,191 @@
+/** A chat request → a request of the Responses API. What cannot go out as the caller set it is named in `adjustments`. */
+import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
+import type { Adjustment, Target, WireRequest } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { type Habits, habitsOf, refuses } from './habits.ts';
+import { encodeInput } from './input.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+type Body = Record<string, unknown>;
+
+/** Fields of both APIs, with one name and one meaning. */
+const shared = ['metadata', 'service_tier', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'safety_identifier', 'truncation', 'max_tool_calls', 'instructions'];
+
+/** What this API does not have, and the values by which a caller asks for nothing. */
+const absent = [
+  ['stop', 'stop', null],
+  ['presence_penalty', 'presencePenalty', 0],
+  ['frequency_penalty', 'frequencyPenalty', 0],
+  ['logit_bias', 'logitBias', null],
+] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest, neutral: unknown])[];
+
+/** wire: fewer tokens are refused here; chat completions takes any number from 1. */
+const leastTokens = 16;
+
+/** The request to send, credentials apart. Reads nothing but its arguments and changes none of them. */
+export function encode(request: ChatRequest, target: Target): WireRequest {
+  const draft = new Draft(request, target);
+  return { path: `/responses${draft.query()}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments };
+}
+
+/** One request on its way out: what it is made of, and what had to change. */
+class Draft {
+  readonly adjustments: Adjustment[] = [];
+  readonly #request: ChatRequest;
+  readonly #target: Target;
+  readonly #habits: Habits;
+
+  constructor(request: ChatRequest, target: Target) {
+    this.#request = request;
+    this.#target = target;
+    this.#habits = habitsOf(target);
+  }
+
+  query(): string {
+    const values = new URLSearchParams();
+    for (const [name, setting] of Object.entries(this.#habits.query)) {
+      const value = this.#target.provider.settings[setting];
+      if (typeof value === 'string') values.set(name, value);
+    }
+    return values.size === 0 ? '' : `?${values.toString()}`;
+  }
+
+  body(): Fields {
+    const { messages, stream, user, parallelToolCalls } = this.#request;
+    const body: Body = {
+      ...this.#rest(),
+      model: this.#target.mapping.externalId,
+      input: encodeInput(messages, { target: this.#target, habits: this.#habits, dropped: (parameter) => this.#adjust(parameter, 'dropped') }),
+      stream,
+      // wire: the provider keeps each response for weeks where this is not said
+      store: false,
+    };
+    if (user !== null) body['user'] = user;
+    if (parallelToolCalls !== null) body['parallel_tool_calls'] = parallelToolCalls;
+    this.#setLimits(body);
+    this.#setTools(body);
+    this.#setText(body);
+    this.#setReasoning(body);
+    this.#setInclude(body);
+    return body;
+  }
+
+  #adjust(parameter: string, change: string): void {
+    if (!this.adjustments.some((earlier) => earlier.parameter === parameter)) this.adjustments.push({ parameter, change });
+  }
+
+  #rest(): Fields {
+    const sent: Body = {};
+    for (const [field, value] of Object.entries(this.#request.rest)) {
+      if (value === null || setApart.has(field)) continue;
+      if (shared.includes(field) || this.#habits.passes.includes(field)) sent[field] = value;
+      else this.#adjust(field, 'dropped');
+    }
+    const { store, include = null } = this.#request.rest;
+    if (store === true) this.#adjust('store', 'changed to false');
+    if (include !== null && !Array.isArray(include)) this.#adjust('include', 'dropped');
+    return sent;
+  }
+
+  #setLimits(body: Body): void {
+    const { maxTokens, temperature, topP, seed, n } = this.#request;
+    if (n !== null && n > 1) throw new GatewayError('unsupported_value', 'The Responses API gives one answer to a request: "n" must be 1.', { param: 'n' });
+    if (maxTokens !== null) body['max_output_tokens'] = Math.max(maxTokens, leastTokens);
+    if (maxTokens !== null && maxTokens < leastTokens) this.#adjust('max_tokens', `clamped to ${leastTokens}`);
+    this.#setUnlessRefused(body, 'temperature', temperature);
+    this.#setUnlessRefused(body, 'top_p', topP);
+    if (seed !== null && this.#habits.takesSeed) body['seed'] = seed;
+    else if (seed !== null) this.#adjust('seed', 'dropped');
+    for (const [wire, field, neutral] of absent) {
+      const value = this.#request[field];
+      if (value !== null && value !== neutral) this.#adjust(wire, 'dropped');
+    }
+  }
+
+  #setUnlessRefused(body: Body, parameter: string, value: unknown): void {
+    if (value === null) return;
+    if (refuses(parameter, this.#target, this.#habits)) this.#adjust(parameter, 'dropped');
+    else body[parameter] = value;
+  }
+
+  #setTools(body: Body): void {
+    const { tools, toolChoice } = this.#request;
+    if (tools !== null && tools.length > 0) body['tools'] = tools.map((tool, at) => this.#tool(tool, at));
+    if (toolChoice !== null) body['tool_choice'] = choiceOf(toolChoice);
+  }
+
+  #tool(tool: Tool, at: number): Fields {
+    const { type, function: described, ...more } = tool;
+    // wire: its calls are no JSON, which a caller of chat completions could not be given
+    if (type === 'custom') throw new GatewayError('unsupported_value', 'Custom tools are not available by the Responses API. Declare a function.', { param: `tools[${at}].type` });
+    // a tool that runs at the provider, in its own words
+    if (type !== 'function' || described === undefined) return tool;
+    for (const field of Object.keys(more)) this.#adjust(`tools.${field}`, 'dropped');
+    const { name, description, parameters, strict } = described;
+    // wire: strict is the default here, and refuses schemas that chat completions takes
+    return { type, name, ...(description !== undefined && { description }), parameters: parameters ?? noParameters, strict: strict ?? false };
+  }
+
+  #setText(body: Body): void {
+    const { responseFormat, rest } = this.#request;
+    const format = responseFormat === null ? undefined : formatOf(responseFormat);
+    const verbosity = rest['verbosity'] ?? undefined;
+    if (format !== undefined || verbosity !== undefined) body['text'] = { ...(format !== undefined && { format }), ...(verbosity !== undefined && { verbosity }) };
+  }
+
+  #setReasoning(body: Body): void {
+    const { effort, maxTokens } = this.#target.reasoning;
+    const { externalId, reasoning: ability } = this.#target.mapping;
+    const reasoning: Body = {};
+    if (maxTokens !== null && this.#habits.takesBudget) reasoning['max_tokens'] = maxTokens;
+    else if (maxTokens !== null) this.#adjust('reasoning.max_tokens', 'dropped');
+    else if (effort !== null) {
+      const word = this.#habits.effortWord(effort, externalId);
+      if (word !== effort) this.#adjust('reasoning_effort', word === null ? 'dropped' : `changed to ${word}`);
+      if (word !== null) reasoning['effort'] = word;
+    }
+    // wire: `auto` is the fullest summary that the model has; which of `concise` and `detailed` it takes differs from model to model
+    if (ability?.exposes === 'text' && effort !== 'none' && this.#habits.asksSummary) reasoning['summary'] = 'auto';
+    if (Object.keys(reasoning).length > 0) body['reasoning'] = reasoning;
+  }
+
+  #setInclude(body: Body): void {
+    const { logprobs, topLogprobs, rest } = this.#request;
+    const include = new Set<unknown>(Array.isArray(rest['include']) ? (rest['include'] as unknown[]) : []);
+    // wire: "Encrypted content is not supported with this model", says one that does not reason
+    if (this.#target.mapping.reasoning !== null) include.add('reasoning.encrypted_content');
+    if (logprobs === true && refuses('logprobs', this.#target, this.#habits)) this.#adjust('logprobs', 'dropped');
+    else if (logprobs === true) include.add('message.output_text.logprobs');
+    if (topLogprobs !== null && include.has('message.output_text.logprobs')) body['top_logprobs'] = topLogprobs;
+    else if (topLogprobs !== null) this.#adjust('top_logprobs', 'dropped');
+    if (include.size > 0) body['include'] = [...include];
+  }
+}
+
+/** Of `rest`, what has a place of its own in the body. */
+const setApart = new Set(['verbosity', 'include', 'store']);
+
+const noParameters = { type: 'object', properties: {} };
+
+const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A function's fields stand beside its type here, not inside it. */
+function flat(tool: unknown): unknown {
+  if (!isFields(tool) || !isFields(tool['function'])) return tool;
+  const { function: named, ...more } = tool;
+  return { ...more, ...named };
+}
+
+function choiceOf(choice: ToolChoice): unknown {
+  if (typeof choice === 'string') return choice;
+  const { allowed_tools: allowed } = choice;
+  if (!isFields(allowed)) return flat(choice);
+  const { mode, tools } = allowed;
+  return { type: 'allowed_tools', mode, tools: Array.isArray(tools) ? (tools as unknown[]).map(flat) : tools };
+}
+
+function formatOf({ type, json_schema: described, ...more }: ResponseFormat): Fields | undefined {
+  if (type === 'text') return undefined;
+  if (described === undefined) return { type, ...more };
+  return { type, ...described, strict: described.strict ?? false };
+}

@@ -1,0 +1,139 @@
+/** Messages of a chat → items of an input. */
+import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
+import type { Target } from '../../../core/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { replayOf } from './details.ts';
+import type { Habits } from './habits.ts';
+
+type Item = Readonly<Record<string, unknown>>;
+
+export interface InputWays {
+  readonly target: Target;
+  readonly habits: Habits;
+  /** Told of a field that could not go out. */
+  dropped(parameter: string): void;
+}
+
+/** The `input` to send. */
+export const encodeInput = (messages: readonly Message[], ways: InputWays): readonly Item[] =>
+  messages.flatMap((message, at) => {
+    for (const [field, value] of Object.entries(message)) if (!knownFields.has(field) && value !== null && value !== undefined) ways.dropped(`messages.${field}`);
+    return itemsOf(message, `messages[${at}]`, ways);
+  });
+
+/** What is encoded here, and what only answers have: a caller who sends an answer back as it came asks nothing by that. */
+const knownFields = new Set(['role', 'content', 'tool_calls', 'tool_call_id', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'search_results', 'images']);
+
+function itemsOf(message: Message, path: string, ways: InputWays): readonly Item[] {
+  switch (message.role) {
+    case 'system':
+    case 'developer':
+      return [{ role: ways.habits.hasOnlySystem ? 'system' : message.role, content: partsOf(message.content, path, ways) }];
+    case 'user':
+      return [{ role: 'user', content: partsOf(message.content, path, ways) }];
+    case 'assistant':
+      return assistantItems(message, path, ways);
+    case 'tool':
+      return [{ type: 'function_call_output', call_id: message.tool_call_id, output: outputOf(message.content, path, ways) }];
+    default:
+      return message.role satisfies never;
+  }
+}
+
+type Content = Message['content'];
+
+function partsOf(content: Content, path: string, ways: InputWays): readonly Item[] {
+  if (typeof content === 'string') return [{ type: 'input_text', text: content }];
+  return (content ?? []).map((part, at) => partOf(part, `${path}.content[${at}]`, ways));
+}
+
+/** wire: texts go as one string, which every server of this API takes; a list is for results with images and files. */
+function outputOf(content: Content, path: string, ways: InputWays): string | readonly Item[] {
+  if (typeof content === 'string') return content;
+  const parts = partsOf(content, path, ways);
+  return parts.every(({ type }) => type === 'input_text') ? parts.map(({ text }) => text).join('\n') : parts;
+}
+
+/** Fields of a part beside its own. A cache breakpoint is said here as on chat completions. */
+function sideFields(part: ContentPart, own: string, ways: InputWays): Item {
+  const kept: Record<string, unknown> = {};
+  for (const [field, value] of Object.entries(part)) {
+    if (field === 'type' || field === own) continue;
+    if (field === 'prompt_cache_breakpoint') kept[field] = value;
+    else ways.dropped(`messages.content.${field}`);
+  }
+  return kept;
+}
+
+function partOf(part: ContentPart, path: string, ways: InputWays): Item {
+  const inner = part[part.type];
+  const own = typeof inner === 'object' && inner !== null ? (inner as Item) : {};
+  switch (part.type) {
+    case 'text':
+      return { type: 'input_text', text: part.text ?? '', ...sideFields(part, 'text', ways) };
+    case 'image_url': {
+      const { url = inner, detail } = own;
+      return { type: 'input_image', image_url: url, ...(detail !== undefined && { detail }), ...sideFields(part, 'image_url', ways) };
+    }
+    case 'file':
+      return { type: 'input_file', ...fileOf(own), ...sideFields(part, 'file', ways) };
+    case 'input_audio':
+      throw unsupported('The Responses API takes no audio.', path);
+    default:
+      throw unsupported(`A content part of the type "${part.type}" cannot be sent by the Responses API.`, path);
+  }
+}
+
+const unsupported = (message: string, param: string): GatewayError => new GatewayError('unsupported_value', message, { param });
+
+/** wire: data goes with a file name, a URL without one. */
+function fileOf({ file_id: id, filename, file_data: data }: Item): Item {
+  if (id !== undefined) return { file_id: id };
+  if (typeof data === 'string' && /^https?:\/\//.test(data)) return { file_url: data };
+  return { filename: filename ?? 'document.pdf', file_data: data };
+}
+
+/**
+ * Text, then calls, each directly behind the reasoning that led to it. Item ids stay away: with them the API would look for
+ * the reasoning of an answer whose reasoning the caller did not keep.
+ */
+function assistantItems(message: Message, path: string, ways: InputWays): readonly Item[] {
+  const content = assistantContent(message, path, ways);
+  const calls = message.tool_calls ?? [];
+  const { before, phase } = replayOf(message, content === null ? (calls[0]?.id ?? '') : 'message', ways.target);
+  const items: Item[] = [];
+  if (content !== null) items.push(...(before.get('message') ?? []), { role: 'assistant', content, ...(phase !== null && { phase }) });
+  for (const call of calls) items.push(...(before.get(call.id) ?? []), callOf(call, ways));
+  return items;
+}
+
+/**
+ * wire: a bare string is what every server takes as an assistant's message; vLLM and OpenRouter want an id, a status and
+ * annotations beside `output_text`. Null: there is nothing to say.
+ */
+function assistantContent({ content, refusal }: Message, path: string, ways: InputWays): string | readonly Item[] | null {
+  const refused = typeof refusal === 'string' && refusal !== '' ? [{ type: 'refusal', refusal }] : [];
+  if (refused.length === 0 && typeof content === 'string') return content === '' ? null : content;
+  const parts: readonly ContentPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+  const said = parts.filter(({ type, text }) => type !== 'text' || text !== '').map((part, at) => saidPart(part, `${path}.content[${at}]`, ways));
+  return said.length + refused.length === 0 ? null : [...said, ...refused];
+}
+
+function saidPart(part: ContentPart, path: string, ways: InputWays): Item {
+  switch (part.type) {
+    case 'text':
+      return { type: 'output_text', text: part.text ?? '', ...sideFields(part, 'text', ways) };
+    case 'refusal':
+      return { type: 'refusal', refusal: part['refusal'] };
+    default:
+      throw unsupported(`An assistant's message cannot hold a part of the type "${part.type}".`, path);
+  }
+}
+
+const callOf = ({ id, function: { name, arguments: input } }: ToolCall, { habits }: InputWays): Item => ({
+  type: 'function_call',
+  ...(habits.needsItemIds && { id: `fc_${id}` }),
+  call_id: id,
+  name,
+  arguments: input === '' ? '{}' : input,
+});

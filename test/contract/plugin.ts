@@ -1,0 +1,146 @@
+/** What every plugin keeps to, shipped or a team's own. Call `pluginContract` in a test file of the plugin's folder. */
+import { createHook } from 'node:async_hooks';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Ajv } from 'ajv';
+import { afterEach, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../config/load.ts';
+import { formatProblems } from '../../config/problems.ts';
+import { startGateway } from '../../core/gateway.ts';
+import { guard } from '../../core/guard.ts';
+import { createHooks } from '../../core/hooks.ts';
+import { createLogger } from '../../core/logger.ts';
+import type { AnyPlugin, Gateway, LoadedPlugin } from '../../core/plugin.ts';
+import type { Config } from '../../core/config.ts';
+import { loadPlugin, oneUpstream } from '../_kit/gateway.ts';
+
+export interface PluginFacts {
+  /** As in the YAML: `auth/keys`, or the path of a file. */
+  readonly use: string;
+  /** The least of `with:` that it starts with. */
+  readonly minimal?: object;
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+
+const folders: string[] = [];
+
+interface Prepared {
+  readonly plugin: AnyPlugin;
+  readonly options: unknown;
+  readonly config: Config;
+  readonly plugins: readonly LoadedPlugin[];
+  readonly dataDir: string;
+}
+
+async function prepare({ use, minimal = {} }: PluginFacts): Promise<Prepared> {
+  const folder = mkdtempSync(join(tmpdir(), 'plugin-contract-'));
+  folders.push(folder);
+  const dataDir = join(folder, 'data');
+  const others = ['dialects/openai-chat'].filter((name) => name !== use);
+  const file = join(folder, 'gateway.config.yaml');
+  writeFileSync(file, JSON.stringify({ ...oneUpstream('http://127.0.0.1:9/v1'), server: { data_dir: dataDir }, plugins: [...others, { use, with: minimal }] }));
+  const loaded = await loadConfig(file, { env: {}, loadPlugin, shippedPlugins: [] });
+  if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
+  const { plugin, options } = loaded.plugins.at(-1) as LoadedPlugin;
+  return { plugin, options, config: loaded.config, plugins: loaded.plugins, dataDir };
+}
+
+export function pluginContract(facts: PluginFacts): void {
+  describe(facts.use, () => {
+    afterEach(() => {
+      for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true });
+    });
+
+    it('is named by its path', async () => {
+      const { plugin } = await prepare(facts);
+      if (facts.use.startsWith('.') || facts.use.startsWith('/')) expect(plugin.name).toMatch(/^[\w-]+\/[\w-]+$/);
+      else expect(plugin.name).toBe(facts.use);
+    });
+
+    it('says in one line what it does', async () => {
+      const { plugin } = await prepare(facts);
+      expect(plugin.summary).toMatch(/^\S.{9,158}\S$/);
+    });
+
+    it('has a strict JSON Schema that describes every option', async () => {
+      const { plugin } = await prepare(facts);
+      const ajv = new Ajv({ strict: true, allowUnionTypes: true, discriminator: true, validateFormats: false });
+      ajv.addVocabulary(['markdownDescription', 'defaultSnippets', 'deprecationMessage']);
+      ajv.compile(plugin.schema);
+      expect(plugin.schema).toMatchObject({ type: 'object', additionalProperties: false });
+      expect(undescribed(plugin.schema as Schema)).toEqual([]);
+    });
+
+    it('applies synchronously and without I/O, and taps under its own name', async () => {
+      const { plugin, options, config, dataDir } = await prepare(facts);
+      const { gateway, names } = workbench(plugin, config);
+      const begun = resourcesOf(() => {
+        const teardown: unknown = plugin.apply(gateway, options);
+        expect(['undefined', 'function']).toContain(typeof teardown);
+      });
+      expect(begun).toEqual([]);
+      expect(existsSync(dataDir)).toBe(false);
+      expect([...new Set(names)].filter((name) => name !== plugin.name)).toEqual([]);
+    });
+
+    it('boots with the least of its options, and closes twice', async () => {
+      const { plugin, plugins, config } = await prepare(facts);
+      const lines: string[] = [];
+      const doubled = plugins.map((one) => (one.plugin === plugin ? { ...one, plugin: closingTwice(plugin) } : one));
+      const gateway = await startGateway({ config, plugins: doubled, write: (line, level) => void (level === 'error' && lines.push(line)) });
+      await gateway.close();
+      expect(lines).toEqual([]);
+    });
+  });
+}
+
+const closingTwice = (plugin: AnyPlugin): AnyPlugin => ({
+  ...plugin,
+  apply(gateway, options) {
+    const teardown = plugin.apply(gateway, options);
+    if (teardown === undefined) return undefined;
+    return async () => {
+      await teardown();
+      await teardown();
+    };
+  },
+});
+
+/** A gateway that only takes taps, and the names they came under. */
+function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names: string[] } {
+  const hooks = createHooks();
+  const names: string[] = [];
+  for (const hook of Object.values(hooks)) (hook as { intercept(one: object): void }).intercept({ register: (tap: { name: string }) => { names.push(tap.name); return tap; } });
+  const logger = createLogger(() => {});
+  guard(hooks, logger).enter(plugin.name);
+  const refused = (): never => {
+    throw new Error('I/O in apply()');
+  };
+  const dialects = new Map((plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
+  const gateway = { hooks, dialects, routes: { add() {}, addDoor() {} }, config, logger, checkHealth: refused, fetch: refused, clock: () => 0 };
+  return { gateway: gateway as unknown as Gateway, names };
+}
+
+const harmless = new Set(['PROMISE', 'TickObject', 'Microtask', 'Immediate', 'RANDOMBYTESREQUEST']);
+
+/** Kinds of asynchronous resources that the work begins: sockets, files, timers, processes. */
+function resourcesOf(work: () => void): string[] {
+  const begun: string[] = [];
+  const hook = createHook({ init: (_, type) => void (harmless.has(type) || begun.push(type)) }).enable();
+  try {
+    work();
+  } finally {
+    hook.disable();
+  }
+  return begun;
+}
+
+/** Paths of the options that have no description. */
+function undescribed(schema: Schema, path = ''): string[] {
+  const properties = Object.entries((schema['properties'] ?? {}) as Record<string, Schema>);
+  const inside = [schema['items'], schema['additionalProperties']].filter((part): part is Schema => typeof part === 'object' && part !== null && !Array.isArray(part));
+  const lacking = properties.filter(([, option]) => typeof option['description'] !== 'string' || option['description'] === '').map(([name]) => `${path}/${name}`);
+  return [...lacking, ...properties.flatMap(([name, option]) => undescribed(option, `${path}/${name}`)), ...inside.flatMap((part) => undescribed(part, `${path}/*`))];
+}

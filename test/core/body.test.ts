@@ -1,0 +1,53 @@
+/** Request bodies: the depth scan against a naive oracle, and what parsing refuses. Limits end to end: bad-input.test.ts. */
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isDeeper, parseJson, readBody } from '../../core/body.ts';
+
+const depthOf = (value: unknown): number => (typeof value !== 'object' || value === null ? 0 : 1 + Math.max(0, ...Object.values(value).map(depthOf)));
+
+describe('the depth scan', () => {
+  it('agrees with a recursive count on any JSON', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 12 }), fc.nat(14), fc.constantFrom(undefined, 2), (value, limit, space) => {
+        expect(isDeeper(Buffer.from(JSON.stringify(value, null, space)), limit)).toBe(depthOf(value) > limit);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('does not count brackets inside strings, however they are escaped', () => {
+    const tricky = fc.array(fc.constantFrom('"', '\\', '[', '{', ']', '}', 'a', '\n', '\\"'), { maxLength: 30 }).map((parts) => parts.join(''));
+    fc.assert(fc.property(tricky, tricky, (key, text) => void expect(isDeeper(Buffer.from(JSON.stringify({ [key]: [text] })), 2)).toBe(false)));
+  });
+
+  it.each(['"', '"\\', '"[[[', '\\"[', ']]]]', ''])('ends on text that is no JSON: %j', (text) => {
+    expect(isDeeper(Buffer.from(text), 2)).toBe(false);
+  });
+});
+
+describe('parsing', () => {
+  it('gives back what was written', () => {
+    fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => void expect(JSON.stringify(parseJson(Buffer.from(JSON.stringify(value)), 64))).toBe(JSON.stringify(JSON.parse(JSON.stringify(value))))));
+  });
+
+  it('says where the fault is', () => {
+    expect(() => parseJson(Buffer.from('{"a": x}'), 64)).toThrow(expect.objectContaining({ code: 'invalid_json' }) as Error);
+  });
+});
+
+describe('reading', () => {
+  const read = (parts: string[], limit: number, announced?: string): Promise<Buffer> => readBody(Readable.from(parts.map((part) => Buffer.from(part))), { limit, announced });
+
+  it('joins the parts', async () => expect((await read(['ab', 'c'], 3)).toString()).toBe('abc'));
+  it('gives nothing for no body', async () => expect(await readBody(null, { limit: 3, announced: undefined })).toHaveLength(0));
+  it('takes a body of exactly the limit', async () => expect(await read(['abc'], 3, '3')).toHaveLength(3));
+  it('refuses one byte more', async () => await expect(read(['ab', 'cd'], 3)).rejects.toMatchObject({ code: 'request_too_large', status: 413 }));
+  it('refuses what announces more', async () => await expect(read([], 3, '4')).rejects.toMatchObject({ code: 'request_too_large' }));
+  it('fails when the client breaks off', async () => {
+    const broken = new Readable({ read() {} });
+    const body = readBody(broken, { limit: 3, announced: undefined });
+    broken.destroy();
+    await expect(body).rejects.toMatchObject({ code: 'client_closed' });
+  });
+});

@@ -1,0 +1,38 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatDollars, parseDollars } from '../../core/money.ts';
+
+describe('dollars', () => {
+  it('come back as they went', () => {
+    fc.assert(fc.property(fc.bigInt(0n, 10n ** 30n), (pico) => void expect(parseDollars(formatDollars(pico))).toBe(pico)));
+  });
+
+  it('are written in the shortest way', () => {
+    fc.assert(fc.property(fc.bigInt(0n, 10n ** 20n), (pico) => void expect(formatDollars(pico)).toMatch(/^(0|[1-9]\d*)(\.\d*[1-9])?$/)));
+  });
+
+  it('add up as whole numbers do', () => {
+    expect(formatDollars((parseDollars('0.1') ?? 0n) + (parseDollars('0.2') ?? 0n))).toBe('0.3');
+  });
+
+  it.each<[string, bigint | undefined]>([
+    ['0.00000125', 1_250_000n],
+    ['0', 0n],
+    ['000.10', 100_000_000_000n],
+    ['1', 1_000_000_000_000n],
+    ['0.000000000001', 1n],
+    ['0.0000000000010', 1n],
+    ['0.0000000000001', undefined],
+    ['1e-6', undefined],
+    ['-1', undefined],
+    ['1.', undefined],
+    ['.5', undefined],
+    ['', undefined],
+    ['1,5', undefined],
+    [' 1', undefined],
+    ['١', undefined],
+    ['Infinity', undefined],
+  ])('%j reads as %s', (text, wanted) => expect(parseDollars(text)).toBe(wanted));
+
+  it('may be owed', () => expect(formatDollars(-1_500_000_000_000n)).toBe('-1.5'));
+});

@@ -1,0 +1,98 @@
+/** The small parts of the core: errors, secrets, suggestions, the process log. */
+import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { errorTable, GatewayError } from '../../core/errors.ts';
+import type { ErrorCode } from '../../core/errors.ts';
+import { createLogger } from '../../core/logger.ts';
+import { Secret } from '../../core/secret.ts';
+import { didYouMean, suggest } from '../../core/suggest.ts';
+
+describe('an error', () => {
+  const types = new Set(['invalid_request_error', 'permission_error', 'rate_limit_error', 'upstream_error', 'server_error']);
+
+  it.each(Object.entries(errorTable))('%s has a code in snake case, a status, and a known type', (code, [status, type]) => {
+    expect(code).toMatch(/^[a-z]+(_[a-z0-9]+)+$/);
+    expect(status >= 400 && status < 600 && types.has(type)).toBe(true);
+  });
+
+  it.each(Object.entries(errorTable))('%s may be tried elsewhere only where the provider is at fault', (code, [status, , retryable]) => {
+    if (retryable !== undefined) expect([code.startsWith('upstream_'), status >= 500 || status === 429]).toEqual([true, true]);
+  });
+
+  it('is recognised from another copy of the module', async () => {
+    const copy = (await import('../../core/errors.ts?copy' as string)) as { GatewayError: typeof GatewayError };
+    const error = new copy.GatewayError('permission_denied', 'no');
+    expect([copy.GatewayError === GatewayError, error instanceof GatewayError, GatewayError.is(error)]).toEqual([false, false, true]);
+  });
+
+  it.each([null, undefined, 'text', 5, new Error('x'), { code: 'permission_denied' }])('is not taken for one: %s', (value) => expect(GatewayError.is(value)).toBe(false));
+
+  it('keeps its cause to itself', () => {
+    const error = GatewayError.from(new Error('password is hunter2'), 'r1');
+    expect(error.body()).toEqual({ error: { message: 'Internal error. Request id r1.', type: 'server_error', param: null, code: 'internal_error' } });
+    expect((error.cause as Error).message).toContain('hunter2');
+  });
+
+  it('passes a provider’s own code and type through', () => {
+    const error = new GatewayError({ status: 422, type: 'odd_error', code: 'odd' }, 'Odd.', { param: 'messages' });
+    expect([error.status, error.retryable, error.body()]).toEqual([422, false, { error: { message: 'Odd.', type: 'odd_error', param: 'messages', code: 'odd' } }]);
+  });
+
+  it.each<[ErrorCode, boolean]>([['upstream_auth_error', true], ['plugin_error', true], ['upstream_error', false], ['upstream_rate_limited', false]])('%s is final: %s', (code, wanted) => expect(new GatewayError(code, '').isFinal).toBe(wanted));
+});
+
+describe('a secret', () => {
+  const secret = new Secret('hunter2');
+
+  it.each<[string, () => string]>([
+    ['a template', () => `${secret}`],
+    ['JSON', () => JSON.stringify({ secret })],
+    ['inspect', () => inspect({ secret }, { depth: null, showHidden: true })],
+    ['String()', () => String(secret)],
+    ['joining', () => [secret].join()],
+    ['concatenation', () => 'a' + (secret as unknown as string)],
+    ['the keys of the object', () => JSON.stringify([Object.entries(secret), Object.getOwnPropertyNames(secret)])],
+    ['a copy of it', () => JSON.stringify({ ...secret })],
+    ['a log line', () => { let line = ''; createLogger((text) => void (line = text)).info('x', { secret, inside: [{ secret }] }); return line; }],
+    ['an error about it', () => inspect(new Error('x', { cause: secret }))],
+  ])('does not show in %s', (_, show) => expect(show()).not.toContain('hunter2'));
+
+  it('comes out by reveal alone', () => expect(secret.reveal()).toBe('hunter2'));
+});
+
+describe('a suggestion', () => {
+  it.each<[string, string[], string[]]>([
+    ['gpt5', ['gpt-5', 'gpt-4o'], ['gpt-5']],
+    ['GPT-5', ['gpt-5'], ['gpt-5']],
+    ['claude-sonet-4', ['claude-sonnet-4', 'claude-opus-4'], ['claude-sonnet-4', 'claude-opus-4']],
+    ['x', ['gpt-5'], []],
+    ['', ['gpt-5'], []],
+    ['gpt-5', [], []],
+  ])('for %j among %j is %j', (word, known, wanted) => expect(suggest(word, known)).toEqual(wanted));
+
+  it('is at most two, the nearest first', () => expect(suggest('abcdef', ['abcdxx', 'abcdex', 'abcdef1', 'zzzzzz'])).toHaveLength(2));
+  it('reads as a question', () => expect(didYouMean('helo', ['hello'])).toBe(' Did you mean "hello"?'));
+  it('is nothing where nothing is near', () => expect(didYouMean('helo', ['goodbye'])).toBe(''));
+  it('does not labour over a long word', () => expect(suggest('x'.repeat(5_000_000), ['x'])).toEqual([]));
+});
+
+describe('the process log', () => {
+  const line = (message: string, facts: object): string => {
+    let text = '';
+    createLogger((one) => void (text = one), { plugin: 'a/b' }).error(message, facts as Record<string, unknown>);
+    return text;
+  };
+
+  it('is one JSON line with its labels', () => expect(JSON.parse(line('hello', { a: 1 }))).toMatchObject({ time: expect.any(String), level: 'error', msg: 'hello', plugin: 'a/b', a: 1 }));
+  it.each(['a\nb', 'a\u001b[31mb', 'a\u0000b', 'a\rb'])('escapes %j', (text) => expect(line(text, { [text]: text })).not.toMatch(/\p{Cc}/u));
+  it('writes an error with its cause and its place', () => expect(line('x', { error: new TypeError('outer', { cause: new Error('inner') }) })).toMatch(/TypeError: outer \(Error: inner at .*small\.test\.ts/));
+  it.each<[string, unknown]>([['a big integer', 5n], ['a function', () => {}], ['a map', new Map()], ['a symbol', Symbol('x')]])('survives %s', (_, value) => expect(() => JSON.parse(line('x', { value })) as unknown).not.toThrow());
+  it('keeps a secret where it has to write by other means', () => expect(line('x', { big: 5n, nested: { key: new Secret('hunter2') } })).not.toContain('hunter2'));
+});
+
+describe('the sources', () => {
+  it('name no bare tapable hook outside core/hooks.ts and the tests', () => {
+    expect(readFileSync(new URL('../../core/pipeline.ts', import.meta.url), 'utf8')).not.toContain("from 'tapable'");
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { claudeSchema } from '../../../../plugins/dialects/families/claude-schema.ts';
+
+describe('a schema for Claude', () => {
+  it('closes every object, wherever it stands', () => {
+    const schema = { type: 'object', properties: { list: { type: 'array', items: { type: 'object', properties: { a: { type: 'string' } } } } }, $defs: { part: { type: ['object', 'null'] } } };
+    expect(claudeSchema(schema)).toEqual({
+      dropped: [],
+      schema: {
+        type: 'object',
+        additionalProperties: false,
+        properties: { list: { type: 'array', items: { type: 'object', additionalProperties: false, properties: { a: { type: 'string' } } } } },
+        $defs: { part: { type: ['object', 'null'], additionalProperties: false } },
+      },
+    });
+  });
+
+  it('says in words what it cannot say otherwise', () => {
+    const schema = { type: 'string', description: 'A name.', minLength: 2, pattern: '^[A-Z]' };
+    expect(claudeSchema(schema)).toEqual({ dropped: ['minLength', 'pattern'], schema: { type: 'string', description: 'A name. (minLength: 2, pattern: "^[A-Z]")' } });
+  });
+
+  it('keeps a property that is named like a keyword', () => {
+    const schema = { type: 'object', properties: { pattern: { type: 'string' }, minimum: { type: 'integer', minimum: 1 } }, required: ['pattern'] };
+    expect(claudeSchema(schema).schema).toEqual({
+      type: 'object',
+      additionalProperties: false,
+      properties: { pattern: { type: 'string' }, minimum: { type: 'integer', description: '(minimum: 1)' } },
+      required: ['pattern'],
+    });
+  });
+
+  it('turns oneOf into anyOf', () => {
+    expect(claudeSchema({ oneOf: [{ type: 'string' }, { type: 'number', maximum: 5 }] })).toEqual({ dropped: ['maximum'], schema: { anyOf: [{ type: 'string' }, { type: 'number', description: '(maximum: 5)' }] } });
+  });
+
+  it.each([[0, []], [1, []], [2, ['minItems']]])('treats minItems %i as the API does', (minItems, dropped) => {
+    expect(claudeSchema({ type: 'array', minItems }).dropped).toEqual(dropped);
+  });
+
+  it('leaves the schema it was given as it was', () => {
+    const schema = { type: 'object', properties: { a: { type: 'integer', minimum: 1 } } };
+    const before = structuredClone(schema);
+    claudeSchema(schema);
+    expect(schema).toEqual(before);
+  });
+});

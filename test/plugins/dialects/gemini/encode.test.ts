@@ -1,0 +1,301 @@
+import { describe, expect, it } from 'vitest';
+import type { ChatRequest, ContentPart, Effort, Message, Tool } from '../../../../core/chat.ts';
+import type { Dialect, WireRequest } from '../../../../core/dialect.ts';
+import plugin from '../../../../plugins/dialects/gemini/index.ts';
+import { requestOf, type TargetWishes, targetOf } from '../../../contract/dialect.ts';
+
+const gemini = (plugin.dialects ?? [])[0] as Dialect;
+
+const wireOf = (said: Partial<ChatRequest>, wishes?: TargetWishes): WireRequest => gemini.encode(requestOf(said), targetOf('gemini', { externalId: 'gemini-2.5-flash-lite', ...wishes }));
+
+const bodyOf = (said: Partial<ChatRequest>, wishes?: TargetWishes): Record<string, unknown> => JSON.parse(wireOf(said, wishes).body) as Record<string, unknown>;
+
+const configOf = (said: Partial<ChatRequest>, wishes?: TargetWishes): unknown => bodyOf(said, wishes)['generationConfig'];
+
+const contentsOf = (messages: readonly Message[], wishes?: TargetWishes): unknown => bodyOf({ messages }, wishes)['contents'];
+
+const changesOf = (said: Partial<ChatRequest>, wishes?: TargetWishes): string[] => wireOf(said, wishes).adjustments.map(({ parameter, change }) => `${parameter} ${change}`);
+
+const old = { externalId: 'gemini-2.0-flash' };
+const vertex = { provider: { baseUrl: 'https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google', settings: { project: 'p' } } };
+
+const user = (content: Message['content'] & {}): Message => ({ role: 'user', content });
+const asks = (part: object): Partial<ChatRequest> => ({ messages: [user('Look:'), user([part as ContentPart])] });
+const call = (id: string, name: string, input = '{}') => ({ id, type: 'function' as const, function: { name, arguments: input } });
+const result = (id: string, content: Message['content'] & {}): Message => ({ role: 'tool', tool_call_id: id, content });
+
+const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
+const tool: Tool = { type: 'function', function: { name: 'weather', description: 'Tells it.', parameters: schema } };
+
+describe('the body', () => {
+  it('says what the caller said and nothing else', () => {
+    expect(bodyOf({})).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] });
+    expect(wireOf({})).toMatchObject({ headers: { 'content-type': 'application/json' }, adjustments: [] });
+  });
+
+  it('carries sampling limits under their names', () => {
+    const said = { maxTokens: 500, temperature: 0.5, topP: 0.9, seed: 7, n: 2, presencePenalty: 0.1, frequencyPenalty: 0.2, logprobs: true, topLogprobs: 3, stop: ['END', 'STOP'] };
+    expect(configOf(said)).toEqual({ maxOutputTokens: 500, temperature: 0.5, topP: 0.9, seed: 7, candidateCount: 2, presencePenalty: 0.1, frequencyPenalty: 0.2, responseLogprobs: true, logprobs: 3, stopSequences: ['END', 'STOP'] });
+    expect(configOf({ stop: 'END' })).toEqual({ stopSequences: ['END'] });
+  });
+
+  it('names what this API has no word for', () => {
+    expect(changesOf({ user: 'u1', logitBias: { 5: 1 }, parallelToolCalls: false, rest: { metadata: {}, service_tier: 'flex', constructor: 1 } })).toEqual([
+      'logit_bias dropped',
+      'user dropped',
+      'parallel_tool_calls dropped',
+      'metadata dropped',
+      'service_tier dropped',
+      'constructor dropped',
+    ]);
+    expect(changesOf({ parallelToolCalls: true })).toEqual([]);
+  });
+
+  it('takes fields that this API has too, in both spellings', () => {
+    const safety = [{ category: 'HARM_CATEGORY_HARASSMENT', threshold: 'BLOCK_NONE' }];
+    const expected = { safetySettings: safety, cachedContent: 'cachedContents/1', generationConfig: { topK: 40, mediaResolution: 'MEDIA_RESOLUTION_LOW' } };
+    expect(bodyOf({ rest: { safety_settings: safety, cached_content: 'cachedContents/1', top_k: 40, media_resolution: 'MEDIA_RESOLUTION_LOW' } })).toMatchObject(expected);
+    expect(bodyOf({ rest: { safetySettings: safety, cachedContent: 'cachedContents/1', topK: 40, mediaResolution: 'MEDIA_RESOLUTION_LOW' } })).toMatchObject(expected);
+    expect(configOf({ rest: { modalities: ['text', 'image'] } })).toEqual({ responseModalities: ['TEXT', 'IMAGE'] });
+    expect(changesOf({ rest: { modalities: 'text' } })).toEqual(['modalities dropped']);
+  });
+});
+
+describe('messages', () => {
+  const system = (content: string): Message => ({ role: 'system', content });
+
+  it('puts leading instructions apart, and later ones into the user turn at their place', () => {
+    const messages: Message[] = [system('Be brief.'), { role: 'developer', content: 'In French.' }, user('Hello'), { role: 'assistant', content: 'Salut' }, system('Now in German.'), user('Again')];
+    expect(bodyOf({ messages })).toEqual({
+      systemInstruction: { parts: [{ text: 'Be brief.' }, { text: 'In French.' }] },
+      contents: [
+        { role: 'user', parts: [{ text: 'Hello' }] },
+        { role: 'model', parts: [{ text: 'Salut' }] },
+        { role: 'user', parts: [{ text: 'Now in German.' }, { text: 'Again' }] },
+      ],
+    });
+  });
+
+  it('puts instructions into the first user turn for Gemma, and where there is no other turn', () => {
+    const gemma = { externalId: 'gemma-3-27b-it' };
+    expect(bodyOf({ messages: [system('Be brief.'), user('Hello')] }, gemma)).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Be brief.' }, { text: 'Hello' }] }] });
+    expect(contentsOf([system('Be brief.'), { role: 'assistant', content: 'Yes?' }], gemma)).toEqual([{ role: 'user', parts: [{ text: 'Be brief.' }] }, { role: 'model', parts: [{ text: 'Yes?' }] }]);
+    expect(bodyOf({ messages: [system('Say hello.')] })).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Say hello.' }] }] });
+  });
+
+  it('joins neighbours of one role, over an answer of nothing too', () => {
+    const foreign = [{ type: 'reasoning.encrypted', provider: 'other', data: 'x' }] as const;
+    expect(contentsOf([user('One'), { role: 'assistant', content: '' }, { role: 'assistant', content: null, reasoning_details: foreign }, user('Two')])).toEqual([{ role: 'user', parts: [{ text: 'One' }, { text: 'Two' }] }]);
+    expect(contentsOf([user('')])).toEqual([{ role: 'user', parts: [{ text: '' }] }]);
+  });
+
+  it("leaves an answer's readable reasoning behind, and takes its refusal as text", () => {
+    const answer: Message = { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }], reasoning: 'Hm.', reasoning_content: 'Hm.' };
+    expect(contentsOf([user('Hi'), answer])).toContainEqual({ role: 'model', parts: [{ text: 'No.' }] });
+  });
+});
+
+describe('media', () => {
+  const png = { mimeType: 'image/png', data: 'AAAA' };
+
+  it.each<[string, object, object]>([
+    ['an image', { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }, { inlineData: png }],
+    ['an image with a name in its URL', { type: 'image_url', image_url: { url: 'data:image/png;name=x.png;base64,AAAA', detail: 'auto' } }, { inlineData: png }],
+    ['an image that is a plain string', { type: 'image_url', image_url: 'data:image/png;base64,AAAA' }, { inlineData: png }],
+    ['a file of AI Studio', { type: 'image_url', image_url: { url: 'https://generativelanguage.googleapis.com/v1beta/files/f1' } }, { fileData: { fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/f1' } }],
+    ['a video of YouTube', { type: 'video_url', video_url: { url: 'https://www.youtube.com/watch?v=abc' } }, { fileData: { fileUri: 'https://www.youtube.com/watch?v=abc' } }],
+    ['audio', { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }, { inlineData: { mimeType: 'audio/wav', data: 'AAAA' } }],
+    ['audio in a data URL', { type: 'input_audio', input_audio: { data: 'data:audio/ogg;base64,AAAA' } }, { inlineData: { mimeType: 'audio/ogg', data: 'AAAA' } }],
+    ['a PDF', { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAA' } }, { inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }],
+    ['a file in bare base64', { type: 'file', file: { filename: 'a.png', file_data: 'AAAA' } }, { inlineData: png }],
+    ['a file of AI Studio by its id', { type: 'file', file: { file_id: 'https://generativelanguage.googleapis.com/v1beta/files/f1' } }, { fileData: { fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/f1' } }],
+  ])('sends %s', (_, part, sent) => {
+    expect(bodyOf(asks(part))['contents']).toEqual([{ role: 'user', parts: [{ text: 'Look:' }, sent] }]);
+  });
+
+  it.each(['https://example.com/cat.png?w=1', 'gs://bucket/cat.png'])('lets Vertex AI fetch %s', (url) => {
+    expect(bodyOf(asks({ type: 'image_url', image_url: { url } }), vertex)).toMatchObject({ contents: [{ parts: [{ text: 'Look:' }, { fileData: { fileUri: url, mimeType: 'image/png' } }] }] });
+  });
+
+  it.each<[string, object, string, string]>([
+    ['an image elsewhere', { type: 'image_url', image_url: { url: 'https://example.com/cat.png' } }, 'unsupported_value', 'image_url.url'],
+    ['a bucket', { type: 'image_url', image_url: { url: 'gs://bucket/cat.png' } }, 'unsupported_value', 'image_url.url'],
+    ['an image that is none', { type: 'image_url', image_url: {} }, 'missing_required_parameter', 'image_url.url'],
+    ['a file elsewhere', { type: 'file', file: { file_id: 'file-123' } }, 'unsupported_value', 'file.file_id'],
+    ['a file at an address', { type: 'file', file: { file_data: 'https://example.com/a.pdf' } }, 'unsupported_value', 'file.file_data'],
+    ['a file that is none', { type: 'file' }, 'missing_required_parameter', 'file.file_data'],
+    ['audio that is none', { type: 'input_audio', input_audio: { format: 'wav' } }, 'missing_required_parameter', 'input_audio.data'],
+    ['audio of no form', { type: 'input_audio', input_audio: { data: 'AAAA' } }, 'missing_required_parameter', 'input_audio.format'],
+    ['a part that nobody knows', { type: 'hologram' }, 'unsupported_value', 'type'],
+  ])('refuses %s by its place', (_, part, code, field) => {
+    expect(() => wireOf(asks(part))).toThrow(expect.objectContaining({ status: 400, code, param: `messages[1].content[0].${field}` }));
+  });
+
+  it('refuses an image among the instructions', () => {
+    const messages: Message[] = [{ role: 'system', content: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] }, user('Hi')];
+    expect(() => wireOf({ messages })).toThrow(expect.objectContaining({ status: 400, param: 'messages[0].content[0].type' }));
+  });
+
+  it('names what it takes off a part', () => {
+    const messages = [user([{ type: 'text', text: 'A', cache_control: { type: 'ephemeral' } }, { type: 'text', text: 'B', cache_control: { type: 'ephemeral' } }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } }])];
+    expect(changesOf({ messages })).toEqual(['messages.content.cache_control dropped', 'messages.content.image_url.detail dropped']);
+    expect(wireOf({ messages }).body).not.toContain('cache_control');
+  });
+});
+
+describe('tools', () => {
+  it('declares them with JSON Schema, and to older models in the subset of it', () => {
+    const declared = { name: 'weather', description: 'Tells it.' };
+    expect(bodyOf({ tools: [tool] })['tools']).toEqual([{ functionDeclarations: [{ ...declared, parametersJsonSchema: schema }] }]);
+    expect(bodyOf({ tools: [tool] }, old)['tools']).toEqual([{ functionDeclarations: [{ ...declared, parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } }] }]);
+  });
+
+  it('leaves parameters out where there are none', () => {
+    const bare: Tool[] = [{ type: 'function', function: { name: 'a' } }, { type: 'function', function: { name: 'b', parameters: { type: 'object', properties: {} } } }];
+    expect(bodyOf({ tools: bare }, old)['tools']).toEqual([{ functionDeclarations: [{ name: 'a' }, { name: 'b' }] }]);
+  });
+
+  it('names what a schema loses on its way to an older model, and that nothing is strict', () => {
+    const strict: Tool = { type: 'function', function: { name: 'a', strict: true, parameters: { type: 'object', properties: { a: { type: 'string', not: {} } } } }, cache_control: {} };
+    expect(changesOf({ tools: [strict] }, old)).toEqual(['tools.function.strict dropped', 'tools.cache_control dropped', 'tools.function.parameters without not']);
+    expect(changesOf({ tools: [tool] })).toEqual([]);
+  });
+
+  it.each<[ChatRequest['toolChoice'] & {}, object]>([
+    ['auto', { mode: 'AUTO' }],
+    ['none', { mode: 'NONE' }],
+    ['required', { mode: 'ANY' }],
+    [{ type: 'function', function: { name: 'weather' } }, { mode: 'ANY', allowedFunctionNames: ['weather'] }],
+  ])('chooses %j', (toolChoice, functionCallingConfig) => {
+    expect(bodyOf({ tools: [tool], toolChoice })['toolConfig']).toEqual({ functionCallingConfig });
+  });
+
+  it('says no choice where there are no tools', () => {
+    for (const toolChoice of ['auto', 'required'] as const) expect(bodyOf({ tools: [], toolChoice })).toEqual({ contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] });
+    expect(changesOf({ toolChoice: 'required' })).toEqual(['tool_choice dropped']);
+    expect(changesOf({ toolChoice: 'none' })).toEqual([]);
+  });
+
+  it.each<[string, Partial<ChatRequest>, string]>([
+    ['a tool of another kind', { tools: [tool, { type: 'web_search' }] }, 'tools[1].type'],
+    ['a choice of another kind', { tools: [tool], toolChoice: { type: 'allowed_tools' } }, 'tool_choice'],
+    ['a call of another kind', { messages: [user('Hi'), { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom' } as never] }] }, 'messages[1].tool_calls[0].type'],
+    ['arguments that are no object', { messages: [user('Hi'), { role: 'assistant', tool_calls: [call('a', 'x'), call('b', 'x', '{"half')] }] }, 'messages[1].tool_calls[1].function.arguments'],
+    ['a result of no call', { messages: [user('Hi'), result('c1', 'x')] }, 'messages[1].tool_call_id'],
+    ['a format of another kind', { responseFormat: { type: 'grammar' } }, 'response_format.type'],
+  ])('refuses %s', (_, said, param) => {
+    expect(() => wireOf(said)).toThrow(expect.objectContaining({ status: 400, param }));
+  });
+});
+
+describe('tool turns', () => {
+  const turn = (results: readonly Message[], wishes?: TargetWishes): unknown => contentsOf([user('Weather?'), { role: 'assistant', content: 'Asking.', tool_calls: [call('c1', 'weather', '{"city":"Rome"}'), call('c2', 'clock', '')] }, ...results], wishes);
+
+  it('groups results in one user turn, by name and in the order of the calls, what the user adds behind them', () => {
+    expect(turn([result('c2', '12:00'), user('Quick.'), result('c1', '{"degrees":20}')])).toEqual([
+      { role: 'user', parts: [{ text: 'Weather?' }] },
+      { role: 'model', parts: [{ text: 'Asking.' }, { functionCall: { id: 'c1', name: 'weather', args: { city: 'Rome' } } }, { functionCall: { id: 'c2', name: 'clock', args: {} } }] },
+      { role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'weather', response: { degrees: 20 } } }, { functionResponse: { id: 'c2', name: 'clock', response: { output: '12:00' } } }, { text: 'Quick.' }] },
+    ]);
+  });
+
+  it('says no ids to Vertex AI', () => {
+    expect(JSON.stringify(turn([result('c1', 'x')], vertex))).not.toContain('"id"');
+  });
+
+  it.each([
+    ['text', '20 degrees', { output: '20 degrees' }],
+    ['parts', [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }], { output: 'a\nb' }],
+    ['a list', '[1,2]', { output: '[1,2]' }],
+    ['nothing', '', { output: '' }],
+    ['an object', '{"a":[1]}', { a: [1] }],
+    ['an object with a number that JSON.parse would change', '{"id":12345678901234567890}', { output: '{"id":12345678901234567890}' }],
+  ])('makes an object of %s', (_, content, response) => {
+    expect(turn([result('c1', content)])).toContainEqual({ role: 'user', parts: [{ functionResponse: { id: 'c1', name: 'weather', response } }] });
+  });
+
+  it('puts the images of a result behind the results', () => {
+    const image: ContentPart = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+    expect(turn([result('c1', [{ type: 'text', text: 'See.' }, image]), result('c2', 'x')])).toMatchObject([{}, {}, { parts: [{ functionResponse: { response: { output: 'See.' } } }, { functionResponse: { response: { output: 'x' } } }, { inlineData: { data: 'AAAA' } }] }]);
+  });
+
+  it('takes the name from a result whose call is gone, and pairs a repeated id with the latest call', () => {
+    expect(contentsOf([user('Hi'), { ...result('gone', 'x'), name: 'weather' }])).toEqual([{ role: 'user', parts: [{ functionResponse: { id: 'gone', name: 'weather', response: { output: 'x' } } }, { text: 'Hi' }] }]);
+    const messages = [user('Hi'), { role: 'assistant', tool_calls: [call('c', 'one')] }, result('c', 'x'), { role: 'assistant', tool_calls: [call('c', 'two')] }, result('c', 'y')] as const;
+    expect(contentsOf(messages)).toMatchObject([{}, {}, { parts: [{ functionResponse: { name: 'one' } }] }, {}, { parts: [{ functionResponse: { name: 'two' } }] }]);
+  });
+
+  it('stands in for signatures that a 3.x model would miss, on the first call of each answer', () => {
+    const messages = [user('Hi'), { role: 'assistant', tool_calls: [call('a', 'x'), call('b', 'x')] }, result('a', '1'), result('b', '2'), { role: 'assistant', tool_calls: [call('c', 'x')] }, result('c', '3')] as const;
+    const signaturesOf = (externalId: string) => (contentsOf(messages, { externalId }) as { parts: { thoughtSignature?: string }[] }[]).flatMap(({ parts }) => parts.map((part) => part.thoughtSignature ?? null));
+    const value = 'skip_thought_signature_validator';
+    expect(signaturesOf('gemini-3-pro-preview')).toEqual([null, value, null, null, null, value, null]);
+    expect(signaturesOf('gemini-2.5-pro')).toEqual(Array.from({ length: 7 }, () => null));
+  });
+});
+
+describe('the form of an answer', () => {
+  const wanted = (form: object | undefined) => ({ responseFormat: { type: 'json_schema', json_schema: { name: 'answer', strict: true, ...(form !== undefined && { schema: form }) } } });
+
+  it('is JSON, or JSON of a schema', () => {
+    expect(configOf({ responseFormat: { type: 'json_object' } })).toEqual({ responseMimeType: 'application/json' });
+    expect(configOf(wanted(schema))).toEqual({ responseMimeType: 'application/json', responseJsonSchema: schema });
+    expect(configOf(wanted(schema), old)).toEqual({ responseMimeType: 'application/json', responseSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } });
+    expect(configOf(wanted(undefined))).toEqual({ responseMimeType: 'application/json' });
+    expect(configOf({ responseFormat: { type: 'text' } })).toBeUndefined();
+  });
+});
+
+describe('reasoning', () => {
+  const efforts: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
+  const thinkingOf = (externalId: string, reasoning: TargetWishes['reasoning'] = {}): unknown => (configOf({}, { externalId, reasoning }) as { thinkingConfig?: unknown } | undefined)?.thinkingConfig;
+
+  it.each<[string, readonly (string | number)[]]>([
+    ['gemini-2.5-pro', [128, 128, 1024, 8192, 24_576, 32_768]],
+    ['gemini-2.5-flash', [0, 512, 1024, 8192, 24_576, 24_576]],
+    ['gemini-2.5-flash-lite', [0, 512, 1024, 8192, 24_576, 24_576]],
+    ['gemini-3-pro-preview', ['low', 'low', 'low', 'high', 'high', 'high']],
+    ['gemini-3.1-pro-preview', ['low', 'low', 'low', 'medium', 'high', 'high']],
+    ['gemini-3-flash-preview', ['minimal', 'minimal', 'low', 'medium', 'high', 'high']],
+    ['gemini-3.5-flash', ['minimal', 'minimal', 'low', 'medium', 'high', 'high']],
+    ['gemini-3.7-flash', ['low', 'low', 'low', 'medium', 'high', 'high']],
+    ['gemini-flash-latest', ['low', 'low', 'low', 'medium', 'high', 'high']],
+    ['models/gemini-pro-latest', ['low', 'low', 'low', 'medium', 'high', 'high']],
+    ['tunedModels/mine', ['low', 'low', 'low', 'medium', 'high', 'high']],
+  ])('says each effort to %s in its own words', (externalId, words) => {
+    for (const [at, effort] of efforts.entries()) {
+      const said = words[at];
+      const form = typeof said === 'number' ? { thinkingBudget: said } : { thinkingLevel: said };
+      expect(thinkingOf(externalId, { effort }), effort).toEqual(effort === 'none' ? form : { ...form, includeThoughts: true });
+    }
+  });
+
+  it.each<[string, Effort, string[]]>([
+    ['gemini-3-flash-preview', 'high', []],
+    ['gemini-3-pro-preview', 'medium', ['reasoning_effort changed to high']],
+    ['gemini-2.5-pro', 'none', ['reasoning_effort changed to 128 tokens']],
+    ['gemini-2.5-flash', 'none', []],
+    ['gemini-2.5-flash', 'medium', ['reasoning_effort changed to 8192 tokens']],
+  ])('names how it says %s %s', (externalId, effort, changes) => {
+    expect(changesOf({}, { externalId, reasoning: { effort } })).toEqual(changes);
+  });
+
+  it.each(['gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-3-pro-preview'])('passes a budget to %s as it is, and no level beside it', (externalId) => {
+    for (const maxTokens of [1, 777, 500_000]) expect(thinkingOf(externalId, { maxTokens })).toEqual({ thinkingBudget: maxTokens, includeThoughts: true });
+    expect(thinkingOf(externalId, { maxTokens: 0 })).toEqual({ thinkingBudget: 0 });
+    expect(changesOf({}, { externalId, reasoning: { maxTokens: 777 } })).toEqual([]);
+  });
+
+  it.each([['gemini-2.5-pro', { includeThoughts: true }], ['gemini-3-flash-preview', { includeThoughts: true }], ['gemini-2.5-flash-lite', undefined], ['tunedModels/mine', undefined]])('asks %s, when nothing is said, for the thoughts it has anyway', (externalId, config) => {
+    expect(thinkingOf(externalId)).toEqual(config);
+  });
+
+  it('asks a model that shows nothing for no thoughts, and one that does not reason for nothing at all', () => {
+    const target = targetOf('gemini', { externalId: 'gemini-2.5-pro', reasoning: { effort: 'low' } });
+    const asked = (reasoning: object | null) => gemini.encode(requestOf(), { ...target, mapping: { ...target.mapping, reasoning } as typeof target.mapping });
+    expect(JSON.parse(asked({ ...target.mapping.reasoning, exposes: 'nothing' }).body)).toMatchObject({ generationConfig: { thinkingConfig: { thinkingBudget: 1024 } } });
+    expect(asked({ ...target.mapping.reasoning, exposes: 'nothing' }).body).not.toContain('includeThoughts');
+    expect(asked(null).body).not.toContain('thinking');
+    expect(asked(null).adjustments).toEqual([{ parameter: 'reasoning_effort', change: 'dropped' }]);
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import type { Chunk, Message } from '../../../../core/chat.ts';
+import type { Dialect } from '../../../../core/dialect.ts';
+import { Reply } from '../../../../core/reply.ts';
+import plugin from '../../../../plugins/dialects/gemini/index.ts';
+import { describeDialect, requestOf, type TargetWishes, targetOf, testKey } from '../../../contract/dialect.ts';
+
+const dialects = new Map((plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
+const gemini = dialects.get('gemini') as Dialect;
+
+const fixtures = new URL('../../../fixtures/gemini', import.meta.url).pathname;
+describeDialect({ dialect: gemini, fixtures });
+
+const vertex = { baseUrl: 'https://europe-west4-aiplatform.googleapis.com/v1/projects/p1/locations/europe-west4/publishers/google', settings: { project: 'p1', location: 'europe-west4' } };
+
+describe('where a request goes', () => {
+  const pathOf = (stream: boolean, wishes?: TargetWishes): string => gemini.encode(requestOf({ stream }), targetOf('gemini', wishes)).path;
+
+  it('is known under two names, at one address', () => {
+    expect([...dialects].map(([name, { baseUrl }]) => [name, baseUrl])).toEqual([
+      ['gemini', 'https://generativelanguage.googleapis.com/v1beta'],
+      ['google', 'https://generativelanguage.googleapis.com/v1beta'],
+    ]);
+  });
+
+  it.each([
+    [false, 'gemini-2.5-flash', '/models/gemini-2.5-flash:generateContent'],
+    [true, 'gemini-2.5-flash', '/models/gemini-2.5-flash:streamGenerateContent?alt=sse'],
+    [false, 'models/gemini-2.5-flash', '/models/gemini-2.5-flash:generateContent'],
+    [false, 'tunedModels/mine', '/tunedModels/mine:generateContent'],
+    [false, 'a:b?c', '/models/a%3Ab%3Fc:generateContent'],
+  ])('asks for the answer at its path (stream %s, model %s)', (stream, externalId, path) => {
+    expect(pathOf(stream, { externalId })).toBe(path);
+  });
+
+  it('sends the key in its header, and to Vertex AI a token', () => {
+    expect(gemini.authorise?.(targetOf('gemini').provider)).toEqual({ 'x-goog-api-key': testKey });
+    expect(gemini.authorise?.(targetOf('gemini', { provider: vertex }).provider)).toEqual({ authorization: `Bearer ${testKey}` });
+    expect(gemini.authorise?.(targetOf('gemini', { provider: { apiKey: null } }).provider)).toEqual({});
+  });
+
+  it('appends the operation to an address at Vertex AI', () => {
+    expect(pathOf(false, { externalId: 'gemini-2.5-pro', provider: vertex })).toBe('/models/gemini-2.5-pro:generateContent');
+  });
+
+  it.each([
+    ['europe-west4', 'https://europe-west4-aiplatform.googleapis.com/v1/projects/p1/locations/europe-west4/publishers/google'],
+    ['global', 'https://aiplatform.googleapis.com/v1/projects/p1/locations/global/publishers/google'],
+  ])('tells the address of Vertex AI in %s where it is missing', (location, url) => {
+    const provider = { settings: { project: 'p1', location } };
+    expect(() => pathOf(false, { provider })).toThrow(expect.objectContaining({ code: 'no_provider_available', message: expect.stringContaining(url) }));
+  });
+});
+
+describe('an error', () => {
+  const errorOf = (status: number, body: unknown) => gemini.decodeError({ status, headers: {}, body }, targetOf('gemini'));
+  const refusal = (code: number, status: string, more: object = {}) => ({ error: { code, message: 'It says why.', status, ...more } });
+
+  it.each([
+    [400, 'INVALID_ARGUMENT', 'INVALID_ARGUMENT'],
+    [400, 'FAILED_PRECONDITION', 'FAILED_PRECONDITION'],
+    [401, 'UNAUTHENTICATED', 'upstream_auth_error'],
+    [403, 'PERMISSION_DENIED', 'upstream_auth_error'],
+    [404, 'NOT_FOUND', 'upstream_model_not_found'],
+    [429, 'RESOURCE_EXHAUSTED', 'upstream_rate_limited'],
+    [500, 'INTERNAL', 'upstream_error'],
+    [503, 'UNAVAILABLE', 'upstream_unavailable'],
+    [504, 'DEADLINE_EXCEEDED', 'upstream_timeout'],
+  ])('of status %i and %s is %s, in a list too', (status, word, code) => {
+    for (const body of [refusal(status, word), [refusal(status, word)]]) expect(errorOf(status, body)).toMatchObject({ code, upstreamStatus: status });
+  });
+
+  it("keeps the provider's words where the caller is at fault", () => {
+    expect(errorOf(400, refusal(400, 'INVALID_ARGUMENT'))).toMatchObject({ status: 400, type: 'invalid_request_error', message: 'It says why.' });
+  });
+
+  it('knows a wrong key behind a 400', () => {
+    const body = refusal(400, 'INVALID_ARGUMENT', { details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }] });
+    expect(errorOf(400, body)).toMatchObject({ code: 'upstream_auth_error', retryable: true });
+  });
+
+  it('finds the time to wait in the body', () => {
+    const body = refusal(429, 'RESOURCE_EXHAUSTED', { details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' }] });
+    for (const form of [body, [body]]) expect(errorOf(429, form).retryAfterMs).toBe(34_400);
+  });
+
+  it.each([
+    ['The input token count (9) exceeds the maximum number of tokens allowed (8).', 'context_length_exceeded'],
+    ['Thinking level MINIMAL is not supported for this model.', 'unsupported_value'],
+  ])('has the code of what it says: %s', (message, code) => {
+    expect(errorOf(400, { error: { code: 400, message, status: 'INVALID_ARGUMENT' } })).toMatchObject({ status: 400, code, message });
+  });
+
+  it("reads a proxy's text and leaves its HTML", () => {
+    expect(errorOf(502, 'no route').message).toBe('Provider "gemini" answered 502: no route');
+    expect(errorOf(502, '<html>502</html>').message).toBe('Provider "gemini" answered 502.');
+    expect(errorOf(500, { error: 'short' }).message).toBe('Provider "gemini" answered 500: short');
+  });
+});
+
+describe('the state of an answer, one turn later', () => {
+  const target = targetOf('gemini', { externalId: 'gemini-3-pro-preview' });
+
+  const messageOf = (chunks: readonly Chunk[]): Message => {
+    const reply = new Reply();
+    for (const chunk of chunks) reply.add(chunk);
+    const { text, details, toolCalls, extras } = reply.choice(0);
+    const calls = toolCalls.map(({ id, name, arguments: input }) => ({ id, type: 'function' as const, function: { name, arguments: input } }));
+    return { role: 'assistant', content: text === '' ? null : text, reasoning_details: details, ...(calls.length > 0 && { tool_calls: calls }), ...Object.fromEntries(extras.map(({ field, value }) => [field, value])) };
+  };
+
+  const answered = (events: readonly (readonly object[])[]): Message => {
+    const decoder = gemini.decoder(target);
+    const last = events.length - 1;
+    return messageOf(events.flatMap((parts, at) => decoder.push({ data: JSON.stringify({ candidates: [{ content: { parts }, ...(at === last && { finishReason: 'STOP' }) }], responseId: 'r1' }) })));
+  };
+
+  const replayed = (message: Message, at = target): unknown => {
+    const { contents } = JSON.parse(gemini.encode(requestOf({ messages: [{ role: 'user', content: 'Hi' }, message, { role: 'user', content: 'Go on.' }] }), at).body) as { contents: { parts: object[] }[] };
+    return contents[1]?.parts;
+  };
+
+  const call = (name: string, more: object = {}) => ({ functionCall: { name, args: {} }, ...more });
+  const id = expect.any(String) as string;
+  const sent = (name: string, more: object = {}) => ({ functionCall: { id, name, args: {} }, ...more });
+
+  it.each<[string, object[][], object[]]>([
+    ['the first of several calls', [[call('a', { thoughtSignature: 'S1' }), call('b')], [{ text: '' }]], [sent('a', { thoughtSignature: 'S1' }), sent('b')]],
+    ['each of several calls', [[call('a', { thoughtSignature: 'S1' })], [call('a', { thoughtSignature: 'S2' })]], [sent('a', { thoughtSignature: 'S1' }), sent('a', { thoughtSignature: 'S2' })]],
+    ['the first piece of a text', [[{ text: 'One ', thoughtSignature: 'S1' }], [{ text: 'two ' }], [{ text: 'three' }]], [{ text: 'One ', thoughtSignature: 'S1' }, { text: 'two three' }]],
+    ['a piece in the middle', [[{ text: 'One ' }], [{ text: 'two ', thoughtSignature: 'S1' }], [{ text: 'three', thoughtSignature: 'S2' }]], [{ text: 'One ' }, { text: 'two ', thoughtSignature: 'S1' }, { text: 'three', thoughtSignature: 'S2' }]],
+    ['an empty part at the end', [[{ text: 'One' }], [{ text: '', thoughtSignature: 'S1' }]], [{ text: 'One' }, { text: '', thoughtSignature: 'S1' }]],
+    ['a part without any text', [[{ text: 'One' }], [{ thoughtSignature: 'S1' }]], [{ text: 'One' }, { text: '', thoughtSignature: 'S1' }]],
+    ['an empty part behind a call', [[call('a', { thoughtSignature: 'S1' })], [{ text: '', thoughtSignature: 'S2' }]], [sent('a', { thoughtSignature: 'S1' }), { text: '', thoughtSignature: 'S2' }]],
+    ['a text between two calls', [[call('a', { thoughtSignature: 'S1' }), { text: 'So. ', thoughtSignature: 'S2' }, call('b')]], [sent('a', { thoughtSignature: 'S1' }), { text: 'So. ', thoughtSignature: 'S2' }, sent('b')]],
+    ['a thought', [[{ text: 'Hm.', thought: true, thoughtSignature: 'S1' }], [{ text: 'Yes.' }]], [{ text: 'Hm.', thought: true, thoughtSignature: 'S1' }, { text: 'Yes.' }]],
+    ['nothing but an empty part', [[{ text: '', thoughtSignature: 'S1' }]], [{ text: '', thoughtSignature: 'S1' }]],
+    ['an image', [[{ text: 'Here: ' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' }, thoughtSignature: 'S1' }]], [{ text: 'Here: ' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' }, thoughtSignature: 'S1' }]],
+  ])('goes back on %s', (_, events, parts) => {
+    expect(replayed(answered(events))).toEqual(parts);
+  });
+
+  it('stays with the provider that issued it', () => {
+    const message = answered([[{ text: 'One ', thoughtSignature: 'S1' }], [call('a', { thoughtSignature: 'S2' })]]);
+    const elsewhere = targetOf('gemini', { externalId: 'gemini-2.5-pro', provider: { id: 'other' } });
+    expect(replayed(message, elsewhere)).toEqual([{ text: 'One ' }, sent('a')]);
+  });
+
+  it('is told from the state of another wire at the same provider', () => {
+    const details = [{ type: 'reasoning.text', provider: 'gemini', format: 'anthropic', text: 'Hm.', signature: 'S1' }] as const;
+    expect(replayed({ role: 'assistant', content: 'Yes.', reasoning_details: details })).toEqual([{ text: 'Yes.' }]);
+  });
+
+  it('is left out where a client broke it', () => {
+    const about = { type: 'reasoning.encrypted', provider: 'gemini', format: 'gemini' } as const;
+    const details = [{ ...about, part: 'text', start: 'x', end: 3, data: 'S1' }, { ...about, part: 'call', id: null, data: 'S1' }, { ...about, part: 'call', id: 'c' }, { ...about, part: 'other', data: 'S1' }];
+    expect(replayed({ role: 'assistant', content: 'Yes.', reasoning_details: details as unknown as Message['reasoning_details'] & object })).toEqual([{ text: 'Yes.' }]);
+  });
+
+  it('keeps to the text that there is, where a client shortened it', () => {
+    const message = { ...answered([[{ text: 'One ' }], [{ text: 'two three', thoughtSignature: 'S1' }]]), content: 'One two' };
+    expect(replayed(message)).toEqual([{ text: 'One ' }, { text: 'two', thoughtSignature: 'S1' }]);
+  });
+});
+
+describe('ids of tool calls', () => {
+  const idsOf = (event: object): string[] => gemini.decodeBody({ candidates: [{ content: { parts: [{ functionCall: { name: 'a', args: {} } }, { functionCall: { name: 'a', args: {} } }] }, finishReason: 'STOP' }], ...event }, targetOf('gemini')).flatMap((chunk) => (chunk.type === 'tool-start' ? [chunk.id] : []));
+
+  it('are the same each time, and others in another answer', () => {
+    const turns = [{ responseId: 'r1' }, { responseId: 'r2' }, { usageMetadata: { promptTokenCount: 5 } }, { usageMetadata: { promptTokenCount: 9 } }];
+    const ids = turns.flatMap(idsOf);
+    expect(turns.flatMap(idsOf)).toEqual(ids);
+    expect(new Set(ids).size).toBe(8);
+    for (const id of ids) expect(id).toMatch(/^call_[\w-]{24}$/);
+  });
+
+  it('are refused to a call without a name', () => {
+    const parts = [{ functionCall: { args: { city: 'Rome' } } }];
+    expect(() => gemini.decodeBody({ candidates: [{ content: { parts }, finishReason: 'STOP' }] }, targetOf('gemini'))).toThrow(expect.objectContaining({ code: 'upstream_invalid_response' }));
+  });
+});

@@ -1,0 +1,98 @@
+/** log/cost: each token priced once, in whole numbers, and null where something is not known. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Usage } from '../../../core/chat.ts';
+import type { Pricing } from '../../../core/config.ts';
+import { formatDollars, parseDollars } from '../../../core/money.ts';
+import { costOf } from '../../../plugins/log/cost.ts';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import { answers, completion } from '../../_kit/upstream.ts';
+import { gatewayOf, provider } from '../../core/scene.ts';
+
+const nothing: Usage = { input: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: null, reasoning: null };
+const usage = (more: Partial<Usage>): Usage => ({ ...nothing, ...more });
+const dollars = (used: Usage, pricing: Pricing): string | null => {
+  const cost = costOf(used, pricing);
+  return cost === null ? null : formatDollars(cost);
+};
+
+const simple: Pricing = { prompt: '0.001', completion: '0.01' };
+const every: Pricing = { prompt: '1', completion: '10', input_cache_read: '100', input_cache_write: '1000', input_cache_write_1h: '10000', internal_reasoning: '100000', request: '1000000' };
+
+describe('the cost', () => {
+  it.each<[string, Partial<Usage>, Pricing, string | null]>([
+    ['is prompt and completion', { input: 3, answer: 2 }, simple, '0.023'],
+    ['has each class at its own price', { input: 1, cacheRead: 1, cacheWrite: 2, cacheWrite1h: 1, answer: 1, reasoning: 1 }, every, '1111111'],
+    ['takes cached tokens for prompt tokens where they have no price', { input: 1, cacheRead: 1, cacheWrite: 1, answer: 0 }, simple, '0.003'],
+    ['takes reasoning for completion where it has no price', { input: 0, answer: 1, reasoning: 2 }, simple, '0.03'],
+    ['takes the hour for the usual write where it has no price', { input: 0, cacheWrite: 2, cacheWrite1h: 2, answer: 0 }, { ...simple, input_cache_write: '1' }, '2'],
+    ['adds the price of a request', { input: 1, answer: 0 }, { ...simple, request: '5' }, '5.001'],
+    ['is zero for a model whose prices are zero', { input: 5, answer: 5 }, { prompt: '0', completion: '0' }, '0'],
+    ['is not known without prices', { input: 5, answer: 5 }, {}, null],
+    ['is not known without prices, even of nothing', { input: 0, answer: 0 }, {}, null],
+    ['is not known where the answer has no price', { input: 5, answer: 5 }, { prompt: '1' }, null],
+    ['is not known where the provider did not count the prompt', { answer: 5 }, simple, null],
+    ['is not known where the provider did not count the answer', { input: 5 }, simple, null],
+    ['is not known where nothing was counted', {}, simple, null],
+    ['never counts more written for the hour than was written', { input: 0, cacheWrite: 1, cacheWrite1h: 5, answer: 0 }, every, '1010000'],
+    ['does not lose the last digit', { input: 123_456_789, answer: 1 }, { prompt: '0.000000000001', completion: '0.000000000001' }, '0.00012345679'],
+  ])('%s', (_, used, pricing, wanted) => expect(dollars(usage(used), pricing)).toBe(wanted));
+
+  it('prices each token once, as an oracle in whole numbers does', () => {
+    const tokens = fc.nat(10_000_000);
+    const price = fc.bigInt(0n, 10n ** 9n);
+    const prices = fc.record({ prompt: price, completion: price, input_cache_read: price, input_cache_write: price, input_cache_write_1h: price, internal_reasoning: price, request: price });
+    fc.assert(
+      fc.property(fc.record({ input: tokens, cacheRead: tokens, cacheWrite: tokens, hourShare: fc.double({ min: 0, max: 1, noNaN: true }), answer: tokens, reasoning: tokens }), prices, ({ hourShare, ...counts }, pico) => {
+        const cacheWrite1h = Math.floor(counts.cacheWrite * hourShare);
+        const pricing = Object.fromEntries(Object.entries(pico).map(([name, value]) => [name, formatDollars(value)])) as Pricing;
+        const oracle =
+          BigInt(counts.input) * pico.prompt +
+          BigInt(counts.cacheRead) * pico.input_cache_read +
+          BigInt(counts.cacheWrite - cacheWrite1h) * pico.input_cache_write +
+          BigInt(cacheWrite1h) * pico.input_cache_write_1h +
+          BigInt(counts.answer) * pico.completion +
+          BigInt(counts.reasoning) * pico.internal_reasoning +
+          pico.request;
+        expect(costOf({ ...counts, cacheWrite1h }, pricing)).toBe(oracle);
+      }),
+    );
+  });
+
+  it('of one class alone is its tokens at its price', () => {
+    const classes = [['input', 'prompt'], ['cacheRead', 'input_cache_read'], ['cacheWrite', 'input_cache_write'], ['answer', 'completion'], ['reasoning', 'internal_reasoning']] as const;
+    for (const [used, priced] of classes) expect(costOf(usage({ input: 0, answer: 0, [used]: 7 }), { ...every, request: '0', [priced]: '0.5' })).toBe(parseDollars('3.5'));
+  });
+});
+
+describe('log/cost', () => {
+  const chatOf = async (counts: object | undefined, pricing?: object) => {
+    const up = await provider(answers({ ...completion('a'), usage: counts }));
+    const base = oneUpstream(up.url) as { models: { id: string; pricing: object }[] };
+    const models = pricing === undefined ? base.models : [{ ...base.models[0], ...pricing }];
+    const { chat, records, lines } = await gatewayOf({ ...base, models });
+    await chat({});
+    expect(lines).toEqual([]);
+    return records[0]?.cost;
+  };
+
+  it('writes dollars into the record', async () => expect(await chatOf({ prompt_tokens: 10, completion_tokens: 5 })).toBe('0.00002'));
+
+  it('prices at the mapping where it has prices of its own', async () => {
+    expect(await chatOf({ prompt_tokens: 10, completion_tokens: 5 }, { providers: [{ providerId: 'up', externalId: 'x', pricing: { prompt: '1', completion: '1' } }] })).toBe('15');
+  });
+
+  it.each<[string, object | undefined]>([
+    ['missing', undefined],
+    ['negative', { prompt_tokens: -1, completion_tokens: -5 }],
+    ['text', { prompt_tokens: '10', completion_tokens: '5' }],
+    ['half', { prompt_tokens: 10 }],
+    ['fractions', { prompt_tokens: 1.5, completion_tokens: 2 }],
+  ])('says null where the counts are %s', async (_, counts) => expect(await chatOf(counts)).toBe(null));
+
+  it('says null for a request that nobody served', async () => {
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
+    await chat({ model: 'nothing' });
+    expect(records[0]?.cost).toBe(null);
+  });
+});

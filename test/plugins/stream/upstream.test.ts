@@ -1,0 +1,182 @@
+/** stream/upstream: what goes over the wire, and what connections do. What a fault means to the caller: core/attempts.test.ts. */
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
+import type { Step } from '../../_kit/upstream.ts';
+import { answers, completion, pause, said, streams } from '../../_kit/upstream.ts';
+import { contentOf, errorOf, gatewayOf, provider } from '../../core/scene.ts';
+
+const hello = answers(completion('hello'));
+
+describe('the request', () => {
+  it('says who asks, and that it wants no compression', async () => {
+    const up = await provider();
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    await chat({});
+    expect(up.asked[0]).toMatchObject({ method: 'POST', url: '/v1/chat/completions', headers: { 'user-agent': expect.stringMatching(/^model-gateway\/\d/), 'accept-encoding': 'identity', authorization: 'Bearer up-key', 'content-type': 'application/json' } });
+  });
+
+  it.each(['', '/', '/v1', '/v1/', '/deep/er/v1'])('goes below the base URL %j', async (path) => {
+    const up = await provider();
+    const { chat } = await gatewayOf(oneUpstream(up.url.replace('/v1', path)));
+    await chat({});
+    expect(up.asked[0]?.url).toBe(`${path.replace(/\/$/, '')}/chat/completions`);
+  });
+
+  it('carries nothing of the caller’s headers', async () => {
+    const up = await provider();
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    await chat({}, { authorization: 'Bearer callers-own', cookie: 'a=b', 'x-forwarded-for': '1.2.3.4', 'openai-organization': 'org', 'x-request-id': 'mine' });
+    expect(JSON.stringify(up.asked[0]?.headers)).not.toMatch(/callers-own|a=b|1\.2\.3\.4|org|mine/);
+  });
+
+  it('carries the headers of the provider’s entry', async () => {
+    const up = await provider();
+    const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', headers: { 'x-title': 'house' } } } }));
+    await chat({});
+    expect(up.asked[0]?.headers['x-title']).toBe('house');
+  });
+
+  it('asks for a stream where the caller did', async () => {
+    const up = await provider(streams(said('a')));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    await (await chat({ stream: true })).text();
+    await chat({});
+    expect(up.asked.map(({ json }) => json['stream'] === true)).toEqual([true, false]);
+  });
+});
+
+describe('the answer', () => {
+  const compressed = (encoding: string, body: Buffer, type = 'application/json'): Step => (response) => void response.writeHead(200, { 'content-type': type, 'content-encoding': encoding }).end(body);
+  const text = JSON.stringify(completion('unpacked'));
+
+  it.each([['gzip', gzipSync(text)], ['br', brotliCompressSync(text)], ['deflate', deflateSync(text)]])('in %s is unpacked', async (encoding, body) => {
+    const up = await provider(compressed(encoding, body));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect(await contentOf(await chat({}))).toBe('unpacked');
+  });
+
+  it('as a compressed stream is unpacked', async () => {
+    const up = await provider(compressed('gzip', gzipSync(said('a', 'b').join('')), 'text/event-stream'));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'ab', done: true });
+  });
+
+  it.each<[string, Step, string]>([
+    ['that says it is compressed and is not', compressed('gzip', Buffer.from(text)), 'upstream_'],
+    ['in a compression that nobody knows', compressed('zstd', Buffer.from([1, 2, 3])), 'upstream_invalid_response'],
+    ['that unpacks to a thousand times its size', compressed('gzip', gzipSync(Buffer.alloc(50_000_000, 0x20))), 'upstream_response_too_large'],
+    ['of 100 MB', (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      const more = (): void => { while (!response.destroyed && response.write(Buffer.alloc(65_536, 0x20))); };
+      response.on('drain', more);
+      more();
+    }, 'upstream_response_too_large'],
+  ])('%s is refused', async (_, step, code) => {
+    const up = await provider(step);
+    const { chat } = await gatewayOf(oneUpstream(up.url, { server: { limits: { upstream_body: 1_000_000 } } }));
+    const response = await chat({});
+    expect([response.status, (await errorOf(response)).code]).toEqual([502, expect.stringContaining(code)]);
+    await up.asked[0]?.closed;
+  });
+
+  it('of an unnamed type is read as the stream that was asked for', async () => {
+    const up = await provider((response) => void response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(said('a').join('')));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'a', done: true });
+  });
+
+  it('with an error page of any size is cut to a message', async () => {
+    const up = await provider((response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(`<html>${'x'.repeat(1_000_000)}`));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect((await errorOf(await chat({}))).message.length).toBeLessThan(3000);
+  });
+});
+
+describe('a connection', () => {
+  const ports: (number | undefined)[] = [];
+  const noting = (step: Step): Step => async (response, asked) => { ports.push(response.socket?.remotePort); await step(response, asked); };
+  const resets = noting((response) => void response.socket?.resetAndDestroy());
+  const ends = noting((response) => void response.socket?.end());
+
+  /** Reads the answer and gives the connection back to the pool, which takes it once its last byte is there. */
+  const free = async (response: Response): Promise<void> => {
+    await response.text();
+    await pause(20);
+  };
+
+  it('is used again', async () => {
+    ports.length = 0;
+    const up = await provider(noting(hello));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    for (let at = 0; at < 3; at++) await free(await chat({}));
+    expect(new Set(ports).size).toBe(1);
+  });
+
+  it('is used again after a stream', async () => {
+    ports.length = 0;
+    const up = await provider(noting(streams(said('a'))));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    for (let at = 0; at < 3; at++) await free(await chat({ stream: true }));
+    expect(new Set(ports).size).toBe(1);
+  });
+
+  it.each([['resets', resets], ['ends', ends]])('that the provider %s when it is used again is replaced, unseen', async (_, breaks) => {
+    const up = await provider(hello, breaks, hello);
+    const { chat, records } = await gatewayOf(oneUpstream(up.url));
+    await free(await chat({}));
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect(up.asked).toHaveLength(3);
+    expect(records[1]?.attempts).toHaveLength(1);
+  });
+
+  it.each([['resets', resets], ['ends', ends]])('that the provider %s at its first use is not tried again', async (_, breaks) => {
+    const [one, two] = [await provider(breaks), await provider()];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect([one.asked.length, records[0]?.attempts[0]?.outcome]).toEqual([1, 'upstream_unreachable']);
+  });
+
+  it('that breaks in the middle of an answer is not tried again', async () => {
+    const half: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' }).write('{', () => response.socket?.destroy());
+    const up = await provider(hello, half);
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    await free(await chat({}));
+    expect((await errorOf(await chat({}))).code).toBe('upstream_truncated');
+    expect(up.asked).toHaveLength(2);
+  });
+
+  it('that idles is closed by the provider without an error to anybody', async () => {
+    const up = await provider((response, asked) => { void hello(response, asked); response.once('finish', () => setImmediate(() => response.socket?.destroy())); });
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    for (let at = 0; at < 20; at++) expect((await chat({})).status).toBe(200);
+  });
+
+  it('is closed with the gateway', async () => {
+    let closed: Promise<unknown> = Promise.resolve();
+    const up = await provider((response, asked) => { closed = new Promise((resolve) => response.socket?.once('close', resolve)); void hello(response, asked); });
+    const { chat, close } = await gatewayOf(oneUpstream(up.url));
+    await (await chat({})).text();
+    await close();
+    await closed;
+  });
+});
+
+describe('an address', () => {
+  it('that does not exist is not shown to the caller', async () => {
+    const { chat } = await gatewayOf(oneUpstream('http://nowhere.invalid:1234/v1'));
+    const response = await chat({});
+    const { message, code } = await errorOf(response);
+    expect([response.status, code]).toEqual([502, 'upstream_unreachable']);
+    expect(message).not.toMatch(/nowhere|1234/);
+  });
+
+  it('that speaks another protocol is told so', async () => {
+    const { createServer } = await import('node:net');
+    const server = createServer((socket) => { socket.on('error', () => {}); socket.end('220 mail.example ESMTP\r\n'); });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { chat } = await gatewayOf(oneUpstream(`http://127.0.0.1:${(server.address() as { port: number }).port}/v1`));
+    expect((await errorOf(await chat({}))).code).toMatch(/^upstream_(invalid_response|unreachable)$/);
+    server.close();
+  });
+});
