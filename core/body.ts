@@ -26,7 +26,7 @@ export async function readBody(source: Readable | ReadableStream<Uint8Array> | n
       } else parts.push(part);
     });
     source.once('end', () => resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size)));
-    source.once('error', reject);
+    source.once('error', (error) => reject(brokenOff(error)));
     source.once('close', () => reject(brokenOff()));
   });
 }

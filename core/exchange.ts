@@ -71,7 +71,7 @@ export class Exchange implements Arrived {
   /** From here on the policy's total time runs. */
   expire(): void {
     const { policy } = this;
-    if (policy === null) return;
+    if (policy === null || this.recorded) return;
     const late = new GatewayError('upstream_timeout', `The request took longer than ${policy.timeouts.total / 1000} s.`);
     this.#deadline = setTimeout(() => this.abort(late), policy.timeouts.total);
   }

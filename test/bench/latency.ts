@@ -34,6 +34,7 @@ export default {
     return [
       { what: 'directly to the provider, p50', gateway: '', floor: milliseconds(median(direct)) },
       { what: 'added, p50', gateway: milliseconds(added(gateway, 0.5)), floor: milliseconds(added(floor, 0.5)), ratio: added(gateway, 0.5) / added(floor, 0.5), target: '< 0.3 ms', isMet: added(gateway, 0.5) < 0.3 },
+      { what: 'added beyond what the floor adds, p50', gateway: milliseconds(added(gateway, 0.5) - added(floor, 0.5)) },
       { what: 'added, p99', gateway: milliseconds(added(gateway, 0.99)), floor: milliseconds(added(floor, 0.99)) },
     ];
   },

@@ -68,17 +68,133 @@ function findTheirs({ providerId, externalId }: Mapping): ReturnType<typeof calc
   return id === undefined ? null : calcPrice({ input_tokens: 1 }, externalId, { providerId: id, timestamp });
 }
 
-/** `model provider price`, for each price that they have otherwise. A price by tiers counts by its first. */
-function differencesOf(model: Model): string[] {
+/** `model provider price`, for each price that they have otherwise or we do not have. Of a price by tiers the first counts. */
+function differingPrices(model: Model): string[] {
   return model.providers.flatMap((mapping) => {
-    const theirs = findTheirs(mapping);
+    const theirs = findTheirs(mapping)?.model_price ?? {};
     const ours = mapping.pricing ?? model.pricing;
-    if (theirs === null) return [];
     const differing = Object.entries(theirPrice).filter(([name, [theirName, units]]) => {
-      const price = theirs.model_price[theirName];
-      const known = typeof price === 'object' ? price.base : price;
-      return known !== undefined && Math.abs(Number(ours[name as keyof typeof theirPrice] ?? Number.NaN) - known / units) >= 1e-12 === !Object.is(known, null) || (known !== undefined && ours[name as keyof typeof theirPrice] === undefined);
+      const known = theirs[theirName];
+      if (known === undefined) return false;
+      const price = (typeof known === 'object' ? known.base : known) / units;
+      return ours[name as keyof typeof theirPrice] !== price.toFixed(12).replace(/0+$/, '');
     });
     return differing.map(([name]) => `${model.id} ${mapping.providerId} ${name}`);
   });
 }
+
+/** `model context_length` where it is not that of the first provider whose context they know. */
+function differingContext({ id, context_length: ours, providers: mappings }: Model): string[] {
+  const theirs = mappings.map((mapping) => findTheirs(mapping)?.model.context_window).find((context) => context !== undefined);
+  return theirs === undefined || theirs === ours ? [] : [`${id} context_length`];
+}
+/** Where they are not followed, and why. What differs no longer must leave this table. */
+const exceptions: readonly { readonly why: string; readonly what: readonly string[] }[] = [
+  {
+    why: 'they round what the vendor and OpenRouter give exactly',
+    what: [
+      'gpt-5.5 context_length', 'gpt-5.5-pro context_length', 'gpt-4.1 context_length', 'gpt-4.1-mini context_length', 'gpt-4.1-nano context_length',
+      'gemini-3.8-flash context_length', 'gemini-3.7-flash context_length', 'gemini-3.6-flash context_length', 'gemini-3.5-flash context_length', 'gemini-3.5-flash-lite context_length',
+      'gemini-3.1-flash-lite context_length', 'gemini-3-flash-preview context_length', 'gemini-2.5-flash-lite context_length',
+      'qwen3-coder-30b-a3b context_length', 'qwen3-vl-235b-a22b context_length',
+    ],
+  },
+  {
+    why: 'they know it of Bedrock only, which cuts it',
+    what: ['qwen3-coder-480b-a35b context_length', 'qwen3-32b context_length', 'deepseek-r1 context_length'],
+  },
+  {
+    why: 'they take it for Claude Sonnet 5, whose cache is read at twice the price',
+    what: ['claude-sonnet-5-5 anthropic input_cache_read', 'claude-sonnet-5-5 anthropic web_search', 'claude-sonnet-5-5 bedrock input_cache_read'],
+  },
+  {
+    why: 'they have the prices of GPT-6 Sol there; OpenRouter asks what OpenAI asks',
+    what: ['gpt-5.6-sol openrouter prompt', 'gpt-5.6-sol openrouter completion', 'gpt-5.6-sol openrouter input_cache_read', 'gpt-5.6-sol openrouter input_cache_write'],
+  },
+  {
+    why: 'they have the promotion that ended on 2026-09-09',
+    what: [
+      'glm-5.3-flash zai prompt', 'glm-5.3-flash zai completion', 'glm-5.3-flash zai input_cache_read',
+      'glm-5.3-flash openrouter prompt', 'glm-5.3-flash openrouter completion', 'glm-5.3-flash openrouter input_cache_read',
+    ],
+  },
+  {
+    why: 'they take it for gpt-oss-120b on Groq; it has the price of gpt-oss-20b, as they themselves have it on OpenRouter',
+    what: ['gpt-oss-safeguard-20b groq prompt', 'gpt-oss-safeguard-20b groq completion', 'gpt-oss-safeguard-20b groq input_cache_read'],
+  },
+];
+
+describe('prices and contexts', () => {
+  test('are known to others for most of the catalogue', () => {
+    const mappings = models.flatMap((model) => model.providers);
+    expect(mappings.filter((mapping) => findTheirs(mapping) !== null).length).toBeGreaterThan(mappings.length * 0.7);
+  });
+
+  test('are what others have, but for the exceptions, which still differ', () => {
+    const differing = [...models.flatMap(differingPrices), ...models.flatMap(differingContext)];
+    expect(differing.sort()).toEqual(exceptions.flatMap(({ what }) => what).sort());
+  });
+});
+
+const mappingsOf = (ids: RegExp, providerIds: RegExp): Mapping[] => models.filter(({ id }) => ids.test(id)).flatMap((model) => model.providers.filter(({ providerId }) => providerIds.test(providerId)));
+
+const toHigh = ['low', 'medium', 'high'] as const;
+const toXhigh = [...toHigh, 'xhigh'] as const;
+const budget = { efforts: null, max_tokens: true } as const;
+const openai = /^(?:openai|azure)$/;
+const claude = /^(?:anthropic|bedrock)$/;
+
+/** Said in words, of which models at which providers, and what the wire takes there. */
+const wireFacts: readonly (readonly [words: string, models: RegExp, providers: RegExp, facts: Partial<ReasoningAbility>])[] = [
+  ['takes minimal to high of the first GPT-5', /^gpt-5(?:-mini|-nano)?$/, openai, { efforts: ['minimal', ...toHigh], auto_effort: 'minimal', max_tokens: false }],
+  ['takes nothing but high of GPT-5 Pro', /^gpt-5-pro$/, openai, { efforts: ['high'], auto_effort: null }],
+  ['takes none instead of minimal from GPT-5.1 on', /^gpt-5\.1$/, openai, { efforts: ['none', ...toHigh], auto_effort: 'low' }],
+  ['takes xhigh from GPT-5.2 on', /^gpt-5\.(?:2|[45](?:-mini|-nano)?|6-\w+)$/, openai, { efforts: ['none', ...toXhigh], auto_effort: 'low' }],
+  ['cannot be turned off in Codex', /^gpt-5\.3-codex$/, openai, { efforts: toXhigh }],
+  ['takes low to high of the o-series', /^o\d/, openai, { efforts: toHigh }],
+  ['takes low to high of gpt-oss at every host', /^gpt-oss/, /./, { efforts: toHigh, max_tokens: false }],
+  ['takes a budget of Claude 4.5', /^claude-(?:opus|sonnet|haiku)-4-5$/, claude, budget],
+  ['takes efforts and a budget of Claude 4.6', /^claude-(?:opus|sonnet)-4-6$/, claude, { efforts: ['none', ...toHigh], max_tokens: true }],
+  ['takes efforts alone of later Claudes', /^claude-(?:opus-4-[78]|opus-5|sonnet-5)$/, claude, { efforts: ['none', ...toXhigh], max_tokens: false }],
+  ['cannot be turned off in Claude Fable', /^claude-fable/, claude, { efforts: toXhigh, max_tokens: false }],
+  ['takes a budget of Gemini 2.5', /^gemini-2\.5/, /^google$/, budget],
+  ['takes levels and a budget of Gemini 3 Flash', /^gemini-3(?:\.[1-6])?-flash/, /^google$/, { efforts: ['minimal', ...toHigh], max_tokens: true }],
+  ['begins at low in Gemini 3.1 Pro and 3.7 Flash', /^gemini-3\.(?:1-pro|7-flash)/, /^google$/, { efforts: toHigh, max_tokens: true }],
+  ['takes a budget of Qwen at Alibaba', /^qwen3\.\d-(?:max|plus|flash)/, /^alibaba$/, budget],
+  ['takes xhigh of Grok 4.6', /^grok-4\.6$/, /^xai$/, { efforts: toXhigh }],
+  ['takes none to xhigh of DeepSeek V4', /^deepseek-v4-/, /^deepseek$/, { efforts: ['none', ...toXhigh] }],
+  ['takes none and high of Mistral', /^mistral-(?:small-4|medium-3\.5)$/, /^mistral$/, { efforts: ['none', 'high'], auto_effort: null }],
+  ['takes no effort of Magistral', /^magistral/, /^mistral$/, { auto_effort: null }],
+  ['knows no medium in Kimi K3', /^kimi-k3$/, /^moonshot$/, { efforts: ['none', 'low', 'high', 'xhigh'] }],
+  ['knows no medium in GLM-5.2', /^glm-5\.2$/, /^zai$/, { efforts: ['none', 'low', 'high', 'xhigh'] }],
+  ['cannot be turned off in GLM-5.3', /^glm-5\.3/, /^zai$/, { efforts: ['low', 'high', 'xhigh'] }],
+  ['hides its text in Nova 2', /^nova-2-lite$/, /^bedrock$/, { exposes: 'nothing' }],
+  ['comes in think tags from Sonar', /^sonar-reasoning-pro$/, /^perplexity$/, { think_tags: true }],
+];
+
+describe('reasoning', () => {
+  test.each(wireFacts)('%s', (_, ids, providerIds, facts) => {
+    const abilities = mappingsOf(ids, providerIds).map(({ reasoning }) => reasoning);
+    expect(abilities).not.toEqual([]);
+    for (const ability of abilities) expect(ability).toMatchObject(facts);
+  });
+
+  test('takes a budget at Claude up to 4.6, Gemini 2.5 and 3, and Qwen, on OpenRouter too, and nowhere else', () => {
+    const taking = models.filter((model) => model.providers.some(({ reasoning }) => reasoning?.max_tokens === true)).map(({ id }) => id);
+    expect(taking.filter((id) => !/^(?:mock$|claude-(?:opus|sonnet|haiku)-4-[56]$|gemini-[23]|qwen3\.[678]-(?:max|plus|flash))/.test(id))).toEqual([]);
+    for (const { providerId, reasoning } of mappingsOf(/^(?:claude-\w+-4-[56]$|gemini-[23])/, /^openrouter$/)) expect([providerId, reasoning?.max_tokens]).toEqual(['openrouter', true]);
+  });
+
+  test('begins at minimal for the first GPT-5 only', () => {
+    const minimal = models.filter((model) => model.providers.some(({ reasoning }) => reasoning?.auto_effort === 'minimal')).map(({ id }) => id);
+    expect(minimal).toEqual(['gpt-5', 'gpt-5-mini', 'gpt-5-nano']);
+  });
+
+  test('of OpenAI\'s models goes by the Responses API, which shows it; the others go by chat', () => {
+    for (const { externalId, dialect, reasoning } of mappingsOf(/^(?:gpt-(?!oss)|o\d)/, openai)) expect([externalId, dialect]).toEqual([externalId, reasoning === null ? null : 'openai-responses']);
+  });
+
+  test('is not said of GPT-4', () => {
+    expect(mappingsOf(/^gpt-4/, /./).filter(({ reasoning }) => reasoning !== null)).toEqual([]);
+  });
+});

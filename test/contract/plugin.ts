@@ -7,12 +7,12 @@ import { Ajv } from 'ajv';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
+import type { Config } from '../../core/config.ts';
 import { startGateway } from '../../core/gateway.ts';
 import { guard } from '../../core/guard.ts';
 import { createHooks } from '../../core/hooks.ts';
 import { createLogger } from '../../core/logger.ts';
 import type { AnyPlugin, Gateway, LoadedPlugin } from '../../core/plugin.ts';
-import type { Config } from '../../core/config.ts';
 import { loadPlugin, oneUpstream } from '../_kit/gateway.ts';
 
 export interface PluginFacts {
@@ -108,19 +108,20 @@ const closingTwice = (plugin: AnyPlugin): AnyPlugin => ({
   },
 });
 
+const refused = (): never => {
+  throw new Error('I/O in apply()');
+};
+
 /** A gateway that only takes taps, and the names they came under. */
 function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names: string[] } {
   const hooks = createHooks();
   const names: string[] = [];
-  for (const hook of Object.values(hooks)) (hook as { intercept(one: object): void }).intercept({ register: (tap: { name: string }) => { names.push(tap.name); return tap; } });
+  for (const hook of Object.values(hooks)) hook.intercept({ register: (tap: { name: string }) => { names.push(tap.name); return tap; } } as never);
   const logger = createLogger(() => {});
   guard(hooks, logger).enter(plugin.name);
-  const refused = (): never => {
-    throw new Error('I/O in apply()');
-  };
   const dialects = new Map((plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
   const gateway = { hooks, dialects, routes: { add() {}, addDoor() {} }, config, logger, checkHealth: refused, fetch: refused, clock: () => 0 };
-  return { gateway: gateway as unknown as Gateway, names };
+  return { gateway: gateway as never, names };
 }
 
 const harmless = new Set(['PROMISE', 'TickObject', 'Microtask', 'Immediate', 'RANDOMBYTESREQUEST']);

@@ -35,7 +35,7 @@ const faults: [string, Step, string][] = [
   ['breaks off in its body', saysShort, 'upstream_truncated'],
 ];
 
-const quick = routing({ first_byte: 150, connect: 150 });
+const quick = routing({ first_byte: 400 });
 
 describe('the next candidate answers when the first one', () => {
   it.each(faults)('%s', async (_, step, outcome) => {
@@ -126,12 +126,12 @@ describe('no other candidate is asked', () => {
   });
 });
 
-describe('of several failures the caller is told', () => {
-  const both = async (first: Step, second: Step) => {
-    const [one, two] = [await provider(first), await provider(second)];
-    return await gatewayOf(twoUpstreams(one.url, two.url, quick));
-  };
+const both = async (first: Step, second: Step) => {
+  const [one, two] = [await provider(first), await provider(second)];
+  return await gatewayOf(twoUpstreams(one.url, two.url, quick));
+};
 
+describe('of several failures the caller is told', () => {
   it.each<[string, Step, Step, number, string]>([
     ['the last', fault(500), fault(503), 503, 'upstream_unavailable'],
     ['a rate limit before a server fault', fault(429), fault(500), 429, 'upstream_rate_limited'],

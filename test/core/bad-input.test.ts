@@ -1,5 +1,5 @@
 /** What callers get wrong: each has its status, its code, its record, and the gateway answers on. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TestGateway } from '../_kit/gateway.ts';
 import { oneUpstream } from '../_kit/gateway.ts';
@@ -74,7 +74,7 @@ describe('a body', () => {
     const gateway = await serving();
     let pulled = 0;
     const body = new ReadableStream<Uint8Array>({ pull: (controller) => { pulled++; controller.enqueue(new Uint8Array(65_536)); } }, { highWaterMark: 0 });
-    const request = new Request('http://gateway.test/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json', 'content-length': '100000000' }, body, duplex: 'half' } as RequestInit);
+    const request = new Request('http://gateway.test/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json', 'content-length': '100000000' }, body, duplex: 'half' });
     const response = await gateway.gateway.fetch(request);
     expect(response.headers.get('connection')).toBe('close');
     await expectRefusal(gateway, response, { status: 413, code: 'request_too_large' });
@@ -91,7 +91,7 @@ describe('a body', () => {
         else controller.enqueue(new Uint8Array(65_536).fill(0x20));
       },
     });
-    const request = new Request('http://gateway.test/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' } as RequestInit);
+    const request = new Request('http://gateway.test/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' });
     await expectRefusal(gateway, await gateway.gateway.fetch(request), { status: 413, code: 'request_too_large' });
     expect(pulled).toBeLessThan(2_000_000);
   });
@@ -299,7 +299,7 @@ describe('a request', () => {
     await expectRefusal(gateway, response, { status: 405, code: 'method_not_allowed' });
   });
 
-  it.each(['nothing', 'no%2Fthing', `${'x'.repeat(3000)}`])('for the model record %s finds nothing', async (id) => {
+  it.each(['nothing', 'no%2Fthing', 'x'.repeat(3000)])('for the model record %s finds nothing', async (id) => {
     const { get } = await serving();
     const response = await get(`/v1/models/${id}`);
     expect([response.status, (await errorOf(response)).code]).toEqual([404, 'model_not_found']);

@@ -1,6 +1,6 @@
 /** Request bodies: the depth scan against a naive oracle, and what parsing refuses. Limits end to end: bad-input.test.ts. */
 import { Readable } from 'node:stream';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isDeeper, parseJson, readBody } from '../../core/body.ts';
 
@@ -18,7 +18,7 @@ describe('the depth scan', () => {
 
   it('does not count brackets inside strings, however they are escaped', () => {
     const tricky = fc.array(fc.constantFrom('"', '\\', '[', '{', ']', '}', 'a', '\n', '\\"'), { maxLength: 30 }).map((parts) => parts.join(''));
-    fc.assert(fc.property(tricky, tricky, (key, text) => void expect(isDeeper(Buffer.from(JSON.stringify({ [key]: [text] })), 2)).toBe(false)));
+    fc.assert(fc.property(tricky, tricky, (key, text) => { expect(isDeeper(Buffer.from(JSON.stringify({ [key]: [text] })), 2)).toBe(false); }));
   });
 
   it.each(['"', '"\\', '"[[[', '\\"[', ']]]]', ''])('ends on text that is no JSON: %j', (text) => {
@@ -28,7 +28,7 @@ describe('the depth scan', () => {
 
 describe('parsing', () => {
   it('gives back what was written', () => {
-    fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => void expect(JSON.stringify(parseJson(Buffer.from(JSON.stringify(value)), 64))).toBe(JSON.stringify(JSON.parse(JSON.stringify(value))))));
+    fc.assert(fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => { expect(JSON.stringify(parseJson(Buffer.from(JSON.stringify(value)), 64))).toBe(JSON.stringify(JSON.parse(JSON.stringify(value)))); }));
   });
 
   it('says where the fault is', () => {
@@ -36,9 +36,9 @@ describe('parsing', () => {
   });
 });
 
-describe('reading', () => {
-  const read = (parts: string[], limit: number, announced?: string): Promise<Buffer> => readBody(Readable.from(parts.map((part) => Buffer.from(part))), { limit, announced });
+const read = (parts: string[], limit: number, announced?: string): Promise<Buffer> => readBody(Readable.from(parts.map((part) => Buffer.from(part))), { limit, announced });
 
+describe('reading', () => {
   it('joins the parts', async () => expect((await read(['ab', 'c'], 3)).toString()).toBe('abc'));
   it('gives nothing for no body', async () => expect(await readBody(null, { limit: 3, announced: undefined })).toHaveLength(0));
   it('takes a body of exactly the limit', async () => expect(await read(['abc'], 3, '3')).toHaveLength(3));

@@ -60,9 +60,9 @@ describe('a name', () => {
   });
 });
 
-describe('a model with an end', () => {
-  const ends = (date: string): object => ({ deactivated_at: date });
+const ends = (date: string): object => ({ deactivated_at: date });
 
+describe('a model with an end', () => {
   it('serves until then', async () => {
     expect(shown(await catalogueOf([model('big', ['one'], ends('2026-01-01T00:00:01Z'))]), 'big')[0]).toBe('root');
   });

@@ -42,6 +42,14 @@ function guarded(): Scene {
 const throws = (message: string) => (): never => {
   throw new Error(message);
 };
+
+/** An async function that passes for a plain one. */
+const later = (work: () => void): (() => void) =>
+  async () => {
+    await new Promise(setImmediate);
+    work();
+  };
+
 const pending = (promise: Promise<unknown>): Promise<string> =>
   Promise.race([promise.then(() => 'settled', () => 'settled'), new Promise<string>((resolve) => setTimeout(resolve, 30, 'pending'))]);
 
@@ -70,10 +78,7 @@ describe('an async function under tap', () => {
   it('is not awaited by a bare hook', async () => {
     const { boot } = bareHooks();
     let done = false;
-    boot.tap('a/one', async () => {
-      await new Promise(setImmediate);
-      done = true;
-    });
+    boot.tap('a/one', later(() => void (done = true)));
     await boot.promise();
     expect(done).toBe(false);
   });
@@ -81,12 +86,7 @@ describe('an async function under tap', () => {
   it('is awaited by a guarded hook', async () => {
     const { hooks, as } = guarded();
     let done = false;
-    as('a/one', () =>
-      hooks.boot.tap('a/one', async () => {
-        await new Promise(setImmediate);
-        done = true;
-      }),
-    );
+    as('a/one', () => hooks.boot.tap('a/one', later(() => void (done = true))));
     await hooks.boot.promise();
     expect(done).toBe(true);
   });
@@ -124,7 +124,7 @@ describe('a `before` that names nobody', () => {
     const { hooks, watch, as } = guarded();
     const order: string[] = [];
     as('a/one', () => hooks.attempted.tap('a/one', () => void order.push('one')));
-    as('a/two', () => hooks.attempted.tap({ name: 'a/two', before: ['a/one'] }, () => void order.push('two')));
+    as('a/two', () => hooks.attempted.tap({ name: 'a/two', before: 'a/one' }, () => void order.push('two')));
     watch.seal();
     hooks.attempted.call('');
     expect(order).toEqual(['two', 'one']);

@@ -158,9 +158,9 @@ describe('a bug', () => {
   });
 });
 
-describe('the start', () => {
-  const starting = async (...plugins: ReturnType<typeof probe>[]) => await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins });
+const starting = async (...plugins: ReturnType<typeof probe>[]) => await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins });
 
+describe('the start', () => {
   it('applies and boots in order, and ends in reverse', async () => {
     const seen: string[] = [];
     const named = (name: string) => probe(({ hooks }) => { seen.push(`apply ${name}`); hooks.boot.tap(name, () => void seen.push(`boot ${name}`)); return () => void seen.push(`end ${name}`); }, name);

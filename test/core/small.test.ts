@@ -8,6 +8,8 @@ import { createLogger } from '../../core/logger.ts';
 import { Secret } from '../../core/secret.ts';
 import { didYouMean, suggest } from '../../core/suggest.ts';
 
+const copyOfErrors: string = '../../core/errors.ts?copy';
+
 describe('an error', () => {
   const types = new Set(['invalid_request_error', 'permission_error', 'rate_limit_error', 'upstream_error', 'server_error']);
 
@@ -21,7 +23,7 @@ describe('an error', () => {
   });
 
   it('is recognised from another copy of the module', async () => {
-    const copy = (await import('../../core/errors.ts?copy' as string)) as { GatewayError: typeof GatewayError };
+    const copy = (await import(copyOfErrors)) as { GatewayError: typeof GatewayError };
     const error = new copy.GatewayError('permission_denied', 'no');
     expect([copy.GatewayError === GatewayError, error instanceof GatewayError, GatewayError.is(error)]).toEqual([false, false, true]);
   });
@@ -46,14 +48,14 @@ describe('a secret', () => {
   const secret = new Secret('hunter2');
 
   it.each<[string, () => string]>([
-    ['a template', () => `${secret}`],
+    ['a template', () => `a ${secret as unknown as string}`],
     ['JSON', () => JSON.stringify({ secret })],
     ['inspect', () => inspect({ secret }, { depth: null, showHidden: true })],
     ['String()', () => String(secret)],
     ['joining', () => [secret].join()],
     ['concatenation', () => 'a' + (secret as unknown as string)],
     ['the keys of the object', () => JSON.stringify([Object.entries(secret), Object.getOwnPropertyNames(secret)])],
-    ['a copy of it', () => JSON.stringify({ ...secret })],
+    ['a copy of it', () => JSON.stringify(Object.assign({}, secret))],
     ['a log line', () => { let line = ''; createLogger((text) => void (line = text)).info('x', { secret, inside: [{ secret }] }); return line; }],
     ['an error about it', () => inspect(new Error('x', { cause: secret }))],
   ])('does not show in %s', (_, show) => expect(show()).not.toContain('hunter2'));
@@ -77,13 +79,13 @@ describe('a suggestion', () => {
   it('does not labour over a long word', () => expect(suggest('x'.repeat(5_000_000), ['x'])).toEqual([]));
 });
 
-describe('the process log', () => {
-  const line = (message: string, facts: object): string => {
-    let text = '';
-    createLogger((one) => void (text = one), { plugin: 'a/b' }).error(message, facts as Record<string, unknown>);
-    return text;
-  };
+const line = (message: string, facts: object): string => {
+  let text = '';
+  createLogger((one) => void (text = one), { plugin: 'a/b' }).error(message, facts as Record<string, unknown>);
+  return text;
+};
 
+describe('the process log', () => {
   it('is one JSON line with its labels', () => expect(JSON.parse(line('hello', { a: 1 }))).toMatchObject({ time: expect.any(String), level: 'error', msg: 'hello', plugin: 'a/b', a: 1 }));
   it.each(['a\nb', 'a\u001b[31mb', 'a\u0000b', 'a\rb'])('escapes %j', (text) => expect(line(text, { [text]: text })).not.toMatch(/\p{Cc}/u));
   it('writes an error with its cause and its place', () => expect(line('x', { error: new TypeError('outer', { cause: new Error('inner') }) })).toMatch(/TypeError: outer \(Error: inner at .*small\.test\.ts/));

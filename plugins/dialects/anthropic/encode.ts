@@ -121,7 +121,8 @@ function userOf({ user, rest }: ChatRequest, adjust: Writing['adjust']): Block |
 
 /** wire: betas are one comma list; those that the provider entry asks for stay on it. */
 function headersOf({ headers: own }: Provider, betas: ReadonlySet<string>): Record<string, string> {
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
+  if (betas.size === 0) return headers;
   const asked = Object.entries(own).flatMap(([name, value]) => (name.toLowerCase() === 'anthropic-beta' ? value.split(',').map((beta) => beta.trim()) : []));
-  const all = [...new Set([...asked, ...betas])].filter((beta) => beta !== '');
-  return { 'content-type': 'application/json', 'anthropic-version': '2023-06-01', ...(all.length === 0 ? {} : { 'anthropic-beta': all.join(',') }) };
+  return { ...headers, 'anthropic-beta': [...new Set([...asked, ...betas])].filter((beta) => beta !== '').join(',') };
 }

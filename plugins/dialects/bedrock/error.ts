@@ -25,7 +25,7 @@ export function decodeException(type: string, body: unknown, target: Target): Ga
   const complaint = readComplaint(type, body);
   const original = isFields(body) ? body['originalStatusCode'] : null;
   const status = typeof original === 'number' && retryWords.has(original) ? original : statusOfWords(type);
-  return upstreamError({ status, headers: {}, body, complaint }, target);
+  return upstreamError({ status, headers: {}, body, complaint, isInAnswer: true }, target);
 }
 
 /** wire: `modelStreamErrorException` tells what the model itself answered; only these say more than that it failed. */

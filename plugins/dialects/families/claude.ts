@@ -112,19 +112,21 @@ export function claudeTerms(request: ChatRequest, target: Target, ask: ClaudeAsk
   const model = classOf(target);
   const adjustments: Adjustment[] = [];
   const wish = wishOf(model, target, adjustments);
-  const cap = target.model.max_output_tokens ?? model.cap;
   const plan = possible(planOf(wish, model, adjustments), { model, ask, adjustments, wish });
-  const { maxTokens, budget } = roomOf({ limit: request.maxTokens, cap, usual: model.usual ?? usualAnswer }, plan.budget);
-  if (plan.budget !== null && budget === null) adjustments.push({ parameter: wish.parameter, change: 'dropped' });
-  else if (plan.budget !== null && budget !== null && budget < plan.budget) adjustments.push({ parameter: wish.parameter, change: `lowered to ${budget} tokens` });
-  if (request.maxTokens !== null && maxTokens !== request.maxTokens)
-    adjustments.push({ parameter: 'max_tokens', change: maxTokens > request.maxTokens ? `raised to ${maxTokens}` : `clamped to ${maxTokens}` });
-  const thinking: ClaudeThinking | null = plan.budget === null ? plan.thinking : budget === null ? null : { type: 'enabled', budget_tokens: budget };
+  const limits = { limit: request.maxTokens, cap: target.model.max_output_tokens ?? model.cap, usual: model.usual ?? usualAnswer };
+  const room = roomOf(limits, plan.budget);
+  const { maxTokens } = room;
+  adjustments.push(...roomChanges({ maxTokens: request.maxTokens, budget: plan.budget }, room, wish.parameter));
+  const thinking = plan.budget === null ? plan.thinking : room.budget === null ? null : { type: 'enabled' as const, budget_tokens: room.budget };
   const thinks = thinking === null ? model.unasked !== undefined : thinking.type !== 'disabled';
-  if (thinks && ask.forcedTool === 'required') adjustments.push({ parameter: 'tool_choice', change: 'relaxed to auto' });
-  if (thinks && (ask.forcedTool === 'json' || ask.forcedTool === 'schema')) adjustments.push({ parameter: 'response_format', change: 'asked for, not enforced' });
+  if (thinks && ask.forcedTool !== 'none') adjustments.push(unforced[ask.forcedTool]);
   return { thinking, effort: plan.effort, maxTokens, ...samplingOf(request, thinks ? 'none' : model.sampling, adjustments), thinks, adjustments };
 }
+
+const notEnforced: Adjustment = { parameter: 'response_format', change: 'asked for, not enforced' };
+
+/** What a tool that cannot be forced means to the caller. */
+const unforced = { required: { parameter: 'tool_choice', change: 'relaxed to auto' }, json: notEnforced, schema: notEnforced } as const;
 
 function classOf({ mapping, model }: Target): ClaudeClass {
   for (const name of [mapping.externalId, model.id]) {
@@ -208,17 +210,37 @@ function possible(plan: Plan, { model, ask, wish, adjustments }: Circumstances):
   return model.unasked === undefined ? silent : off;
 }
 
+interface Room {
+  readonly maxTokens: number;
+  readonly budget: number | null;
+}
+
+interface Limits {
+  /** The caller's. */
+  readonly limit: number | null;
+  /** The model's. */
+  readonly cap: number | null;
+  readonly usual: number;
+}
+
 /**
  * The caller's limit means the answer, the provider's counts thinking too: the limit is raised by the budget, cut at what the
  * model can do, and the budget lowered to stay below it.
  */
-function roomOf({ limit, cap, usual }: { limit: number | null; cap: number | null; usual: number }, budget: number | null): { maxTokens: number; budget: number | null } {
+function roomOf({ limit, cap, usual }: Limits, budget: number | null): Room {
   const most = cap ?? Number.POSITIVE_INFINITY;
   if (budget === null) return { maxTokens: Math.min(limit ?? cap ?? usual, most), budget: null };
   const maxTokens = limit === null ? (cap ?? budget + usual) : Math.min(limit + budget, most);
   if (budget < maxTokens) return { maxTokens, budget };
   const lowered = Math.max(leastBudget, maxTokens - Math.min(limit ?? leastAnswer, leastAnswer));
   return lowered < maxTokens ? { maxTokens, budget: lowered } : { maxTokens: Math.min(limit ?? most, most), budget: null };
+}
+
+function roomChanges(asked: { readonly maxTokens: number | null; readonly budget: number | null }, { maxTokens, budget }: Room, parameter: string): readonly Adjustment[] {
+  const changes: Adjustment[] = [];
+  if (budget !== asked.budget) changes.push({ parameter, change: budget === null ? 'dropped' : `lowered to ${budget} tokens` });
+  if (asked.maxTokens !== null && maxTokens !== asked.maxTokens) changes.push({ parameter: 'max_tokens', change: `${maxTokens > asked.maxTokens ? 'raised' : 'clamped'} to ${maxTokens}` });
+  return changes;
 }
 
 type Sampling = Pick<ClaudeTerms, 'temperature' | 'topP' | 'topK'>;

@@ -9,19 +9,21 @@ export interface OpenaiFamily {
 }
 
 export const logOfTokens: readonly string[] = ['logprobs', 'top_logprobs'];
-export const sampling: readonly string[] = ['temperature', 'top_p', ...logOfTokens, 'presence_penalty', 'frequency_penalty', 'logit_bias'];
+const sampling: readonly string[] = ['temperature', 'top_p', ...logOfTokens, 'presence_penalty', 'frequency_penalty', 'logit_bias'];
 
-/** The first that matches counts; a model that none matches (a fine-tune, an unknown name) takes everything. */
-export const openaiFamilies: readonly OpenaiFamily[] = [
-  { match: /^(?:o\d|codex)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
+/** In the order in which they are tried; a model that none matches (a fine-tune, an unknown name) takes everything. */
+export const openaiModels = {
+  oSeries: { match: /^(?:o\d|codex)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
   // wire: gpt-5.1 and later take sampling parameters and logprobs while they do not think
-  { match: /^gpt-(?:5\.\d|(?:[6-9]|1\d)(?:[.-]|$))/, refuses: sampling, takesUnthinking: ['temperature', 'top_p', ...logOfTokens] },
-  { match: /^gpt-5(?!-chat)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
-  { match: /-search-preview/, refuses: ['temperature'], takesUnthinking: [] },
-];
+  sinceGpt51: { match: /^gpt-(?:5\.\d|(?:[6-9]|1\d)(?:[.-]|$))/, refuses: sampling, takesUnthinking: ['temperature', 'top_p', ...logOfTokens] },
+  gpt5: { match: /^gpt-5(?!-chat)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
+  searchPreview: { match: /-search-preview/, refuses: ['temperature'], takesUnthinking: [] },
+} as const satisfies Record<string, OpenaiFamily>;
+
+const families: readonly OpenaiFamily[] = Object.values(openaiModels);
 
 /** The family of a model that may go by several names: `gpt-5`, `openai/gpt-5`, a deployment's name beside the catalogue's. */
 export function openaiFamilyOf(names: readonly string[]): OpenaiFamily | undefined {
   const plain = names.map((name) => name.toLowerCase().replace(/^.*\//, ''));
-  return openaiFamilies.find(({ match }) => plain.some((name) => match.test(name)));
+  return families.find(({ match }) => plain.some((name) => match.test(name)));
 }

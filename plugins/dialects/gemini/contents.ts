@@ -31,6 +31,7 @@ const noSignature = 'skip_thought_signature_validator';
 /** Messages as this wire takes them. */
 export function encodeConversation(messages: readonly Message[], ways: ContentWays): Conversation {
   const encoder = new Encoder(messages, ways);
+  if (messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) ways.dropped('messages.name');
   // wire: a turn without parts is a 400, and a blocked answer leaves one behind
   const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message, ways.target.provider.id)));
   const instruction = system.map((part) => encoder.instruction(part));
@@ -42,12 +43,18 @@ export function encodeConversation(messages: readonly Message[], ways: ContentWa
 }
 
 function isEmptyAnswer(message: Message, provider: string): boolean {
-  if (message.role !== 'assistant' || partsOf(message).length > 0 || (message.tool_calls ?? []).length > 0 || imagesOf(message).length > 0) return false;
+  if (message.role !== 'assistant' || partsOf(message).length > 0 || (message.tool_calls ?? []).length > 0 || imagesOf(message).some(isInline)) return false;
   const { texts, thoughts } = readSignatures(message, provider);
   return texts.length === 0 && thoughts.length === 0;
 }
 
-const imagesOf = ({ images }: Message): readonly ContentPart[] => (Array.isArray(images) ? (images as readonly ContentPart[]) : []);
+/** Images of an earlier answer, whoever gave it. */
+const imagesOf = ({ images }: Message): readonly unknown[] => (Array.isArray(images) ? images : []);
+
+const isInline = (image: unknown): image is ContentPart => {
+  const { type, image_url: inner } = (image ?? {}) as { readonly type?: unknown; readonly image_url?: { readonly url?: unknown } | null };
+  return type === 'image_url' && typeof inner?.url === 'string' && inner.url.startsWith('data:');
+};
 
 const textOf = (parts: readonly ContentPart[], separator: string): string => parts.flatMap(({ text, refusal }) => (typeof text === 'string' ? [text] : typeof refusal === 'string' ? [refusal] : [])).join(separator);
 
@@ -68,8 +75,9 @@ class Encoder {
   }
 
   instruction(part: ContentPart): WirePart {
-    if (!isText(part)) throw new GatewayError('unsupported_value', `"${this.#pathOf(part)}.type" must be text: this provider takes no "${part.type}" in a system message.`, { param: `${this.#pathOf(part)}.type` });
-    return this.#part(part);
+    if (isText(part)) return this.#part(part);
+    const param = `${this.#pathOf(part)}.type`;
+    throw new GatewayError('unsupported_value', `"${param}" must be text: this provider takes no "${part.type}" in a system message.`, { param });
   }
 
   turn(turn: Turn): Content {
@@ -79,11 +87,11 @@ class Encoder {
   }
 
   #part(part: ContentPart): WirePart {
-    const ways: PartWays = { path: this.#pathOf(part), isVertex: this.#vertex, dropped: (parameter) => this.#ways.dropped(parameter) };
+    const ways: PartWays = { pathOf: () => this.#pathOf(part), isVertex: this.#vertex, dropped: (parameter) => this.#ways.dropped(parameter) };
     return encodePart(part, ways);
   }
 
-  /** Only an error wants to know; a part that was made of a string is its message's only one. */
+  /** cost: looked for only when an error wants to name it. */
   #pathOf(part: ContentPart): string {
     for (const [at, { content }] of this.#messages.entries()) {
       const place = Array.isArray(content) ? content.indexOf(part) : -1;
@@ -127,14 +135,15 @@ class Encoder {
     const { target, model } = this.#ways;
     const calls = message.tool_calls ?? [];
     const signed = readSignatures(message, target.provider.id);
-    const hasSignedCall = calls.some(({ id }) => signed.calls.has(id));
-    const unsigned = model.needsSignatures === true && !hasSignedCall ? calls[0] : undefined;
     const content = partsOf(message);
     const pieces = inPieces(textOf(content, ''), calls, signed.texts).map((piece): WirePart => {
-      if ('call' in piece) return withSignature(this.#call(message, piece.call), signed.calls.get(piece.call.id) ?? (piece.call === unsigned ? noSignature : null));
-      return withSignature({ text: piece.text }, piece.signature);
+      if (!('call' in piece)) return withSignature({ text: piece.text }, piece.signature);
+      const needed = model.needsSignatures === true && piece.call === calls[0] ? noSignature : null;
+      return withSignature(this.#call(message, piece.call), signed.calls.get(piece.call.id) ?? needed);
     });
-    const images = [...content.filter((part) => !isText(part)), ...imagesOf(message)].map((part, at) => withSignature(this.#part(part), signed.images.get(at) ?? null));
+    const inline = imagesOf(message).filter(isInline);
+    if (inline.length < imagesOf(message).length) this.#ways.dropped('messages.images');
+    const images = [...content.filter((part) => !isText(part)), ...inline].map((part, at) => withSignature(this.#part(part), signed.images.get(at) ?? null));
     const thoughts = signed.thoughts.map(({ text, signature }): WirePart => ({ text, thought: true, thoughtSignature: signature }));
     const firstCall = pieces.findIndex((piece) => 'functionCall' in piece);
     const lead = firstCall < 0 ? pieces : pieces.slice(0, firstCall);
@@ -142,11 +151,14 @@ class Encoder {
   }
 
   #call(message: Message, call: ToolCall): WirePart {
-    const path = `${this.#pathOfMessage(message)}.tool_calls[${(message.tool_calls ?? []).indexOf(call)}]`;
-    if (call.type !== 'function') throw new GatewayError('unsupported_value', `"${path}.type" must be "function": this provider knows no other tool calls.`, { param: `${path}.type` });
+    const refused = (field: string, why: string): GatewayError => {
+      const param = `${this.#pathOfMessage(message)}.tool_calls[${(message.tool_calls ?? []).indexOf(call)}].${field}`;
+      return new GatewayError('unsupported_value', `"${param}" must be ${why}.`, { param });
+    };
+    if (call.type !== 'function') throw refused('type', '"function": this provider knows no other tool calls');
     const { name, arguments: text } = call.function;
     const args = text.trim() === '' ? {} : parseObject(text);
-    if (args === null) throw new GatewayError('invalid_value', `"${path}.function.arguments" must be a JSON object: this provider takes no other arguments.`, { param: `${path}.function.arguments` });
+    if (args === null) throw refused('function.arguments', 'a JSON object: this provider takes no other arguments');
     this.#calls.set(call.id, { name, order: this.#order++ });
     return { functionCall: { ...this.#id(call.id), name, args } };
   }

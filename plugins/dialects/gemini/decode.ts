@@ -106,10 +106,11 @@ function addEvent(answer: Answer, event: unknown, source: unknown): void {
   if (isFields(usageMetadata)) addUsage(answer, usageMetadata);
 }
 
-/** wire: a blocked prompt is HTTP 200 without candidates. */
+/** wire: a blocked prompt is HTTP 200 without candidates; a block that comes later ends the answers that are still open. */
 function addBlock(answer: Answer, { blockReason }: Fields): void {
-  if (typeof blockReason !== 'string' || blockReason === '' || answer.choices.length > 0) return;
-  finish(answer, choiceOf(answer, 0), { reason: 'content_filter', native: blockReason });
+  if (typeof blockReason !== 'string' || blockReason === '') return;
+  if (answer.choices.length === 0) choiceOf(answer, 0);
+  for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) finish(answer, choice, { reason: 'content_filter', native: blockReason });
 }
 
 function addUsage(answer: Answer, report: Fields): void {

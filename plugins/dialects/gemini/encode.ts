@@ -111,7 +111,7 @@ class Draft {
     const { name, description, parameters: schema, strict } = called;
     if (strict === true) this.#adjust({ parameter: 'tools.function.strict', change: 'dropped' });
     if ('cache_control' in tool) this.#adjust({ parameter: 'tools.cache_control', change: 'dropped' });
-    return { name, ...(description !== undefined && { description }), ...(schema !== undefined && schema !== null && this.#parameters(schema)) };
+    return { name, ...(typeof description === 'string' && { description }), ...(schema !== undefined && schema !== null && this.#parameters(schema)) };
   }
 
   #parameters(schema: object): Fields {

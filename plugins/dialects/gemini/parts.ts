@@ -8,9 +8,9 @@ export type WirePart = Readonly<Record<string, unknown>>;
 
 /** Where a part stands, and what its provider can do. */
 export interface PartWays {
-  /** `messages[2].content[0]` */
-  readonly path: string;
   readonly isVertex: boolean;
+  /** `messages[2].content[0]` */
+  pathOf(): string;
   /** Told of a field that could not go out. */
   dropped(parameter: string): void;
 }
@@ -25,7 +25,7 @@ const text = (value: unknown): string | null => (typeof value === 'string' && va
 export function encodePart(part: ContentPart, ways: PartWays): WirePart {
   if ('cache_control' in part) ways.dropped('messages.content.cache_control');
   const encode = kinds[part.type];
-  if (encode === undefined) throw refused(ways, '.type', `holds "${part.type}", which this provider does not take: it takes text, images, video, audio and files`);
+  if (encode === undefined) throw refused(ways, 'type', `holds "${part.type}", which this provider does not take: it takes text, images, video, audio and files`);
   return encode(part, ways);
 }
 
@@ -38,10 +38,15 @@ const kinds: Readonly<Record<string, ((part: ContentPart, ways: PartWays) => Wir
   file: encodeFile,
 };
 
-const refused = ({ path }: PartWays, field: string, why: string): GatewayError => new GatewayError('unsupported_value', `"${path}${field}" ${why}.`, { param: path + field });
+function refused(ways: PartWays, field: string, why: string): GatewayError {
+  const param = `${ways.pathOf()}.${field}`;
+  return new GatewayError('unsupported_value', `"${param}" ${why}.`, { param });
+}
 
-const missing = ({ path }: PartWays, field: string, what: string): GatewayError =>
-  new GatewayError('missing_required_parameter', `"${path}.${field}" is required: ${what}.`, { param: `${path}.${field}` });
+function missing(ways: PartWays, field: string, what: string): GatewayError {
+  const param = `${ways.pathOf()}.${field}`;
+  return new GatewayError('missing_required_parameter', `"${param}" is required: ${what}.`, { param });
+}
 
 const urlIn = (value: unknown): string | null => text(isFields(value) ? value['url'] : value);
 
@@ -60,7 +65,7 @@ function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart 
   const inline = parseDataUrl(url);
   if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
   if (![...fetched, ...(ways.isVertex ? fetchedByVertex : [])].some((pattern) => pattern.test(url))) {
-    throw refused(ways, `.${field}`, 'is an address that this provider cannot fetch. Send the content as a data URL (data:image/png;base64,...)');
+    throw refused(ways, field, 'is an address that this provider cannot fetch. Send the content as a data URL (data:image/png;base64,...)');
   }
   const mimeType = typeOf(url);
   return { fileData: { fileUri: url, ...(mimeType !== null && { mimeType }) } };

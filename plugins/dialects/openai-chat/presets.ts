@@ -2,11 +2,10 @@
  * One row per vendor, data only. A row says where the vendor is and what it does unlike the others; the evidence is the
  * vendors' own documentation, the clients that its users run, and recorded traffic.
  */
+import { grokEffortWords } from '../families/grok-models.ts';
+import { logOfTokens, type OpenaiFamily, openaiModels } from '../families/openai-models.ts';
 import type { Budget, Efforts, Family, Fragment, Said, Vendor } from './habits.ts';
 import { saidAs } from './habits.ts';
-
-const sampling = ['temperature', 'top_p', 'logprobs', 'top_logprobs', 'presence_penalty', 'frequency_penalty', 'logit_bias'];
-const logOfTokens = ['logprobs', 'top_logprobs'];
 
 const saying = (word: string, fields: Fragment): Said => ({ word, fields });
 
@@ -24,7 +23,16 @@ const threeDegrees: Efforts = saidAs('none', 'low', 'low', 'medium', 'high', 'hi
 /** wire: gpt-oss knows three degrees on every host and cannot be turned off. */
 const gptOss: Efforts = saidAs(null, 'low', 'low', 'medium', 'high', 'high');
 
+const grok = (model: string): Efforts => {
+  const { none, minimal, low, medium, high, xhigh } = grokEffortWords(model);
+  return saidAs(none, minimal, low, medium, high, xhigh);
+};
+
 const thinkingBudget: Budget = { path: ['thinking', 'budget_tokens'], beside: { thinking: { type: 'enabled' } }, least: 1024 };
+
+const thinker = ({ match, refuses, takesUnthinking }: OpenaiFamily): Family => ({ match, instructions: 'leading-developer', maxTokens: 'max_completion_tokens', drops: refuses, takesUnthinking });
+
+const { oSeries, sinceGpt51, gpt5, searchPreview } = openaiModels;
 
 /**
  * wire: o1-mini and o1-preview take neither system nor developer messages; the o-series has no parallel_tool_calls; gpt-5.1
@@ -32,17 +40,11 @@ const thinkingBudget: Budget = { path: ['thinking', 'budget_tokens'], beside: { 
  * past it would be wrong without a word, so the refusal is passed on.
  */
 const openaiFamilies: readonly Family[] = [
-  { match: /^o1-(?:mini|preview)/, instructions: 'leading-user', maxTokens: 'max_completion_tokens', drops: [...sampling, 'parallel_tool_calls'] },
-  { match: /^o\d(?:-|$)/, instructions: 'leading-developer', maxTokens: 'max_completion_tokens', drops: [...sampling, 'parallel_tool_calls'] },
-  {
-    match: /^gpt-(?:5\.\d|(?:[6-9]|1\d)(?:[.-]|$))/,
-    instructions: 'leading-developer',
-    maxTokens: 'max_completion_tokens',
-    drops: sampling,
-    takesUnthinking: ['temperature', 'top_p', ...logOfTokens],
-  },
-  { match: /^gpt-5(?!-chat)(?:-|$)/, instructions: 'leading-developer', maxTokens: 'max_completion_tokens', drops: sampling },
-  { match: /-search-preview/, drops: ['temperature'] },
+  { match: /^o1-(?:mini|preview)/, instructions: 'leading-user', maxTokens: 'max_completion_tokens', drops: [...oSeries.refuses, 'parallel_tool_calls'] },
+  { ...thinker(oSeries), drops: [...oSeries.refuses, 'parallel_tool_calls'] },
+  thinker(sinceGpt51),
+  thinker(gpt5),
+  { match: searchPreview.match, drops: searchPreview.refuses },
 ];
 
 export const vendors: readonly Vendor[] = [
@@ -112,13 +114,12 @@ export const vendors: readonly Vendor[] = [
     name: 'xai',
     baseUrl: 'https://api.x.ai/v1',
     maxTokens: 'max_completion_tokens',
-    efforts: threeDegrees,
+    efforts: grok(''),
     usage: { reasoningOutside: true, cachedOutside: true },
     families: [
-      // wire: grok-4.20-reasoning and its twin refuse the field for every value, `none` too.
-      { match: /^grok-4\.20-(?:non-)?reasoning/, efforts: unsaid },
-      { match: /^grok-4\.6/, efforts: saidAs('none', 'low', 'low', 'medium', 'high', 'xhigh'), drops: ['presence_penalty', 'frequency_penalty'] },
-      { match: /^grok-3-mini/, efforts: saidAs(null, 'low', 'low', 'low', 'high', 'high'), drops: ['presence_penalty', 'frequency_penalty'] },
+      { match: /^grok-4\.20-(?:non-)?reasoning/, efforts: grok('grok-4.20-reasoning') },
+      { match: /^grok-4\.6/, efforts: grok('grok-4.6'), drops: ['presence_penalty', 'frequency_penalty'] },
+      { match: /^grok-3-mini/, efforts: grok('grok-3-mini'), drops: ['presence_penalty', 'frequency_penalty'] },
       { match: /^grok-(?:4|code)/, drops: ['presence_penalty', 'frequency_penalty'] },
     ],
   },

@@ -7,7 +7,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** One `function_call` item. */
 export interface Call {
-  /** The provider's `call_id`, or made of the answer's id. Its item id is another value, and no result may name it. */
+  /** The provider's `call_id`, or made of `seed`. Its item id is another value, and no result may name it. */
   id: string;
   name: string;
   /** Arguments so far. */
@@ -15,71 +15,66 @@ export interface Call {
   /** Counted from 0; null until it has begun, which it does with its name, a wrapper with its end. */
   index: number | null;
   isClosed: boolean;
-}
-
-export interface Calls {
-  begun: number;
-  readonly ids: Set<string>;
-  /** `tools` as the response repeats them. */
-  tools: unknown;
-}
-
-/** Where calls come from and go to. `seed` names the item, for an id that the provider left out. */
-export interface CallScope {
-  readonly calls: Calls;
+  /** Names the item, for an id that the provider left out. */
   readonly seed: string;
-  readonly out: Chunk[];
 }
 
-export const newCalls = (): Calls => ({ begun: 0, ids: new Set(), tools: null });
-
-export const newCall = (): Call => ({ id: '', name: '', text: '', index: null, isClosed: false });
+export const newCall = (seed: string): Call => ({ id: '', name: '', text: '', index: null, isClosed: false, seed });
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What an item or an event says of a call: its id and name, when they come. */
-export function describeCall(call: Call, { call_id: id, name }: Fields, scope: CallScope): void {
-  if (call.index !== null) return;
-  if (call.id === '' && typeof id === 'string') call.id = id;
-  if (call.name === '' && typeof name === 'string') call.name = name;
-  if (call.name !== '' && !isWrapperName(call.name, scope.calls)) begin(call, scope);
-}
+/** The calls of one answer. Each step puts its chunks into `out`. */
+export class Calls {
+  /** How many have begun. */
+  begun = 0;
+  /** `tools` as the response repeats them. */
+  tools: unknown = null;
+  readonly #ids = new Set<string>();
 
-/** A piece of the arguments. */
-export function addArguments(call: Call, piece: string, { out }: CallScope): void {
-  if (piece === '' || call.isClosed) return;
-  call.text += piece;
-  if (call.index !== null) out.push({ type: 'tool-delta', choice: 0, index: call.index, arguments: piece });
-}
-
-/** The arguments as a whole: what of them has not come in pieces. */
-export function addRest(call: Call, whole: unknown, scope: CallScope): void {
-  const text = isFields(whole) ? JSON.stringify(whole) : whole;
-  if (typeof text === 'string' && text.startsWith(call.text)) addArguments(call, text.slice(call.text.length), scope);
-}
-
-/** The end of a call. A wrapper becomes the calls inside it; no arguments at all mean `{}`. */
-export function closeCall(call: Call, scope: CallScope): void {
-  if (call.isClosed) return;
-  if (call.name === '') throw new GatewayError('upstream_invalid_response', 'The provider sent a function call without a name.');
-  const inner = call.index === null ? unwrapped(call, scope.calls) : null;
-  if (inner !== null) {
-    for (const one of inner) begin(one, scope);
-    call.id = inner[0]?.id ?? call.id;
-  } else {
-    if (call.index === null) begin(call, scope);
-    if (call.text === '') addArguments(call, '{}', scope);
+  /** What an item or an event says of a call: its id and name, when they come. */
+  describe(call: Call, { call_id: id, name }: Fields, out: Chunk[]): void {
+    if (call.index !== null) return;
+    if (call.id === '' && typeof id === 'string') call.id = id;
+    if (call.name === '' && typeof name === 'string') call.name = name;
+    if (call.name !== '' && !isWrapperName(call.name, this.tools)) this.#begin(call, out);
   }
-  call.isClosed = true;
-}
 
-function begin(call: Call, { calls, seed, out }: CallScope): void {
-  const index = calls.begun++;
-  if (call.id === '' || calls.ids.has(call.id)) call.id = idFrom(`${seed}/${index}`);
-  calls.ids.add(call.id);
-  call.index = index;
-  out.push({ type: 'tool-start', choice: 0, index, id: call.id, name: call.name });
-  if (call.text !== '') out.push({ type: 'tool-delta', choice: 0, index, arguments: call.text });
+  /** A piece of the arguments. */
+  add(call: Call, piece: string, out: Chunk[]): void {
+    if (piece === '' || call.isClosed) return;
+    call.text += piece;
+    if (call.index !== null) out.push({ type: 'tool-delta', choice: 0, index: call.index, arguments: piece });
+  }
+
+  /** The arguments as a whole: what of them has not come in pieces. */
+  addRest(call: Call, whole: unknown, out: Chunk[]): void {
+    const text = isFields(whole) ? JSON.stringify(whole) : whole;
+    if (typeof text === 'string' && text.startsWith(call.text)) this.add(call, text.slice(call.text.length), out);
+  }
+
+  /** The end of a call. A wrapper becomes the calls inside it; no arguments at all mean `{}`. */
+  close(call: Call, out: Chunk[]): void {
+    if (call.isClosed) return;
+    if (call.name === '') throw new GatewayError('upstream_invalid_response', 'The provider sent a function call without a name.');
+    const inner = call.index === null ? unwrapped(call, this.tools) : null;
+    if (inner !== null) {
+      for (const one of inner) this.#begin(one, out);
+      call.id = inner[0]?.id ?? call.id;
+    } else {
+      if (call.index === null) this.#begin(call, out);
+      if (call.text === '') this.add(call, '{}', out);
+    }
+    call.isClosed = true;
+  }
+
+  #begin(call: Call, out: Chunk[]): void {
+    const index = this.begun++;
+    if (call.id === '' || this.#ids.has(call.id)) call.id = idFrom(`${call.seed}/${index}`);
+    this.#ids.add(call.id);
+    call.index = index;
+    out.push({ type: 'tool-start', choice: 0, index, id: call.id, name: call.name });
+    if (call.text !== '') out.push({ type: 'tool-delta', choice: 0, index, arguments: call.text });
+  }
 }
 
 /** wire: ids of at most 64 characters are taken back. */
@@ -89,12 +84,12 @@ const idFrom = (seed: string): string => `call_${createHash('sha256').update(see
  * wire: gpt-5.4 and its like sometimes call a tool `parallel` that nobody declared, whose arguments hold the real calls:
  * `{"tool_uses": [{"recipient_name": "functions.weather", "parameters": {…}}]}`.
  */
-const isWrapperName = (name: string, { tools }: Calls): boolean => name === 'parallel' && !namesOf(tools).has('parallel');
+const isWrapperName = (name: string, tools: unknown): boolean => name === 'parallel' && !namesOf(tools).has('parallel');
 
 const prefix = 'functions.';
 
 /** The calls inside a wrapper; null where it is none, and then it goes out as it came. */
-function unwrapped({ id, text }: Call, { tools }: Calls): Call[] | null {
+function unwrapped({ id, text, seed }: Call, tools: unknown): Call[] | null {
   const uses = usesOf(text);
   const names = namesOf(tools);
   const inner: Call[] = [];
@@ -104,7 +99,7 @@ function unwrapped({ id, text }: Call, { tools }: Calls): Call[] | null {
     if (typeof recipient !== 'string' || !recipient.startsWith(prefix) || !isFields(parameters)) return null;
     const name = recipient.slice(prefix.length);
     if (name === '' || (names.size > 0 && !names.has(name))) return null;
-    inner.push({ ...newCall(), id: id === '' ? '' : `${id}_${at}`, name, text: JSON.stringify(parameters) });
+    inner.push({ ...newCall(seed), id: id === '' ? '' : `${id}_${at}`, name, text: JSON.stringify(parameters) });
   }
   return inner.length === 0 ? null : inner;
 }

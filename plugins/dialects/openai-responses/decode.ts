@@ -5,7 +5,7 @@
 import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { addArguments, addRest, type Call, type Calls, type CallScope, closeCall, describeCall, newCall, newCalls } from './calls.ts';
+import { type Call, Calls, newCall } from './calls.ts';
 import { detailOf, type Place } from './details.ts';
 import { decodeAnswerError } from './error.ts';
 import { readUsage } from './usage.ts';
@@ -72,7 +72,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (
 
 const invalid = (what: string, cause?: unknown): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
 
-const newAnswer = (target: Target): Answer => ({ target, items: new Map(), calls: newCalls(), id: '', hasReasoned: false, isOver: false, out: [] });
+const newAnswer = (target: Target): Answer => ({ target, items: new Map(), calls: new Calls(), id: '', hasReasoned: false, isOver: false, out: [] });
 
 /** A decoder for one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -177,7 +177,7 @@ function itemOf(answer: Answer, index: unknown, kind: Kind): Item {
   const at = typeof index === 'number' ? index : latest(answer, kind);
   const known = answer.items.get(at);
   if (known !== undefined) return known;
-  const item: Item = { kind, at, parts: new Map(), call: newCall(), voice: null, whole: null };
+  const item: Item = { kind, at, parts: new Map(), call: newCall(`${answer.id}/${at}`), voice: null, whole: null };
   answer.items.set(at, item);
   return item;
 }
@@ -193,11 +193,9 @@ function openItem(answer: Answer, event: Fields): Item {
   const wire = fieldsOf(event['item']);
   const { type } = wire;
   const item = itemOf(answer, event['output_index'], kinds.has(type) ? (type as Kind) : 'other');
-  if (item.kind === 'function_call') describeCall(item.call, wire, scopeOf(answer, item));
+  if (item.kind === 'function_call') answer.calls.describe(item.call, wire, answer.out);
   return item;
 }
-
-const scopeOf = ({ calls, out, id }: Answer, { at }: Item): CallScope => ({ calls, out, seed: `${id}/${at}` });
 
 /** A complete item: whatever of it has not come in pieces. */
 function completeItem(answer: Answer, item: Item, wire: Fields): void {
@@ -212,8 +210,8 @@ function completeItem(answer: Answer, item: Item, wire: Fields): void {
       addThoughts(answer, item, wire);
       break;
     case 'function_call':
-      addRest(item.call, wire['arguments'], scopeOf(answer, item));
-      closeCall(item.call, scopeOf(answer, item));
+      answer.calls.addRest(item.call, wire['arguments'], answer.out);
+      answer.calls.close(item.call, answer.out);
       break;
     case 'other':
       // a tool that ran at the provider: the caller is not asked to run it
@@ -296,14 +294,14 @@ function annotate(answer: Answer, part: Part, annotation: unknown): void {
 
 function addCallPiece(answer: Answer, event: Fields): void {
   const item = itemOf(answer, event['output_index'], 'function_call');
-  if (item.kind === 'function_call' && typeof event['delta'] === 'string') addArguments(item.call, event['delta'], scopeOf(answer, item));
+  if (item.kind === 'function_call' && typeof event['delta'] === 'string') answer.calls.add(item.call, event['delta'], answer.out);
 }
 
 function addCallRest(answer: Answer, event: Fields): void {
   const item = itemOf(answer, event['output_index'], 'function_call');
   if (item.kind !== 'function_call') return;
-  describeCall(item.call, event, scopeOf(answer, item));
-  addRest(item.call, event['arguments'], scopeOf(answer, item));
+  answer.calls.describe(item.call, event, answer.out);
+  answer.calls.addRest(item.call, event['arguments'], answer.out);
 }
 
 const isFailed = (status: unknown): boolean => status === 'failed' || status === 'cancelled';
@@ -317,7 +315,7 @@ function addResponse(answer: Answer, response: Fields, event: string): void {
   if (answer.items.size === 0) {
     for (const [at, wire] of listOf(output).entries()) completeItem(answer, openItem(answer, { output_index: at, item: wire }), fieldsOf(wire));
   }
-  for (const item of answer.items.values()) if (item.kind === 'function_call') closeCall(item.call, scopeOf(answer, item));
+  for (const item of answer.items.values()) if (item.kind === 'function_call') answer.calls.close(item.call, answer.out);
   addDetails(answer);
   const usage = readUsage(fieldsOf(response['usage']));
   if (usage !== null) answer.out.push({ type: 'usage', usage });

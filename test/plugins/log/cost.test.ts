@@ -1,5 +1,5 @@
 /** log/cost: each token priced once, in whole numbers, and null where something is not known. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Usage } from '../../../core/chat.ts';
 import type { Pricing } from '../../../core/config.ts';
@@ -65,17 +65,17 @@ describe('the cost', () => {
   });
 });
 
-describe('log/cost', () => {
-  const chatOf = async (counts: object | undefined, pricing?: object) => {
-    const up = await provider(answers({ ...completion('a'), usage: counts }));
-    const base = oneUpstream(up.url) as { models: { id: string; pricing: object }[] };
-    const models = pricing === undefined ? base.models : [{ ...base.models[0], ...pricing }];
-    const { chat, records, lines } = await gatewayOf({ ...base, models });
-    await chat({});
-    expect(lines).toEqual([]);
-    return records[0]?.cost;
-  };
+const chatOf = async (counts: object | undefined, pricing?: object) => {
+  const up = await provider(answers({ ...completion('a'), usage: counts }));
+  const base = oneUpstream(up.url) as { models: { id: string; pricing: object }[] };
+  const models = pricing === undefined ? base.models : [{ ...base.models[0], ...pricing }];
+  const { chat, records, lines } = await gatewayOf({ ...base, models });
+  await chat({});
+  expect(lines).toEqual([]);
+  return records[0]?.cost;
+};
 
+describe('log/cost', () => {
   it('writes dollars into the record', async () => expect(await chatOf({ prompt_tokens: 10, completion_tokens: 5 })).toBe('0.00002'));
 
   it('prices at the mapping where it has prices of its own', async () => {

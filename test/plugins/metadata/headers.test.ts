@@ -1,5 +1,5 @@
 /** metadata/headers: X-Gateway-* as metadata, bounded, never an error. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { withHeaders } from '../../../plugins/metadata/headers.ts';
 import { oneUpstream, quietPlugins } from '../../_kit/gateway.ts';

@@ -1,5 +1,5 @@
 /** normalise/reasoning: two ways to say one thing, made one. What each sentence means end to end is in core/spec.test.ts. */
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest } from '../../../core/chat.ts';
 import { efforts } from '../../../core/chat.ts';

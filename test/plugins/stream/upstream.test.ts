@@ -46,8 +46,9 @@ describe('the request', () => {
   });
 });
 
+const compressed = (encoding: string, body: Buffer, type = 'application/json'): Step => (response) => void response.writeHead(200, { 'content-type': type, 'content-encoding': encoding }).end(body);
+
 describe('the answer', () => {
-  const compressed = (encoding: string, body: Buffer, type = 'application/json'): Step => (response) => void response.writeHead(200, { 'content-type': type, 'content-encoding': encoding }).end(body);
   const text = JSON.stringify(completion('unpacked'));
 
   it.each([['gzip', gzipSync(text)], ['br', brotliCompressSync(text)], ['deflate', deflateSync(text)]])('in %s is unpacked', async (encoding, body) => {
@@ -93,17 +94,19 @@ describe('the answer', () => {
   });
 });
 
+/** Reads the answer and gives the connection back to the pool, which takes it once its last byte is there. */
+const free = async (response: Response): Promise<void> => {
+  await response.text();
+  await pause(20);
+};
+
+const half: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' }).write('{', () => response.socket?.destroy());
+
 describe('a connection', () => {
   const ports: (number | undefined)[] = [];
   const noting = (step: Step): Step => async (response, asked) => { ports.push(response.socket?.remotePort); await step(response, asked); };
   const resets = noting((response) => void response.socket?.resetAndDestroy());
   const ends = noting((response) => void response.socket?.end());
-
-  /** Reads the answer and gives the connection back to the pool, which takes it once its last byte is there. */
-  const free = async (response: Response): Promise<void> => {
-    await response.text();
-    await pause(20);
-  };
 
   it('is used again', async () => {
     ports.length = 0;
@@ -138,7 +141,6 @@ describe('a connection', () => {
   });
 
   it('that breaks in the middle of an answer is not tried again', async () => {
-    const half: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' }).write('{', () => response.socket?.destroy());
     const up = await provider(hello, half);
     const { chat } = await gatewayOf(oneUpstream(up.url));
     await free(await chat({}));

@@ -24,6 +24,8 @@ const asks = (part: object): Partial<ChatRequest> => ({ messages: [user('Look:')
 const call = (id: string, name: string, input = '{}') => ({ id, type: 'function' as const, function: { name, arguments: input } });
 const result = (id: string, content: Message['content'] & {}): Message => ({ role: 'tool', tool_call_id: id, content });
 
+const image = (url: string) => ({ type: 'image_url', image_url: { url } });
+
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
 const tool: Tool = { type: 'function', function: { name: 'weather', description: 'Tells it.', parameters: schema } };
 
@@ -61,9 +63,9 @@ describe('the body', () => {
   });
 });
 
-describe('messages', () => {
-  const system = (content: string): Message => ({ role: 'system', content });
+const system = (content: string): Message => ({ role: 'system', content });
 
+describe('messages', () => {
   it('puts leading instructions apart, and later ones into the user turn at their place', () => {
     const messages: Message[] = [system('Be brief.'), { role: 'developer', content: 'In French.' }, user('Hello'), { role: 'assistant', content: 'Salut' }, system('Now in German.'), user('Again')];
     expect(bodyOf({ messages })).toEqual({
@@ -87,6 +89,12 @@ describe('messages', () => {
     const foreign = [{ type: 'reasoning.encrypted', provider: 'other', data: 'x' }] as const;
     expect(contentsOf([user('One'), { role: 'assistant', content: '' }, { role: 'assistant', content: null, reasoning_details: foreign }, user('Two')])).toEqual([{ role: 'user', parts: [{ text: 'One' }, { text: 'Two' }] }]);
     expect(contentsOf([user('')])).toEqual([{ role: 'user', parts: [{ text: '' }] }]);
+  });
+
+  it('takes the inline images of an earlier answer, and names what it leaves out', () => {
+    const messages: Message[] = [{ ...user('Draw.'), name: 'ada' }, { role: 'assistant', content: 'Here:', images: [image('data:image/png;base64,AAAA'), image('https://example.com/x.png'), null] }];
+    expect(contentsOf(messages)).toContainEqual({ role: 'model', parts: [{ text: 'Here:' }, { inlineData: { mimeType: 'image/png', data: 'AAAA' } }] });
+    expect(changesOf({ messages })).toEqual(['messages.name dropped', 'messages.images dropped']);
   });
 
   it("leaves an answer's readable reasoning behind, and takes its refusal as text", () => {
@@ -188,9 +196,9 @@ describe('tools', () => {
   });
 });
 
-describe('tool turns', () => {
-  const turn = (results: readonly Message[], wishes?: TargetWishes): unknown => contentsOf([user('Weather?'), { role: 'assistant', content: 'Asking.', tool_calls: [call('c1', 'weather', '{"city":"Rome"}'), call('c2', 'clock', '')] }, ...results], wishes);
+const turn = (results: readonly Message[], wishes?: TargetWishes): unknown => contentsOf([user('Weather?'), { role: 'assistant', content: 'Asking.', tool_calls: [call('c1', 'weather', '{"city":"Rome"}'), call('c2', 'clock', '')] }, ...results], wishes);
 
+describe('tool turns', () => {
   it('groups results in one user turn, by name and in the order of the calls, what the user adds behind them', () => {
     expect(turn([result('c2', '12:00'), user('Quick.'), result('c1', '{"degrees":20}')])).toEqual([
       { role: 'user', parts: [{ text: 'Weather?' }] },
@@ -234,9 +242,9 @@ describe('tool turns', () => {
   });
 });
 
-describe('the form of an answer', () => {
-  const wanted = (form: object | undefined) => ({ responseFormat: { type: 'json_schema', json_schema: { name: 'answer', strict: true, ...(form !== undefined && { schema: form }) } } });
+const wanted = (form: object | undefined) => ({ responseFormat: { type: 'json_schema', json_schema: { name: 'answer', strict: true, ...(form !== undefined && { schema: form }) } } });
 
+describe('the form of an answer', () => {
   it('is JSON, or JSON of a schema', () => {
     expect(configOf({ responseFormat: { type: 'json_object' } })).toEqual({ responseMimeType: 'application/json' });
     expect(configOf(wanted(schema))).toEqual({ responseMimeType: 'application/json', responseJsonSchema: schema });
@@ -246,10 +254,10 @@ describe('the form of an answer', () => {
   });
 });
 
+const thinkingOf = (externalId: string, reasoning: TargetWishes['reasoning'] = {}): unknown => (configOf({}, { externalId, reasoning }) as { thinkingConfig?: unknown } | undefined)?.thinkingConfig;
+
 describe('reasoning', () => {
   const efforts: readonly Effort[] = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
-  const thinkingOf = (externalId: string, reasoning: TargetWishes['reasoning'] = {}): unknown => (configOf({}, { externalId, reasoning }) as { thinkingConfig?: unknown } | undefined)?.thinkingConfig;
-
   it.each<[string, readonly (string | number)[]]>([
     ['gemini-2.5-pro', [128, 128, 1024, 8192, 24_576, 32_768]],
     ['gemini-2.5-flash', [0, 512, 1024, 8192, 24_576, 24_576]],

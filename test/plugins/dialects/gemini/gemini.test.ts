@@ -13,8 +13,8 @@ describeDialect({ dialect: gemini, fixtures });
 
 const vertex = { baseUrl: 'https://europe-west4-aiplatform.googleapis.com/v1/projects/p1/locations/europe-west4/publishers/google', settings: { project: 'p1', location: 'europe-west4' } };
 
+const pathOf = (stream: boolean, wishes?: TargetWishes): string => gemini.encode(requestOf({ stream }), targetOf('gemini', wishes)).path;
 describe('where a request goes', () => {
-  const pathOf = (stream: boolean, wishes?: TargetWishes): string => gemini.encode(requestOf({ stream }), targetOf('gemini', wishes)).path;
 
   it('is known under two names, at one address', () => {
     expect([...dialects].map(([name, { baseUrl }]) => [name, baseUrl])).toEqual([
@@ -52,9 +52,9 @@ describe('where a request goes', () => {
   });
 });
 
+const errorOf = (status: number, body: unknown) => gemini.decodeError({ status, headers: {}, body }, targetOf('gemini'));
+const refusal = (code: number, status: string, more: object = {}) => ({ error: { code, message: 'It says why.', status, ...more } });
 describe('an error', () => {
-  const errorOf = (status: number, body: unknown) => gemini.decodeError({ status, headers: {}, body }, targetOf('gemini'));
-  const refusal = (code: number, status: string, more: object = {}) => ({ error: { code, message: 'It says why.', status, ...more } });
 
   it.each([
     [400, 'INVALID_ARGUMENT', 'INVALID_ARGUMENT'],
@@ -98,32 +98,32 @@ describe('an error', () => {
   });
 });
 
+const target = targetOf('gemini', { externalId: 'gemini-3-pro-preview' });
+
+const messageOf = (chunks: readonly Chunk[]): Message => {
+  const reply = new Reply();
+  for (const chunk of chunks) reply.add(chunk);
+  const { text, details, toolCalls, extras } = reply.choice(0);
+  const calls = toolCalls.map(({ id, name, arguments: input }) => ({ id, type: 'function' as const, function: { name, arguments: input } }));
+  return { role: 'assistant', content: text === '' ? null : text, reasoning_details: details, ...(calls.length > 0 && { tool_calls: calls }), ...Object.fromEntries(extras.map(({ field, value }) => [field, value])) };
+};
+
+const answered = (events: readonly (readonly object[])[]): Message => {
+  const decoder = gemini.decoder(target);
+  const last = events.length - 1;
+  return messageOf(events.flatMap((parts, at) => decoder.push({ data: JSON.stringify({ candidates: [{ content: { parts }, ...(at === last && { finishReason: 'STOP' }) }], responseId: 'r1' }) })));
+};
+
+const replayed = (message: Message, at = target): unknown => {
+  const { contents } = JSON.parse(gemini.encode(requestOf({ messages: [{ role: 'user', content: 'Hi' }, message, { role: 'user', content: 'Go on.' }] }), at).body) as { contents: { parts: object[] }[] };
+  return contents[1]?.parts;
+};
+
+const call = (name: string, more: object = {}) => ({ functionCall: { name, args: {} }, ...more });
+const id = expect.any(String) as string;
+const sent = (name: string, more: object = {}) => ({ functionCall: { id, name, args: {} }, ...more });
+
 describe('the state of an answer, one turn later', () => {
-  const target = targetOf('gemini', { externalId: 'gemini-3-pro-preview' });
-
-  const messageOf = (chunks: readonly Chunk[]): Message => {
-    const reply = new Reply();
-    for (const chunk of chunks) reply.add(chunk);
-    const { text, details, toolCalls, extras } = reply.choice(0);
-    const calls = toolCalls.map(({ id, name, arguments: input }) => ({ id, type: 'function' as const, function: { name, arguments: input } }));
-    return { role: 'assistant', content: text === '' ? null : text, reasoning_details: details, ...(calls.length > 0 && { tool_calls: calls }), ...Object.fromEntries(extras.map(({ field, value }) => [field, value])) };
-  };
-
-  const answered = (events: readonly (readonly object[])[]): Message => {
-    const decoder = gemini.decoder(target);
-    const last = events.length - 1;
-    return messageOf(events.flatMap((parts, at) => decoder.push({ data: JSON.stringify({ candidates: [{ content: { parts }, ...(at === last && { finishReason: 'STOP' }) }], responseId: 'r1' }) })));
-  };
-
-  const replayed = (message: Message, at = target): unknown => {
-    const { contents } = JSON.parse(gemini.encode(requestOf({ messages: [{ role: 'user', content: 'Hi' }, message, { role: 'user', content: 'Go on.' }] }), at).body) as { contents: { parts: object[] }[] };
-    return contents[1]?.parts;
-  };
-
-  const call = (name: string, more: object = {}) => ({ functionCall: { name, args: {} }, ...more });
-  const id = expect.any(String) as string;
-  const sent = (name: string, more: object = {}) => ({ functionCall: { id, name, args: {} }, ...more });
-
   it.each<[string, object[][], object[]]>([
     ['the first of several calls', [[call('a', { thoughtSignature: 'S1' }), call('b')], [{ text: '' }]], [sent('a', { thoughtSignature: 'S1' }), sent('b')]],
     ['each of several calls', [[call('a', { thoughtSignature: 'S1' })], [call('a', { thoughtSignature: 'S2' })]], [sent('a', { thoughtSignature: 'S1' }), sent('a', { thoughtSignature: 'S2' })]],
@@ -154,7 +154,7 @@ describe('the state of an answer, one turn later', () => {
   it('is left out where a client broke it', () => {
     const about = { type: 'reasoning.encrypted', provider: 'gemini', format: 'gemini' } as const;
     const details = [{ ...about, part: 'text', start: 'x', end: 3, data: 'S1' }, { ...about, part: 'call', id: null, data: 'S1' }, { ...about, part: 'call', id: 'c' }, { ...about, part: 'other', data: 'S1' }];
-    expect(replayed({ role: 'assistant', content: 'Yes.', reasoning_details: details as unknown as Message['reasoning_details'] & object })).toEqual([{ text: 'Yes.' }]);
+    expect(replayed({ role: 'assistant', content: 'Yes.', reasoning_details: details })).toEqual([{ text: 'Yes.' }]);
   });
 
   it('keeps to the text that there is, where a client shortened it', () => {
@@ -163,9 +163,9 @@ describe('the state of an answer, one turn later', () => {
   });
 });
 
-describe('ids of tool calls', () => {
-  const idsOf = (event: object): string[] => gemini.decodeBody({ candidates: [{ content: { parts: [{ functionCall: { name: 'a', args: {} } }, { functionCall: { name: 'a', args: {} } }] }, finishReason: 'STOP' }], ...event }, targetOf('gemini')).flatMap((chunk) => (chunk.type === 'tool-start' ? [chunk.id] : []));
+const idsOf = (event: object): string[] => gemini.decodeBody({ candidates: [{ content: { parts: [{ functionCall: { name: 'a', args: {} } }, { functionCall: { name: 'a', args: {} } }] }, finishReason: 'STOP' }], ...event }, targetOf('gemini')).flatMap((chunk) => (chunk.type === 'tool-start' ? [chunk.id] : []));
 
+describe('ids of tool calls', () => {
   it('are the same each time, and others in another answer', () => {
     const turns = [{ responseId: 'r1' }, { responseId: 'r2' }, { usageMetadata: { promptTokenCount: 5 } }, { usageMetadata: { promptTokenCount: 9 } }];
     const ids = turns.flatMap(idsOf);

@@ -2,6 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { reduceSchema } from '../../../../plugins/dialects/gemini/schema.ts';
 
+/** A schema whose parts refer to the next one three times. */
+const level = (at: number) => ({ properties: { left: { $ref: `#/$defs/l${at + 1}` }, right: { allOf: [{ $ref: `#/$defs/l${at + 1}` }, { $ref: `#/$defs/l${at + 1}` }] } } });
+
 describe('a schema for older models', () => {
   it.each<[string, object, object, string[]]>([
     ['keeps what both know', { type: 'object', title: 'T', description: 'D', properties: { a: { type: 'integer', minimum: 1, maximum: 9 } }, required: ['a'] }, { type: 'object', title: 'T', description: 'D', properties: { a: { type: 'integer', minimum: 1, maximum: 9 } }, required: ['a'] }, []],
@@ -33,7 +36,6 @@ describe('a schema for older models', () => {
   });
 
   it('stays small where references multiply', () => {
-    const level = (at: number) => ({ properties: { left: { $ref: `#/$defs/l${at + 1}` }, right: { allOf: [{ $ref: `#/$defs/l${at + 1}` }, { $ref: `#/$defs/l${at + 1}` }] } } });
     const $defs = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`l${at}`, level(at)]));
     const { schema, lost } = reduceSchema({ $ref: '#/$defs/l0', $defs });
     expect(lost).toEqual(['$ref']);

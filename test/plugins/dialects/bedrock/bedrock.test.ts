@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import type { Chunk } from '../../../../core/chat.ts';
+import type { Dialect, WireEvent } from '../../../../core/dialect.ts';
+import type { GatewayError } from '../../../../core/errors.ts';
+import { createFramer, loadCodec } from '../../../../plugins/dialects/bedrock/frames.ts';
+import plugin from '../../../../plugins/dialects/bedrock/index.ts';
+import { describeDialect, type TargetWishes, targetOf } from '../../../contract/dialect.ts';
+
+const dialect = plugin.dialects?.[0] as Dialect;
+const codec = await loadCodec();
+
+describeDialect({
+  dialect,
+  fixtures: new URL('../../../fixtures/bedrock/', import.meta.url).pathname,
+  reader: () => createFramer(codec, { maxEventBytes: 1 << 20 }),
+});
+
+const eventOf = (event: string, payload: object): WireEvent => ({ event, data: JSON.stringify(payload) });
+
+function thrownBy(act: () => unknown): GatewayError {
+  try {
+    act();
+  } catch (error) {
+    return error as GatewayError;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('the end of a stream', () => {
+  const stop = eventOf('messageStop', { stopReason: 'end_turn' });
+  const usage = eventOf('metadata', { usage: { inputTokens: 1, outputTokens: 1 } });
+
+  it.each<[string, WireEvent[], boolean]>([
+    ['is not there with the stop alone, as usage follows it', [stop], false],
+    ['is not there with usage alone', [usage], false],
+    ['is there with the stop and the usage', [stop, usage], true],
+    ['is there in the other order', [usage, stop], true],
+    ['waits for a metadata that has usage', [stop, eventOf('metadata', { metrics: {} })], false],
+  ])('%s', (_, events, done) => {
+    const decoder = dialect.decoder(targetOf('bedrock'));
+    for (const event of events) decoder.push(event);
+    expect(decoder.done).toBe(done);
+  });
+
+  it('finishes once, and says nothing after it', () => {
+    const decoder = dialect.decoder(targetOf('bedrock'));
+    decoder.push(stop);
+    expect(decoder.push(eventOf('contentBlockDelta', { contentBlockIndex: 0, delta: { text: 'late' } }))).toEqual([]);
+    expect(decoder.push(stop)).toEqual([]);
+  });
+});
+
+describe('a reason to stop', () => {
+  const finishOf = (stopReason: string): Chunk | undefined => dialect.decodeBody({ output: { message: { content: [] } }, stopReason }, targetOf('bedrock'))[0];
+
+  it.each([
+    ['end_turn', 'completed'],
+    ['stop_sequence', 'completed'],
+    ['tool_use', 'tool_calls'],
+    ['max_tokens', 'length_limit'],
+    ['model_context_window_exceeded', 'length_limit'],
+    ['guardrail_intervened', 'content_filter'],
+    ['content_filtered', 'content_filter'],
+    ['output_limit_of_tomorrow', 'length_limit'],
+    ['blocked_tomorrow', 'content_filter'],
+    ['a_word_of_tomorrow', 'completed'],
+  ])('%s is %s, and the word is kept', (native, reason) => {
+    expect(finishOf(native)).toEqual({ type: 'finish', choice: 0, reason, native });
+  });
+
+  it.each(['malformed_model_output', 'malformed_tool_use', 'error_of_tomorrow'])('%s is an error', (native) => {
+    expect(thrownBy(() => finishOf(native))).toMatchObject({ code: 'upstream_error', retryable: true });
+  });
+});
+
+describe('an exception inside a stream', () => {
+  const thrownFor = (event: string, payload: object): GatewayError => thrownBy(() => dialect.decoder(targetOf('bedrock')).push(eventOf(event, payload)));
+
+  it.each([
+    ['exception:throttlingException', 'upstream_rate_limited', 429],
+    ['exception:serviceUnavailableException', 'upstream_unavailable', 503],
+    ['exception:internalServerException', 'upstream_error', 502],
+    ['exception:modelStreamErrorException', 'upstream_error', 502],
+    ['exception:modelTimeoutException', 'upstream_timeout', 504],
+    ['exception:accessDeniedException', 'upstream_auth_error', 502],
+    ['exception:exceptionOfTomorrow', 'upstream_error', 502],
+    ['error:InternalError', 'upstream_error', 502],
+    ['error:', 'upstream_error', 502],
+  ])('%s becomes %s', (event, code, status) => {
+    expect(thrownFor(event, { message: 'No.' })).toMatchObject({ code, status, retryable: true });
+  });
+
+  it("passes the caller's own fault on", () => {
+    expect(thrownFor('exception:validationException', { message: 'Input is too long for requested model.' })).toMatchObject({ status: 400, code: 'context_length_exceeded', retryable: false, message: 'Input is too long for requested model.' });
+  });
+
+  it.each([[429, 'upstream_rate_limited'], [503, 'upstream_unavailable'], [529, 'upstream_overloaded'], [500, 'upstream_error'], [400, 'upstream_error']])('believes the model about status %i', (originalStatusCode, code) => {
+    expect(thrownFor('exception:modelStreamErrorException', { originalStatusCode, originalMessage: 'Broken.' })).toMatchObject({ code, message: expect.stringContaining('Broken.') });
+  });
+});
+
+describe('an error reply', () => {
+  const errorOf = (status: number, body: unknown, type?: string): GatewayError => dialect.decodeError({ status, headers: type === undefined ? {} : { 'x-amzn-errortype': type }, body }, targetOf('bedrock'));
+  const uri = ':http://internal.amazon.com/coral/com.amazon.bedrock/';
+
+  it.each([
+    ['a fault of the caller', 400, 'ValidationException', 'The content field is empty.', 400, 'ValidationException'],
+    ['an id that no model has', 400, 'ValidationException', 'The provided model identifier is invalid.', 400, 'model_not_found'],
+    ['a model that wants a profile', 400, 'ValidationException', "Invocation with on-demand throughput isn't supported. Use an inference profile.", 502, 'upstream_model_not_found'],
+    ['a prompt that is too long', 400, 'ValidationException', 'Input is too long for requested model.', 400, 'context_length_exceeded'],
+    ['an account at its limit', 400, 'ServiceQuotaExceededException', 'Your account is at its limit.', 502, 'upstream_quota_exhausted'],
+    ['a signature that is not whole', 400, 'IncompleteSignatureException', 'No date.', 502, 'upstream_auth_error'],
+    ['a key without rights', 403, 'AccessDeniedException', 'Not you.', 502, 'upstream_auth_error'],
+    ['a model that has ended', 404, 'ResourceNotFoundException', 'Gone.', 502, 'upstream_model_not_found'],
+    ['a model that is too slow', 408, 'ModelTimeoutException', 'Slow.', 504, 'upstream_timeout'],
+    ['a model that failed', 424, 'ModelErrorException', 'Broken.', 502, 'upstream_error'],
+    ['too many requests', 429, 'ThrottlingException', 'Slow down.', 429, 'upstream_rate_limited'],
+    ['a model that is not ready', 429, 'ModelNotReadyException', 'Soon.', 429, 'upstream_rate_limited'],
+    ['a fault of the server', 500, 'InternalServerException', 'Oh.', 502, 'upstream_error'],
+    ['a service that is away', 503, 'ServiceUnavailableException', 'Later.', 503, 'upstream_unavailable'],
+  ])('knows %s', (_, upstream, type, message, status, code) => {
+    expect(errorOf(upstream, { message }, type + uri)).toMatchObject({ status, code, upstreamStatus: upstream });
+  });
+
+  it.each([[{ message: 'Said so.' }], [{ Message: 'Said so.' }], ['Said so.'], [{ __type: 'com.amazon.coral.service#X', message: 'Said so.' }]])('reads the message of %j', (body) => {
+    expect(errorOf(400, body).message).toBe('Said so.');
+  });
+
+  it('reads what OpenAI models put inside the message', () => {
+    const message = `The model returned the following errors: ${JSON.stringify({ error: { code: 'unsupported_value', message: 'No.', param: 'reasoning_effort', type: 'invalid_request_error' } })}`;
+    expect(errorOf(400, { message }, 'ValidationException')).toMatchObject({ status: 400, code: 'unsupported_value', param: 'reasoning_effort' });
+    expect(errorOf(400, { message: 'errors: {"error" or so' }, 'ValidationException')).toMatchObject({ code: 'ValidationException' });
+  });
+
+  it('makes nothing of a page', () => {
+    expect(errorOf(400, '<html>no</html>').message).toBe('Provider "bedrock" answered 400.');
+  });
+});
+
+describe('reasoning that a provider keeps to itself', () => {
+  it('is not shown, whatever stands in its place', () => {
+    const target = targetOf('bedrock', { externalId: 'amazon.nova-2-lite-v1:0' } satisfies TargetWishes);
+    const hidden = { ...target, mapping: { ...target.mapping, reasoning: { efforts: null, max_tokens: false, auto_effort: null, exposes: 'nothing', think_tags: false } as const } };
+    const body = { output: { message: { content: [{ reasoningContent: { reasoningText: { text: '[REDACTED]' } } }, { text: 'Ok' }] } }, stopReason: 'end_turn' };
+    expect(dialect.decodeBody(body, hidden).map(({ type }) => type)).toEqual(['text-delta', 'finish']);
+    expect(dialect.decodeBody(body, target).map(({ type }) => type)).toEqual(['reasoning-delta', 'text-delta', 'finish']);
+  });
+});
