@@ -14,11 +14,15 @@ export interface LoggedDetail extends LoggedRequest {
   readonly reasoningContent: string | null;
 }
 
-/** A condition on a field: one of the values, or a bound. */
+/** A condition on a field: one of the values (`in`), none of them, or a bound. */
 export interface Condition {
-  /** `model`, `provider`, `status`, `key`, `finish`, `stream`, `outcome`, `latency`, `cost`, or `meta.<name>`. */
+  /**
+   * `model`, `provider`, `key`, `finish`, `outcome`, `stream` (`true`, `false`), `status` (`ok`, `error`, `4xx`, `429`) or
+   * `meta.<name>`: values, an empty one for records that have none. `latency` and `ttft` in milliseconds, `tokens`, and `cost`
+   * in dollars: bounds.
+   */
   readonly field: string;
-  readonly operator: 'in' | '>' | '<' | '>=' | '<=';
+  readonly operator: 'in' | 'not in' | '>' | '<' | '>=' | '<=';
   readonly values: readonly string[];
 }
 
@@ -32,9 +36,19 @@ export interface LogQuery {
   readonly text: string | null;
 }
 
+/** A condition that no store can answer: the caller's fault. */
+export class BadQuery extends Error {}
+
+export interface ListOptions {
+  /** At most 1000. */
+  readonly limit: number;
+  /** `next` of the page before. */
+  readonly cursor?: string | null;
+}
+
 export interface LogPage {
   readonly data: readonly LoggedRequest[];
-  /** Opaque; null at the end. */
+  /** Opaque; null at the end. A search in bodies may give a page that is not full and has a next one. */
   readonly next: string | null;
 }
 
@@ -49,7 +63,7 @@ export interface StatsRow {
   readonly cachedTokens: number;
   /** Dollars, decimal; null: no request of the row has a known cost. */
   readonly cost: string | null;
-  /** Requests whose cost is not known, and which `cost` leaves out. */
+  /** Requests whose cost is not known, and which `cost` leaves out. Refused ones cost nothing and do not count. */
   readonly unpriced: number;
   readonly latencyP50Ms: number | null;
   readonly latencyP95Ms: number | null;
@@ -57,7 +71,70 @@ export interface StatsRow {
   readonly timeToFirstTokenP95Ms: number | null;
 }
 
+export interface SeriesOptions {
+  readonly bucketMs: number;
+  /** A dimension: the points of its ten largest values, apart. */
+  readonly by?: string | null;
+}
+
 export interface SeriesPoint extends StatsRow {
   /** Epoch milliseconds of the bucket's begin. */
   readonly at: number;
+}
+
+/** Values seen among the newest records of a query, with their counts, most frequent first. */
+export interface LogFacets {
+  /** `model`, `provider`, `key`, `finish`, `status`, and `meta.<name>` of each name seen. */
+  readonly [field: string]: readonly { readonly value: string; readonly count: number }[];
+}
+
+/** How it stands with the log: what is written, what waits, what was lost. */
+export interface LogStatus {
+  readonly connected: boolean;
+  /** `timeout`, `refused`, `auth_failed`; null: none. */
+  readonly error: string | null;
+  /** In the journals, and not in the store yet. */
+  readonly depthBytes: number;
+  /** Of this process alone. */
+  readonly depthRecords: number;
+  /** Records lost for want of room, since the start. */
+  readonly dropped: number;
+  /** Records written without bodies for want of room. */
+  readonly bodiesDropped: number;
+  /** Records that the store would not take, kept in `journal/dead-letter.jsonl`. */
+  readonly deadLettered: number;
+  /** Epoch milliseconds. */
+  readonly lastDrainAt: number | null;
+}
+
+export interface StoreStatus {
+  readonly connected: boolean;
+  /** `timeout`, `refused`, `auth_failed`, `failed`; null while connected. */
+  readonly error: string | null;
+  /** What waits in the journal. */
+  readonly waitingBytes: number;
+  readonly waitingRecords: number;
+  /** Since the start. */
+  readonly dropped: number;
+  readonly deadLettered: number;
+  /** Epoch milliseconds; null: never yet. */
+  readonly lastDrainAt: number | null;
+  readonly retentionDays: number;
+  /** Whether bodies are stored. */
+  readonly bodies: boolean;
+}
+
+/** The read side of the store. Every call has its own time limit and rejects with a GatewayError when the store is away. */
+export interface LogReader {
+  /** Newest first. */
+  list(query: LogQuery, page: { readonly limit: number; readonly cursor: string | null }): Promise<LogPage>;
+  get(id: string): Promise<LoggedDetail | null>;
+  /** `by`: `model`, `provider`, `key`, `finish`, `status`, `outcome`, or `meta.<name>`; null: one row over all. Most requests first. */
+  stats(query: LogQuery, options: { readonly by: string | null; readonly limit: number }): Promise<readonly StatsRow[]>;
+  series(query: LogQuery, options: { readonly bucketMs: number; readonly by: string | null }): Promise<readonly SeriesPoint[]>;
+  /** Names of metadata on record, most used first. */
+  metadataKeys(query: LogQuery): Promise<readonly string[]>;
+  status(): Promise<StoreStatus>;
+  /** Calls back with each record as it is finished; returns the way to stop. Synchronous and in this process. */
+  onRecord(listener: (record: LoggedRequest) => void): () => void;
 }

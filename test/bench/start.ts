@@ -1,8 +1,8 @@
-import { median, milliseconds } from './figures.ts';
+import { median, milliseconds, ratioFigure } from './figures.ts';
 import type { Subject } from './figures.ts';
 import { startBenchGateway, startBenchProvider, startFloor } from './gateway.ts';
 import { ask, lineTo } from './load.ts';
-import { residentMbOf, wait } from './processes.ts';
+import { cpuMsOf, residentMbOf, wait } from './processes.ts';
 import type { Started } from './processes.ts';
 import { requestFor } from './workload.ts';
 
@@ -11,6 +11,7 @@ const idleMs = 5000;
 
 interface Begun {
   readonly ms: number;
+  readonly cpuMs: number;
   readonly process: Started;
 }
 
@@ -21,8 +22,9 @@ async function begin(start: () => Promise<Started>): Promise<Begun> {
   const line = lineTo(process, 1);
   await ask(line, requestFor('plain'));
   const ms = performance.now() - startedAt;
+  const cpuMs = cpuMsOf(process.pid);
   await line.pool.close();
-  return { ms, process };
+  return { ms, cpuMs, process };
 }
 
 const idleMb = (list: readonly Begun[]): number => median(list.map(({ process }) => residentMbOf(process.pid) ?? NaN));
@@ -45,6 +47,7 @@ export default {
     const taken = { floor: median(floors.map(({ ms }) => ms)), gateway: median(gateways.map(({ ms }) => ms)) };
     return [
       { what: 'start to first answer', gateway: milliseconds(taken.gateway), floor: milliseconds(taken.floor), ratio: taken.gateway / taken.floor, target: '< 600 ms', isMet: taken.gateway < 600 },
+      ratioFigure('CPU until then', { gateway: gateways.map(({ cpuMs }) => cpuMs), floor: floors.map(({ cpuMs }) => cpuMs), show: milliseconds }),
       { what: 'idle memory (RSS)', gateway: `${memory.gateway.toFixed(0)} MB`, floor: `${memory.floor.toFixed(0)} MB`, ratio: memory.gateway / memory.floor, target: '< 110 MB', isMet: memory.gateway < 110 },
     ];
   },

@@ -120,8 +120,8 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
   const logger = createLogger(() => {});
   guard(hooks, logger).enter(plugin.name);
   const dialects = new Map((plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
-  const gateway = { hooks, dialects, routes: { add() {}, addDoor() {} }, config, logger, checkHealth: refused, fetch: refused, clock: () => 0 };
-  return { gateway: gateway as never, names };
+  const gateway: unknown = { hooks, dialects, routes: { add() {}, addDoor() {} }, config, logger, checkHealth: refused, fetch: refused, clock: () => 0 };
+  return { gateway: gateway as Gateway, names };
 }
 
 const harmless = new Set(['PROMISE', 'TickObject', 'Microtask', 'Immediate', 'RANDOMBYTESREQUEST']);

@@ -15,7 +15,7 @@ interface AccessKeys {
 
 /** The bearer token of a provider that has no access keys. */
 export function authorise(provider: Provider): Readonly<Record<string, string>> {
-  if (provider.apiKey === null || accessKeysOf(provider) !== null) return {};
+  if (accessKeysOf(provider) !== null || provider.apiKey === null) return {};
   return { authorization: `Bearer ${provider.apiKey.reveal()}` };
 }
 

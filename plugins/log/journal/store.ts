@@ -1,0 +1,72 @@
+/** What a store is: two there are, SQLite and PostgreSQL, and one contract suite runs on both. Used by the worker only. */
+import type { ListOptions, LogFacets, LoggedDetail, LogPage, LogQuery, SeriesOptions, SeriesPoint, StatsRow } from '../../../core/log-store.ts';
+import type { Row } from './rows.ts';
+
+/** Where records are kept. */
+export interface StoreSettings {
+  readonly store: 'sqlite' | 'postgres';
+  /** Of PostgreSQL. */
+  readonly url: string | null;
+  readonly dataDir: string;
+  /** 0: for ever. */
+  readonly retentionDays: number;
+}
+
+export interface Reader {
+  /** Newest first. */
+  list(query: LogQuery, options: ListOptions): Promise<LogPage>;
+  /** As `list`, with bodies. */
+  exportRows(query: LogQuery, options: ListOptions): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
+  get(id: string): Promise<LoggedDetail | null>;
+  stats(query: LogQuery, by: string): Promise<readonly StatsRow[]>;
+  series(query: LogQuery, options: SeriesOptions): Promise<readonly SeriesPoint[]>;
+  facets(query: LogQuery): Promise<LogFacets>;
+}
+
+export interface Store extends Reader {
+  /** Connects and migrates. A migration that fails throws a MigrationError, anything else may be tried again. */
+  open(): Promise<void>;
+  /** All of them, or none. Rows that are there already are left as they are. */
+  insert(rows: readonly Row[]): Promise<void>;
+  /** Whether it answers. */
+  ping(): Promise<void>;
+  /** Drops a part of what is older; false when nothing more is. */
+  retain(before: number): Promise<boolean>;
+  /** What the fault of a statement calls for: `row`: one of the rows is not acceptable. `store`: it may go well later. */
+  blame(error: unknown): 'row' | 'store';
+  close(): Promise<void>;
+}
+
+/** Refuses the start: the store is there, and its tables cannot be brought into the form that this program needs. */
+export class MigrationError extends Error {
+  readonly exitCode = 4;
+}
+
+/** safety: told to anybody who asks for the health, so it says nothing of addresses or names. */
+export type StoreFault = 'timeout' | 'refused' | 'auth_failed';
+
+export function faultOf(error: unknown): StoreFault {
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (typeof code === 'string' && code.startsWith('28')) return 'auth_failed';
+  if (code === '57014' || code === 'ETIMEDOUT' || /time(?:d )?out/i.test(String(message))) return 'timeout';
+  return 'refused';
+}
+
+const day = 86_400_000;
+
+/** Before this moment nothing is shown, and everything may be dropped; -Infinity where all is kept. */
+export const floorOf = (retentionDays: number, now: number): number => (retentionDays === 0 ? -Infinity : now - retentionDays * day);
+
+/** An id is a UUID of version 7 and begins with its time: the first that could be of this millisecond. */
+export function firstIdAt(ms: number): string {
+  const hex = Math.max(0, Math.min(Math.floor(ms), 2 ** 48 - 1)).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+export const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+
+/** Opens nothing yet. The driver of PostgreSQL is loaded where it is used, and only there. */
+export async function createStore(settings: StoreSettings): Promise<Store> {
+  if (settings.store === 'postgres') return (await import('./store-postgres.ts')).createPostgresStore(settings);
+  return (await import('./store-sqlite.ts')).createSqliteStore(settings);
+}

@@ -1,0 +1,419 @@
+import { describe, expect, it } from 'vitest';
+import type { ChatRequest, Effort, Message, Tool } from '../../../../core/chat.ts';
+import type { Dialect } from '../../../../core/dialect.ts';
+import type { GatewayError } from '../../../../core/errors.ts';
+import plugin from '../../../../plugins/dialects/bedrock/index.ts';
+import { requestOf, type TargetWishes, targetOf } from '../../../contract/dialect.ts';
+
+const dialect = plugin.dialects?.[0] as Dialect;
+
+const sonnet = 'us.anthropic.claude-sonnet-4-20250514-v1:0';
+const sonnet45 = 'us.anthropic.claude-sonnet-4-5-20250929-v1:0';
+const nova = 'amazon.nova-micro-v1:0';
+const nova2 = 'us.amazon.nova-2-lite-v1:0';
+const llama = 'meta.llama3-3-70b-instruct-v1:0';
+const mistral = 'mistral.mistral-large-2407-v1:0';
+const qwen = 'qwen.qwen3-235b-a22b-2507-v1:0';
+
+type Body = Readonly<Record<string, any>>;
+
+const wireOf = (said: Partial<ChatRequest>, externalId = nova, reasoning: TargetWishes['reasoning'] = {}) => dialect.encode(requestOf(said), targetOf('bedrock', { externalId, reasoning }));
+const bodyOf = (...asked: Parameters<typeof wireOf>): Body => JSON.parse(wireOf(...asked).body) as Body;
+const changesOf = (...asked: Parameters<typeof wireOf>): string[] => wireOf(...asked).adjustments.map(({ parameter, change }) => `${parameter}: ${change}`);
+
+function refusalOf(...asked: Parameters<typeof wireOf>): GatewayError {
+  try {
+    wireOf(...asked);
+  } catch (error) {
+    return error as GatewayError;
+  }
+  throw new Error('it was not refused');
+}
+
+const user = (content: Message['content']): Message => ({ role: 'user', content: content ?? null });
+const call = (id: string, name: string, text = '{}') => ({ id, type: 'function' as const, function: { name, arguments: text } });
+const contentOf = (messages: Message[], externalId?: string): Body[][] => bodyOf({ messages }, externalId)['messages'].map(({ content }: { content: Body[] }) => content);
+const tide: Tool = { type: 'function', function: { name: 'tide', description: 'Tells the tide.', parameters: { type: 'object', properties: { at: { type: 'string' } }, additionalProperties: false } } };
+const tideSpec = { toolSpec: { name: 'tide', description: 'Tells the tide.', inputSchema: { json: tide.function?.parameters } } };
+
+describe('where a request goes', () => {
+  it.each([
+    ['a plain id', nova, 'amazon.nova-micro-v1%3A0'],
+    ['an ARN', 'arn:aws:bedrock:eu-west-1:123:inference-profile/eu.x-v1:0', 'arn%3Aaws%3Abedrock%3Aeu-west-1%3A123%3Ainference-profile%2Feu.x-v1%3A0'],
+  ])('has %s as one segment of its path', (_, externalId, segment) => {
+    expect(wireOf({}, externalId).path).toBe(`/model/${segment}/converse`);
+    expect(wireOf({ stream: true }, externalId).path).toBe(`/model/${segment}/converse-stream`);
+  });
+
+  it('says which form of answer it takes', () => {
+    expect(wireOf({}).headers).toEqual({ 'content-type': 'application/json', accept: 'application/json' });
+    expect(wireOf({ stream: true }).headers).toMatchObject({ accept: 'application/vnd.amazon.eventstream' });
+  });
+
+  it('says what the caller said and nothing else', () => {
+    expect(bodyOf({})).toEqual({ messages: [{ role: 'user', content: [{ text: 'Hello' }] }] });
+    expect(bodyOf({}, sonnet)).toEqual({ messages: [{ role: 'user', content: [{ text: 'Hello' }] }] });
+  });
+});
+
+describe('parameters', () => {
+  it.each<[string, Partial<ChatRequest>, object, string[]]>([
+    ['limits and sampling', { maxTokens: 50, temperature: 0.5, topP: 0.9, stop: ['a', 'b'] }, { inferenceConfig: { maxTokens: 50, temperature: 0.5, topP: 0.9, stopSequences: ['a', 'b'] } }, []],
+    ['one stop sequence', { stop: 'END' }, { inferenceConfig: { stopSequences: ['END'] } }, []],
+    ['a blank stop sequence', { stop: ['\n', 'END'] }, { inferenceConfig: { stopSequences: ['END'] } }, ['stop: blank sequences dropped']],
+    ['a temperature out of range', { temperature: 1.7 }, { inferenceConfig: { temperature: 1 } }, ['temperature: clamped to 1']],
+    ['what there is no place for', { seed: 1, presencePenalty: 1, frequencyPenalty: 1, logitBias: { 5: 1 }, logprobs: true, topLogprobs: 2, user: 'u' }, {}, ['seed', 'presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'user'].map((name) => `${name}: dropped`)],
+    ['values that ask for nothing', { presencePenalty: 0, frequencyPenalty: 0, logprobs: false, topLogprobs: 0, n: 1, tools: [], responseFormat: { type: 'text' } }, {}, []],
+    ['fields of Converse itself', { rest: { guardrailConfig: { guardrailIdentifier: 'g' }, performanceConfig: { latency: 'optimized' } } }, { guardrailConfig: { guardrailIdentifier: 'g' }, performanceConfig: { latency: 'optimized' } }, []],
+    ["fields of the model's own", { rest: { additionalModelRequestFields: { a: 1 }, top_k: 7 } }, { additionalModelRequestFields: { a: 1, inferenceConfig: { topK: 7 } } }, []],
+    ['a service tier', { rest: { service_tier: 'flex' } }, { serviceTier: { type: 'flex' } }, []],
+    ['the usual service tier', { rest: { service_tier: 'auto' } }, {}, []],
+    ['metadata', { rest: { metadata: { team: 'tide', odd: 'a{b' } } }, { requestMetadata: { team: 'tide' } }, ['metadata: cut to 1 entries']],
+    ['unknown fields', { rest: { store: true, prediction: null } }, {}, ['store: dropped']],
+  ])('go out in their places: %s', (_, said, wanted, changes) => {
+    const { messages: _messages, ...sent } = bodyOf(said);
+    expect(sent).toEqual(wanted);
+    expect(changesOf(said)).toEqual(changes);
+  });
+
+  it('ask for one answer only', () => {
+    expect(refusalOf({ n: 2 })).toMatchObject({ status: 400, code: 'unsupported_value', param: 'n' });
+  });
+
+  it('go where Claude looks for them', () => {
+    expect(bodyOf({ temperature: 1.5, rest: { top_k: 5 } }, sonnet)).toMatchObject({ inferenceConfig: { temperature: 1 }, additionalModelRequestFields: { top_k: 5 } });
+    expect(changesOf({ temperature: 0.2, topP: 0.9 }, sonnet45)).toEqual(['top_p: dropped']);
+  });
+
+  it.each([['openai.gpt-5.6', ['temperature: dropped', 'top_p: dropped', 'stop: dropped', 'top_k: dropped']], ['openai.gpt-oss-120b-1:0', ['top_k: dropped']]])('are dropped where %s refuses them', (externalId, changes) => {
+    expect(changesOf({ temperature: 1.5, topP: 0.5, stop: 'x', rest: { top_k: 1 } }, externalId).filter((change) => change.endsWith('dropped')).toSorted()).toEqual(changes.toSorted());
+  });
+});
+
+describe('messages', () => {
+  it('lead with system texts and alternate', () => {
+    const messages: Message[] = [
+      { role: 'system', content: 'Be brief.' }, { role: 'developer', content: [{ type: 'text', text: 'Be kind.' }] },
+      user('One.'), user('Two.'), { role: 'assistant', content: 'Three.' }, { role: 'system', content: 'Now in verse.' }, user('Four.'),
+    ];
+    expect(bodyOf({ messages })).toEqual({
+      system: [{ text: 'Be brief.' }, { text: 'Be kind.' }],
+      messages: [{ role: 'user', content: [{ text: 'One.' }, { text: 'Two.' }] }, { role: 'assistant', content: [{ text: 'Three.' }] }, { role: 'user', content: [{ text: 'Now in verse.' }, { text: 'Four.' }] }],
+    });
+  });
+
+  it('have no blank texts, and no turn that says nothing', () => {
+    const messages: Message[] = [user([{ type: 'text', text: ' \n' }, { type: 'text', text: 'One.' }]), { role: 'assistant', content: '' }, user('Two.')];
+    expect(contentOf(messages)).toEqual([[{ text: 'One.' }, { text: 'Two.' }]]);
+  });
+
+  it('end without white space where the answer is begun', () => {
+    expect(contentOf([user('Go.'), { role: 'assistant', content: 'Well \n' }])[1]).toEqual([{ text: 'Well' }]);
+    expect(contentOf([user('Go.'), { role: 'assistant', content: 'Well ' }, user('?')])[1]).toEqual([{ text: 'Well ' }]);
+  });
+
+  it.each<[string, Message[], object[], string]>([
+    ['instructions are all there is', [{ role: 'system', content: 'Go.' }], [{ role: 'user', content: [{ text: 'Go.' }] }], 'messages: instructions sent as the user'],
+    ['the assistant speaks first', [{ role: 'assistant', content: 'Hi!' }, user('Hi.')], [{ role: 'user', content: [{ text: '…' }] }, { role: 'assistant', content: [{ text: 'Hi!' }] }, { role: 'user', content: [{ text: 'Hi.' }] }], 'messages: a user message put first'],
+  ])('begin with the user where %s', (_, messages, wanted, change) => {
+    expect(bodyOf({ messages })).toEqual({ messages: wanted });
+    expect(changesOf({ messages })).toEqual([change]);
+  });
+
+  it('tell what an assistant refused', () => {
+    expect(contentOf([user('?'), { role: 'assistant', content: null, refusal: 'No.' }, user('!')])[1]).toEqual([{ text: 'No.' }]);
+    expect(contentOf([user('?'), { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }, user('!')])[1]).toEqual([{ text: 'No.' }]);
+  });
+});
+
+describe('images and documents', () => {
+  const image = (url: string) => ({ type: 'image_url', image_url: { url } });
+  const file = (data: string, filename?: string) => ({ type: 'file', file: { file_data: data, ...(filename !== undefined && { filename }) } });
+
+  it.each([['image/png', 'png'], ['image/jpg', 'jpeg'], ['image/jpeg;name=x.jpg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp']])('go out as bytes: %s', (type, format) => {
+    expect(contentOf([user([image(`data:${type};base64,AAAA`)])])).toEqual([[{ image: { format, source: { bytes: 'AAAA' } } }]]);
+  });
+
+  it('have names that Bedrock takes, each once', () => {
+    const pdf = 'data:application/pdf;base64,JVBERi0=';
+    const parts = [file(pdf, "John's  résumé, #1.pdf"), file(pdf, 'report.pdf'), file(pdf, 'report.pdf'), file('data:text/csv;base64,YQ==', '.csv'), file('YQ==', 'notes.md'), { type: 'text', text: 'Compare.' }];
+    const [blocks = []] = contentOf([user(parts)]);
+    expect(blocks.slice(0, -1).map(({ document: { name, format } }) => `${name}.${format}`)).toEqual(['John-s r-sum- -1.pdf', 'report.pdf', 'report (2).pdf', 'document.csv', 'notes.md']);
+  });
+
+  it('have a text beside them', () => {
+    const messages = [user([file('data:application/pdf;base64,JVBERi0=', 'a.pdf')])];
+    expect(contentOf(messages)[0]?.[1]).toEqual({ text: 'See the document.' });
+    expect(changesOf({ messages })).toEqual(['messages: a text added beside the document']);
+  });
+
+  it.each<[string, Message, string]>([
+    ['an image by URL', user([image('https://example.com/a.png')]), 'messages[1].content[0].image_url'],
+    ['an image of another kind', user([image('data:image/tiff;base64,AAAA')]), 'messages[1].content[0].image_url'],
+    ['an image without any', user([{ type: 'image_url' }]), 'messages[1].content[0].image_url'],
+    ['a file by id', user([{ type: 'text', text: 'See:' }, { type: 'file', file: { file_id: 'file-1' } }]), 'messages[1].content[1].file'],
+    ['a file of another kind', user([file('data:application/zip;base64,AAAA', 'a.zip')]), 'messages[1].content[0].file'],
+    ['sound', user([{ type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }]), 'messages[1].content[0]'],
+    ['an image of the assistant', { role: 'assistant', content: [image('data:image/png;base64,AAAA')] }, 'messages[1].content[0]'],
+    ['an image among instructions', { role: 'system', content: [image('data:image/png;base64,AAAA')] }, 'messages[1].content[0]'],
+  ])('are refused by name: %s', (_, message, param) => {
+    expect(refusalOf({ messages: [{ role: 'system', content: 'x' }, message] })).toMatchObject({ status: 400, code: 'unsupported_value', param });
+  });
+});
+
+describe('tools', () => {
+  const choiceOf = (toolChoice: ChatRequest['toolChoice'], externalId?: string) => bodyOf({ tools: [tide], toolChoice }, externalId)['toolConfig'];
+
+  it('go out with their schemas whole', () => {
+    expect(choiceOf(null)).toEqual({ tools: [tideSpec] });
+    expect(bodyOf({ tools: [{ type: 'function', function: { name: 'now', description: ' ' } }] })['toolConfig']).toEqual({ tools: [{ toolSpec: { name: 'now', inputSchema: { json: { type: 'object', properties: {} } } } }] });
+  });
+
+  it('are chosen among', () => {
+    expect(choiceOf('auto')).toEqual({ tools: [tideSpec] });
+    expect(choiceOf('required')).toEqual({ tools: [tideSpec], toolChoice: { any: {} } });
+    expect(choiceOf({ type: 'function', function: { name: 'tide' } })).toEqual({ tools: [tideSpec], toolChoice: { tool: { name: 'tide' } } });
+    expect(choiceOf('none')).toBeUndefined();
+    expect(refusalOf({ tools: [tide], toolChoice: { type: 'allowed_tools' } })).toMatchObject({ status: 400, param: 'tool_choice' });
+  });
+
+  it.each([llama, 'anthropic.claude-opus-5-5'])('are not forced on %s, and that is said', (externalId) => {
+    const said: Partial<ChatRequest> = { tools: [tide], toolChoice: 'required' };
+    expect(bodyOf(said, externalId)['toolConfig']).toEqual({ tools: [tideSpec] });
+    expect(changesOf(said, externalId).join()).toContain('tool_choice: relaxed to auto');
+  });
+
+  it('are not forced while Claude thinks', () => {
+    const asked = [{ tools: [tide], toolChoice: 'required' as const }, sonnet, { effort: 'low' as const }] as const;
+    expect(bodyOf(...asked)['toolConfig']).toEqual({ tools: [tideSpec] });
+    expect(changesOf(...asked)).toEqual(['tool_choice: relaxed to auto']);
+  });
+
+  it('are called one at a time by Claude, and nowhere else', () => {
+    const said: Partial<ChatRequest> = { tools: [tide], toolChoice: { type: 'function', function: { name: 'tide' } }, parallelToolCalls: false };
+    expect(bodyOf(said, sonnet)).toMatchObject({ toolConfig: { tools: [tideSpec] }, additionalModelRequestFields: { tool_choice: { type: 'tool', name: 'tide', disable_parallel_tool_use: true } } });
+    expect(bodyOf(said, sonnet)['toolConfig']).not.toHaveProperty('toolChoice');
+    expect(changesOf(said)).toEqual(['parallel_tool_calls: dropped']);
+    expect(changesOf({ ...said, parallelToolCalls: true })).toEqual([]);
+  });
+
+  it('are strict where the model can be held to a schema', () => {
+    const strict: Tool = { type: 'function', function: { ...(tide.function as { name: string }), parameters: { type: 'object', properties: { n: { type: 'integer', minimum: 1 } } }, strict: true } };
+    expect(bodyOf({ tools: [strict] }, sonnet45)['toolConfig'].tools[0].toolSpec).toMatchObject({ strict: true, inputSchema: { json: { additionalProperties: false } } });
+    expect(changesOf({ tools: [strict] }, sonnet45)).toEqual(['tools.function.parameters: not enforced: minimum']);
+    expect(changesOf({ tools: [strict] }, 'anthropic.claude-opus-4-7')).toEqual(['tools.function.strict: dropped']);
+  });
+
+  it('of other kinds are refused, and so is the reserved name', () => {
+    expect(refusalOf({ tools: [{ type: 'web_search' }] })).toMatchObject({ status: 400, code: 'unsupported_value', param: 'tools[0].type' });
+    expect(refusalOf({ tools: [tide, { type: 'function', function: { name: 'answer_in_json' } }] })).toMatchObject({ status: 400, code: 'invalid_value', param: 'tools[1].function.name' });
+  });
+});
+
+describe('tool turns', () => {
+  const turns: Message[] = [
+    user('Tide and time?'),
+    { role: 'assistant', content: 'Both.', tool_calls: [call('a', 'tide', '{"at":"noon"}'), call('b', 'now', '')] },
+    { role: 'tool', tool_call_id: 'b', content: '12:00' },
+    { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'High' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }] },
+    user('And?'),
+  ];
+
+  it('come back together, results first in the one turn after the calls', () => {
+    expect(bodyOf({ messages: turns, tools: [tide] })['messages'].slice(1)).toEqual([
+      { role: 'assistant', content: [{ text: 'Both.' }, { toolUse: { toolUseId: 'a', name: 'tide', input: { at: 'noon' } } }, { toolUse: { toolUseId: 'b', name: 'now', input: {} } }] },
+      { role: 'user', content: [
+        { toolResult: { toolUseId: 'b', content: [{ text: '12:00' }] } },
+        { toolResult: { toolUseId: 'a', content: [{ text: 'High' }, { image: { format: 'png', source: { bytes: 'AAAA' } } }] } },
+        { text: 'And?' },
+      ] },
+    ]);
+  });
+
+  it.each<[string, Partial<ChatRequest>]>([['there are no tools', {}], ['no tool may be called', { tools: [tide], toolChoice: 'none' }]])('are told as text where %s', (_, said) => {
+    const body = bodyOf({ messages: turns, ...said });
+    expect(body).not.toHaveProperty('toolConfig');
+    expect(body['messages'].slice(1)).toEqual([
+      { role: 'assistant', content: [{ text: 'Both.' }, { text: 'Called the tool tide with {"at":"noon"}' }, { text: 'Called the tool now with {}' }] },
+      { role: 'user', content: [{ text: 'The tool now answered: 12:00' }, { text: 'The tool tide answered: High' }, { image: { format: 'png', source: { bytes: 'AAAA' } } }, { text: 'And?' }] },
+    ]);
+    expect(changesOf({ messages: turns, ...said })).toEqual(['messages: tool turns sent as text']);
+  });
+
+  it('show a model the broken arguments that it wrote', () => {
+    const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: [call('a', 'tide', '{"at":')] }, { role: 'tool', tool_call_id: 'a', content: '', is_error: true }];
+    const [, turn, results] = bodyOf({ messages, tools: [tide] })['messages'];
+    expect(turn.content).toEqual([{ toolUse: { toolUseId: 'a', name: 'tide', input: { arguments: '{"at":' } } }]);
+    expect(results.content).toEqual([{ toolResult: { toolUseId: 'a', content: [], status: 'error' } }]);
+    expect(changesOf({ messages, tools: [tide] })).toEqual(['messages.tool_calls.function.arguments: wrapped in an object']);
+  });
+
+  it.each([
+    ['every model', nova, ['tooluse_Ab-1', 'functions.tide:0', 'x'.repeat(70)], /^[\w-]{1,64}$/],
+    ['Mistral', mistral, ['tooluse_Ab-1', 'tooluse_Ab-2', 'D681PevKs'], /^[a-zA-Z0-9]{9}$/],
+  ])('have ids that %s takes, distinct, the same for a call and its result', (_, externalId, ids, form) => {
+    const messages: Message[] = [user('?'), { role: 'assistant', content: null, tool_calls: ids.map((id) => call(id, 'tide')) }, ...ids.map((id): Message => ({ role: 'tool', tool_call_id: id, content: 'x' }))];
+    const [, turn, results] = bodyOf({ messages, tools: [tide] }, externalId)['messages'];
+    const sent = turn.content.map((block: Body) => block['toolUse'].toolUseId) as string[];
+    for (const id of sent) expect(id).toMatch(form);
+    expect(new Set(sent).size).toBe(3);
+    expect(results.content.map((block: Body) => block['toolResult'].toolUseId)).toEqual(sent);
+  });
+});
+
+describe('structured answers', () => {
+  const schema = { type: 'object', properties: { tide: { type: 'string', minLength: 1 } }, required: ['tide'] };
+  const responseFormat = { type: 'json_schema', json_schema: { name: 'tide', schema } };
+  const namesOf = (said: Partial<ChatRequest>, externalId?: string): string[] => bodyOf(said, externalId)['toolConfig'].tools.map(({ toolSpec }: Body) => toolSpec.name);
+
+  it.each([nova, sonnet, qwen, 'anthropic.claude-opus-4-8'])('come by a tool that %s must call', (externalId) => {
+    const { toolConfig } = bodyOf({ responseFormat }, externalId);
+    expect(toolConfig).toMatchObject({ tools: [{ toolSpec: { name: 'answer_in_json', inputSchema: { json: schema } } }], toolChoice: { any: {} } });
+  });
+
+  it("are one choice among the caller's tools", () => {
+    expect(bodyOf({ responseFormat, tools: [tide] })['toolConfig'].toolChoice).toEqual({ any: {} });
+    expect(namesOf({ responseFormat, tools: [tide] })).toEqual(['tide', 'answer_in_json']);
+    expect(namesOf({ responseFormat, tools: [tide], toolChoice: 'none' })).toEqual(['answer_in_json']);
+    expect(namesOf({ responseFormat, tools: [tide], toolChoice: 'required' })).toEqual(['tide']);
+  });
+
+  it('are held to a schema by the model itself where Bedrock lets it, and thinking goes on', () => {
+    expect(bodyOf({ responseFormat }, sonnet45, { effort: 'low' })).toMatchObject({
+      additionalModelRequestFields: { thinking: { type: 'enabled' }, output_config: { format: { type: 'json_schema', schema: { required: ['tide'], additionalProperties: false } } } },
+    });
+    expect(changesOf({ responseFormat }, sonnet45)).toEqual(['response_format: not enforced: minLength']);
+  });
+
+  it('count more than thinking where both cannot be', () => {
+    expect(bodyOf({ responseFormat }, sonnet, { effort: 'low' })).not.toHaveProperty('additionalModelRequestFields');
+    expect(changesOf({ responseFormat }, sonnet, { effort: 'low' })).toEqual(['reasoning_effort: dropped']);
+  });
+
+  it('of any form count less', () => {
+    const said = { responseFormat: { type: 'json_object' } };
+    expect(bodyOf(said, sonnet, { effort: 'low' })).toMatchObject({ additionalModelRequestFields: { thinking: { type: 'enabled' } } });
+    expect(changesOf(said, sonnet, { effort: 'low' })).toEqual(['response_format: asked for, not enforced']);
+    expect(bodyOf(said)['toolConfig']).toMatchObject({ tools: [{ toolSpec: { inputSchema: { json: { type: 'object' } } } }], toolChoice: { any: {} } });
+  });
+
+  it('are asked for where no tool can be forced, and refused in other formats', () => {
+    expect(changesOf({ responseFormat }, llama)).toEqual(['response_format: asked for, not enforced']);
+    expect(refusalOf({ responseFormat: { type: 'grammar' } })).toMatchObject({ status: 400, param: 'response_format.type' });
+  });
+});
+
+describe('cache points', () => {
+  const control = { type: 'ephemeral' };
+  const point = { cachePoint: { type: 'default' } };
+  const marked = (text: string, cacheControl: object = control) => ({ type: 'text', text, cache_control: cacheControl });
+
+  it('stand behind what they cache: tools, instructions, texts, results', () => {
+    const body = bodyOf({
+      tools: [{ ...tide, cache_control: control }],
+      messages: [
+        { role: 'system', content: [marked('Long.')] }, { role: 'user', content: 'Tide?', cache_control: control },
+        { role: 'assistant', content: null, tool_calls: [call('a', 'tide')] }, { role: 'tool', tool_call_id: 'a', content: [marked('High')] },
+      ],
+    });
+    expect(body['toolConfig'].tools).toEqual([tideSpec, point]);
+    expect(body['system']).toEqual([{ text: 'Long.' }, point]);
+    expect(body['messages'].map(({ content }: Body) => content.at(-1))).toEqual([point, expect.objectContaining({ toolUse: expect.anything() }), point]);
+  });
+
+  it('are four at most, and none stands behind a blank text', () => {
+    const messages = [user([marked(' '), ...['a', 'b', 'c', 'd', 'e'].map((text) => marked(text))])];
+    expect(contentOf(messages)[0]?.map((block) => Object.keys(block)[0])).toEqual(['text', 'cachePoint', 'text', 'cachePoint', 'text', 'cachePoint', 'text', 'cachePoint', 'text']);
+    expect(changesOf({ messages })).toEqual(['cache_control: dropped after the first 4']);
+  });
+
+  it('last an hour where the model knows it', () => {
+    const messages = [user([marked('a', { type: 'ephemeral', ttl: '1h' })])];
+    expect(contentOf(messages, sonnet45)[0]?.[1]).toEqual({ cachePoint: { type: 'default', ttl: '1h' } });
+    expect(contentOf(messages, sonnet)[0]?.[1]).toEqual(point);
+    expect(changesOf({ messages }, sonnet)).toEqual(['cache_control.ttl: dropped']);
+  });
+
+  it('are none for models without a cache', () => {
+    const messages = [user([marked('a')])];
+    expect(contentOf(messages, qwen)).toEqual([[{ text: 'a' }]]);
+    expect(changesOf({ messages }, qwen)).toEqual(['cache_control: dropped']);
+  });
+});
+
+describe('reasoning', () => {
+  const fieldsOf = (externalId: string, reasoning: TargetWishes['reasoning'], said: Partial<ChatRequest> = {}): unknown => bodyOf(said, externalId, reasoning)['additionalModelRequestFields'];
+
+  it.each<[string, string, Partial<Record<Effort, object | undefined>>]>([
+    ['Claude with budgets', sonnet, { none: undefined, minimal: { thinking: { type: 'enabled', budget_tokens: 1024 } }, xhigh: { thinking: { type: 'enabled', budget_tokens: 32_768 } } }],
+    ['Claude that adapts', 'eu.anthropic.claude-opus-4-7', { none: { thinking: { type: 'disabled' } }, minimal: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'low' } }, xhigh: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'xhigh' } } }],
+    ['gpt-oss', 'openai.gpt-oss-120b-1:0', { none: undefined, minimal: { reasoning_effort: 'low' }, low: { reasoning_effort: 'low' }, medium: { reasoning_effort: 'medium' }, high: { reasoning_effort: 'high' }, xhigh: { reasoning_effort: 'high' } }],
+    ['OpenAI across regions', 'us.openai.gpt-5.6', { none: undefined, medium: { reasoning: { effort: 'medium' } } }],
+    ['Nova 2', nova2, { none: { reasoningConfig: { type: 'disabled' } }, minimal: { reasoningConfig: { type: 'enabled', maxReasoningEffort: 'low' } }, xhigh: { reasoningConfig: { type: 'enabled', maxReasoningEffort: 'high' } } }],
+    ['Qwen', qwen, { none: undefined, minimal: { reasoning_config: 'low' }, medium: { reasoning_config: 'medium' }, xhigh: { reasoning_config: 'high' } }],
+    ['DeepSeek R1', 'us.deepseek.r1-v1:0', { high: undefined }],
+    ['Nova', nova, { high: undefined }],
+  ])('is asked of %s in its own words', (_, externalId, wanted) => {
+    for (const [effort, fields] of Object.entries(wanted)) expect(fieldsOf(externalId, { effort: effort as Effort }), effort).toEqual(fields);
+  });
+
+  it('is known by the catalogue where an inference profile does not say', () => {
+    const target = targetOf('bedrock', { externalId: 'arn:aws:bedrock:us-east-1:1:application-inference-profile/x1', modelId: 'claude-sonnet-4', reasoning: { effort: 'minimal' } });
+    expect(JSON.parse(dialect.encode(requestOf(), target).body)).toMatchObject({ additionalModelRequestFields: { thinking: { budget_tokens: 1024 } } });
+  });
+
+  it('is named where it goes out otherwise', () => {
+    expect(changesOf({}, qwen, { effort: 'xhigh' })).toEqual(['reasoning_effort: changed to high']);
+    expect(changesOf({}, qwen, { effort: 'none' })).toEqual(['reasoning_effort: dropped']);
+    expect(changesOf({}, qwen, { maxTokens: 4000 })).toEqual(['reasoning.max_tokens: dropped']);
+    expect(changesOf({ maxTokens: 9, temperature: 0.5, topP: 0.5 }, nova2, { effort: 'high' })).toEqual(['max_tokens: dropped', 'temperature: dropped', 'top_p: dropped']);
+    expect(changesOf({ maxTokens: 9, temperature: 0.5, topP: 0.5 }, nova2, { effort: 'low' })).toEqual([]);
+  });
+
+  it("has a budget beside the caller's limit", () => {
+    expect(bodyOf({ maxTokens: 500 }, sonnet, { maxTokens: 4000 })).toMatchObject({ inferenceConfig: { maxTokens: 4500 }, additionalModelRequestFields: { thinking: { type: 'enabled', budget_tokens: 4000 } } });
+    expect(bodyOf({ temperature: 0.2 }, sonnet, { maxTokens: 4000 })['inferenceConfig']).toEqual({ maxTokens: 64_000 });
+  });
+
+  it('is refused where there is none', () => {
+    expect(refusalOf({}, 'anthropic.claude-3-haiku-20240307-v1:0', { effort: 'low' })).toMatchObject({ status: 400, code: 'model_not_supported' });
+  });
+});
+
+describe('reasoning of earlier answers', () => {
+  const own = { provider: 'bedrock', format: 'bedrock-converse', model: sonnet };
+  const first = { type: 'reasoning.text', ...own, index: 0, text: ' Think \n', signature: 'c2ln' } as const;
+  const hidden = { type: 'reasoning.encrypted', ...own, index: 1, data: 'aGlkZGVu', after: { text: 5, calls: 0 } } as const;
+  const second = { type: 'reasoning.text', ...own, index: 2, text: 'More.', signature: 'Mm5k', after: { text: 10, calls: 1 } } as const;
+  const block = (text: string, signature: string) => ({ reasoningContent: { reasoningText: { text, signature } } });
+  const answer: Message = { role: 'assistant', content: 'Both. Now.', reasoning: 'Think', tool_calls: [call('a', 'tide'), call('b', 'tide')], reasoning_details: [first, hidden, second] };
+  const loop: Message[] = [user('?'), answer, { role: 'tool', tool_call_id: 'a', content: 'High' }, { role: 'tool', tool_call_id: 'b', content: 'Low' }];
+  const turnOf = (message: Message, externalId = sonnet): Body[] => bodyOf({ messages: [user('?'), message, ...loop.slice(2)], tools: [tide] }, externalId)['messages'][1].content as Body[];
+
+  it('goes back byte for byte, each block in its place', () => {
+    const use = (toolUseId: string) => ({ toolUse: { toolUseId, name: 'tide', input: {} } });
+    expect(turnOf(answer)).toEqual([block(' Think \n', 'c2ln'), { text: 'Both.' }, { reasoningContent: { redactedContent: 'aGlkZGVu' } }, { text: ' Now.' }, use('a'), block('More.', 'Mm5k'), use('b')]);
+  });
+
+  it('goes back in front of an answer that has no text', () => {
+    expect(turnOf({ ...answer, content: null, reasoning_details: [first] })[0]).toEqual(block(' Think \n', 'c2ln'));
+  });
+
+  it.each<[string, object]>([
+    ['another provider', { ...first, provider: 'anthropic' }],
+    ['nobody', { ...first, provider: undefined }],
+    ['another wire', { ...first, format: 'anthropic-messages' }],
+    ['another model', { ...first, model: sonnet45 }],
+    ['a model that signs nothing', { ...first, signature: undefined }],
+  ])('stays out where it is of %s', (_, detail) => {
+    expect(JSON.stringify(turnOf({ ...answer, reasoning_details: [detail as typeof first] }))).not.toContain('reasoningContent');
+  });
+
+  it('keeps thinking on in a tool loop, which is off without it', () => {
+    const asked = (messages: Message[]) => [{ messages, tools: [tide] }, sonnet, { effort: 'low' as const }] as const;
+    expect(bodyOf(...asked(loop))['additionalModelRequestFields']).toMatchObject({ thinking: { type: 'enabled' } });
+    const forgetful = loop.map(({ reasoning_details: _, ...message }) => message);
+    expect(bodyOf(...asked(forgetful))).not.toHaveProperty('additionalModelRequestFields');
+    expect(changesOf(...asked(forgetful))).toEqual(['reasoning_effort: dropped']);
+  });
+});
