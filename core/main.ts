@@ -50,6 +50,7 @@ const build = ({ config, plugins }: Good): Promise<RunningGateway> => startGatew
 
 async function start(flags: Flags): Promise<void> {
   const begun = performance.now();
+  const readAt = Date.now();
   const loaded = await loadGood(flags);
   const { config } = loaded;
   let current = await build(loaded).catch((error: unknown) => {
@@ -72,7 +73,7 @@ async function start(flags: Flags): Promise<void> {
     current = next;
     return old;
   };
-  const watching = watchConfig({ logger, files: loaded.files, rebuild, swap });
+  const watching = watchConfig({ logger, files: loaded.files, rebuild, swap, readAt });
 
   const stop = async (): Promise<void> => {
     watching.stop();

@@ -4,7 +4,7 @@
  * config serves on.
  */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import type { RunningGateway } from './gateway.ts';
 import type { Logger } from './logger.ts';
 
@@ -18,13 +18,15 @@ export interface Watching {
   /** Puts the new gateway in the place of the old one. */
   swap(next: RunningGateway): RunningGateway;
   readonly everyMs?: number;
+  /** Epoch milliseconds of the moment before the files were read: what has changed since then has not been seen yet. */
+  readonly readAt?: number;
 }
 
 /**
  * cost: a look at the content every second finds changes on bind mounts and symlink swaps, where file events do not come.
  * Returns a way to look at once (SIGHUP) and a way to stop.
  */
-export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 1000 }: Watching): { look(): Promise<void>; stop(): void } {
+export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 1000, readAt = Infinity }: Watching): { look(): Promise<void>; stop(): void } {
   let files = first;
   let known: string | null = null;
   let candidate: string | null = null;
@@ -32,7 +34,7 @@ export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 100
 
   const look = async (): Promise<void> => {
     const seen = await fingerprint(files);
-    known ??= seen;
+    known ??= (await changedSince(files, readAt)) ? '' : seen;
     // a file may be half written: a change counts when two looks in a row see the same
     const isStable = seen === candidate;
     candidate = seen;
@@ -68,7 +70,13 @@ async function fingerprint(files: readonly string[]): Promise<string> {
   return hash.digest('hex');
 }
 
+async function changedSince(files: readonly string[], time: number): Promise<boolean> {
+  const times = await Promise.all(files.map((file) => stat(file).then(({ mtimeMs }) => mtimeMs, () => 0)));
+  return times.some((changedAt) => changedAt > time);
+}
+
 async function retire(old: RunningGateway, logger: Logger): Promise<void> {
+  old.drain();
   while (old.running.size > 0) await new Promise((resolve) => setTimeout(resolve, 50));
   await old.close().catch((error: unknown) => logger.error('the former gateway failed to close', { error }));
 }

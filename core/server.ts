@@ -34,6 +34,8 @@ export interface Service {
 export function createService(serving: Serving): Service {
   const { config, machine, clock } = serving;
   const running = new Set<Exchange>();
+  /** Streams of plain endpoints: they may go on for as long as somebody watches. */
+  const endless = new WeakSet<Exchange>();
   let draining = false;
   const begin = (event: H3Event): Exchange => new Exchange({ method: event.req.method, path: event.url.pathname, headers: headersOf(event), config, createdAt: clock() });
 
@@ -71,7 +73,9 @@ export function createService(serving: Serving): Service {
   for (const endpoint of serving.endpoints) {
     const work = async (exchange: Exchange, event: H3Event): Promise<Answer> => {
       const answer = await endpoint.handle({ arrived: exchange, params: event.context.params ?? {}, query: event.url.searchParams, body: () => bytesOf(event, exchange) });
-      return answer.body instanceof ReadableStream ? { ...answer, body: closing(answer.body, exchange) } : answer;
+      if (!(answer.body instanceof ReadableStream)) return answer;
+      endless.add(exchange);
+      return { ...answer, body: closing(answer.body, exchange) };
     };
     on(endpoint.method, endpoint.path, work);
     if (endpoint.method === 'GET') on('HEAD', endpoint.path, work);
@@ -86,7 +90,10 @@ export function createService(serving: Serving): Service {
     node: toNodeHandler(app),
     refuse: (error) => refuse(new Exchange({ method: '', path: '', headers: {}, config, createdAt: clock() }), error, machine),
     running,
-    drain: () => void (draining = true),
+    drain() {
+      draining = true;
+      for (const exchange of running) if (endless.has(exchange)) exchange.abort(stopped());
+    },
   };
 }
 
@@ -98,9 +105,11 @@ function refused(thrown: unknown, { id, path }: Exchange, { logger }: Machine): 
   return refusal(error, id);
 }
 
-/** The stream of a plain endpoint: its request is over when it ends, breaks, or is let go. */
+/** The stream of a plain endpoint: its request is over when it ends, breaks, or is let go, by its client or by us. */
 function closing(body: ReadableStream<Uint8Array>, exchange: Exchange): ReadableStream<Uint8Array> {
   const reader = body.getReader();
+  // what is read after that is the end, and closes
+  exchange.signal.addEventListener('abort', () => void reader.cancel(exchange.signal.reason).catch(() => {}), { once: true });
   const source = {
     async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
       try {

@@ -12,7 +12,7 @@ import type { Rebuilt } from '../../core/reload.ts';
 import { loadConfig } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
 import { loadPlugin, oneUpstream, quietPlugins, readEvents } from '../_kit/gateway.ts';
-import { said, streams } from '../_kit/upstream.ts';
+import { pause, said, streams } from '../_kit/upstream.ts';
 import { probe, provider } from './scene.ts';
 
 const ends: (() => Promise<void> | void)[] = [];
@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end();
 });
 
-async function watched(url = 'http://127.0.0.1:9/v1') {
+async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: string) => void) => Promise<void> = async () => {}) {
   const folder = mkdtempSync(join(tmpdir(), 'reload-test-'));
   const file = join(folder, 'gateway.config.yaml');
   const lines: string[] = [];
@@ -35,6 +35,7 @@ async function watched(url = 'http://127.0.0.1:9/v1') {
     return { gateway: await startGateway({ config: loaded.config, plugins: [...loaded.plugins, own], write: () => {} }), files: loaded.files };
   };
 
+  const readAt = Date.now() + 10;
   write('first');
   let current = ((await rebuild()) as { gateway: RunningGateway }).gateway;
   const swap = (next: RunningGateway): RunningGateway => {
@@ -42,7 +43,8 @@ async function watched(url = 'http://127.0.0.1:9/v1') {
     current = next;
     return old;
   };
-  const watching = watchConfig({ logger: createLogger((line) => void lines.push(line)), files: [file], rebuild, swap, everyMs: 1_000_000 });
+  await meanwhile(write);
+  const watching = watchConfig({ logger: createLogger((line) => void lines.push(line)), files: [file], rebuild, swap, everyMs: 1_000_000, readAt });
   await watching.look();
   ends.push(async () => { watching.stop(); await current.close(); rmSync(folder, { recursive: true }); });
   const name = (): string | undefined => [...current.config.routing.models.keys()][0];
@@ -62,6 +64,15 @@ describe('a config that', () => {
     write('second');
     await look();
     expect([name(), lines.length, lines[0]]).toEqual(['second', 1, expect.stringContaining('config reloaded')]);
+  });
+
+  it('has changed between being read and being watched is swapped in', async () => {
+    const { look, name } = await watched(undefined, async (write) => {
+      await pause(50);
+      write('second');
+    });
+    await look();
+    expect(name()).toBe('second');
   });
 
   it('has a fault is told once, and the last good one serves on', async () => {

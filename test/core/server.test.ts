@@ -74,6 +74,14 @@ describe('an endpoint that streams', () => {
     expect([cancelled, gateway.running.size]).toEqual([true, 0]);
   });
 
+  it('ends when the gateway does', async () => {
+    let cancelled = false;
+    const { get, gateway } = await streaming({ start: (controller) => controller.enqueue(bytes('a')), cancel: () => void (cancelled = true) });
+    const response = await get('/probe');
+    gateway.drain();
+    expect([await response.text(), cancelled, gateway.running.size]).toEqual(['', true, 0]);
+  });
+
   it('is over when it breaks', async () => {
     const { get, gateway } = await streaming({ pull: (controller) => controller.error(new Error('broken')) });
     await expect((await get('/probe')).text()).rejects.toThrow('broken');

@@ -33,6 +33,7 @@ const named = (name: string): RegExp => new RegExp(`${name.replaceAll('.', '[-.]
 /** The first that matches counts. */
 const classes: readonly ClaudeClass[] = [
   { match: /fable|mythos/, cap: 128_000, thinking: 'adaptive', unasked: 'always', sampling: 'none', schemas: true },
+  { match: named('(?:opus|sonnet)-5.5'), cap: 128_000, thinking: 'adaptive', unasked: 'always', sampling: 'none', schemas: true },
   { match: named('(?:opus|sonnet)-5'), cap: 128_000, thinking: 'adaptive', unasked: 'unless-disabled', sampling: 'none', schemas: true },
   { match: named('opus-4.[78]'), cap: 128_000, thinking: 'adaptive', sampling: 'none', schemas: true },
   { match: named('(?:opus|sonnet)-4.6'), cap: 128_000, thinking: 'either', xhigh: 'max', sampling: 'one', schemas: true },

@@ -9,7 +9,7 @@ const standard: EffortWords = { none: 'none', minimal: 'low', low: 'low', medium
 const families: readonly { readonly match: RegExp; readonly words: EffortWords }[] = [
   // wire: grok-4.20-reasoning and its twin refuse the field for every value, `none` too
   { match: /^grok-4\.20-(?:non-)?reasoning/, words: { none: null, minimal: null, low: null, medium: null, high: null, xhigh: null } },
-  { match: /^grok-4\.6/, words: { ...standard, xhigh: 'xhigh' } },
+  { match: /^grok-4\.[67]/, words: { ...standard, xhigh: 'xhigh' } },
   { match: /^grok-3-mini/, words: { ...standard, none: null, medium: 'low' } },
 ];
 

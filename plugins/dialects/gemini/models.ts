@@ -31,7 +31,7 @@ export const modelClasses: readonly ModelClass[] = [
   { match: /gemini-2\.5-flash-lite/, ...generation2, efforts: efforts(0, 512, 1024, 8192, 24_576, 24_576) },
   { match: /gemini-2\.5/, ...generation2, thinksUnasked: true, efforts: efforts(0, 512, 1024, 8192, 24_576, 24_576) },
   { match: /gemini-3-pro/, ...generation3, thinksUnasked: true, efforts: efforts('low', 'low', 'low', 'high', 'high', 'high') },
-  { match: /gemini-3\.7-flash|gemini-flash-latest/, ...generation3, thinksUnasked: true, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
+  { match: /gemini-3\.[78]-flash|gemini-flash-latest/, ...generation3, thinksUnasked: true, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
   { match: /gemini-3(?:\.\d+)?-flash/, ...generation3, thinksUnasked: true, efforts: efforts('minimal', 'minimal', 'low', 'medium', 'high', 'high') },
   { match: /gemini-(?:[3-9]|pro-latest)/, ...generation3, thinksUnasked: true, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
   { match: /gemma/, lacksSystem: true, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },

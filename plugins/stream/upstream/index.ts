@@ -91,7 +91,9 @@ async function ask(context: Streaming, asking: Asking): Promise<ChunkSource> {
 /** Over what the dialect sends: credentials, then the headers of the provider's entry, then a signature over all of it. */
 async function authorised(wire: WireRequest, { vendor, target, line, clock }: Asking): Promise<WireRequest> {
   const { provider } = target;
-  const headers = { 'user-agent': `model-gateway/${version}`, 'accept-encoding': 'identity', ...wire.headers, ...vendor?.authorise?.(provider), ...provider.headers };
+  // a list that the dialect has put together may hold the entry's own value already
+  const own = Object.entries(provider.headers).filter(([header, value]) => wire.headers[header]?.includes(value) !== true);
+  const headers = { 'user-agent': `model-gateway/${version}`, 'accept-encoding': 'identity', ...wire.headers, ...vendor?.authorise?.(provider), ...Object.fromEntries(own) };
   if (vendor?.sign === undefined) return { ...wire, headers };
   const signature = await vendor.sign({ url: new URL(line.origin + line.prefix + wire.path), headers, body: wire.body, at: new Date(clock()) }, provider);
   return { ...wire, headers: { ...headers, ...signature } };

@@ -50,9 +50,9 @@ describe('the end of a stream', () => {
   });
 });
 
-describe('a reason to stop', () => {
-  const finishOf = (stopReason: string): Chunk | undefined => dialect.decodeBody({ output: { message: { content: [] } }, stopReason }, targetOf('bedrock'))[0];
+const finishOf = (stopReason: string): Chunk | undefined => dialect.decodeBody({ output: { message: { content: [] } }, stopReason }, targetOf('bedrock'))[0];
 
+describe('a reason to stop', () => {
   it.each([
     ['end_turn', 'completed'],
     ['stop_sequence', 'completed'],
@@ -73,9 +73,9 @@ describe('a reason to stop', () => {
   });
 });
 
-describe('an exception inside a stream', () => {
-  const thrownFor = (event: string, payload: object): GatewayError => thrownBy(() => dialect.decoder(targetOf('bedrock')).push(eventOf(event, payload)));
+const thrownFor = (event: string, payload: object): GatewayError => thrownBy(() => dialect.decoder(targetOf('bedrock')).push(eventOf(event, payload)));
 
+describe('an exception inside a stream', () => {
   it.each([
     ['exception:throttlingException', 'upstream_rate_limited', 429],
     ['exception:serviceUnavailableException', 'upstream_unavailable', 503],
@@ -99,8 +99,9 @@ describe('an exception inside a stream', () => {
   });
 });
 
+const errorOf = (status: number, body: unknown, type?: string): GatewayError => dialect.decodeError({ status, headers: type === undefined ? {} : { 'x-amzn-errortype': type }, body }, targetOf('bedrock'));
+
 describe('an error reply', () => {
-  const errorOf = (status: number, body: unknown, type?: string): GatewayError => dialect.decodeError({ status, headers: type === undefined ? {} : { 'x-amzn-errortype': type }, body }, targetOf('bedrock'));
   const uri = ':http://internal.amazon.com/coral/com.amazon.bedrock/';
 
   it.each([

@@ -126,10 +126,11 @@ describe('messages', () => {
   });
 });
 
-describe('images and documents', () => {
-  const image = (url: string) => ({ type: 'image_url', image_url: { url } });
-  const file = (data: string, filename?: string) => ({ type: 'file', file: { file_data: data, ...(filename !== undefined && { filename }) } });
+const image = (url: string) => ({ type: 'image_url', image_url: { url } });
 
+const file = (data: string, filename?: string) => ({ type: 'file', file: { file_data: data, ...(filename !== undefined && { filename }) } });
+
+describe('images and documents', () => {
   it.each([['image/png', 'png'], ['image/jpg', 'jpeg'], ['image/jpeg;name=x.jpg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp']])('go out as bytes: %s', (type, format) => {
     expect(contentOf([user([image(`data:${type};base64,AAAA`)])])).toEqual([[{ image: { format, source: { bytes: 'AAAA' } } }]]);
   });
@@ -161,9 +162,9 @@ describe('images and documents', () => {
   });
 });
 
-describe('tools', () => {
-  const choiceOf = (toolChoice: ChatRequest['toolChoice'], externalId?: string) => bodyOf({ tools: [tide], toolChoice }, externalId)['toolConfig'];
+const choiceOf = (toolChoice: ChatRequest['toolChoice'], externalId?: string) => bodyOf({ tools: [tide], toolChoice }, externalId)['toolConfig'];
 
+describe('tools', () => {
   it('go out with their schemas whole', () => {
     expect(choiceOf(null)).toEqual({ tools: [tideSpec] });
     expect(bodyOf({ tools: [{ type: 'function', function: { name: 'now', description: ' ' } }] })['toolConfig']).toEqual({ tools: [{ toolSpec: { name: 'now', inputSchema: { json: { type: 'object', properties: {} } } } }] });
@@ -261,11 +262,11 @@ describe('tool turns', () => {
   });
 });
 
+const namesOf = (said: Partial<ChatRequest>, externalId?: string): string[] => bodyOf(said, externalId)['toolConfig'].tools.map(({ toolSpec }: Body) => toolSpec.name);
+
 describe('structured answers', () => {
   const schema = { type: 'object', properties: { tide: { type: 'string', minLength: 1 } }, required: ['tide'] };
   const responseFormat = { type: 'json_schema', json_schema: { name: 'tide', schema } };
-  const namesOf = (said: Partial<ChatRequest>, externalId?: string): string[] => bodyOf(said, externalId)['toolConfig'].tools.map(({ toolSpec }: Body) => toolSpec.name);
-
   it.each([nova, sonnet, qwen, 'anthropic.claude-opus-4-8'])('come by a tool that %s must call', (externalId) => {
     const { toolConfig } = bodyOf({ responseFormat }, externalId);
     expect(toolConfig).toMatchObject({ tools: [{ toolSpec: { name: 'answer_in_json', inputSchema: { json: schema } } }], toolChoice: { any: {} } });
@@ -341,9 +342,9 @@ describe('cache points', () => {
   });
 });
 
-describe('reasoning', () => {
-  const fieldsOf = (externalId: string, reasoning: TargetWishes['reasoning'], said: Partial<ChatRequest> = {}): unknown => bodyOf(said, externalId, reasoning)['additionalModelRequestFields'];
+const fieldsOf = (externalId: string, reasoning: TargetWishes['reasoning'], said: Partial<ChatRequest> = {}): unknown => bodyOf(said, externalId, reasoning)['additionalModelRequestFields'];
 
+describe('reasoning', () => {
   it.each<[string, string, Partial<Record<Effort, object | undefined>>]>([
     ['Claude with budgets', sonnet, { none: undefined, minimal: { thinking: { type: 'enabled', budget_tokens: 1024 } }, xhigh: { thinking: { type: 'enabled', budget_tokens: 32_768 } } }],
     ['Claude that adapts', 'eu.anthropic.claude-opus-4-7', { none: { thinking: { type: 'disabled' } }, minimal: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'low' } }, xhigh: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'xhigh' } } }],
@@ -380,18 +381,21 @@ describe('reasoning', () => {
   });
 });
 
+const block = (text: string, signature: string) => ({ reasoningContent: { reasoningText: { text, signature } } });
+
+const thinkingOver = (messages: Message[]) => [{ messages, tools: [tide] }, sonnet, { effort: 'low' as const }] as const;
+const use = (toolUseId: string) => ({ toolUse: { toolUseId, name: 'tide', input: {} } });
+
 describe('reasoning of earlier answers', () => {
   const own = { provider: 'bedrock', format: 'bedrock-converse', model: sonnet };
   const first = { type: 'reasoning.text', ...own, index: 0, text: ' Think \n', signature: 'c2ln' } as const;
   const hidden = { type: 'reasoning.encrypted', ...own, index: 1, data: 'aGlkZGVu', after: { text: 5, calls: 0 } } as const;
   const second = { type: 'reasoning.text', ...own, index: 2, text: 'More.', signature: 'Mm5k', after: { text: 10, calls: 1 } } as const;
-  const block = (text: string, signature: string) => ({ reasoningContent: { reasoningText: { text, signature } } });
   const answer: Message = { role: 'assistant', content: 'Both. Now.', reasoning: 'Think', tool_calls: [call('a', 'tide'), call('b', 'tide')], reasoning_details: [first, hidden, second] };
   const loop: Message[] = [user('?'), answer, { role: 'tool', tool_call_id: 'a', content: 'High' }, { role: 'tool', tool_call_id: 'b', content: 'Low' }];
   const turnOf = (message: Message, externalId = sonnet): Body[] => bodyOf({ messages: [user('?'), message, ...loop.slice(2)], tools: [tide] }, externalId)['messages'][1].content as Body[];
 
   it('goes back byte for byte, each block in its place', () => {
-    const use = (toolUseId: string) => ({ toolUse: { toolUseId, name: 'tide', input: {} } });
     expect(turnOf(answer)).toEqual([block(' Think \n', 'c2ln'), { text: 'Both.' }, { reasoningContent: { redactedContent: 'aGlkZGVu' } }, { text: ' Now.' }, use('a'), block('More.', 'Mm5k'), use('b')]);
   });
 
@@ -410,10 +414,9 @@ describe('reasoning of earlier answers', () => {
   });
 
   it('keeps thinking on in a tool loop, which is off without it', () => {
-    const asked = (messages: Message[]) => [{ messages, tools: [tide] }, sonnet, { effort: 'low' as const }] as const;
-    expect(bodyOf(...asked(loop))['additionalModelRequestFields']).toMatchObject({ thinking: { type: 'enabled' } });
-    const forgetful = loop.map(({ reasoning_details: _, ...message }) => message);
-    expect(bodyOf(...asked(forgetful))).not.toHaveProperty('additionalModelRequestFields');
-    expect(changesOf(...asked(forgetful))).toEqual(['reasoning_effort: dropped']);
+    expect(bodyOf(...thinkingOver(loop))['additionalModelRequestFields']).toMatchObject({ thinking: { type: 'enabled' } });
+    const forgetful = loop.map((message) => ({ ...message, reasoning_details: [] }));
+    expect(bodyOf(...thinkingOver(forgetful))).not.toHaveProperty('additionalModelRequestFields');
+    expect(changesOf(...thinkingOver(forgetful))).toEqual(['reasoning_effort: dropped']);
   });
 });

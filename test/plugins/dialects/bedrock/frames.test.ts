@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { WireEvent } from '../../../../core/dialect.ts';
 import { createFramer, frames, loadCodec } from '../../../../plugins/dialects/bedrock/frames.ts';

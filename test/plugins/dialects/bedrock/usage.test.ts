@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { completionTokens, promptTokens, totalTokens, type Usage } from '../../../../core/chat.ts';
 import { toUsage } from '../../../../plugins/dialects/bedrock/usage.ts';

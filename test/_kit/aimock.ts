@@ -1,0 +1,86 @@
+/** `@copilotkit/aimock`, a mock of the providers' APIs that others wrote, behind a tap that keeps what reached it. */
+import { createServer, request as ask } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pipeline } from 'node:stream';
+import { LLMock } from '@copilotkit/aimock';
+
+export interface Tapped {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The body, as it came over the wire. */
+  readonly json: any;
+}
+
+export interface Aimock {
+  /** `http://127.0.0.1:port` */
+  readonly url: string;
+  /** Say here what the models answer. */
+  readonly mock: LLMock;
+  readonly asked: Tapped[];
+  close(): Promise<void>;
+}
+
+/** It is strict: what no fixture answers is a 503, and a thinking tool loop that lost its thinking is a 400. */
+export async function startAimock(): Promise<Aimock> {
+  const mock = new LLMock({ port: 0, strict: true, chunkSize: 8 });
+  await mock.start();
+  const asked: Tapped[] = [];
+  const tap = createServer((request, response) => {
+    void request.toArray().then((parts) => {
+      const body = Buffer.concat(parts as Buffer[]);
+      const url = request.url ?? '';
+      asked.push({ url, headers: request.headers, json: JSON.parse(body.toString('utf8')) });
+      const passed = ask(`${mock.url}${url}`, { method: request.method ?? 'POST', headers: request.headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 0, answer.headers);
+        // a connection that breaks behind the tap breaks in front of it too
+        pipeline(answer, response, () => response.destroy());
+      });
+      passed.on('error', () => response.destroy());
+      passed.end(body);
+    });
+  });
+  await new Promise<void>((resolve) => tap.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(tap.address() as AddressInfo).port}`,
+    mock,
+    asked,
+    async close() {
+      tap.closeAllConnections();
+      await new Promise((resolve) => tap.close(resolve));
+      await mock.stop();
+    },
+  };
+}
+
+const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true };
+const efforts = ['low', 'medium', 'high'];
+
+/** A model for each protocol, named after it. Each thinks, and each is a model that its provider really has. */
+const served = {
+  'openai-chat': { provider: { dialect: 'deepseek' }, path: '/v1', mapping: { externalId: 'deepseek-v4-pro', reasoning: { efforts } } },
+  'openai-responses': { provider: { dialect: 'openai' }, path: '/v1', mapping: { externalId: 'gpt-5.1', dialect: 'openai-responses', reasoning: { efforts } } },
+  anthropic: { provider: { dialect: 'anthropic' }, path: '/v1', mapping: { externalId: 'claude-sonnet-4-5', reasoning: { max_tokens: true } } },
+  gemini: { provider: { dialect: 'gemini' }, path: '/v1beta', mapping: { externalId: 'gemini-2.5-flash', reasoning: { max_tokens: true } } },
+  bedrock: { provider: { dialect: 'bedrock', region: 'eu-west-1' }, path: '', mapping: { externalId: 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0', reasoning: { max_tokens: true } } },
+  azure: { provider: { dialect: 'azure' }, path: '/openai/v1', mapping: { externalId: 'gpt-5-mini', reasoning: { efforts } } },
+} as const;
+
+export type Protocol = keyof typeof served;
+
+export const protocols = Object.keys(served) as readonly Protocol[];
+
+/** A gateway in front of aimock, with a model and a provider for each of these protocols. */
+export const protocolConfig = (url: string, names: readonly Protocol[] = protocols): object => ({
+  providers: Object.fromEntries(names.map((name) => [name, { ...served[name].provider, base_url: url + served[name].path, api_key: `key-for-${name}` }])),
+  models: names.map((name) => ({ id: name, pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: name, ...able, ...served[name].mapping }] })),
+});
+
+/** The same count in each protocol's words. */
+export const spoken = (prompt: number, completion: number): Record<string, number> => ({
+  prompt_tokens: prompt,
+  completion_tokens: completion,
+  input_tokens: prompt,
+  output_tokens: completion,
+  promptTokenCount: prompt,
+  candidatesTokenCount: completion,
+});
