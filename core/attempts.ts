@@ -1,6 +1,6 @@
 /**
- * The candidates in order, until one answers. Before its first piece a failure moves on to the next; after it, there is no
- * way back. Connect apart, the time limits are kept here, so that they hold for whatever supplies the chunks.
+ * The candidates in order, until one answers. Before its first piece (in a plain request: its last) a failure moves on to the
+ * next; after it, there is no way back. Connect apart, the time limits are kept here, so that they hold for whatever supplies the chunks.
  */
 import type { Chunk } from './chat.ts';
 import type { Timeouts } from './config.ts';
@@ -69,7 +69,11 @@ export class Attempts {
     const first = await this.#next(running);
     exchange.firstPieceAt = running.firstPieceAt = performance.now();
     running.answering();
-    return first;
+    if (request.stream) return first;
+    // nothing has been sent: until its last piece is there, this attempt may give way to the next
+    while ((await this.#next(running)) !== null);
+    this.#settle('answered', null);
+    return null;
   }
 
   /** Reads until there is something to pass on; folds it into the exchange's reply. */

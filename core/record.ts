@@ -54,7 +54,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
 function outcomeOf(exchange: Exchange, error: GatewayError | null): Outcome {
   if (error === null) return 'answered';
   if (error.code === 'client_closed') return 'gone';
-  if (exchange.firstPieceAt !== null) return 'cut';
+  if (exchange.committed && exchange.firstPieceAt !== null) return 'cut';
   return exchange.attempts.length > 0 ? 'failed' : 'refused';
 }
 

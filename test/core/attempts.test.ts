@@ -82,6 +82,13 @@ describe('the next candidate answers when the first one', () => {
     expect(records[0]?.attempts[0]).toMatchObject({ outcome: 'upstream_unreachable', error: 'The provider cannot be reached: it refused the connection.' });
   });
 
+  it('breaks off a stream that nobody asked for', async () => {
+    const [one, two] = [await provider(streams([event({ role: 'assistant', content: 'half an ' })])), await provider()];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect(records).toMatchObject([{ outcome: 'answered', attempts: [{ outcome: 'upstream_truncated' }, { outcome: 'answered' }], response: { choices: [{ text: 'hello' }] } }]);
+  });
+
   it('has an answer larger than the limit', async () => {
     const [one, two] = [await provider(answers(completion('x'.repeat(5000)))), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, { ...quick, server: { limits: { upstream_body: 2048 } } }));
@@ -184,6 +191,12 @@ describe('the record', () => {
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
     await readEvents(await chat({ stream: true }));
     expect(records[0]?.response?.choices.map(({ text }) => text)).toEqual(['clean']);
+  });
+
+  it('says failed, not cut, when a plain answer broke off', async () => {
+    const one = await provider(streams([event({ role: 'assistant', content: 'half an ' })]));
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, one.url));
+    expect([(await chat({})).status, records[0]?.outcome, records[0]?.status]).toEqual([502, 'failed', 502]);
   });
 
   it('says failed when no candidate answered', async () => {

@@ -12,7 +12,7 @@ test('probe', async () => {
   const g = await start(protocolConfig(a.url));
   const post = async (body: any) => { const r = await fetch(`${g.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }); return `${r.status} ${r.headers.get('x-adjusted') ?? ''} ${await r.text()}`; };
   const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } } }];
-  for (const model of protocols) {
+  for (const model of (process.env.P ?? protocols.join()).split(",") ) {
     for (const body of [
       { model, messages: [{ role: 'user', content: 'Greet me.' }] },
       { model, stream: true, stream_options: { include_usage: true }, messages: [{ role: 'user', content: 'Greet me.' }] },

@@ -39,7 +39,7 @@ const classes: readonly ModelClass[] = [
   { family: 'claude', match: /anthropic|claude/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true },
   { family: 'openai', match: /gpt-oss/, effort: asEffort((word) => ({ reasoning_effort: word })) },
   // wire: "This model doesn't support the stopSequences field", and the same of temperature and topP
-  { family: 'openai', match: /^openai\./, effort: asEffort((word) => ({ reasoning_effort: word })), refuses: ['temperature', 'top_p', 'stop'] },
+  { family: 'openai', match: /(?:^|\/)openai\./, effort: asEffort((word) => ({ reasoning_effort: word })), refuses: ['temperature', 'top_p', 'stop'] },
   // wire: under a cross-region id the same models know `reasoning_effort` no longer
   { family: 'openai', match: /\.openai\./, effort: asEffort((word) => ({ reasoning: { effort: word } })), refuses: ['temperature', 'top_p', 'stop'] },
   {

@@ -118,7 +118,7 @@ export const vendors: readonly Vendor[] = [
     usage: { reasoningOutside: true, cachedOutside: true },
     families: [
       { match: /^grok-4\.20-(?:non-)?reasoning/, efforts: grok('grok-4.20-reasoning') },
-      { match: /^grok-4\.6/, efforts: grok('grok-4.6'), drops: ['presence_penalty', 'frequency_penalty'] },
+      { match: /^grok-4\.[67]/, efforts: grok('grok-4.6'), drops: ['presence_penalty', 'frequency_penalty'] },
       { match: /^grok-3-mini/, efforts: grok('grok-3-mini'), drops: ['presence_penalty', 'frequency_penalty'] },
       { match: /^grok-(?:4|code)/, drops: ['presence_penalty', 'frequency_penalty'] },
     ],

@@ -1,0 +1,199 @@
+/** The read side of a store, as SQL: lists by keyset, one record, sums and series with exact percentiles. */
+import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, SeriesOptions, SeriesPoint, StatsRow } from '../../../core/log-store.ts';
+import { formatDollars } from '../../../core/money.ts';
+import { detailOf, recordOf } from './rows.ts';
+import type { Found } from './rows.ts';
+import { dimensionSql, isIndexedBound, Params, probeSql, sourceOf, textSql } from './sql-where.ts';
+import type { Grammar, Source } from './sql-where.ts';
+import { firstIdAt } from './store.ts';
+import type { Reader } from './store.ts';
+
+export interface Engine {
+  readonly grammar: Grammar;
+  all(sql: string, params: readonly unknown[]): Promise<readonly Found[]>;
+  /** Epoch milliseconds before which nothing is shown. */
+  floor(): number;
+}
+
+const rowColumns = [
+  'id', 'created_at', 'requested_model', 'model', 'provider', 'key_name', 'stream', 'status', 'failed', 'outcome', 'finish_reason', 'duration_ms', 'ttft_ms',
+  'prompt_tokens', 'completion_tokens', 'reasoning_tokens', 'cached_tokens', 'cache_write_tokens', 'total_tokens', 'metadata', 'more',
+].map((column) => `r.${column}`).join(', ') + ', cast(r.cost as text) as cost';
+const allColumns = `${rowColumns}, b.request, b.response, b.reasoning`;
+const withBodies = 'left join gateway_bodies b on b.id = r.id';
+
+const largestPage = 1000;
+/** Above so many rows a bound's index does not pay. */
+const rareRows = 2000;
+/** Bodies that one page of a search looks through. */
+const searchedRows = 20_000;
+const largestGroups = 1000;
+const facetRows = 10_000;
+const seriesValues = 10;
+
+const all = (conditions: readonly string[]): string => (conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`);
+
+export function createReader(engine: Engine): Reader {
+  const { grammar } = engine;
+  const shown = (query: LogQuery): LogQuery => {
+    const floor = engine.floor();
+    return floor === -Infinity ? query : { ...query, from: Math.max(query.from ?? floor, floor) };
+  };
+  const found = async (sql: string, { values }: Params): Promise<Found[]> => (await engine.all(sql, values)).map((row) => ('id' in row ? { ...row, id: grammar.idOf(row['id']) } : row));
+  const page = async <T>(query: LogQuery, options: ListOptions, read: (row: Found) => T): Promise<{ data: T[]; next: string | null }> => {
+    const pageOf = query.text === null ? plainPage : searchedPage;
+    const { rows, next } = await pageOf({ engine, found }, shown(query), options);
+    return { data: rows.map(read), next };
+  };
+  return {
+    list: (query, options): Promise<LogPage> => page(query, options, recordOf),
+    exportRows: (query, options) => page(query, options, detailOf),
+    async get(id): Promise<LoggedDetail | null> {
+      if (!isId(id)) return null;
+      const params = new Params(grammar);
+      const [row] = await found(`select ${allColumns} from gateway_requests r ${withBodies} where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`, params);
+      return row === undefined ? null : detailOf(row);
+    },
+    async stats(query, by): Promise<StatsRow[]> {
+      const params = new Params(grammar);
+      const dimension = dimensionSql(by, params, grammar);
+      const { from, where } = sourceOf(shown(query), { params, grammar, withText: true });
+      const rows = await found(`select ${dimension} as value, ${sums(grammar)} from ${from}${all(where)} group by 1 order by 2 desc, 1 limit ${largestGroups}`, params);
+      return rows.map(statsOf);
+    },
+    series: (query, options) => series({ engine, found }, shown(query), options),
+    facets: (query) => facets({ engine, found }, shown(query)),
+  };
+}
+
+interface Asking {
+  readonly engine: Engine;
+  found(sql: string, params: Params): Promise<Found[]>;
+}
+
+interface Page {
+  readonly rows: readonly Found[];
+  readonly next: string | null;
+}
+
+const isId = (id: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
+const sizeOf = ({ limit }: ListOptions): number => Math.max(1, Math.min(Math.floor(limit), largestPage));
+
+function beforeCursor({ where, key }: Source, { cursor }: ListOptions, params: Params): readonly string[] {
+  return cursor === null || cursor === undefined || !isId(cursor) ? where : [...where, `${key} < ${params.id(cursor)}`];
+}
+
+async function plainPage(asking: Asking, query: LogQuery, options: ListOptions): Promise<Page> {
+  const { grammar } = asking.engine;
+  const rare = await rareBounds(asking, query);
+  const params = new Params(grammar);
+  const source = sourceOf(query, { params, grammar, rare });
+  const size = sizeOf(options);
+  const ids = `select ${source.key} as id from ${source.from}${all(beforeCursor(source, options, params))} order by ${source.key} desc limit ${size + 1}`;
+  const rows = await asking.found(`select ${allColumns} from (${ids}) i join gateway_requests r on r.id = i.id ${withBodies} order by r.id desc`, params);
+  return { rows: rows.slice(0, size), next: rows.length > size ? (rows[size - 1]?.['id'] as string) : null };
+}
+
+/** cost: an index on a number helps when few rows match, and ruins the order of the list when many do: so it is counted, up to a limit. */
+async function rareBounds({ engine, found }: Asking, { conditions }: LogQuery): Promise<Set<Condition>> {
+  const rare = new Set<Condition>();
+  for (const condition of conditions.filter(isIndexedBound)) {
+    const params = new Params(engine.grammar);
+    const [row] = await found(`select count(*) as matches from (select 1 from gateway_requests where ${probeSql(condition, params)} limit ${rareRows}) m`, params);
+    if (Number(row?.['matches']) < rareRows) rare.add(condition);
+  }
+  return rare;
+}
+
+/** There is no index of words: a page looks through so many bodies and says where the next one is to go on. */
+async function searchedPage({ engine: { grammar }, found }: Asking, query: LogQuery, options: ListOptions): Promise<Page> {
+  const size = sizeOf(options);
+  const window = (params: Params): string => {
+    const source = sourceOf(query, { params, grammar });
+    return `select ${source.key} as id from ${source.from}${all(beforeCursor(source, options, params))} order by ${source.key} desc limit ${searchedRows}`;
+  };
+  const params = new Params(grammar);
+  const within = window(params);
+  const rows = await found(`select ${allColumns} from (${within}) i join gateway_requests r on r.id = i.id join gateway_bodies b on b.id = r.id where ${textSql(query.text ?? '', { params, grammar })} order by r.id desc limit ${size + 1}`, params);
+  if (rows.length > size) return { rows: rows.slice(0, size), next: rows[size - 1]?.['id'] as string };
+  const again = new Params(grammar);
+  const [last] = await found(`select id from (${window(again)}) w order by id desc limit 1 offset ${searchedRows - 1}`, again);
+  return { rows, next: (last?.['id'] as string | undefined) ?? null };
+}
+
+const tokenColumns = ['prompt_tokens', 'completion_tokens', 'reasoning_tokens', 'cached_tokens'];
+const million = 1_000_000;
+
+const sums = (grammar: Grammar): string => [
+  'cast(count(*) as integer) as requests',
+  'cast(sum(case when r.failed then 1 else 0 end) as integer) as errors',
+  ...tokenColumns.map((column) => `cast(coalesce(sum(r.${column}), 0) as text) as ${column}`),
+  // in two parts, as the sum of many costs is more than 64 bits hold
+  `cast(sum(r.cost / ${million}) as text) as cost_millions`,
+  `cast(sum(r.cost % ${million}) as text) as cost_rest`,
+  "cast(sum(case when r.cost is null and r.outcome <> 'refused' then 1 else 0 end) as integer) as unpriced",
+  `${grammar.percentiles('r.duration_ms')} as latency`,
+  `${grammar.percentiles('r.ttft_ms')} as ttft`,
+].join(', ');
+
+function statsOf(row: Found): StatsRow {
+  const [latencyP50Ms, latencyP95Ms] = pairOf(row['latency']);
+  const [timeToFirstTokenP50Ms, timeToFirstTokenP95Ms] = pairOf(row['ttft']);
+  const millions = row['cost_millions'] as string | null;
+  return {
+    value: row['value'] as string | null,
+    requests: Number(row['requests']),
+    errors: Number(row['errors']),
+    promptTokens: Number(row['prompt_tokens']),
+    completionTokens: Number(row['completion_tokens']),
+    reasoningTokens: Number(row['reasoning_tokens']),
+    cachedTokens: Number(row['cached_tokens']),
+    cost: millions === null ? null : formatDollars(BigInt(millions) * BigInt(million) + BigInt(row['cost_rest'] as string)),
+    unpriced: Number(row['unpriced']),
+    latencyP50Ms,
+    latencyP95Ms,
+    timeToFirstTokenP50Ms,
+    timeToFirstTokenP95Ms,
+  };
+}
+
+function pairOf(value: unknown): readonly [number | null, number | null] {
+  const pair = (typeof value === 'string' ? JSON.parse(value) : value) as readonly (number | null)[] | null;
+  return [pair?.[0] ?? null, pair?.[1] ?? null];
+}
+
+async function series({ engine: { grammar }, found }: Asking, query: LogQuery, { bucketMs, by }: SeriesOptions): Promise<SeriesPoint[]> {
+  const params = new Params(grammar);
+  const width = Math.max(1000, Math.floor(bucketMs));
+  const dimension = by === null || by === undefined ? 'null' : dimensionSql(by, params, grammar);
+  const { from, where } = sourceOf(query, { params, grammar, withText: true });
+  const rows = await found(`select cast(r.created_at / ${width} as bigint) as bucket, ${dimension} as value, ${sums(grammar)} from ${from}${all(where)} group by 1, 2 order by 1, 2`, params);
+  const points = rows.map((row) => ({ at: Number(row['bucket']) * width, ...statsOf(row) }));
+  const totals = new Map<string | null, number>();
+  for (const { value, requests } of points) totals.set(value, (totals.get(value) ?? 0) + requests);
+  const largest = new Set([...totals].sort(([, a], [, b]) => b - a).slice(0, seriesValues).map(([value]) => value));
+  return points.filter(({ value }) => largest.has(value));
+}
+
+const facetColumns = { model: 'model', provider: 'provider', key: 'key_name', finish: 'finish_reason', status: 'status' } as const;
+
+async function facets({ engine: { grammar }, found }: Asking, query: LogQuery): Promise<LogFacets> {
+  const params = new Params(grammar);
+  const { from, where, key } = sourceOf({ ...query, text: null }, { params, grammar });
+  const rows = await found(`select r.model, r.provider, r.key_name, r.finish_reason, r.status, r.metadata from ${from}${all(where)} order by ${key} desc limit ${facetRows}`, params);
+  const counts = new Map<string, Map<string, number>>();
+  const seen = (field: string, value: unknown): void => {
+    if (value === null || value === undefined) return;
+    const values = counts.get(field) ?? new Map<string, number>();
+    counts.set(field, values.set(String(value), (values.get(String(value)) ?? 0) + 1));
+  };
+  for (const row of rows) {
+    for (const [field, column] of Object.entries(facetColumns)) seen(field, row[column]);
+    const metadata = row['metadata'];
+    const entries = (typeof metadata === 'string' ? JSON.parse(metadata) : metadata) as Record<string, string>;
+    for (const [name, value] of Object.entries(entries)) seen(`meta.${name}`, value);
+  }
+  const top = (values: ReadonlyMap<string, number>): { value: string; count: number }[] =>
+    Array.from(values, ([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1)).slice(0, 50);
+  return Object.fromEntries(Array.from(counts, ([field, values]) => [field, top(values)]));
+}

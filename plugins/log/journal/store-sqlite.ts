@@ -1,0 +1,199 @@
+/** Records in one file beside the gateway, by the SQLite that Node brings. It blocks its thread: the worker's, never another. */
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import { migrate } from './migrations.ts';
+import type { Migrating } from './migrations.ts';
+import { sqliteMigrations } from './migrations-sqlite.ts';
+import { tagOf } from './rows.ts';
+import type { BodyRow, RequestRow, Row } from './rows.ts';
+import { createReader } from './sql-read.ts';
+import type { Grammar } from './sql-where.ts';
+import { firstIdAt, floorOf } from './store.ts';
+import type { Store, StoreSettings } from './store.ts';
+
+const grammar: Grammar = {
+  placeholder: (number) => `?${number}`,
+  id: bytesOf,
+  idOf: textOf,
+  meta: (name) => `(r.metadata ->> ${name})`,
+  like: 'like',
+  percentiles: (column) => `percentiles(${column})`,
+};
+
+function bytesOf(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex');
+}
+
+function textOf(value: unknown): string {
+  const hex = Buffer.from(value as Uint8Array).toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** SQLITE_NOTADB and SQLITE_CORRUPT: what is in the file is no database any more. */
+const broken = new Set([26, 11]);
+/** SQLITE_TOOBIG, CONSTRAINT, MISMATCH, RANGE: one of the rows. */
+const ofRows = new Set([18, 19, 20, 25]);
+const codeOf = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+
+/** cost: rows that one step of the retention deletes, so that the drain waits milliseconds for it and no more. */
+const rowsAtOnce = 500;
+
+const requestColumns = [
+  'id', 'created_at', 'requested_model', 'model', 'provider', 'key_name', 'stream', 'status', 'failed', 'outcome', 'finish_reason', 'duration_ms', 'ttft_ms',
+  'prompt_tokens', 'completion_tokens', 'reasoning_tokens', 'cached_tokens', 'cache_write_tokens', 'total_tokens', 'cost', 'metadata', 'more',
+] as const satisfies readonly (keyof RequestRow)[];
+
+interface Statements {
+  readonly request: StatementSync;
+  readonly body: StatementSync;
+  readonly tag: StatementSync;
+}
+
+const prepareInserts = (database: DatabaseSync): Statements => ({
+  request: database.prepare(`insert into gateway_requests (${requestColumns.join(', ')}) values (${requestColumns.map(() => '?').join(', ')}) on conflict do nothing`),
+  body: database.prepare('insert into gateway_bodies (id, request, response, reasoning) values (?, ?, ?, ?) on conflict do nothing'),
+  tag: database.prepare('insert into gateway_tags (name, value, id) values (?, ?, ?) on conflict do nothing'),
+});
+
+export const sqliteFile = (dataDir: string): string => join(dataDir, 'logs.db');
+
+export function createSqliteStore({ dataDir, retentionDays }: StoreSettings): Store {
+  let database: DatabaseSync | null = null;
+  let inserts: Statements | null = null;
+  const opened = (): DatabaseSync => {
+    if (database === null) throw new Error('the database is not open');
+    return database;
+  };
+  const engine = {
+    grammar,
+    all: async (sql: string, params: readonly unknown[]) => opened().prepare(sql).all(...(params as SQLInputValue[])),
+    floor: () => floorOf(retentionDays, Date.now()),
+  };
+  return {
+    ...createReader(engine),
+    async open() {
+      mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+      database ??= openFile(sqliteFile(dataDir));
+      await migrate(migrating(database), sqliteMigrations, (error) => codeOf(error) !== 1);
+      inserts = prepareInserts(database);
+    },
+    async insert(rows) {
+      const statements = inserts;
+      if (statements === null) throw new Error('the database is not open');
+      within(opened(), () => {
+        for (const row of rows) insertRow(statements, row);
+      });
+    },
+    async ping() {
+      opened().prepare('select 1').get();
+    },
+    retain: async (before) => deleteSome(opened(), firstIdAt(before)),
+    blame: (error) => (ofRows.has(codeOf(error)) || error instanceof RangeError || error instanceof TypeError ? 'row' : 'store'),
+    async close() {
+      database?.close();
+      database = null;
+      inserts = null;
+    },
+  };
+}
+
+/** A file that is no database is put aside, and a new one begun: the journal goes on being drained. */
+function openFile(file: string): DatabaseSync {
+  try {
+    return configured(file);
+  } catch (error) {
+    if (!broken.has(codeOf(error)) || !existsSync(file)) throw error;
+    const aside = `${file}.broken-${Date.now()}`;
+    for (const part of ['', '-wal', '-shm']) if (existsSync(file + part)) renameSync(file + part, aside + part);
+    process.emitWarning(`The log database was damaged; it is kept as ${aside}, and a new one was begun.`);
+    return configured(file);
+  }
+}
+
+function configured(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { timeout: 5000 });
+  try {
+    // what the journal still has needs no sync of each batch: after a power cut the write-ahead log is whole up to some batch
+    database.exec('pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = normal; pragma cache_size = -65536; pragma temp_store = memory; pragma wal_autocheckpoint = 4000');
+    database.aggregate('percentiles', { start: (): number[] => [], step: (values: number[], value: unknown) => (typeof value === 'number' ? (values.push(value), values) : values), result: percentilesOf });
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return database;
+}
+
+/** By nearest rank, as PostgreSQL's percentile_disc. */
+function percentilesOf(values: number[]): string | null {
+  if (values.length === 0) return null;
+  const sorted = Float64Array.from(values).sort();
+  return JSON.stringify([0.5, 0.95].map((share) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]));
+}
+
+function within<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('begin immediate');
+  try {
+    const result = work();
+    database.exec('commit');
+    return result;
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback');
+    throw error;
+  }
+}
+
+function insertRow({ request, body, tag }: Statements, row: Row): void {
+  const id = bytesOf(row.request.id);
+  const { changes } = request.run(...requestColumns.map((column) => valueOf(row.request, column, id)));
+  if (changes === 0) return;
+  if (row.body !== null) insertBody(body, row.body, id);
+  for (const [name, value] of Object.entries(row.request.metadata)) tag.run(tagOf(name), tagOf(value), id);
+}
+
+function insertBody(body: StatementSync, { request, response, reasoning }: BodyRow, id: Buffer): void {
+  body.run(id, request, response, reasoning);
+}
+
+function valueOf(row: RequestRow, column: (typeof requestColumns)[number], id: Buffer): SQLInputValue {
+  if (column === 'id') return id;
+  if (column === 'metadata') return JSON.stringify(row.metadata);
+  if (column === 'cost') return row.cost === null ? null : BigInt(row.cost);
+  const value = row[column];
+  return typeof value === 'boolean' ? Number(value) : value;
+}
+
+function deleteSome(database: DatabaseSync, before: string): boolean {
+  const found = database.prepare('select id, metadata from gateway_requests where id < ? order by id limit ?').all(bytesOf(before), rowsAtOnce);
+  if (found.length === 0) return false;
+  const last = found.at(-1)?.['id'] as Uint8Array;
+  within(database, () => {
+    const tag = database.prepare('delete from gateway_tags where name = ? and value = ? and id = ?');
+    for (const { id, metadata } of found) {
+      for (const [name, value] of Object.entries(JSON.parse(metadata as string) as Record<string, string>)) tag.run(tagOf(name), tagOf(value), id as Uint8Array);
+    }
+    database.prepare('delete from gateway_bodies where id <= ?').run(last);
+    database.prepare('delete from gateway_requests where id <= ?').run(last);
+  });
+  return true;
+}
+
+function migrating(database: DatabaseSync): Migrating {
+  return {
+    run: async (sql) => database.exec(sql),
+    all: async (sql) => database.prepare(sql).all(),
+    async transaction(work) {
+      // one process migrates, others wait for it up to the timeout
+      database.exec('begin exclusive');
+      try {
+        const result = await work();
+        database.exec('commit');
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec('rollback');
+        throw error;
+      }
+    },
+  };
+}
