@@ -1,6 +1,7 @@
 /**
  * The candidates in order, until one answers. Before its first piece (in a plain request: its last) a failure moves on to the
- * next; after it, there is no way back. Connect apart, the time limits are kept here, so that they hold for whatever supplies the chunks.
+ * next; after it, there is no way back. Connect apart, the time limits are kept here, so that they hold for whatever
+ * supplies the chunks.
  */
 import type { Chunk } from './chat.ts';
 import type { Timeouts } from './config.ts';

@@ -6,6 +6,8 @@ import { GatewayError } from './errors.ts';
 import { guard } from './guard.ts';
 import { createHooks } from './hooks.ts';
 import type { HealthQuery, HealthReport, Hooks } from './hooks.ts';
+import { createLogAccess } from './log-store.ts';
+import type { LogReader } from './log-store.ts';
 import { createLogger } from './logger.ts';
 import type { Write } from './logger.ts';
 import type { Gateway, LoadedPlugin, Teardown } from './plugin.ts';
@@ -26,6 +28,8 @@ export interface GatewayParts {
 export interface RunningGateway extends Service {
   readonly config: Config;
   readonly timings: ReadonlyMap<string, TapTiming>;
+  /** The log that a plugin keeps; null where none does. */
+  readonly log: LogReader | null;
   /** Ends what the plugins opened, in reverse order. Idempotent. */
   close(): Promise<void>;
 }
@@ -39,8 +43,10 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const doors: Door[] = [];
   const dialects = new Map<string, Dialect>(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
   const teardowns: Teardown[] = [];
+  const log = createLogAccess();
   const shared = {
     hooks,
+    log,
     dialects,
     config,
     clock,
@@ -75,7 +81,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
 
   const service = createService({ config, machine: { hooks: hooks satisfies Hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock });
   let closed: Promise<void> | null = null;
-  return { ...service, config, timings: watch.timings, close: () => (closed ??= closing()) };
+  return { ...service, config, timings: watch.timings, log: log.reader(), close: () => (closed ??= closing()) };
 }
 
 function blame<T>(plugin: string, work: () => T): T {

@@ -128,13 +128,36 @@ export interface StoreStatus {
 export interface LogReader {
   /** Newest first. */
   list(query: LogQuery, page: { readonly limit: number; readonly cursor: string | null }): Promise<LogPage>;
+  /** As `list`, with bodies: what an export is made of. */
+  exportRows(query: LogQuery, page: { readonly limit: number; readonly cursor: string | null }): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
   get(id: string): Promise<LoggedDetail | null>;
   /** `by`: `model`, `provider`, `key`, `finish`, `status`, `outcome`, or `meta.<name>`; null: one row over all. Most requests first. */
   stats(query: LogQuery, options: { readonly by: string | null; readonly limit: number }): Promise<readonly StatsRow[]>;
   series(query: LogQuery, options: { readonly bucketMs: number; readonly by: string | null }): Promise<readonly SeriesPoint[]>;
+  /** Values to filter by, seen in the query's range. */
+  facets(query: LogQuery): Promise<LogFacets>;
   /** Names of metadata on record, most used first. */
   metadataKeys(query: LogQuery): Promise<readonly string[]>;
   status(): Promise<StoreStatus>;
   /** Calls back with each record as it is finished; returns the way to stop. Synchronous and in this process. */
   onRecord(listener: (record: LoggedRequest) => void): () => void;
+}
+
+/** Where the plugin that keeps the log meets those that show it. One of each gateway. */
+export interface LogAccess {
+  /** The log that this gateway keeps, from `boot` on; null where no plugin keeps one. Ask at each use, not in `apply`. */
+  reader(): LogReader | null;
+  /** Called once, by the plugin that keeps the log. */
+  provide(reader: LogReader): void;
+}
+
+export function createLogAccess(): LogAccess {
+  let provided: LogReader | null = null;
+  return {
+    reader: () => provided,
+    provide(reader) {
+      if (provided !== null) throw new Error('two plugins keep the log; leave one of them out');
+      provided = reader;
+    },
+  };
 }

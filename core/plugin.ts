@@ -1,6 +1,7 @@
 import type { Config } from './config.ts';
 import type { Dialect } from './dialect.ts';
 import type { HealthQuery, HealthReport, Hooks, Tappable } from './hooks.ts';
+import type { LogAccess } from './log-store.ts';
 import type { Logger } from './logger.ts';
 import type { Routes } from './routes.ts';
 
@@ -41,6 +42,8 @@ export interface Gateway {
   readonly dialects: ReadonlyMap<string, Dialect>;
   readonly routes: Routes;
   readonly config: Config;
+  /** The request log: read by who shows it, provided by who keeps it. */
+  readonly log: LogAccess;
   /** Labelled with the plugin's name. */
   readonly logger: Logger;
   /** Runs the checks of the `health` hook over a first report. */

@@ -11,6 +11,7 @@ import type { Config } from '../../core/config.ts';
 import { startGateway } from '../../core/gateway.ts';
 import { guard } from '../../core/guard.ts';
 import { createHooks } from '../../core/hooks.ts';
+import { createLogAccess } from '../../core/log-store.ts';
 import { createLogger } from '../../core/logger.ts';
 import type { AnyPlugin, Gateway, LoadedPlugin } from '../../core/plugin.ts';
 import { loadPlugin, oneUpstream } from '../_kit/gateway.ts';
@@ -120,7 +121,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
   const logger = createLogger(() => {});
   guard(hooks, logger).enter(plugin.name);
   const dialects = new Map((plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
-  const gateway: unknown = { hooks, dialects, routes: { add() {}, addDoor() {} }, config, logger, checkHealth: refused, fetch: refused, clock: () => 0 };
+  const gateway: unknown = { hooks, dialects, routes: { add() {}, addDoor() {} }, log: createLogAccess(), config, logger, checkHealth: refused, fetch: refused, clock: () => 0 };
   return { gateway: gateway as Gateway, names };
 }
 
