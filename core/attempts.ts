@@ -10,6 +10,7 @@ import { GatewayError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ChunkSource, Hooks } from './hooks.ts';
 import { Reply } from './reply.ts';
+import { Stop } from './stop.ts';
 
 export class Attempts {
   readonly #exchange: Exchange;
@@ -26,29 +27,29 @@ export class Attempts {
     if (this.#running === null) return await this.#begin();
     try {
       const chunks = await this.#next(this.#running);
-      if (chunks === null) this.#settle('answered', null);
+      if (chunks === null) this.#settle(null);
       return chunks;
     } catch (thrown) {
-      throw this.#settle('broken', thrown);
+      throw this.#broke(thrown);
     }
   }
 
   /** Lets go of the upstream. */
   cancel(reason: GatewayError): void {
     this.#exchange.abort(reason);
-    if (this.#running !== null) this.#settle('broken', reason);
+    if (this.#running !== null) this.#broke(reason);
   }
 
   async #begin(): Promise<readonly Chunk[] | null> {
-    const { policy, candidates, signal } = this.#exchange;
+    const { policy, candidates, stop } = this.#exchange;
     const standing = candidates.filter(({ dropped }) => dropped === null).slice(0, policy?.maxAttempts);
     const errors: GatewayError[] = [];
     for (const candidate of standing) {
       try {
         return await this.#try(candidate, errors.length + 1);
       } catch (thrown) {
-        const error = this.#settle('broken', thrown);
-        if (signal.aborted || !error.retryable) throw error;
+        const error = this.#broke(thrown);
+        if (stop.hasCome || !error.retryable) throw error;
         errors.push(error);
       }
     }
@@ -58,11 +59,22 @@ export class Attempts {
   async #try(candidate: Candidate, number: number): Promise<readonly Chunk[] | null> {
     const exchange = this.#exchange;
     const { policy, request } = exchange.as();
-    const running = new Running(exchange.signal, policy.timeouts);
+    const running = new Running(exchange.stop, policy.timeouts);
     this.#running = running;
-    exchange.signal.throwIfAborted();
+    exchange.stop.throwIfCome();
     exchange.reply = new Reply();
-    exchange.attempt = { number, candidate, reasoning: candidate.reasoning ?? request.reasoning, policy, signal: running.signal, startedAt: running.startedAt };
+    const { stop, startedAt } = running;
+    exchange.attempt = {
+      number,
+      candidate,
+      reasoning: candidate.reasoning ?? request.reasoning,
+      policy,
+      stop,
+      startedAt,
+      get signal() {
+        return stop.signal;
+      },
+    };
     const source = await running.guard(this.#hooks.open.promise(exchange.as()), (late) => late?.cancel());
     if (source === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${candidate.provider.dialect}". Add stream/upstream to the plugins.`);
     running.source = source;
@@ -73,7 +85,7 @@ export class Attempts {
     if (request.stream) return first;
     // nothing has been sent: until its last piece is there, this attempt may give way to the next
     while ((await this.#next(running)) !== null);
-    this.#settle('answered', null);
+    this.#settle(null);
     return null;
   }
 
@@ -102,18 +114,23 @@ export class Attempts {
     return kept;
   }
 
+  /** Closes the running attempt as broken. Returns why: what ended the request from outside, or else what was thrown. */
+  #broke(thrown: unknown): GatewayError {
+    const { stop, id } = this.#exchange;
+    const error = GatewayError.from(stop.hasCome ? stop.reason : thrown, id);
+    this.#settle(error);
+    return error;
+  }
+
   /** Closes the running attempt and tells what came of it, once. */
-  #settle(outcome: 'answered' | 'broken', thrown: unknown): GatewayError {
+  #settle(error: GatewayError | null): void {
     const exchange = this.#exchange;
     const running = this.#running;
-    const reason: unknown = outcome === 'broken' && exchange.signal.aborted ? exchange.signal.reason : thrown;
-    const error = GatewayError.from(reason, exchange.id);
-    if (running === null || running.settled) return error;
-    running.close(outcome === 'broken');
-    const result = resultOf(exchange.as(), running, outcome === 'answered' ? null : error);
+    if (running === null || running.settled) return;
+    running.close(error !== null);
+    const result = resultOf(exchange.as(), running, error);
     exchange.attempts.push(result);
     this.#hooks.attempted.call(result, exchange.as());
-    return error;
   }
 }
 
@@ -138,32 +155,27 @@ function worthTelling(errors: readonly GatewayError[]): GatewayError {
   return found ?? new GatewayError('no_provider_available', 'No provider is left to try.');
 }
 
-/** One attempt at work: its signal, its clock, and the source of its chunks. */
+/** One attempt at work: what stops it, its clock, and the source of its chunks. */
 class Running {
   readonly startedAt = performance.now();
   firstPieceAt: number | null = null;
   source: ChunkSource | null = null;
   settled = false;
 
-  readonly #abort = new AbortController();
-  readonly #outer: AbortSignal;
+  readonly stop = new Stop();
+  readonly #outer: Stop;
   readonly #idleMs: number;
-  readonly #onOuter: () => void;
+  readonly #offOuter: () => void;
   #timer: NodeJS.Timeout;
   #waitingSince = 0;
   #reject: ((reason: unknown) => void) | null = null;
 
-  constructor(outer: AbortSignal, timeouts: Timeouts) {
+  constructor(outer: Stop, timeouts: Timeouts) {
     this.#outer = outer;
     this.#idleMs = timeouts.idle;
-    this.#onOuter = () => this.#stop(outer.reason);
-    outer.addEventListener('abort', this.#onOuter, { once: true });
+    this.#offOuter = outer.on(() => this.#stop(outer.reason));
     const { firstByte } = timeouts;
     this.#timer = setTimeout(() => this.#stop(new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`)), firstByte);
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
   }
 
   read(): Promise<readonly Chunk[] | null> {
@@ -178,11 +190,11 @@ class Running {
       this.#reject = reject;
       const arrive = (value: T): void => {
         this.#waitingSince = 0;
-        if (this.signal.aborted) whenLate?.(value);
+        if (this.stop.hasCome) whenLate?.(value);
         resolve(value);
       };
       work.then(arrive, reject);
-      if (this.signal.aborted) reject(this.signal.reason);
+      if (this.stop.hasCome) reject(this.stop.reason);
     });
   }
 
@@ -203,16 +215,16 @@ class Running {
   }
 
   #stop(reason: unknown): void {
-    this.#abort.abort(reason);
+    this.stop.stop(reason);
     this.#reject?.(reason);
   }
 
   close(cancel: boolean): void {
     this.settled = true;
     clearTimeout(this.#timer);
-    this.#outer.removeEventListener('abort', this.#onOuter);
+    this.#offOuter();
     if (cancel) {
-      this.#abort.abort(this.#outer.reason);
+      this.stop.stop(this.#outer.reason);
       this.source?.cancel();
     }
   }

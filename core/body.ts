@@ -25,9 +25,14 @@ export async function readBody(source: Readable | ReadableStream<Uint8Array> | n
         reject(tooLarge(limit));
       } else parts.push(part);
     });
-    source.once('end', () => resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size)));
+    // cost: every request closes after its end, and an error captures its stack
+    const onClose = (): void => reject(brokenOff());
+    source.once('end', () => {
+      source.off('close', onClose);
+      resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size));
+    });
     source.once('error', (error) => reject(brokenOff(error)));
-    source.once('close', () => reject(brokenOff()));
+    source.once('close', onClose);
   });
 }
 

@@ -55,6 +55,8 @@ export interface KeyEntry {
   /** Globs over root ids, aliases and policy names; null: every model. */
   readonly models: readonly string[] | null;
   readonly metadata: Readonly<Record<string, string>>;
+  /** Whether bodies of its requests may be stored. */
+  readonly logBodies: boolean;
 }
 
 export interface Provider {

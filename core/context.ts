@@ -7,6 +7,7 @@ import type { Config, Mapping, Model, Policy, Provider } from './config.ts';
 import type { Adjustment } from './dialect.ts';
 import type { GatewayError } from './errors.ts';
 import type { Reply } from './reply.ts';
+import type { Stop } from './stop.ts';
 
 export type Metadata = Readonly<Record<string, string>>;
 
@@ -17,6 +18,8 @@ export interface Principal {
   /** Globs of the models it may use; null: all. */
   readonly models: readonly string[] | null;
   readonly metadata: Metadata;
+  /** False: bodies of its requests are not stored. */
+  readonly logBodies?: boolean;
 }
 
 export interface Arrived {
@@ -84,7 +87,9 @@ export interface Attempt {
   /** The reasoning to ask for. */
   readonly reasoning: Reasoning;
   readonly policy: Policy;
-  /** Fires with the request's, or when this attempt times out. */
+  /** Comes with the request's, or when this attempt times out. */
+  readonly stop: Stop;
+  /** The same as an AbortSignal. */
   readonly signal: AbortSignal;
   /** `performance.now()` */
   readonly startedAt: number;

@@ -26,6 +26,7 @@ export const errorTable = {
   unknown_url: [404, 'invalid_request_error'],
   model_not_found: [404, 'invalid_request_error'],
   provider_not_found: [404, 'invalid_request_error'],
+  record_not_found: [404, 'invalid_request_error'],
   method_not_allowed: [405, 'invalid_request_error'],
   request_timeout: [408, 'invalid_request_error'],
   model_deactivated: [410, 'invalid_request_error'],

@@ -6,6 +6,7 @@ import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, 
 import type { Adjustment } from './dialect.ts';
 import { GatewayError } from './errors.ts';
 import { Reply } from './reply.ts';
+import { Stop } from './stop.ts';
 
 export interface Arrival {
   readonly method: string;
@@ -46,7 +47,7 @@ export class Exchange implements Arrived {
   committed = false;
   recorded = false;
 
-  readonly #abort = new AbortController();
+  readonly stop = new Stop();
   #deadline: NodeJS.Timeout | undefined;
   #whenClosed: (() => void) | null = null;
   #isClosed = false;
@@ -60,20 +61,21 @@ export class Exchange implements Arrived {
   }
 
   get signal(): AbortSignal {
-    return this.#abort.signal;
+    return this.stop.signal;
   }
 
   /** Ends the request from outside: the client has left, the deadline has passed, the gateway stops. */
   abort(reason: GatewayError): void {
-    if (!this.#abort.signal.aborted) this.#abort.abort(reason);
+    this.stop.stop(reason);
   }
 
   /** From here on the policy's total time runs. */
   expire(): void {
     const { policy } = this;
     if (policy === null || this.recorded) return;
-    const late = new GatewayError('upstream_timeout', `The request took longer than ${policy.timeouts.total / 1000} s.`);
-    this.#deadline = setTimeout(() => this.abort(late), policy.timeouts.total);
+    const { total } = policy.timeouts;
+    // cost: an error captures its stack, so it is made where it is needed
+    this.#deadline = setTimeout(() => this.abort(new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`)), total);
   }
 
   stopClock(): void {

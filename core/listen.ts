@@ -63,10 +63,13 @@ const faults: Readonly<Record<string, (limits: Limits) => GatewayError>> = {
   ERR_HTTP_REQUEST_TIMEOUT: () => new GatewayError('request_timeout', 'The request did not arrive in time.'),
 };
 
+const answered = new WeakSet<Socket>();
+
 /** A fault of the HTTP parser, answered in the same shape as every other error. */
 async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, limits }: { socket: Socket; service: Service; limits: Limits }): Promise<void> {
-  // the parser complains again about what still comes in after the answer
-  if (socket.writableEnded) return;
+  // the parser complains again about what still comes in
+  if (answered.has(socket)) return;
+  answered.add(socket);
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.');
   const { status, headers, body } = await service.refuse(fault);

@@ -13,6 +13,7 @@ import type { Logger } from './logger.ts';
 import { recordOf } from './record.ts';
 import type { ReplyHead } from './reply.ts';
 import type { Answer, Door } from './routes.ts';
+import type { Stop } from './stop.ts';
 import { collect, openStream } from './stream.ts';
 
 export interface Machine {
@@ -27,7 +28,7 @@ export type ReadBody = () => Promise<unknown>;
 export async function complete(exchange: Exchange, { door, body, machine }: { door: Door; body: ReadBody; machine: Machine }): Promise<Answer> {
   const ended = async (error: GatewayError | null): Promise<void> => await finish(exchange, error, machine);
   try {
-    await unlessAborted(exchange.signal, admit(exchange, { door, body, machine }));
+    await unlessStopped(exchange.stop, admit(exchange, { door, body, machine }));
     if (!exchange.wantsStream) {
       await collect(exchange, machine.hooks);
       const answer: Answer = { headers: headersOf(exchange, 'application/json'), body: door.encode(exchange.reply, headOf(exchange)) };
@@ -37,7 +38,7 @@ export async function complete(exchange: Exchange, { door, body, machine }: { do
     const stream = await openStream(exchange, { hooks: machine.hooks, encoder: () => door.encoder(headOf(exchange)), ended });
     return { headers: { ...headersOf(exchange, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }, body: stream };
   } catch (thrown) {
-    const error = GatewayError.from(exchange.signal.aborted ? exchange.signal.reason : thrown, exchange.id);
+    const error = GatewayError.from(exchange.stop.hasCome ? exchange.stop.reason : thrown, exchange.id);
     await ended(error);
     return refusal(error, exchange.id);
   }
@@ -53,16 +54,16 @@ async function admit(exchange: Exchange, { door, body, machine: { hooks, catalog
   Object.assign(exchange, catalogue.resolve(exchange.request.model));
   exchange.expire();
   exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
-  exchange.signal.throwIfAborted();
+  exchange.stop.throwIfCome();
   if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
 }
 
 /** The work, or the abort, whichever comes first: a plugin that hangs keeps no record from being written. */
-function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+function unlessStopped(stop: Stop, work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    stop.on(() => reject(stop.reason));
     work.then(resolve, reject);
-    if (signal.aborted) reject(signal.reason);
+    if (stop.hasCome) reject(stop.reason);
   });
 }
 

@@ -2,6 +2,7 @@
 import type { ChatRequest } from './chat.ts';
 import type { Arrived } from './context.ts';
 import type { Encoder, Reply, ReplyHead } from './reply.ts';
+import type { Pump } from './stream.ts';
 
 /** A plain endpoint: a function of the request. */
 export interface Endpoint {
@@ -23,7 +24,9 @@ export interface Answer {
   /** 200 where absent. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array | ReadableStream<Uint8Array>;
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | Pump;
+  /** A stream that has no end of its own: a stop or a reload of the gateway ends it at once, cleanly. Others are waited for. */
+  readonly isEndless?: boolean;
 }
 
 /**

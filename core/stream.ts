@@ -2,7 +2,6 @@
  * The point of no return and what comes after it. Until the first piece of an answer is there, nothing is sent and a failure
  * is a plain status; then one write per network read, and a failure is one error event without a clean end.
  */
-import type { ReadableStreamDefaultController, UnderlyingSource } from 'node:stream/web';
 import type { Chunk } from './chat.ts';
 import { Attempts } from './attempts.ts';
 import { GatewayError } from './errors.ts';
@@ -10,7 +9,7 @@ import type { Exchange } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
 import type { Encoder } from './reply.ts';
 
-const keepAlive = Buffer.from(': keep-alive\n\n');
+const keepAlive = ': keep-alive\n\n';
 
 export interface Ending {
   /** Puts the request on record. Resolves before the last byte may leave. */
@@ -31,13 +30,13 @@ export interface StreamParts {
 }
 
 /** Resolves with the reply's body once its status is certain; rejects while it can still be an error status. */
-export async function openStream(exchange: Exchange, parts: StreamParts): Promise<ReadableStream<Uint8Array>> {
+export async function openStream(exchange: Exchange, parts: StreamParts): Promise<Pump> {
   const attempts = new Attempts(exchange, parts.hooks);
   const first = attempts.read();
   const patience = exchange.config.server.limits.keepAliveMs;
   const began = await settledWithin(first, patience);
   exchange.committed = true;
-  return new ReadableStream(new Pump({ exchange, attempts, first, ...parts }, began ? null : keepAlive), { highWaterMark: 0 });
+  return new Pump({ exchange, attempts, first, ...parts }, began ? null : keepAlive);
 }
 
 /** True when the promise fulfils in time, false when it is still pending; rejects as it rejects. */
@@ -59,50 +58,72 @@ interface PumpParts extends StreamParts {
   readonly first: Promise<readonly Chunk[] | null>;
 }
 
-/** Pulled by the client's socket: a slow reader slows the upstream. */
-class Pump implements UnderlyingSource<Uint8Array> {
+/**
+ * The text of a streamed answer, piece by piece, for a writer that asks for the next one when the client has taken the last: a
+ * slow reader slows the upstream. `next()` gives null once all is written; the request is on record before its last piece comes.
+ */
+export class Pump {
   readonly #parts: PumpParts;
-  #next: Promise<readonly Chunk[] | null> | null;
-  #greeting: Uint8Array | null;
+  #first: Promise<readonly Chunk[] | null> | null;
+  #greeting: string | null;
   #encoder: Encoder | null = null;
   #heartbeat: NodeJS.Timeout | undefined;
   #silentSince = performance.now();
-  #waiting = false;
-  #over = false;
+  #isReading = false;
+  #isOver = false;
+  /** The last piece of a stream that was ended from outside between two reads. */
+  #last: Promise<string> | null = null;
 
-  constructor(parts: PumpParts, greeting: Uint8Array | null) {
+  constructor(parts: PumpParts, greeting: string | null) {
     this.#parts = parts;
-    this.#next = parts.first;
+    this.#first = parts.first;
     this.#greeting = greeting;
   }
 
-  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+  /** Comments go out by themselves while nothing comes; `stir` wakes a writer that waits for its client. */
+  attach({ comment, stir }: { comment(text: string): void; stir(): void }): void {
     const { exchange } = this.#parts;
     const { keepAliveMs } = exchange.config.server.limits;
-    exchange.signal.addEventListener('abort', () => void this.#abandon(controller), { once: true });
     this.#heartbeat = setInterval(() => {
-      if (this.#waiting && performance.now() - this.#silentSince >= keepAliveMs) this.#send(controller, keepAlive);
+      if (!this.#isReading || performance.now() - this.#silentSince < keepAliveMs) return;
+      this.#silentSince = performance.now();
+      comment(keepAlive);
     }, keepAliveMs);
+    exchange.stop.on(() => {
+      this.#abandon();
+      stir();
+    });
   }
 
-  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+  async next(): Promise<string | null> {
+    this.#silentSince = performance.now();
     if (this.#greeting !== null) {
-      this.#send(controller, this.#greeting);
+      const greeting = this.#greeting;
       this.#greeting = null;
-      return;
+      return greeting;
     }
+    if (this.#last !== null) {
+      const last = this.#last;
+      this.#last = null;
+      return await last;
+    }
+    if (this.#isOver) return null;
+    let error: GatewayError | null = null;
     try {
-      this.#waiting = true;
+      this.#isReading = true;
       const text = await this.#text();
-      this.#waiting = false;
-      if (text === null) await this.#end(controller, null);
-      else this.#send(controller, Buffer.from(text));
+      if (text !== null) return text;
     } catch (thrown) {
-      await this.#end(controller, GatewayError.from(thrown, this.#parts.exchange.id));
+      error = GatewayError.from(thrown, this.#parts.exchange.id);
+    } finally {
+      this.#isReading = false;
     }
+    return this.#isOver ? null : await this.#end(error);
   }
 
+  /** The client has left. */
   async cancel(): Promise<void> {
+    if (this.#isOver) return;
     this.#close();
     const gone = new GatewayError('client_closed', 'The client closed the connection before the answer was complete.');
     this.#parts.attempts.cancel(gone);
@@ -112,8 +133,8 @@ class Pump implements UnderlyingSource<Uint8Array> {
   /** What to write next, never empty; null at the clean end. */
   async #text(): Promise<string | null> {
     for (;;) {
-      const chunks = await (this.#next ?? this.#parts.attempts.read());
-      this.#next = null;
+      const chunks = await (this.#first ?? this.#parts.attempts.read());
+      this.#first = null;
       if (chunks === null) return null;
       this.#encoder ??= this.#parts.encoder();
       const text = this.#encoder.chunks(chunks);
@@ -122,34 +143,26 @@ class Pump implements UnderlyingSource<Uint8Array> {
   }
 
   /** The deadline has passed or the client has left while nothing was being read: nobody may ever read again. */
-  async #abandon(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+  #abandon(): void {
+    // a read under way ends by itself
+    if (this.#isReading || this.#isOver) return;
     const { attempts, exchange } = this.#parts;
-    // a read under way ends by itself, in `pull`
-    if (this.#waiting || this.#over) return;
-    const reason = GatewayError.from(exchange.signal.reason, exchange.id);
+    const reason = GatewayError.from(exchange.stop.reason, exchange.id);
     attempts.cancel(reason);
-    // safety: the client may let go of the stream while its record is written; then there is nothing left to write to
-    await this.#end(controller, reason).catch(() => {});
+    this.#last = this.#end(reason);
   }
 
-  async #end(controller: ReadableStreamDefaultController<Uint8Array>, error: GatewayError | null): Promise<void> {
-    if (this.#over) return;
+  /** The last piece, once the request is on record. */
+  async #end(error: GatewayError | null): Promise<string> {
     this.#close();
     this.#encoder ??= this.#parts.encoder();
     const last = error === null ? this.#encoder.end() : this.#encoder.error(error.body());
     await this.#parts.ended(error);
-    controller.enqueue(Buffer.from(last));
-    controller.close();
-  }
-
-  #send(controller: ReadableStreamDefaultController<Uint8Array>, bytes: Uint8Array): void {
-    this.#silentSince = performance.now();
-    controller.enqueue(bytes);
+    return last;
   }
 
   #close(): void {
-    this.#over = true;
-    this.#waiting = false;
+    this.#isOver = true;
     clearInterval(this.#heartbeat);
   }
 }

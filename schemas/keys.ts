@@ -12,6 +12,7 @@ export const keySchema = {
     hash: { type: 'string', pattern: '^sha256:[0-9a-f]{64}$', description: 'What `gateway keys create` prints, sha256: and 64 hex digits; give this or `key`.' },
     models: { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 }, description: 'Models that this key may use, * for any text, for example ["gpt-5*"]; without it, all.' },
     metadata: { type: 'object', additionalProperties: { type: 'string' }, default: {}, description: 'Metadata added to each request of this key, for example { team: search }.' },
+    log_bodies: { type: 'boolean', default: true, description: 'Whether prompts and answers of this key are stored, where the log stores them, for example false.' },
   },
 } as const satisfies JSONSchema;
 

@@ -2,7 +2,7 @@
  * Who asks: the key of the request, looked up by its hash. Decides at `auth` who is recognised and at `route` which models
  * that key may use. Without `keys` in the YAML the gateway is open. It never keeps, prints or forwards a key.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Candidate, Normalised, Principal } from '../../core/context.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { EARLY } from '../../core/hooks.ts';
@@ -16,7 +16,7 @@ export default definePlugin({
   summary: 'API keys from the YAML, by Authorization: Bearer or x-api-key; which models each may use',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, config }) {
-    const principals = new Map<string, Principal>(config.keys.map((key) => [key.hash, { key: key.name, models: key.models, metadata: key.metadata }]));
+    const principals = new Map<string, Principal>(config.keys.map((key) => [key.hash, { key: key.name, models: key.models, metadata: key.metadata, logBodies: key.logBodies }]));
     const patterns = new Map(config.keys.flatMap(({ models }) => models ?? []).map((glob) => [glob, patternOf(glob)]));
     const mayUse = (globs: readonly string[], model: string): boolean => globs.some((glob) => patterns.get(glob)?.test(model));
 
@@ -24,7 +24,7 @@ export default definePlugin({
     hooks.auth.tap(name, ({ headers }) => {
       if (principals.size === 0) return nobody;
       const key = keyOf(headers);
-      return key === null ? undefined : principals.get(createHash('sha256').update(key).digest('hex'));
+      return key === null ? undefined : principals.get(hash('sha256', key));
     });
 
     hooks.route.tap({ name, stage: EARLY }, (candidates, context) => {

@@ -23,7 +23,17 @@ export default definePlugin({
   },
 });
 
-const price = (text: string | undefined): bigint | null => (text === undefined ? null : (parseDollars(text) ?? null));
+// cost: the catalogue has few prices, and each is read once
+const prices = new Map<string, bigint | null>();
+
+function price(text: string | undefined): bigint | null {
+  if (text === undefined) return null;
+  const known = prices.get(text);
+  if (known !== undefined) return known;
+  const read = parseDollars(text) ?? null;
+  prices.set(text, read);
+  return read;
+}
 
 /** In 10^-12 dollar. Each token is priced once: cached, cache-write and reasoning tokens at their own price where there is one. */
 export function costOf(usage: Usage, pricing: Pricing): bigint | null {

@@ -1,7 +1,9 @@
 /** `@copilotkit/aimock`, a mock of the providers' APIs that others wrote, behind a tap that keeps what reached it. */
 import { createServer, request as ask } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
 import { LLMock } from '@copilotkit/aimock';
 
 export interface Tapped {
@@ -25,20 +27,19 @@ export async function startAimock(): Promise<Aimock> {
   const mock = new LLMock({ port: 0, strict: true, chunkSize: 8 });
   await mock.start();
   const asked: Tapped[] = [];
-  const tap = createServer((request, response) => {
-    void request.toArray().then((parts) => {
-      const body = Buffer.concat(parts as Buffer[]);
-      const url = request.url ?? '';
-      asked.push({ url, headers: request.headers, json: JSON.parse(body.toString('utf8')) });
-      const passed = ask(`${mock.url}${url}`, { method: request.method ?? 'POST', headers: request.headers }, (answer) => {
-        response.writeHead(answer.statusCode ?? 0, answer.headers);
-        // a connection that breaks behind the tap breaks in front of it too
-        pipeline(answer, response, () => response.destroy());
-      });
-      passed.on('error', () => response.destroy());
-      passed.end(body);
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await buffer(request);
+    const { url = '', headers, method = 'POST' } = request;
+    asked.push({ url, headers, json: JSON.parse(body.toString('utf8')) });
+    const passed = ask(`${mock.url}${url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 0, answer.headers);
+      // a connection that breaks behind the tap breaks in front of it too
+      pipeline(answer, response, () => response.destroy());
     });
-  });
+    passed.on('error', () => response.destroy());
+    passed.end(body);
+  };
+  const tap = createServer((request, response) => void pass(request, response));
   await new Promise<void>((resolve) => tap.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(tap.address() as AddressInfo).port}`,
@@ -69,8 +70,13 @@ export type Protocol = keyof typeof served;
 
 export const protocols = Object.keys(served) as readonly Protocol[];
 
+export interface ProtocolConfig {
+  readonly providers: Readonly<Record<string, object>>;
+  readonly models: readonly { readonly id: string; readonly providers: readonly object[] }[];
+}
+
 /** A gateway in front of aimock, with a model and a provider for each of these protocols. */
-export const protocolConfig = (url: string, names: readonly Protocol[] = protocols): object => ({
+export const protocolConfig = (url: string, names: readonly Protocol[] = protocols): ProtocolConfig => ({
   providers: Object.fromEntries(names.map((name) => [name, { ...served[name].provider, base_url: url + served[name].path, api_key: `key-for-${name}` }])),
   models: names.map((name) => ({ id: name, pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: name, ...able, ...served[name].mapping }] })),
 });

@@ -1,6 +1,7 @@
 /** Real servers for the tests, started privately from the machine's binaries; as root on Debian what is missing is installed. */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -64,4 +65,112 @@ export async function reachable(port: number): Promise<void> {
     await pause(50);
   }
   throw new Error(`nothing listens on port ${port}`);
+}
+
+const versions = '/usr/lib/postgresql';
+
+/** The programs of the newest PostgreSQL on the machine, which Debian keeps out of the path. */
+function postgresPrograms(): string {
+  const found = existsSync(versions) ? readdirSync(versions).filter((version) => existsSync(join(versions, version, 'bin/initdb'))) : [];
+  const newest = found.toSorted((a, b) => Number(b) - Number(a))[0];
+  if (newest === undefined) throw new Error('PostgreSQL is missing; install the package postgresql');
+  return join(versions, newest, 'bin');
+}
+
+/** Makes sure of PostgreSQL. */
+export function ensurePostgres(): void {
+  ensureProgram(['/usr/bin/psql'], 'postgresql');
+  postgresPrograms();
+}
+
+export interface PostgresServer {
+  readonly url: string;
+  readonly port: number;
+  /** SIGSTOP: connections open, answers do not come. */
+  freeze(): void;
+  thaw(): void;
+  /** SIGKILL to all of it. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data. */
+  start(): Promise<void>;
+  /** A new, empty database on it. */
+  database(): string;
+  psql(url: string, sql: string): string;
+  stop(): Promise<void>;
+}
+
+/** A private cluster. PostgreSQL does not run as root, so there it runs as the user `postgres`. */
+export async function startPostgres(): Promise<PostgresServer> {
+  const programs = postgresPrograms();
+  const port = await freePort();
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-postgres-'));
+  const asUser = process.getuid?.() === 0 ? { uid: Number(execFileSync('id', ['-u', 'postgres'])), gid: Number(execFileSync('id', ['-g', 'postgres'])) } : {};
+  if (asUser.uid !== undefined) chownSync(folder, asUser.uid, asUser.gid);
+  const files = join(folder, 'data');
+  execFileSync(join(programs, 'initdb'), ['-D', files, '-U', 'gateway', '-A', 'trust', '--no-sync', '-E', 'UTF8'], { ...asUser, cwd: folder, stdio: 'ignore' });
+  const settings = [`port=${port}`, 'listen_addresses=127.0.0.1', `unix_socket_directories=${folder}`, 'shared_buffers=256MB', 'max_wal_size=2GB'];
+  let child: ChildProcess | null = null;
+  let ended: Promise<void> = Promise.resolve();
+  let databases = 0;
+
+  const start = async (): Promise<void> => {
+    const started = spawn(join(programs, 'postgres'), ['-D', files, ...settings.flatMap((setting) => ['-c', setting])], { ...asUser, cwd: folder, stdio: 'ignore', detached: true });
+    child = started;
+    ended = new Promise((resolve) => started.once('exit', () => resolve()));
+    for (let tries = 0; tries < 200; tries++) {
+      if (answers(programs, port)) return;
+      await pause(50);
+    }
+    throw new Error('PostgreSQL did not start');
+  };
+  /** Backends are processes of their own; each is a session leader, so they are found as children. */
+  const signal = (name: NodeJS.Signals): void => {
+    const root = child?.pid;
+    if (root === undefined) return;
+    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(root)], { encoding: 'utf8' }).split('\n').map(Number).filter((pid) => pid > 0);
+    for (const pid of [root, ...children]) {
+      try {
+        process.kill(pid, name);
+      } catch {
+        // it ended meanwhile
+        continue;
+      }
+    }
+  };
+  const kill = async (): Promise<void> => {
+    signal('SIGCONT');
+    signal('SIGKILL');
+    await ended;
+    rmSync(join(files, 'postmaster.pid'), { force: true });
+  };
+  await start();
+  const url = `postgres://gateway@127.0.0.1:${port}/postgres`;
+  const psql = (address: string, sql: string): string => execFileSync(join(programs, 'psql'), [address, '-Atqc', sql], { encoding: 'utf8' }).trim();
+  return {
+    url,
+    port,
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
+    kill,
+    start,
+    psql,
+    database() {
+      const name = `test_${++databases}`;
+      psql(url, `create database ${name}`);
+      return `postgres://gateway@127.0.0.1:${port}/${name}`;
+    },
+    async stop() {
+      await kill();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function answers(programs: string, port: number): boolean {
+  try {
+    execFileSync(join(programs, 'pg_isready'), ['-h', '127.0.0.1', '-p', String(port), '-U', 'gateway'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,7 @@
-import { ensureProgram } from './servers.ts';
+import { ensurePostgres, ensureProgram } from './servers.ts';
 
 /** What the tests start for themselves must be on the machine: once, before they run side by side. */
 export default function setup(): void {
   ensureProgram(['/usr/bin/redis-server'], 'redis-server');
+  ensurePostgres();
 }

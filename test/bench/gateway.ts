@@ -30,10 +30,12 @@ const modelsPerFile = 250;
 export interface GatewayOptions {
   readonly upstream: string;
   readonly catalogue?: Catalogue;
+  /** The shipped ones where none are given. */
+  readonly plugins?: readonly (string | object)[];
 }
 
 /** The file to start with, in a folder of its own. */
-export function writeConfig({ upstream, catalogue = scripted }: GatewayOptions): string {
+export function writeConfig({ upstream, catalogue = scripted, plugins = shippedPlugins }: GatewayOptions): string {
   const folder = join(workFolder, `config-${++written}`);
   mkdirSync(folder);
   const file = join(folder, 'gateway.config.yaml');
@@ -42,7 +44,7 @@ export function writeConfig({ upstream, catalogue = scripted }: GatewayOptions):
     keys: [{ name: 'bench', key: callerKey, metadata: { team: 'bench' } }],
     providers: Object.fromEntries(catalogue.providers.map((id) => [id, { dialect: 'openai-chat', base_url: `${upstream}/v1`, api_key: 'upstream-key', trains_on_data: false }])),
     include: ['./models-*.yaml'],
-    plugins: shippedPlugins,
+    plugins,
   };
   writeFileSync(file, JSON.stringify(config, null, 1));
   for (let at = 0; at < catalogue.models.length; at += modelsPerFile) {

@@ -13,6 +13,8 @@ const subjects: Readonly<Record<string, () => Promise<{ default: Subject }>>> = 
   catalogue: () => import('./catalogue.ts'),
   decode: () => import('./decode.ts'),
   hooks: () => import('./hooks.ts'),
+  journal: () => import('./journal.ts'),
+  store: () => import('./store.ts'),
 };
 
 const asked = process.argv.slice(2);

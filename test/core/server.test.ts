@@ -57,7 +57,7 @@ describe('an endpoint', () => {
   });
 });
 
-const streaming = async (source: UnderlyingSource<Uint8Array>) => await withEndpoint(() => ({ headers: { 'content-type': 'text/event-stream' }, body: new ReadableStream(source) }));
+const streaming = async (source: UnderlyingSource<Uint8Array>, more: { isEndless?: boolean } = {}) => await withEndpoint(() => ({ headers: { 'content-type': 'text/event-stream' }, body: new ReadableStream(source), ...more }));
 
 describe('an endpoint that streams', () => {
   it('is under way until its end', async () => {
@@ -74,9 +74,30 @@ describe('an endpoint that streams', () => {
     expect([cancelled, gateway.running.size]).toEqual([true, 0]);
   });
 
-  it('ends when the gateway does', async () => {
+  it('is waited for when the gateway stops', async () => {
+    const { get, gateway } = await streaming({ start: (controller) => { controller.enqueue(bytes('a')); controller.close(); } });
+    const response = await get('/probe');
+    gateway.drain();
+    expect(await response.text()).toBe('a');
+  });
+
+  it('breaks when it is cut before its end: a part must not look like the whole', async () => {
+    const { get, gateway } = await streaming({ start: (controller) => controller.enqueue(bytes('a')) });
+    const response = await get('/probe');
+    for (const exchange of gateway.running) exchange.abort(new GatewayError('server_shutting_down', 'Stop.'));
+    await expect(response.text()).rejects.toThrow('Stop.');
+  });
+
+  it('is not begun for HEAD', async () => {
     let cancelled = false;
-    const { get, gateway } = await streaming({ start: (controller) => controller.enqueue(bytes('a')), cancel: () => void (cancelled = true) });
+    const { gateway } = await streaming({ cancel: () => void (cancelled = true) });
+    await gateway.fetch(new Request('http://gateway.test/probe', { method: 'HEAD' }));
+    expect([cancelled, gateway.running.size]).toEqual([true, 0]);
+  });
+
+  it('ends when the gateway does, where it is endless', async () => {
+    let cancelled = false;
+    const { get, gateway } = await streaming({ start: (controller) => controller.enqueue(bytes('a')), cancel: () => void (cancelled = true) }, { isEndless: true });
     const response = await get('/probe');
     gateway.drain();
     expect([await response.text(), cancelled, gateway.running.size]).toEqual(['', true, 0]);

@@ -50,7 +50,7 @@ describe('the command line', () => {
 
   test('refuses to be open on a network', async () => {
     const { code, stderr } = await run(['start', '--host', '0.0.0.0', '--port', '0']);
-    expect(stderr).toContain('Add keys');
+    expect(stderr).toContain('add `keys`');
     expect(code).toBe(1);
   });
 

@@ -163,8 +163,9 @@ function withPlainSchemas(tools: readonly Tool[], { schemaDrops }: Vendor): read
 }
 
 function queryOf({ query }: Vendor, { provider }: Target): string {
+  if (query === undefined) return '';
   const values = new URLSearchParams();
-  for (const [name, setting] of Object.entries(query ?? {})) {
+  for (const [name, setting] of Object.entries(query)) {
     const value = provider.settings[setting];
     if (typeof value === 'string') values.set(name, value);
   }

@@ -103,8 +103,19 @@ const standard: Habits = {
   thinkTags: false,
 };
 
+// cost: the same for every request to one mapping of one vendor, and a match of all families each time
+const known = new WeakMap<Vendor, WeakMap<Target['mapping'], Habits>>();
+
 /** The habits that hold for one target: its family's over the vendor's over the standard. Parameters refused by either are refused. */
 export function habitsOf(vendor: Vendor, target: Target): Habits {
+  const ofVendor = known.get(vendor) ?? new WeakMap<Target['mapping'], Habits>();
+  known.set(vendor, ofVendor);
+  const habits = ofVendor.get(target.mapping) ?? findHabits(vendor, target);
+  ofVendor.set(target.mapping, habits);
+  return habits;
+}
+
+function findHabits(vendor: Vendor, target: Target): Habits {
   const names = vendor.namesDeployments === true ? [target.mapping.externalId, target.model.id] : [target.mapping.externalId];
   const family = vendor.families?.find(({ match }) => names.some((name) => match.test(name.toLowerCase())));
   const drops = [...(vendor.drops ?? []), ...(family?.drops ?? [])];

@@ -38,7 +38,6 @@ export const postgresMigrations: readonly Migration[] = [
       create index gateway_requests_key on gateway_requests (key_name, id);
       create index gateway_requests_status on gateway_requests (status, id);
       create index gateway_requests_failed on gateway_requests (id) where failed;
-      create index gateway_requests_outcome on gateway_requests (outcome, id);
       create index gateway_requests_finish on gateway_requests (finish_reason, id);
       create index gateway_requests_stream on gateway_requests (stream, id);
       create index gateway_requests_duration on gateway_requests (duration_ms, id);

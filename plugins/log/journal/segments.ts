@@ -28,7 +28,7 @@ export function claim(folder: string): Claim | null {
   let lock: DatabaseSync | null = null;
   try {
     lock = new DatabaseSync(join(folder, 'lock'));
-    lock.exec('pragma busy_timeout = 0; begin exclusive');
+    lock.exec('pragma busy_timeout = 0; pragma journal_mode = memory; begin exclusive');
   } catch {
     lock?.close();
     return null;

@@ -40,14 +40,17 @@ export function createReader(engine: Engine): Reader {
     return floor === -Infinity ? query : { ...query, from: Math.max(query.from ?? floor, floor) };
   };
   const found = async (sql: string, { values }: Params): Promise<Found[]> => (await engine.all(sql, values)).map((row) => ('id' in row ? { ...row, id: grammar.idOf(row['id']) } : row));
-  const page = async <T>(query: LogQuery, options: ListOptions, read: (row: Found) => T): Promise<{ data: T[]; next: string | null }> => {
-    const pageOf = query.text === null ? plainPage : searchedPage;
-    const { rows, next } = await pageOf({ engine, found }, shown(query), options);
-    return { data: rows.map(read), next };
-  };
+  const page = (query: LogQuery, options: ListOptions): Promise<Page> => (query.text === null ? plainPage : searchedPage)({ engine, found }, shown(query), options);
   return {
-    list: (query, options): Promise<LogPage> => page(query, options, recordOf),
-    exportRows: (query, options) => page(query, options, detailOf),
+    async list(query, options): Promise<LogPage> {
+      const { rows, next } = await page(query, options);
+      return { data: rows.map(recordOf), next };
+    },
+    async exportRows(query, options) {
+      const { rows, next } = await page(query, options);
+      const bodies = await bodiesOf({ engine, found }, rows);
+      return { data: rows.map((row) => detailOf({ ...row, ...(bodies.get(row['id']) ?? noBodies) })), next };
+    },
     async get(id): Promise<LoggedDetail | null> {
       if (!isId(id)) return null;
       const params = new Params(grammar);
@@ -89,18 +92,27 @@ async function plainPage(asking: Asking, query: LogQuery, options: ListOptions):
   const params = new Params(grammar);
   const source = sourceOf(query, { params, grammar, rare });
   const size = sizeOf(options);
-  const ids = `select ${source.key} as id from ${source.from}${all(beforeCursor(source, options, params))} order by ${source.key} desc limit ${size + 1}`;
-  const rows = await asking.found(`select ${allColumns} from (${ids}) i join gateway_requests r on r.id = i.id ${withBodies} order by r.id desc`, params);
+  const rows = await asking.found(`select ${rowColumns} from ${source.from}${all(beforeCursor(source, options, params))} order by ${source.key} desc limit ${size + 1}`, params);
   return { rows: rows.slice(0, size), next: rows.length > size ? (rows[size - 1]?.['id'] as string) : null };
 }
 
+const noBodies = { request: null, response: null, reasoning: null };
+
+/** By id. */
+async function bodiesOf({ engine: { grammar }, found }: Asking, rows: readonly Found[]): Promise<ReadonlyMap<unknown, Found>> {
+  if (rows.length === 0) return new Map();
+  const params = new Params(grammar);
+  const ids = rows.map(({ id }) => params.id(id as string)).join(', ');
+  return new Map((await found(`select b.id, b.request, b.response, b.reasoning from gateway_bodies b where b.id in (${ids})`, params)).map((row) => [row['id'], row]));
+}
+
 /** cost: an index on a number helps when few rows match, and ruins the order of the list when many do: so it is counted, up to a limit. */
-async function rareBounds({ engine, found }: Asking, { conditions }: LogQuery): Promise<Set<Condition>> {
-  const rare = new Set<Condition>();
+async function rareBounds({ engine, found }: Asking, { conditions }: LogQuery): Promise<Map<Condition, readonly string[]>> {
+  const rare = new Map<Condition, readonly string[]>();
   for (const condition of conditions.filter(isIndexedBound)) {
     const params = new Params(engine.grammar);
-    const [row] = await found(`select count(*) as matches from (select 1 from gateway_requests where ${probeSql(condition, params)} limit ${rareRows}) m`, params);
-    if (Number(row?.['matches']) < rareRows) rare.add(condition);
+    const rows = await found(probeSql(condition, params, rareRows), params);
+    if (rows.length < rareRows) rare.set(condition, rows.map(({ id }) => id as string));
   }
   return rare;
 }
@@ -114,7 +126,7 @@ async function searchedPage({ engine: { grammar }, found }: Asking, query: LogQu
   };
   const params = new Params(grammar);
   const within = window(params);
-  const rows = await found(`select ${allColumns} from (${within}) i join gateway_requests r on r.id = i.id join gateway_bodies b on b.id = r.id where ${textSql(query.text ?? '', { params, grammar })} order by r.id desc limit ${size + 1}`, params);
+  const rows = await found(`select ${rowColumns} from (${within}) i join gateway_requests r on r.id = i.id join gateway_bodies b on b.id = r.id where ${textSql(query.text ?? '', { params, grammar })} order by r.id desc limit ${size + 1}`, params);
   if (rows.length > size) return { rows: rows.slice(0, size), next: rows[size - 1]?.['id'] as string };
   const again = new Params(grammar);
   const [last] = await found(`select id from (${window(again)}) w order by id desc limit 1 offset ${searchedRows - 1}`, again);

@@ -9,8 +9,8 @@ export interface Grammar {
   placeholder(number: number): string;
   id(id: string): unknown;
   idOf(value: unknown): string;
-  /** The text of a metadata value. */
-  meta(name: string): string;
+  /** The text of a metadata value, whose name is bound at the placeholder. */
+  meta(placeholder: string, name: string): string;
   /** Whether a text holds another, upper and lower case the same. */
   readonly like: string;
   /** The median and the 95th percentile (by nearest rank), as a list or as JSON of one. */
@@ -53,13 +53,13 @@ export const isIndexedBound = ({ field, operator }: Condition): boolean => compa
 export interface SourceOptions {
   readonly params: Params;
   readonly grammar: Grammar;
-  /** Bounds whose index pays, being rare. */
-  readonly rare?: ReadonlySet<Condition>;
+  /** Bounds that few rows keep, and their ids. */
+  readonly rare?: ReadonlyMap<Condition, readonly string[]>;
   /** `exists` is enough where no page is bounded by what was found. */
   readonly withText?: boolean;
 }
 
-export function sourceOf({ from, to, conditions, text }: LogQuery, { params, grammar, rare = new Set(), withText = false }: SourceOptions): Source {
+export function sourceOf({ from, to, conditions, text }: LogQuery, { params, grammar, rare = new Map(), withText = false }: SourceOptions): Source {
   // cost: a tag's index holds its requests in the order of the list, however many they are
   const leading = conditions.find((condition) => isOneTag(condition));
   const key = leading === undefined ? 'r.id' : 't.id';
@@ -79,7 +79,7 @@ const tagNameOf = ({ field }: Condition): string => tagOf(field.slice('meta.'.le
 interface Writing {
   readonly params: Params;
   readonly grammar: Grammar;
-  readonly rare: ReadonlySet<Condition>;
+  readonly rare: ReadonlyMap<Condition, readonly string[]>;
 }
 
 function conditionSql(condition: Condition, writing: Writing): string {
@@ -133,15 +133,17 @@ function boundSql(condition: Condition, { params, rare }: Writing): string {
   const { field, operator } = condition;
   const column = bounds[field];
   if (column === undefined) throw new BadQuery(`"${field.slice(0, 64)}" has no order to compare by.`);
-  const bound = `cast(${params.add(boundOf(condition))} as bigint)`;
-  if (rare.has(condition)) return `r.id in (select id from gateway_requests where ${column} ${operator} ${bound})`;
+  const ids = rare.get(condition);
+  if (ids !== undefined) return ids.length === 0 ? 'false' : `r.id in (${ids.map((id) => params.id(id)).join(', ')})`;
   // cost: the sign keeps the planner from an index that would bring and sort most of the table
-  return `+r.${column} ${operator} ${bound}`;
+  return `+r.${column} ${operator} cast(${params.add(boundOf(condition))} as bigint)`;
 }
 
-/** The rows of one indexed bound alone, for counting whether its index pays. */
-export function probeSql(condition: Condition, params: Params): string {
-  return `${bounds[condition.field]} ${condition.operator} cast(${params.add(boundOf(condition))} as bigint)`;
+/** The first ids of an indexed bound, from its far end. The order makes sure that the index is used, with or without statistics. */
+export function probeSql(condition: Condition, params: Params, most: number): string {
+  const { field, operator } = condition;
+  const column = bounds[field];
+  return `select id from gateway_requests where ${column} ${operator} cast(${params.add(boundOf(condition))} as bigint) order by ${column}${operator.startsWith('>') ? ' desc' : ''} limit ${most}`;
 }
 
 function boundOf({ field, values: [value = ''] }: Condition): string {
@@ -159,8 +161,12 @@ export function textSql(text: string, { params, grammar }: Pick<Writing, 'params
 
 /** What to group by. */
 export function dimensionSql(by: string, params: Params, grammar: Grammar): string {
-  if (by.startsWith('meta.')) return grammar.meta(params.add(by.slice('meta.'.length)));
+  if (by.startsWith('meta.')) {
+    const name = by.slice('meta.'.length);
+    return grammar.meta(params.add(name), name);
+  }
   if (by === 'status') return 'cast(r.status as text)';
   if (by === 'stream') return "case when r.stream then 'true' else 'false' end";
-  return columnOf(by);
+  // cost: an index on the column would give the groups in order, at the price of the time range
+  return `(${columnOf(by)} || '')`;
 }

@@ -70,22 +70,26 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
   return {
     ...createReader(engine),
     open: () => connected(pool, (client) => migrateOn(client)),
-    insert: (rows) => connected(pool, (client) => insertInto(client, rows, weeks)),
+    async insert(rows) {
+      try {
+        await connected(pool, (client) => insertInto(client, rows, weeks));
+      } catch (error) {
+        // this or another process has dropped a week that was believed to be there
+        if (!isMissingWeek(error)) throw error;
+        weeks.clear();
+        await connected(pool, (client) => insertInto(client, rows, weeks));
+      }
+    },
     async ping() {
       await pool.query('select 1');
     },
     retain: (before) => connected(pool, (client) => dropWeek(client, before)),
-    blame: (error) => (ofRows.has(stateOf(error).slice(0, 2)) && !isMissingWeek(error, weeks) ? 'row' : 'store'),
+blame: (error) => (ofRows.has(stateOf(error).slice(0, 2)) ? 'row' : 'store'),
     close: () => pool.end(),
   };
 }
 
-/** Another process dropped a week that this one believed to be there. */
-function isMissingWeek(error: unknown, weeks: Set<number>): boolean {
-  const isMissing = stateOf(error) === '23514' && /no partition/.test(String((error as Error).message));
-  if (isMissing) weeks.clear();
-  return isMissing;
-}
+const isMissingWeek = (error: unknown): boolean => stateOf(error) === '23514' && /no partition/.test(String((error as Error).message));
 
 /** safety: a connection on which something went wrong is not used again. */
 async function connected<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {

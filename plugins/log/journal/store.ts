@@ -10,6 +10,8 @@ export interface StoreSettings {
   readonly dataDir: string;
   /** 0: for ever. */
   readonly retentionDays: number;
+  /** What is committed survives a power cut. */
+  readonly isDurable: boolean;
 }
 
 export interface Reader {

@@ -76,12 +76,16 @@ export class Tail {
     return this.#open.size;
   }
 
-  /** The next batch; null where there is nothing new. An ended journal's last batch holds what was interrupted. */
-  take(): Taken | null {
-    if (this.#isDone) return null;
-    const open = new Map(this.#open);
+  /**
+   * The next batch, or that which follows one taken and not yet committed; null where there is nothing new. An ended journal's
+   * last batch holds what was interrupted.
+   */
+  take(after: Taken | null = null): Taken | null {
+    if (this.#isDone || after?.isLast === true) return null;
+    const from = after?.end ?? { segment: this.#segment, offset: this.#offset };
+    const open = new Map(after?.open ?? this.#open);
     const entries: Entry[] = [];
-    const at = { segment: this.#segment, offset: this.#offset };
+    const at = { ...from };
     let size = 0;
     let isLast = false;
     while (entries.length < maxEntries && size < maxBytes) {
@@ -103,7 +107,7 @@ export class Tail {
       for (const payload of open.values()) entries.push({ payload, isInterrupted: true });
       open.clear();
     }
-    const moved = at.segment !== this.#segment || at.offset !== this.#offset;
+    const moved = at.segment !== from.segment || at.offset !== from.offset;
     return moved || isLast ? { entries, end: at, open, isLast } : null;
   }
 

@@ -68,14 +68,10 @@ export class JournalWriter {
     return used >= 1 ? 'full' : used >= roomForBodies ? 'bodies' : 'none';
   }
 
-  /** Segments have been drained and removed. */
-  removed(bytes: number): void {
-    this.#onDisk -= bytes;
-  }
-
-  /** Bytes in journals of instances that are no more: they count. */
-  set elsewhere(bytes: number) {
-    this.#elsewhere = bytes;
+  /** Drained segments are gone; what dead instances left behind counts into the bound too. */
+  onDisk(removed: number, elsewhere: number): void {
+    this.#onDisk -= removed;
+    this.#elsewhere = elsewhere;
   }
 
   /** Resolves when the frame is written, or when it cannot be written now: nobody waits for a disk to come back. */

@@ -1,8 +1,9 @@
 /**
  * Continuity of thought for clients that drop fields they do not know. In a tool loop a thinking model wants its own reasoning
- * state back; the gateway remembers it by tool call id, and puts it back where the client did not (at `normalise`). What a
- * client does send back is left as it is. Bounded in memory; with Redis, shared by all gateways that use the same one.
+ * state back; the gateway remembers it by tool call id, and puts it back where the client did not, or not whole (at
+ * `normalise`). What a client changed is left as it is. Bounded in memory; with Redis, shared by all gateways that use it.
  */
+import { isDeepStrictEqual } from 'node:util';
 import type { FromSchema } from 'json-schema-to-ts';
 import type { ChatRequest, Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { RequestRecord } from '../../../core/context.ts';
@@ -62,17 +63,29 @@ function* thoughtsOf({ response }: RequestRecord): Generator<readonly [id: strin
   }
 }
 
-const lacksThought = ({ role, tool_calls: calls, reasoning_details: details, reasoning, reasoning_content: content }: Message): boolean =>
-  role === 'assistant' && calls !== undefined && calls.length > 0 && details === undefined && !reasoning && !content;
+const called = ({ role, tool_calls: calls }: Message): string | undefined => (role === 'assistant' ? calls?.[0]?.id : undefined);
+
+/**
+ * Whether what a client sends back is all of this thought, a piece of it, or nothing. wire: of a field that it does not know
+ * openai-node's stream helper keeps only what came last, and the AI SDK sends back the text without its details.
+ */
+function isPieceOf(thought: Thought, { reasoning_details: details, reasoning, reasoning_content: content }: Message): boolean {
+  const sent: readonly unknown[] = Array.isArray(details) ? details : [];
+  return sent.every((detail) => thought.details.some((known) => isDeepStrictEqual(known, detail))) && thought.reasoning.endsWith(content ?? reasoning ?? '');
+}
+
+function withThought(message: Message, { details, reasoning }: Thought): Message {
+  const text = reasoning === '' ? {} : { reasoning, ...(message.reasoning_content && { reasoning_content: reasoning }) };
+  return { ...message, ...text, ...(details.length > 0 && { reasoning_details: details }) };
+}
 
 async function recalled(request: ChatRequest, recall: (id: string) => Promise<Thought | undefined>): Promise<ChatRequest> {
-  if (!request.messages.some(lacksThought)) return request;
+  if (!request.messages.some(called)) return request;
   const messages = await Promise.all(
     request.messages.map(async (message) => {
-      const id = lacksThought(message) ? message.tool_calls?.[0]?.id : undefined;
+      const id = called(message);
       const thought = id === undefined ? undefined : await recall(id);
-      if (thought === undefined) return message;
-      return { ...message, ...(thought.details.length > 0 && { reasoning_details: thought.details }), ...(thought.reasoning !== '' && { reasoning: thought.reasoning }) };
+      return thought !== undefined && isPieceOf(thought, message) ? withThought(message, thought) : message;
     }),
   );
   return { ...request, messages };

@@ -33,17 +33,25 @@ async function readAll(bytes: Readable, limit: number): Promise<string> {
   const parts: Buffer[] = [];
   let size = 0;
   try {
-    for await (const part of bytes as AsyncIterable<Buffer>) {
-      size += part.length;
-      if (size > limit) throw new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${limit} bytes.`);
-      parts.push(part);
-    }
+    // cost: listeners cost less than the steps of an async iterator
+    await new Promise<void>((resolve, reject) => {
+      bytes.on('data', (part: Buffer) => {
+        size += part.length;
+        if (size > limit) reject(new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${limit} bytes.`));
+        else parts.push(part);
+      });
+      bytes.once('end', resolve);
+      bytes.once('error', reject);
+      bytes.once('close', () => reject(closedEarly));
+    });
   } catch (thrown) {
     bytes.destroy();
     throw size === 0 ? unreachable(thrown) : truncated(thrown);
   }
-  return Buffer.concat(parts, size).toString('utf8');
+  return (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size)).toString('utf8');
 }
+
+const closedEarly = new Error('closed');
 
 const truncated = (thrown: unknown): GatewayError =>
   GatewayError.is(thrown) ? thrown : new GatewayError('upstream_truncated', 'The connection to the provider broke in the middle of its answer.', { cause: thrown });

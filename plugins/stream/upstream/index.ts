@@ -13,6 +13,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/hooks.ts';
 import { LATE } from '../../../core/hooks.ts';
 import { definePlugin } from '../../../core/plugin.ts';
+import type { Stop } from '../../../core/stop.ts';
 import { version } from '../../../core/version.ts';
 import { bodySource, failure, streamSource } from './answer.ts';
 import { createConnector, isStaleConnection, unreachable } from './connection.ts';
@@ -75,7 +76,7 @@ interface Asking {
 async function ask(context: Streaming, asking: Asking): Promise<ChunkSource> {
   const { dialect, target } = asking;
   const wire = dialect.encode(context.request, target);
-  const answer = await send(await authorised(wire, asking), asking.line, context.attempt.signal);
+  const answer = await send(await authorised(wire, asking), asking.line, context.attempt.stop);
   const { statusCode: status, headers, body } = answer;
   if (status >= 300 && status < 400) {
     body.destroy();
@@ -99,19 +100,19 @@ async function authorised(wire: WireRequest, { vendor, target, line, clock }: As
   return { ...wire, headers: { ...headers, ...signature } };
 }
 
-async function send(wire: WireRequest, { pool, prefix }: Line, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
+async function send(wire: WireRequest, { pool, prefix }: Line, stop: Stop): Promise<Dispatcher.ResponseData> {
   const options: Dispatcher.RequestOptions = {
     method: 'POST',
     path: prefix + wire.path,
     headers: wire.headers,
     body: wire.body,
-    signal,
+    signal: stop.emitter(),
   };
   for (let stale = 0; ; stale++) {
     try {
       return await pool.request(options);
     } catch (thrown) {
-      if (signal.aborted) throw signal.reason;
+      if (stop.hasCome) throw stop.reason;
       // wire: a provider may close an idle connection at the moment it is used again; more than one may be stale
       if (stale >= 3 || !isStaleConnection(thrown)) throw unreachable(thrown);
     }

@@ -1,0 +1,121 @@
+/** The log: every request, filtered, as it happens. */
+import { html, useMemo, useState } from '../parts/html.js';
+import { useData } from '../parts/api.js';
+import { ColumnMenu, ExportMenu } from '../parts/log-menus.js';
+import { FirstRequest } from '../parts/first-request.js';
+import { compact, count, duration, money, percent } from '../parts/format.js';
+import { Facets } from '../parts/facets.js';
+import { Icon } from '../parts/icons.js';
+import { useKeys } from '../parts/keyboard.js';
+import { mostRows, useLiveTail } from '../parts/live-tail.js';
+import { go, hrefOf, withParams } from '../parts/location.js';
+import { chosenColumns } from '../parts/log-columns.js';
+import { LogTable } from '../parts/log-table.js';
+import { apiParams, bucketOf, filtersOf, rangeOf } from '../parts/query.js';
+import { RequestPanel } from '../parts/request-panel.js';
+import { RequestHistogram } from '../parts/request-histogram.js';
+import { SearchBar } from '../parts/search-bar.js';
+import { Head } from '../parts/shell.js';
+import { Fault, Notice, Skeleton } from '../parts/states.js';
+import { hrefOfRange, rangeLabel, TimeRange } from '../parts/time-range.js';
+
+const pageSize = 100;
+
+/** @param {{ params: URLSearchParams }} props */
+export function LogsPage({ params }) {
+  const range = rangeOf(params);
+  const bucketMs = bucketOf(range.to - range.from, 90);
+  const isLive = params.get('live') === '1';
+  const cursor = params.get('cursor');
+  const asked = apiParams(params, { limit: String(pageSize), bucket: String(bucketMs), ...(cursor !== null && { cursor }) });
+  const { data, error, loading, reload } = useData(`/api/views/logs?${asked}`, { everyMs: isLive ? 5000 : cursor === null && range.isRelative ? 15_000 : 0 });
+  const [isHeld, setHeld] = useState(false);
+  const openId = params.get('log');
+  const tail = useLiveTail(isLive ? apiParams(params) : null, { isHeld: isHeld || openId !== null });
+  const fresh = useMemo(() => new Set(tail.rows.map(({ id }) => id)), [tail.rows]);
+  const records = useMemo(() => {
+    const listed = data?.data ?? [];
+    return isLive ? [...tail.rows, ...listed.filter(({ id }) => !fresh.has(id))].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, mostRows) : listed;
+  }, [data, tail.rows, isLive]);
+  const selected = useSelection(records, openId, params);
+  const metaKeys = Object.keys(data?.facets ?? {}).filter((name) => name.startsWith('meta.')).map((name) => name.slice(5));
+  const names = chosenColumns(params, metaKeys);
+  const isEmpty = data !== null && records.length === 0 && cursor === null;
+  useKeys({ l: () => go(withParams({ live: isLive ? null : '1', cursor: null })), e: () => document.querySelector('[data-menu="export"]')?.click() });
+
+  return html`<${Head} title="Logs">
+      <${LiveSwitch} isLive=${isLive} isConnected=${tail.isConnected} />
+      <${TimeRange} params=${params} /><${ColumnMenu} names=${names} metaKeys=${metaKeys} params=${params} /><${ExportMenu} params=${params} />
+    <//>
+    <${SearchBar} params=${params} facets=${data?.facets ?? {}} />
+    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
+    ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
+    ${data !== null && html`
+      <${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} />
+      <${Totals} total=${data.total} loading=${loading} />
+      ${isEmpty ? html`<${Empty} params=${params} isLive=${isLive} refresh=${reload} />` : html`<div class="log-body">
+        <${FacetColumn} facets=${data.facets} params=${params} />
+        <div class="log-main" onMouseEnter=${() => setHeld(true)} onMouseLeave=${() => setHeld(false)}>
+          ${tail.waiting > 0 && html`<button type="button" class="waiting" onClick=${tail.release}>${tail.waiting >= mostRows ? `${mostRows}+` : tail.waiting} new requests</button>`}
+          <div class="hidden" role="status" aria-live="polite">${tail.waiting > 0 ? `${tail.waiting} new requests` : ''}</div>
+          <${LogTable} records=${records} names=${names} params=${params} selected=${selected} openId=${openId} fresh=${fresh} />
+          <${Pager} next=${data.next} cursor=${cursor} shown=${records.length} isLive=${isLive} />
+        </div>
+      </div>`}`}
+    ${openId !== null && html`<${RequestPanel} id=${openId} params=${params} records=${records} />`}`;
+}
+
+/** j and k walk through the rows, Enter opens; with one open, they and the brackets open its neighbours. */
+function useSelection(records, openId, params) {
+  const [chosen, setChosen] = useState(-1);
+  const opened = records.findIndex(({ id }) => id === openId);
+  const at = openId === null ? Math.min(chosen, records.length - 1) : opened;
+  const move = (step) => {
+    const next = Math.min(records.length - 1, Math.max(0, at + step));
+    setChosen(next);
+    if (openId !== null && records[next] !== undefined) go(withParams({ log: records[next].id }, params), { replace: true });
+  };
+  useKeys({
+    j: () => move(1),
+    k: () => move(-1),
+    ']': () => openId !== null && move(1),
+    '[': () => openId !== null && move(-1),
+    Enter: () => records[at] !== undefined && go(withParams({ log: records[at].id }, params)),
+    Escape: () => openId !== null && go(withParams({ log: null }, params)),
+  });
+  return at;
+}
+
+function LiveSwitch({ isLive, isConnected }) {
+  return html`<a class="button live ${isLive ? 'is-live' : ''}" role="button" aria-pressed=${isLive} href=${withParams({ live: isLive ? null : '1', cursor: null })} title="Requests as they end, of this instance (l)"><span class="live-dot" /><span>${isLive && !isConnected ? 'Connecting' : 'Live'}</span></a>`;
+}
+
+function Totals({ total, loading }) {
+  const { requests, errors, promptTokens, completionTokens, cost, unpriced, latencyP50Ms, latencyP95Ms } = total;
+  return html`<p class="totals" aria-busy=${loading}>
+    <b>${count(requests)}</b> requests<i>·</i><b class=${errors > 0 ? 'is-bad' : ''}>${percent(errors, requests)}</b> errors<i>·</i><b>${compact(promptTokens + completionTokens)}</b> tokens<i>·</i>
+    <b title=${cost === null ? undefined : `$${cost}`}>${money(cost)}</b>${unpriced > 0 ? html` <span class="soft" title="no price in the catalogue, or a count is missing">and ${count(unpriced)} without a price</span>` : ' cost'}<i>·</i>
+    p50 <b>${duration(latencyP50Ms)}</b> p95 <b>${duration(latencyP95Ms)}</b>
+  </p>`;
+}
+
+const isNarrow = matchMedia('(max-width: 1000px)');
+
+function FacetColumn({ facets, params }) {
+  return html`<details class="facet-column" open=${!isNarrow.matches}><summary>Filters with counts</summary><${Facets} facets=${facets} params=${params} /></details>`;
+}
+
+function Pager({ next, cursor, shown, isLive }) {
+  return html`<div class="pager"><span class="soft">${count(shown)} shown${isLive ? `, ${mostRows} at most` : ''}</span>
+    ${cursor !== null && html`<a class="button" href=${withParams({ cursor: null })}><${Icon} name="left" /> Newest</a>`}
+    ${next !== null && !isLive && html`<a class="button" href=${withParams({ cursor: next })}>Older <${Icon} name="right" /></a>`}
+  </div>`;
+}
+
+function Empty({ params, isLive, refresh }) {
+  const filters = filtersOf(params);
+  if (filters.length > 0) {
+    return html`<${Notice} icon="search" title="No request matches">${rangeLabel(params)}, with ${filters.length === 1 ? 'this filter' : 'all of these filters'}. ${params.get('since') !== '7d' && html`<a href=${hrefOfRange(params, { since: '7d' })}>Widen to 7 days</a> or `}<a href=${hrefOf(location.pathname, new URLSearchParams([...params].filter(([name]) => ['since', 'from', 'to', 'cols'].includes(name))))}>clear the filters</a>.<//>`;
+  }
+  return html`<${FirstRequest} isOn=${!isLive} flipped=${refresh} widen=${hrefOfRange(params, { since: '30d' })} />`;
+}

@@ -1,0 +1,15 @@
+/** A dialog of the browser's own: it keeps the focus inside and gives it back. */
+import { html, useEffect, useRef } from './html.js';
+import { Icon } from './icons.js';
+
+/** @param {{ title: string, close: () => void, children: any }} props */
+export function Dialog({ title, close, children }) {
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  useEffect(() => {
+    dialog.current?.showModal();
+  }, []);
+  return html`<dialog ref=${dialog} class="dialog" aria-label=${title} onClose=${close} onClick=${(event) => event.target === dialog.current && close()}>
+    <header class="dialog-head"><h2>${title}</h2><button type="button" class="button button-plain" aria-label="Close" onClick=${close}><${Icon} name="close" /></button></header>
+    ${children}
+  </dialog>`;
+}

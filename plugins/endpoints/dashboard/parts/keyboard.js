@@ -1,0 +1,77 @@
+/** The keyboard: letters act where nobody is typing. Two in a row go to a page. */
+import { html, useEffect, useState } from './html.js';
+import { Dialog } from './dialog.js';
+import { go } from './location.js';
+
+const pages = { o: '/dashboard', l: '/dashboard/logs', b: '/dashboard/breakdown', m: '/dashboard/models', p: '/dashboard/providers', k: '/dashboard/keys', y: '/dashboard/playground', n: '/dashboard/connect', c: '/dashboard/config' };
+
+const isTyping = (target) => target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+/**
+ * Keys of one part of the page, by `event.key`.
+ * @param {Record<string, (event: KeyboardEvent) => void>} keys
+ */
+export function useKeys(keys) {
+  useEffect(() => {
+    const pressed = (event) => {
+      if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]')) return;
+      if (awaitsPage || (isTyping(event.target) && event.key !== 'Escape')) return;
+      const act = keys[event.key];
+      if (act === undefined) return;
+      // a focused link or button keeps its own Enter
+      if (event.key === 'Enter' && event.target !== document.body && event.target.closest('a,button,summary')) return;
+      event.preventDefault();
+      act(event);
+    };
+    addEventListener('keydown', pressed);
+    return () => removeEventListener('keydown', pressed);
+  });
+}
+
+let awaitsPage = false;
+
+export function useShortcuts() {
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  useEffect(() => {
+    const pressed = (event) => {
+      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return;
+      if (awaitsPage) {
+        awaitsPage = false;
+        const page = pages[/** @type {keyof typeof pages} */ (event.key)];
+        event.preventDefault();
+        if (page !== undefined) go(page);
+        return;
+      }
+      if (event.key === 'g') {
+        awaitsPage = true;
+        setTimeout(() => (awaitsPage = false), 1500);
+      } else if (event.key === '?') setHelpOpen(true);
+      else if (event.key === '/') focus('.search input', event);
+      else if (event.key === 't') focus('[data-menu="time"]', event)?.click();
+      else if (event.key === 'c') void navigator.clipboard?.writeText(location.href).then(() => dispatchEvent(new CustomEvent('gateway:say', { detail: 'Link copied' })));
+    };
+    // before the keys of a page see it
+    addEventListener('keydown', pressed, true);
+    return () => removeEventListener('keydown', pressed, true);
+  }, []);
+  return { isHelpOpen, openHelp: () => setHelpOpen(true), closeHelp: () => setHelpOpen(false) };
+}
+
+function focus(selector, event) {
+  const found = document.querySelector(selector);
+  if (found === null) return null;
+  event.preventDefault();
+  found.focus();
+  return found;
+}
+
+const map = [
+  ['Everywhere', [['/', 'search'], ['t', 'time range'], ['c', 'copy the link to this view'], ['?', 'this list'], ['Esc', 'close']]],
+  ['Logs', [['j k', 'next, previous row'], ['Enter', 'open'], ['[ ]', 'newer, older request'], ['l', 'live'], ['e', 'export']]],
+  ['Go to', [['g o', 'Overview'], ['g l', 'Logs'], ['g b', 'Breakdown'], ['g m', 'Models'], ['g p', 'Providers'], ['g k', 'Keys'], ['g y', 'Playground'], ['g n', 'Connect'], ['g c', 'Config']]],
+];
+
+/** @param {{ close: () => void }} props */
+export const KeyboardHelp = ({ close }) => html`<${Dialog} title="Keyboard" close=${close}>
+  <div class="keyboard">${map.map(([title, rows]) => html`<section key=${title}><h3>${title}</h3><dl>${rows.map(([keys, does]) => html`<div key=${keys}><dt>${keys.split(' ').map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${does}</dd></div>`)}</dl></section>`)}</div>
+<//>`;

@@ -1,0 +1,55 @@
+/** Requests as they end. While somebody reads on, new ones wait; a burst becomes one update of the page. */
+import { useEffect, useRef, useState } from './html.js';
+
+export const mostRows = 500;
+
+/**
+ * @param {string | null} query of the API; null: off
+ * @param {{ isHeld: boolean }} options whether new rows are to wait
+ */
+export function useLiveTail(query, { isHeld }) {
+  const [rows, setRows] = useState(/** @type {any[]} */ ([]));
+  const [isConnected, setConnected] = useState(false);
+  const [waiting, setWaiting] = useState(0);
+  const held = useRef(/** @type {any[]} */ ([]));
+  const isHeldNow = useRef(isHeld);
+  isHeldNow.current = isHeld;
+
+  const release = () => {
+    const taken = held.current;
+    held.current = [];
+    setWaiting(0);
+    if (taken.length > 0) setRows((before) => [...taken.toReversed(), ...before].slice(0, mostRows));
+  };
+  useEffect(() => {
+    setRows([]);
+    held.current = [];
+    setWaiting(0);
+    if (query === null) return setConnected(false);
+    const source = new EventSource(`/api/logs/stream?${query}`);
+    source.onopen = () => setConnected(true);
+    source.onerror = () => setConnected(false);
+    const took = ({ data }) => {
+      const record = JSON.parse(data);
+      if (record.id === undefined) return;
+      held.current.push(record);
+      // what does not fit on the page would be cut anyway
+      if (held.current.length > mostRows) held.current.shift();
+    };
+    source.onmessage = took;
+    for (const name of ['record', 'request', 'log']) source.addEventListener(name, took);
+    const tick = setInterval(() => {
+      if (held.current.length === 0) return;
+      if (isHeldNow.current) setWaiting(held.current.length);
+      else release();
+    }, 250);
+    return () => {
+      source.close();
+      clearInterval(tick);
+    };
+  }, [query]);
+  useEffect(() => {
+    if (!isHeld) release();
+  }, [isHeld]);
+  return { rows, waiting, isConnected, release };
+}

@@ -1,0 +1,60 @@
+/** The columns that the log can show. */
+import { html } from './html.js';
+import { count, duration, exact, moment, money, unknown } from './format.js';
+import { Icon } from './icons.js';
+import { StatusMark } from './status-mark.js';
+
+/**
+ * @typedef {object} Column
+ * @property {string} label
+ * @property {boolean} [num]
+ * @property {(record: any) => any} show
+ * @property {(record: any) => { field: string, value: string } | null} [filter] what a click on the cell asks for
+ * @property {(record: any) => string | undefined} [title]
+ */
+
+const value = (field, of) => (record) => ({ field, value: of(record) ?? '' });
+
+function Route({ record: { model, requestedModel, provider, attempts } }) {
+  const name = model ?? requestedModel ?? unknown;
+  return html`<span class="route"><b>${name}</b>${provider !== null && html`<span class="route-to"><span class="arrow" aria-label="served by">→</span>${provider}</span>`}${attempts?.length > 1 && html`<span class="retried" title=${`${attempts.length} attempts`}><${Icon} name="retry" label=${`${attempts.length} attempts`} /></span>`}</span>`;
+}
+
+/** @type {Record<string, Column>} */
+export const columns = {
+  time: { label: 'Time', show: ({ createdAt }) => moment(createdAt), title: ({ createdAt }) => exact(createdAt) },
+  status: { label: 'Status', show: (record) => html`<${StatusMark} record=${record} />`, filter: ({ status, outcome }) => (status === 200 ? { field: 'outcome', value: outcome } : { field: 'status', value: String(status) }) },
+  model: { label: 'Model → provider', show: (record) => html`<${Route} record=${record} />`, filter: value('model', ({ model }) => model) },
+  key: { label: 'Key', show: ({ key }) => key ?? unknown, filter: value('key', ({ key }) => key) },
+  ttft: { label: 'First token', num: true, show: ({ timeToFirstTokenMs }) => duration(timeToFirstTokenMs), title: ({ timeToFirstTokenMs }) => (timeToFirstTokenMs === null ? undefined : `${count(timeToFirstTokenMs)} ms`) },
+  total: { label: 'Total', num: true, show: ({ durationMs }) => duration(durationMs), title: ({ durationMs }) => `${count(durationMs)} ms` },
+  in: { label: 'In', num: true, show: ({ usage }) => count(usage.promptTokens), title: ({ usage }) => (usage.cachedTokens ? `${count(usage.cachedTokens)} of them cached` : undefined) },
+  out: { label: 'Out', num: true, show: ({ usage }) => count(usage.completionTokens) },
+  reasoning: { label: 'Reasoning', num: true, show: ({ usage }) => count(usage.reasoningTokens) },
+  cost: { label: 'Cost', num: true, show: ({ cost }) => money(cost), title: ({ cost, model }) => (cost === null ? (model === null ? 'nothing was served' : 'no price in the catalogue, or a count is missing') : `$${cost}`) },
+  speed: { label: 'Tokens/s', num: true, show: ({ tokensPerSecond }) => (tokensPerSecond === null ? unknown : tokensPerSecond.toFixed(1)) },
+  cached: { label: 'Cached', num: true, show: ({ usage }) => count(usage.cachedTokens) },
+  requested: { label: 'Asked for', show: ({ requestedModel }) => requestedModel ?? unknown },
+  provider: { label: 'Provider', show: ({ provider }) => provider ?? unknown, filter: value('provider', ({ provider }) => provider) },
+  finish: { label: 'Finish', show: ({ finishReason }) => finishReason ?? unknown, filter: value('finish', ({ finishReason }) => finishReason) },
+  stream: { label: 'Stream', show: ({ stream }) => (stream ? 'yes' : 'no'), filter: value('stream', ({ stream }) => String(stream)) },
+  attempts: { label: 'Attempts', num: true, show: ({ attempts }) => count(attempts.length) },
+  error: { label: 'Error', show: ({ error }) => error?.code ?? unknown, title: ({ error }) => error?.message },
+  id: { label: 'Request id', show: ({ id }) => html`<code>${id}</code>` },
+};
+
+export const defaultColumns = ['time', 'status', 'model', 'key', 'ttft', 'total', 'in', 'out', 'reasoning', 'cost'];
+
+/** A column by its name, `meta.<key>` too. @param {string} name @returns {Column | null} */
+export function columnOf(name) {
+  if (!name.startsWith('meta.')) return columns[name] ?? null;
+  const key = name.slice(5);
+  return { label: key, show: ({ metadata }) => metadata[key] ?? unknown, filter: value(name, ({ metadata }) => metadata[key]), title: ({ metadata }) => metadata[key] };
+}
+
+/** As chosen in the address, else in this browser, else the usual ones with the metadata key most seen. @param {URLSearchParams} params @param {readonly string[]} metaKeys */
+export function chosenColumns(params, metaKeys) {
+  const asked = params.get('cols') ?? localStorage.getItem('gateway.columns');
+  const names = asked === null ? [...defaultColumns, ...metaKeys.slice(0, 2).map((key) => `meta.${key}`)] : asked.split(',');
+  return names.filter((name) => columnOf(name) !== null);
+}

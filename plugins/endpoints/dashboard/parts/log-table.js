@@ -1,0 +1,42 @@
+/** The log's rows. A click opens; a click on a value filters by it, with Alt it excludes it. */
+import { html, useEffect, useRef } from './html.js';
+import { columnOf } from './log-columns.js';
+import { go, hrefOf, withParams } from './location.js';
+import { addFilter } from './query.js';
+
+/** @param {{ records: any[], names: string[], params: URLSearchParams, selected: number, openId: string | null, fresh?: Set<string> }} props */
+export function LogTable({ records, names, params, selected, openId, fresh }) {
+  const shown = names.map((name) => ({ name, .../** @type {any} */ (columnOf(name)) }));
+  return html`<div class="table-scroll log-scroll"><table class="table log-table">
+    <thead><tr>${shown.map(({ name, label, num }) => html`<th scope="col" key=${name} class=${num ? 'num' : ''} aria-sort=${name === 'time' ? 'descending' : undefined}>${label}</th>`)}</tr></thead>
+    <tbody>${records.map((record, at) => html`<${Row} key=${record.id} record=${record} shown=${shown} params=${params} isSelected=${at === selected} isOpen=${record.id === openId} isFresh=${fresh?.has(record.id) ?? false} />`)}</tbody>
+  </table></div>`;
+}
+
+function Row({ record, shown, params, isSelected, isOpen, isFresh }) {
+  const row = useRef(/** @type {HTMLTableRowElement | null} */ (null));
+  useEffect(() => {
+    if (isSelected) row.current?.scrollIntoView({ block: 'nearest' });
+  }, [isSelected]);
+  const open = withParams({ log: record.id }, params);
+  const clicked = (event) => {
+    if (event.target.closest('a,button') === null && getSelection()?.isCollapsed !== false) go(open);
+  };
+  const classes = [record.outcome !== 'answered' && 'row-bad', isSelected && 'row-selected', isOpen && 'row-open', isFresh && 'row-fresh'].filter(Boolean).join(' ');
+  return html`<tr ref=${row} class=${classes} onClick=${clicked}>
+    ${shown.map((column, at) => html`<td key=${column.name} class=${column.num ? 'num' : ''} title=${column.title?.(record)}>
+      ${at === 0 ? html`<a class="row-link" href=${open}>${column.show(record)}</a>` : html`<${Cell} column=${column} record=${record} params=${params} />`}
+    </td>`)}
+  </tr>`;
+}
+
+function Cell({ column, record, params }) {
+  const asked = column.filter?.(record) ?? null;
+  const content = column.show(record);
+  if (asked === null || asked.value === '') return content;
+  const filter = (event) => {
+    event.stopPropagation();
+    go(hrefOf('/dashboard/logs', addFilter(params, { ...asked, not: event.altKey })));
+  };
+  return html`<button type="button" class="cell-filter" title=${`${column.title?.(record) ?? ''}\nClick: only these. Alt-click: all others.`.trim()} onClick=${filter} tabindex="-1">${content}</button>`;
+}

@@ -1,0 +1,40 @@
+/** A button that opens a small panel below it; Escape and a click elsewhere close it. */
+import { html, useEffect, useRef, useState } from './html.js';
+import { Icon } from './icons.js';
+
+/**
+ * @param {{ label: any, icon?: any, title?: string, name: string, align?: 'left' | 'right', children: (close: () => void) => any, class?: string }} props
+ */
+export function Menu({ label, icon, title, name, align = 'right', children, class: more = '' }) {
+  const [isOpen, setOpen] = useState(false);
+  const root = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const close = () => {
+    setOpen(false);
+    root.current?.querySelector('button')?.focus();
+  };
+  useEffect(() => {
+    if (!isOpen) return undefined;
+    const outside = (event) => void (root.current?.contains(event.target) || setOpen(false));
+    addEventListener('pointerdown', outside);
+    root.current?.querySelector('.menu-panel :is(a,button,input,select)')?.focus();
+    return () => removeEventListener('pointerdown', outside);
+  }, [isOpen]);
+  const onKeyDown = (event) => {
+    if (!isOpen) return;
+    if (event.key === 'Escape') {
+      event.stopPropagation();
+      close();
+    }
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined || event.target.type === 'datetime-local') return;
+    event.preventDefault();
+    const items = [...root.current.querySelectorAll('.menu-panel :is(a,button,input)')];
+    items[(items.indexOf(event.target) + step + items.length) % items.length]?.focus();
+  };
+  return html`<div class="menu ${more}" ref=${root} onKeyDown=${onKeyDown}>
+    <button type="button" class="button" data-menu=${name} aria-expanded=${isOpen} title=${title} onClick=${() => setOpen(!isOpen)}>
+      ${icon && html`<${Icon} name=${icon} />`}<span class="button-text">${label}</span><${Icon} name="down" />
+    </button>
+    ${isOpen && html`<div class="menu-panel menu-${align}">${children(close)}</div>`}
+  </div>`;
+}

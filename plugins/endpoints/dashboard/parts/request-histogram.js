@@ -1,0 +1,28 @@
+/** Requests over the range, errors apart. Dragging zooms the whole page. */
+import { html } from './html.js';
+import { count } from './format.js';
+import { go } from './location.js';
+import { TimeChart } from './time-chart.js';
+import { hrefOfRange } from './time-range.js';
+
+/** The buckets of a range, those without a request too. @param {any[]} points @param {{ from: number, to: number }} range @param {number} bucketMs */
+export function filled(points, { from, to }, bucketMs) {
+  const known = new Map(points.map((point) => [point.at, point]));
+  const first = Math.floor(from / bucketMs) * bucketMs;
+  const times = Array.from({ length: Math.max(1, Math.min(1000, Math.ceil((to - first) / bucketMs))) }, (_, at) => first + at * bucketMs);
+  return { times, at: times.map((time) => known.get(time) ?? null) };
+}
+
+/** @param {URLSearchParams} params */
+export const zoomOf = (params) => (from, to) => go(hrefOfRange(params, { from: new Date(from).toISOString(), to: new Date(to).toISOString() }));
+
+/** @param {{ points: any[], bucketMs: number, range: { from: number, to: number }, params: URLSearchParams, height?: number, isBare?: boolean }} props */
+export function RequestHistogram({ points, bucketMs, range, params, height = 84, isBare = true }) {
+  const { times, at } = filled(points, range, bucketMs);
+  const lines = [
+    { label: 'Answered', colour: '--c1', values: at.map((point) => (point === null ? 0 : point.requests - point.errors)) },
+    { label: 'Errors', colour: '--bad-mark', values: at.map((point) => point?.errors ?? 0) },
+  ];
+  const sum = (of) => points.reduce((total, point) => total + point[of], 0);
+  return html`<${TimeChart} title="Requests over time" summary=${`${count(sum('requests'))} requests, ${count(sum('errors'))} of them errors.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${bucketMs} format=${count} height=${height} isBare=${isBare} onZoom=${zoomOf(params)} />`;
+}

@@ -1,0 +1,81 @@
+/** The filters, as chips one can take off, and a line to write more of them, with words that may come next. */
+import { html, useRef, useState } from './html.js';
+import { Icon } from './icons.js';
+import { go, hrefOf } from './location.js';
+import { addFilter, fields, filtersOf, isFilter, parseBar, removeFilter, wordsOf } from './query.js';
+
+const examples = { latency: ['>2s', '>500ms'], ttft: ['>500ms', '>1s'], tokens: ['>1000'], cost: ['>0.01'], stream: ['true', 'false'], status: ['ok', 'error', '4xx', '5xx', '429'] };
+
+/** What may come next, for the word under the cursor. */
+function suggestions(word, facets) {
+  const [, minus = '', field, typed] = /^(-?)(meta\.[^\s=:]+|[a-z]+)[:=](.*)$/.exec(word) ?? [];
+  if (field !== undefined) {
+    const separator = field.startsWith('meta.') ? '=' : ':';
+    const seen = (facets[field] ?? []).map(({ value }) => value);
+    const values = [...new Set([...(examples[/** @type {keyof typeof examples} */ (field)] ?? []), ...seen])].filter((value) => value !== '' && value.toLowerCase().includes((typed ?? '').toLowerCase()));
+    return values.slice(0, 8).map((value) => `${minus}${field}${separator}${/\s/.test(value) ? `"${value}"` : value}`);
+  }
+  const bare = word.replace(/^-/, '');
+  const names = [...fields.map((name) => `${name}:`), ...Object.keys(facets).filter((name) => name.startsWith('meta.')).map((name) => `${name}=`)];
+  return names.filter((name) => name.includes(bare)).slice(0, 12).map((name) => (word.startsWith('-') ? `-${name}` : name));
+}
+
+/** @param {{ params: URLSearchParams, facets: Record<string, { value: string, count: number }[]> }} props */
+export function SearchBar({ params, facets }) {
+  const [text, setText] = useState('');
+  const [isOpen, setOpen] = useState(false);
+  const [at, setAt] = useState(-1);
+  const input = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const filters = filtersOf(params);
+  const word = /\S*$/.exec(text)?.[0] ?? '';
+  const offered = isOpen ? suggestions(word, facets) : [];
+
+  const apply = (written) => {
+    let next = params;
+    for (const filter of parseBar(written)) next = addFilter(next, filter);
+    go(hrefOf(location.pathname, next));
+    setText('');
+    setOpen(false);
+  };
+  const take = (choice) => {
+    const written = text.slice(0, text.length - word.length) + choice;
+    setAt(-1);
+    if (/[:=]$/.test(choice)) setText(written);
+    else apply(written);
+    input.current?.focus();
+  };
+  const onKeyDown = (event) => {
+    if (event.key === 'Enter') return void (offered[at] === undefined ? apply(text) : take(offered[at]));
+    if (event.key === 'Escape') return void (isOpen && offered.length > 0 ? setOpen(false) : input.current?.blur());
+    if (event.key === 'Backspace' && text === '' && filters.length > 0) return void go(hrefOf(location.pathname, removeFilter(params, filters[filters.length - 1])));
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step === undefined || offered.length === 0) return undefined;
+    event.preventDefault();
+    return void setAt((before) => (before + step + offered.length) % offered.length);
+  };
+  return html`<div class="search">
+    <${Icon} name="search" />
+    ${filters.map((filter) => html`<${Chip} key=${`${filter.not}${filter.field}${filter.value}`} filter=${filter} params=${params} />`)}
+    <div class="search-field">
+      <input ref=${input} type="text" value=${text} spellcheck="false" autocomplete="off" role="combobox" aria-expanded=${offered.length > 0} aria-controls="search-words" aria-autocomplete="list" aria-label="Filter the log"
+        aria-activedescendant=${offered[at] === undefined ? undefined : `search-word-${at}`} placeholder=${filters.length === 0 ? 'model:… status:error latency:>2s meta.team=…  "text"' : ''}
+        onInput=${(event) => { setText(event.target.value); setOpen(true); setAt(-1); }} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 120)} onKeyDown=${onKeyDown} />
+      <ul class="search-words" id="search-words" role="listbox" aria-label="Words that may come next" hidden=${offered.length === 0}>
+        ${offered.map((choice, index) => html`<li key=${choice} id=${`search-word-${index}`} role="option" aria-selected=${index === at} onMouseDown=${(event) => { event.preventDefault(); take(choice); }}>${choice}</li>`)}
+      </ul>
+    </div>
+    ${filters.length === 0 ? html`<kbd class="search-key" aria-hidden="true">/</kbd>` : html`<a class="link" href=${hrefOf(location.pathname, withoutFilters(params))}>Clear all</a>`}
+  </div>`;
+}
+
+function withoutFilters(params) {
+  const next = new URLSearchParams(params);
+  for (const name of [...next.keys()]) if (isFilter(name)) next.delete(name);
+  return next;
+}
+
+function Chip({ filter, params }) {
+  const [name, value] = wordsOf(filter);
+  return html`<span class="chip ${filter.not ? 'chip-not' : ''}">${filter.not && html`<span>not</span>`}<span class="chip-name">${name}</span><b>${value}</b>
+    <a href=${hrefOf(location.pathname, removeFilter(params, filter))} aria-label=${`Remove the filter ${name} ${value}`}><${Icon} name="close" /></a></span>`;
+}

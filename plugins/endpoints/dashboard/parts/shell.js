@@ -1,0 +1,82 @@
+/** The frame of every page: where one can go, what the gateway says of itself, and how the page looks. */
+import { html, useEffect, useState } from './html.js';
+import { useData } from './api.js';
+import { plural } from './format.js';
+import { Icon } from './icons.js';
+import { KeyboardHelp, useShortcuts } from './keyboard.js';
+import { Notice } from './states.js';
+import { chooseTheme, chosenTheme } from './theme.js';
+
+const places = [
+  ['overview', 'Overview', '/dashboard'],
+  ['logs', 'Logs', '/dashboard/logs'],
+  ['breakdown', 'Breakdown', '/dashboard/breakdown'],
+  ['models', 'Models', '/dashboard/models'],
+  ['providers', 'Providers', '/dashboard/providers'],
+  ['keys', 'Keys', '/dashboard/keys'],
+  ['playground', 'Playground', '/dashboard/playground'],
+  ['connect', 'Connect', '/dashboard/connect'],
+  ['config', 'Config', '/dashboard/config'],
+];
+
+/** @param {{ page: string, params: URLSearchParams, children: any }} props */
+export function Shell({ page, params, children }) {
+  const { isHelpOpen, openHelp, closeHelp } = useShortcuts();
+  const { data: status } = useData('/api/status', { everyMs: 10_000 });
+  const since = params.get('since');
+  const range = since === null ? '' : `?since=${since}`;
+  return html`<div class="shell">
+    <a class="skip" href="#main">Skip to the page</a>
+    <nav class="side" aria-label="Pages">
+      <a class="brand" href="/dashboard"><${Icon} name="logo" /><span>Gateway</span></a>
+      <ul>${places.map(([name, label, href]) => html`<li key=${name}>
+        <a href=${['overview', 'logs', 'breakdown'].includes(name) ? href + range : href} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} /><span>${label}</span></a>
+      </li>`)}</ul>
+      <div class="side-foot"><${ThemeSwitch} /><button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)"><${Icon} name="help" /></button></div>
+    </nav>
+    <main id="main" tabindex="-1"><${StoreBanner} status=${status} />${children}</main>
+    <${Announcer} />
+    ${isHelpOpen && html`<${KeyboardHelp} close=${closeHelp} />`}
+  </div>`;
+}
+
+/** What an operator must know whatever page is open. */
+function StoreBanner({ status }) {
+  if (status === null) return null;
+  const { connected, error, waitingRecords = 0, dropped = 0, deadLettered = 0 } = status;
+  const lost = dropped + deadLettered;
+  return html`
+    ${connected === false && html`<${Notice} tone="bad" title="The log store is away${error ? ` (${String(error).replaceAll('_', ' ')})` : ''}">Requests are served as before. ${waitingRecords > 0 ? `${plural(waitingRecords, 'record')} wait in the journal and` : 'Their records wait in the journal and'} are stored when it is back; the live tail goes on.<//>`}
+    ${lost > 0 && html`<${Notice} tone="warn" title="${plural(lost, 'record')} lost since the start">${dropped > 0 ? 'The journal was full while the store was away. ' : ''}${deadLettered > 0 ? 'The store refused some; they are in journal/dead-letter.jsonl.' : ''}<//>`}`;
+}
+
+const themes = [['system', 'System'], ['light', 'Light'], ['dark', 'Dark']];
+const themeIcons = { system: 'system', light: 'sun', dark: 'moon' };
+
+function ThemeSwitch() {
+  const [theme, setTheme] = useState(chosenTheme());
+  const choose = (name) => {
+    chooseTheme(name);
+    setTheme(name);
+  };
+  return html`<div class="segments" role="group" aria-label="Theme">${themes.map(([name, label]) => html`<button type="button" key=${name} aria-pressed=${theme === name} aria-label=${label} title=${label} onClick=${() => choose(name)}><${Icon} name=${themeIcons[name]} /></button>`)}</div>`;
+}
+
+/** Says short things: seen for a moment, and read aloud. */
+function Announcer() {
+  const [text, setText] = useState('');
+  useEffect(() => {
+    let timer = 0;
+    const say = (event) => {
+      setText(event.detail);
+      clearTimeout(timer);
+      timer = setTimeout(() => setText(''), 2500);
+    };
+    addEventListener('gateway:say', say);
+    return () => removeEventListener('gateway:say', say);
+  }, []);
+  return html`<div class="toast ${text === '' ? 'is-empty' : ''}" role="status" aria-live="polite">${text}</div>`;
+}
+
+/** @param {{ title: any, children?: any }} props */
+export const Head = ({ title, children }) => html`<header class="head"><h1>${title}</h1><div class="head-tools">${children}</div></header>`;

@@ -1,0 +1,32 @@
+/** A request as the code that sends it. Keys are never written out: a variable stands for them. */
+
+const base = () => `${location.origin}/v1`;
+const indent = (text, by) => text.split('\n').join(`\n${' '.repeat(by)}`);
+
+/** @param {object} body @param {Record<string, string>} [metadata] */
+export function curlOf(body, metadata = {}) {
+  const headers = Object.entries(metadata).map(([name, value]) => ` \\\n  -H '${shell(`x-gateway-${name}: ${value}`)}'`);
+  return `curl ${body.stream ? '-N ' : ''}${base()}/chat/completions \\\n  -H 'content-type: application/json' \\\n  -H "authorization: Bearer $GATEWAY_KEY"${headers.join('')} \\\n  -d '${shell(JSON.stringify(body))}'`;
+}
+
+const shell = (text) => text.replaceAll("'", `'\\''`);
+
+/** @param {Record<string, any>} body @param {Record<string, string>} [metadata] */
+export function pythonOf(body, metadata = {}) {
+  const { reasoning, ...known } = body;
+  const args = Object.entries(known).map(([name, value]) => `    ${name}=${python(value)},`);
+  const extra = reasoning === undefined ? [] : [`    extra_body=${python({ reasoning })},`];
+  const headers = Object.keys(metadata).length === 0 ? [] : [`    extra_headers=${python(Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-gateway-${name}`, value])))},`];
+  const read = body.stream ? 'for chunk in answer:\n    if chunk.choices:\n        print(chunk.choices[0].delta.content or "", end="")' : 'print(answer.choices[0].message.content)';
+  return `import os\nfrom openai import OpenAI\n\nclient = OpenAI(base_url="${base()}", api_key=os.environ.get("GATEWAY_KEY", "none"))\n\nanswer = client.chat.completions.create(\n${[...args, ...extra, ...headers].join('\n')}\n)\n${read}\n`;
+}
+
+/** JSON is Python but for three words, which stand outside of quotes. */
+const python = (value) => indent(JSON.stringify(value, null, 4).replaceAll(/("(?:[^"\\]|\\.)*")|\b(true|false|null)\b/g, (_, text, word) => text ?? { true: 'True', false: 'False', null: 'None' }[word]), 4);
+
+/** @param {Record<string, any>} body @param {Record<string, string>} [metadata] */
+export function typescriptOf(body, metadata = {}) {
+  const headers = Object.keys(metadata).length === 0 ? '' : `, { headers: ${JSON.stringify(Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-gateway-${name}`, value])))} }`;
+  const read = body.stream ? "for await (const chunk of answer) process.stdout.write(chunk.choices[0]?.delta.content ?? '');" : 'console.log(answer.choices[0]?.message.content);';
+  return `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${base()}', apiKey: process.env.GATEWAY_KEY ?? 'none' });\n\nconst answer = await client.chat.completions.create(${JSON.stringify(body, null, 2)}${headers});\n${read}\n`;
+}

@@ -1,0 +1,22 @@
+/** What a page says when it has nothing to show yet, or cannot. */
+import { html } from './html.js';
+import { Icon } from './icons.js';
+
+/** @param {{ title: string, children?: any, icon?: any, tone?: string }} props */
+export const Notice = ({ title, children, icon = 'alert', tone = 'quiet' }) => html`<div class="notice notice-${tone}" role=${tone === 'bad' ? 'alert' : 'status'}>
+  <${Icon} name=${icon} /><div><strong>${title}</strong>${children && html`<div class="notice-text">${children}</div>`}</div>
+</div>`;
+
+const words = {
+  unreachable: ['The gateway does not answer', 'It may be restarting. This page tries again by itself.'],
+  invalid_value: ['This filter cannot be read', ''],
+  log_unavailable: ['The log store is away', 'Requests are served as before, and their records wait in the journal.'],
+};
+
+/** @param {{ error: { code: string, message: string, status: number }, retry?: () => void }} props */
+export function Fault({ error, retry }) {
+  const [title, more] = words[/** @type {keyof typeof words} */ (error.code)] ?? (error.status === 503 ? words.log_unavailable : ['This cannot be shown', '']);
+  return html`<${Notice} tone="bad" title=${title}>${error.message}${more === '' ? '' : ` ${more}`} ${retry && html`<button type="button" class="link" onClick=${retry}>Try again</button>`}<//>`;
+}
+
+export const Skeleton = ({ rows = 6 }) => html`<div class="skeleton" aria-busy="true" aria-label="Loading">${Array.from({ length: rows }, (_, at) => html`<div class="skeleton-row" key=${at} />`)}</div>`;

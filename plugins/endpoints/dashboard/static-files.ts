@@ -1,0 +1,105 @@
+/**
+ * What the page is made of: our own modules and styles, and the installed packages, read into memory at the first request.
+ * safety: a path is looked up whole in this map; nothing of a request ever becomes part of a file name.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import type { Answer } from '../../../core/routes.ts';
+
+export interface StaticFile {
+  readonly type: string;
+  readonly bytes: Buffer;
+  /** By content coding; filled as it is asked for. */
+  readonly coded: Map<Coding, Buffer>;
+  readonly etag: string;
+}
+
+export type Coding = 'br' | 'gzip' | 'identity';
+
+export interface StaticFiles {
+  /** By path below the version: `parts/table.js`. */
+  readonly files: ReadonlyMap<string, StaticFile>;
+  /** Of all of them: part of their address, so that a browser may keep them for ever. */
+  readonly version: string;
+  readonly page: string;
+  /** The import map's, for the content security policy. */
+  readonly scriptHash: string;
+}
+
+interface Vendored {
+  readonly specifier: string;
+  readonly file: string;
+  /** Appended: what makes a module of a plain script. */
+  readonly more?: string;
+}
+
+const vendored: readonly Vendored[] = [
+  { specifier: 'preact', file: 'vendor/preact.js' },
+  { specifier: 'preact/hooks', file: 'vendor/hooks.js' },
+  { specifier: 'htm', file: 'vendor/htm.js' },
+  // cost: the package's own module is not minified, and three times as large
+  { specifier: 'uplot/dist/uPlot.iife.min.js', file: 'vendor/uplot.js', more: '\nexport default uPlot;\n' },
+  { specifier: 'uplot/dist/uPlot.min.css', file: 'vendor/uplot.css' },
+];
+
+/** Loaded by every page: fetched at once, instead of one after the other as the imports are met. */
+const first = /^(?:vendor\/(?:preact|hooks|htm)\.js|app\.js|parts\/(?:html|location|api|format|icons|shell|keyboard|theme|query|menu|states|dialog)\.js)$/;
+
+const types: Readonly<Record<string, string>> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' };
+
+/** Sources run in place; a built package holds them beside its `dist`. */
+function folder(): URL {
+  const here = new URL('./', import.meta.url);
+  return existsSync(new URL('pages/', here)) ? here : new URL('../../../../plugins/endpoints/dashboard/', here);
+}
+
+export function readStaticFiles(): StaticFiles {
+  const root = folder();
+  const files = new Map<string, StaticFile>();
+  const own = globSync(['app.js', 'early.js', '{pages,parts}/*.js', 'styles/*.css'], { cwd: fileURLToPath(root) }).map((path) => path.replaceAll('\\', '/')).sort();
+  for (const path of own) files.set(path, fileOf(path, readFileSync(new URL(path, root))));
+  for (const { specifier, file, more = '' } of vendored) {
+    const text = readFileSync(fileURLToPath(import.meta.resolve(specifier)), 'utf8').replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '');
+    files.set(file, fileOf(file, Buffer.from(text + more)));
+  }
+  const version = digest([...files.values()].map(({ etag }) => etag).join(), 'base64url').slice(0, 12);
+  const at = (path: string): string => `/dashboard/assets/${version}/${path}`;
+  const imports = Object.fromEntries(vendored.filter(({ file }) => file.endsWith('.js')).map(({ specifier, file }) => [specifier.split('/dist/')[0], at(file)]));
+  const map = JSON.stringify({ imports });
+  const styles = [...files.keys()].filter((path) => path.endsWith('.css')).map((path) => `<link rel="stylesheet" href="${at(path)}">`);
+  const preloads = [...files.keys()].filter((path) => first.test(path)).map((path) => `<link rel="modulepreload" href="${at(path)}">`);
+  const parts: Readonly<Record<string, string>> = { importmap: map, styles: styles.join(''), preloads: preloads.join(''), assets: at('') };
+  const page = readFileSync(new URL('index.html', root), 'utf8').replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name] ?? '');
+  return { files, version, page, scriptHash: `sha256-${digest(map, 'base64')}` };
+}
+
+const digest = (text: string | Buffer, encoding: 'base64' | 'base64url'): string => createHash('sha256').update(text).digest(encoding);
+
+function fileOf(path: string, bytes: Buffer): StaticFile {
+  return { type: types[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream', bytes, coded: new Map(), etag: digest(bytes, 'base64url').slice(0, 22) };
+}
+
+/** The file in the best coding that the browser takes, or 304 where it has it. */
+export function serveFile(file: StaticFile, headers: Readonly<Record<string, string | undefined>>): Answer {
+  const coding = codingOf(headers['accept-encoding'] ?? '');
+  const etag = `"${file.etag}${coding === 'identity' ? '' : `-${coding}`}"`;
+  const common = { etag, 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' };
+  if (headers['if-none-match']?.split(/\s*,\s*/).includes(etag) === true) return { status: 304, headers: common, body: '' };
+  return { headers: { ...common, 'content-type': file.type, ...(coding !== 'identity' && { 'content-encoding': coding }) }, body: encoded(file, coding) };
+}
+
+export function encoded(file: StaticFile, coding: Coding): Buffer {
+  const known = file.coded.get(coding);
+  if (known !== undefined) return known;
+  const { bytes } = file;
+  const made = coding === 'br' ? brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }) : coding === 'gzip' ? gzipSync(bytes, { level: 9 }) : bytes;
+  file.coded.set(coding, made);
+  return made;
+}
+
+function codingOf(accepted: string): Coding {
+  const codings = accepted.split(',').map((part) => part.trim()).filter((part) => !/;\s*q=0(?:\.0*)?$/.test(part)).map((part) => part.split(';')[0]);
+  return codings.includes('br') ? 'br' : codings.includes('gzip') ? 'gzip' : 'identity';
+}

@@ -1,0 +1,95 @@
+/** One answer for each view of the page, so that opening one is one question. The filters are those of the log API. */
+import { GatewayError } from '../../../core/errors.ts';
+import { parseDimension, parseLogFilter, resolveQuery } from '../../../core/log-query.ts';
+import type { LogQuery, LogReader, StatsRow } from '../../../core/log-store.ts';
+
+export interface Asked {
+  readonly reader: LogReader;
+  readonly params: URLSearchParams;
+  readonly now: number;
+}
+
+const others = ['bucket', 'limit', 'cursor', 'by', 'meta'];
+const largestPage = 500;
+const topRows = 5;
+const day = 86_400_000;
+
+function queryOf({ params, now }: Asked): LogQuery {
+  const filter = parseLogFilter(params, others);
+  // a view without a range is about the last day: what is open to the past may be very much
+  return resolveQuery(filter.since === null && filter.from === null ? { ...filter, since: day } : filter, now);
+}
+
+/** The same length of time just before. */
+function before(query: LogQuery, now: number): LogQuery {
+  const from = query.from ?? now - day;
+  return { ...query, from: from - ((query.to ?? now) - from), to: from };
+}
+
+const nothing: StatsRow = {
+  value: null, requests: 0, errors: 0, promptTokens: 0, completionTokens: 0, reasoningTokens: 0, cachedTokens: 0, cost: null, unpriced: 0,
+  latencyP50Ms: null, latencyP95Ms: null, timeToFirstTokenP50Ms: null, timeToFirstTokenP95Ms: null,
+};
+
+const totalOf = async (reader: LogReader, query: LogQuery): Promise<StatsRow> => (await reader.stats(query, { by: null, limit: 1 }))[0] ?? nothing;
+
+/** A width that keeps a chart to a few hundred points, whatever is asked. */
+function bucketOf({ params, now }: Asked, query: LogQuery): number {
+  const span = (query.to ?? now) - (query.from ?? now - day);
+  const asked = Number(params.get('bucket'));
+  return Math.max(Number.isSafeInteger(asked) && asked >= 1000 ? asked : 60_000, Math.ceil(span / 300 / 1000) * 1000);
+}
+
+export async function logsView(asked: Asked): Promise<object> {
+  const { reader, params } = asked;
+  const query = queryOf(asked);
+  const bucketMs = bucketOf(asked, query);
+  const limit = Math.min(largestPage, Math.max(1, Number(params.get('limit') ?? 100) || 100));
+  const [page, total, points, facets] = await Promise.all([
+    reader.list(query, { limit, cursor: params.get('cursor') }),
+    totalOf(reader, query),
+    reader.series(query, { bucketMs, by: null }),
+    reader.facets(query),
+  ]);
+  return { ...page, total, bucketMs, points, facets };
+}
+
+export async function overviewView(asked: Asked): Promise<object> {
+  const { reader, params, now } = asked;
+  const query = queryOf(asked);
+  const bucketMs = bucketOf(asked, query);
+  const metaKeys = await reader.metadataKeys(query);
+  const meta = params.get('meta') ?? metaKeys[0] ?? null;
+  const errors: LogQuery = { ...query, conditions: [...query.conditions, { field: 'status', operator: 'in', values: ['error'] }] };
+  const top = (by: string): Promise<readonly StatsRow[]> => reader.stats(query, { by, limit: topRows });
+  const [total, earlier, points, byModel, models, providers, keys, values, recent] = await Promise.all([
+    totalOf(reader, query),
+    totalOf(reader, before(query, now)),
+    reader.series(query, { bucketMs, by: null }),
+    reader.series(query, { bucketMs, by: 'model' }),
+    top('model'),
+    top('provider'),
+    top('key'),
+    meta === null ? [] : top(`meta.${meta}`),
+    reader.list(errors, { limit: topRows, cursor: null }),
+  ]);
+  return { total, earlier, bucketMs, points, byModel, models, providers, keys, meta, metaKeys, values, recent: recent.data };
+}
+
+/** `by`: what to group by. With the earlier period beside it, and over time for the largest. */
+export async function breakdownView(asked: Asked): Promise<object> {
+  const { reader, params, now } = asked;
+  const by = parseDimension(params.get('by') ?? 'model');
+  const query = queryOf(asked);
+  const bucketMs = bucketOf(asked, query);
+  const [total, rows, earlier, points, metaKeys] = await Promise.all([
+    totalOf(reader, query),
+    reader.stats(query, { by, limit: 1000 }),
+    reader.stats(before(query, now), { by, limit: 1000 }),
+    reader.series(query, { bucketMs, by }),
+    reader.metadataKeys(query),
+  ]);
+  return { by, total, rows, earlier, bucketMs, points, metaKeys };
+}
+
+export const noLog = (): GatewayError => new GatewayError('unknown_url', 'No log is kept: the config lists no plugin for it (log/journal).');

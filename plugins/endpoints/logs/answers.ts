@@ -1,0 +1,82 @@
+/** Answers that are one piece of JSON. */
+import type { Arrived } from '../../../core/context.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { badFilter, parseDimension, parseLogFilter, parseSpan, resolveQuery } from '../../../core/log-query.ts';
+import type { LogQuery, LogReader } from '../../../core/log-store.ts';
+import type { Answer } from '../../../core/routes.ts';
+import { json } from '../../../core/routes.ts';
+
+/** A request that was let in. */
+export interface Asked {
+  readonly arrived: Arrived;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly reader: LogReader;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+/** The filters of a request. @param others its parameters that are no filters */
+export const queryOf = ({ query, now }: Pick<Asked, 'query' | 'now'>, others: readonly string[] = []): LogQuery => resolveQuery(parseLogFilter(query, others), now);
+
+const mostRecords = 1000;
+
+/** @param most the largest that is allowed */
+export function limitOf(query: URLSearchParams, { otherwise, most }: { otherwise: number; most: number }): number {
+  const text = query.get('limit');
+  if (text === null) return otherwise;
+  const limit = /^\d{1,9}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > most) throw badFilter('limit', `"limit" is a number from 1 to ${most}.`);
+  return limit;
+}
+
+export async function listRequests(asked: Asked): Promise<Answer> {
+  const query = queryOf(asked, ['limit', 'cursor']);
+  const page = { limit: limitOf(asked.query, { otherwise: 50, most: mostRecords }), cursor: asked.query.get('cursor') };
+  return json(await asked.reader.list(query, page));
+}
+
+export async function oneRequest({ params, reader }: Asked): Promise<Answer> {
+  const id = params['id'] ?? '';
+  const record = await reader.get(id);
+  if (record === null) throw new GatewayError('record_not_found', `There is no request "${id.slice(0, 100)}" on record.`, { param: 'id' });
+  return json(record);
+}
+
+export async function stats(asked: Asked): Promise<Answer> {
+  const by = asked.query.get('by');
+  const options = { by: by === null ? null : parseDimension(by), limit: limitOf(asked.query, { otherwise: 100, most: mostRecords }) };
+  return json({ data: await asked.reader.stats(queryOf(asked, ['by', 'limit']), options) });
+}
+
+const day = 86_400_000;
+const mostBuckets = 2000;
+const niceBuckets = [1, 5, 15, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86_400, 7 * 86_400].map((seconds) => seconds * 1000);
+
+/** Sums over time. Where no time is asked, of the last day. */
+export async function series(asked: Asked): Promise<Answer> {
+  const by = asked.query.get('by');
+  const asking = queryOf(asked, ['by', 'bucket']);
+  const to = asking.to ?? asked.now;
+  const from = asking.from ?? to - day;
+  const bucketMs = bucketOf(asked.query.get('bucket'), Math.max(0, to - from));
+  const points = await asked.reader.series({ ...asking, from, to: asking.to }, { bucketMs, by: by === null ? null : parseDimension(by) });
+  return json({
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    bucketMs,
+    data: points.map(({ at, ...point }) => ({ at: new Date(at).toISOString(), ...point })),
+  });
+}
+
+/** About a hundred buckets where nobody says. */
+function bucketOf(text: string | null, range: number): number {
+  if (text === null) return niceBuckets.find((size) => range / size <= 120) ?? Math.ceil(range / 100 / day) * day;
+  const size = parseSpan('bucket', text);
+  if (size < 1000 || range / size > mostBuckets) throw badFilter('bucket', `"bucket" is at least 1s, and the time asked for holds at most ${mostBuckets} of them.`);
+  return size;
+}
+
+export const listFacets = async (asked: Asked): Promise<Answer> => json({ data: await asked.reader.facets(queryOf(asked)) });
+
+export const listMetadataKeys = async (asked: Asked): Promise<Answer> => json({ data: await asked.reader.metadataKeys(queryOf(asked)) });

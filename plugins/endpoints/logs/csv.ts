@@ -1,0 +1,51 @@
+/** Records as rows of a spreadsheet. */
+import type { LoggedRequest } from '../../../core/log-store.ts';
+
+type Cell = string | number | boolean | null;
+
+const columns: Readonly<Record<string, (record: LoggedRequest) => Cell>> = {
+  id: ({ id }) => id,
+  createdAt: ({ createdAt }) => createdAt,
+  status: ({ status }) => status,
+  outcome: ({ outcome }) => outcome,
+  requestedModel: ({ requestedModel }) => requestedModel,
+  model: ({ model }) => model,
+  provider: ({ provider }) => provider,
+  key: ({ key }) => key,
+  stream: ({ stream }) => stream,
+  finishReason: ({ finishReason }) => finishReason,
+  durationMs: ({ durationMs }) => durationMs,
+  timeToFirstTokenMs: ({ timeToFirstTokenMs }) => timeToFirstTokenMs,
+  tokensPerSecond: ({ tokensPerSecond }) => tokensPerSecond,
+  promptTokens: ({ usage }) => usage.promptTokens,
+  completionTokens: ({ usage }) => usage.completionTokens,
+  reasoningTokens: ({ usage }) => usage.reasoningTokens,
+  cachedTokens: ({ usage }) => usage.cachedTokens,
+  cacheWriteTokens: ({ usage }) => usage.cacheWriteTokens,
+  totalTokens: ({ usage }) => usage.totalTokens,
+  cost: ({ cost }) => cost,
+  attempts: ({ attempts }) => attempts.length,
+  error: ({ error }) => error?.code ?? null,
+  configHash: ({ configHash }) => configHash,
+};
+
+const line = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(',')}\r\n`;
+
+/** @param metadataKeys each has a column, `meta.<key>` */
+export const csvHead = (metadataKeys: readonly string[]): string => line([...Object.keys(columns), ...metadataKeys.map((key) => `meta.${key}`)]);
+
+export function csvLine(record: LoggedRequest, metadataKeys: readonly string[]): string {
+  const { metadata } = record;
+  return line([...Object.values(columns).map((read) => read(record)), ...metadataKeys.map((key) => (Object.hasOwn(metadata, key) ? (metadata[key] ?? null) : null))]);
+}
+
+/**
+ * safety: a spreadsheet runs a text that begins like a formula, and callers write metadata and model names. A leading
+ * apostrophe makes it text again. Numbers of our own stay numbers.
+ */
+export function csvCell(value: Cell): string {
+  if (value === null) return '';
+  if (typeof value !== 'string') return String(value);
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n\t]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

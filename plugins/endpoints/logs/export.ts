@@ -1,0 +1,82 @@
+/** Everything that a filter selects, as CSV or JSON Lines: page by page, as fast as it is read. */
+import { badFilter } from '../../../core/log-query.ts';
+import type { LogQuery, LogReader } from '../../../core/log-store.ts';
+import type { Answer } from '../../../core/routes.ts';
+import { limitOf, queryOf } from './answers.ts';
+import type { Asked } from './answers.ts';
+import { csvHead, csvLine } from './csv.ts';
+
+const pageSize = 500;
+/** cost: whole records hold bodies, so that fewer of them are in memory at once. */
+const wholePageSize = 50;
+
+interface Page {
+  readonly text: string;
+  readonly count: number;
+  readonly next: string | null;
+}
+
+type ReadPage = (limit: number, cursor: string | null) => Promise<Page>;
+
+export async function exportRequests(asked: Asked): Promise<Answer> {
+  const format = asked.query.get('format') ?? 'jsonl';
+  if (format !== 'csv' && format !== 'jsonl') throw badFilter('format', '"format" is csv or jsonl.');
+  const limit = limitOf(asked.query, { otherwise: Infinity, most: 999_999_999 });
+  // what comes in while the export runs is not in it
+  const query = { ...queryOf(asked, ['format', 'limit']) };
+  const bounded = { ...query, to: Math.min(query.to ?? Infinity, asked.now + 1) };
+  const { type, head, size, read } = format === 'csv' ? await asCsv(asked.reader, bounded) : asJsonLines(asked.reader, bounded);
+  const name = `requests-${new Date(asked.now).toISOString().slice(0, 19).replaceAll(':', '-')}.${format}`;
+  return { headers: { 'content-type': type, 'content-disposition': `attachment; filename="${name}"` }, body: streamOf({ head, size, read, limit }) };
+}
+
+interface Source {
+  readonly type: string;
+  readonly head: string;
+  readonly size: number;
+  readonly read: ReadPage;
+}
+
+async function asCsv(reader: LogReader, query: LogQuery): Promise<Source> {
+  const keys = await reader.metadataKeys(query);
+  return {
+    type: 'text/csv; charset=utf-8; header=present',
+    head: csvHead(keys),
+    size: pageSize,
+    async read(limit, cursor) {
+      const { data, next } = await reader.list(query, { limit, cursor });
+      return { text: data.map((record) => csvLine(record, keys)).join(''), count: data.length, next };
+    },
+  };
+}
+
+const asJsonLines = (reader: LogReader, query: LogQuery): Source => ({
+  type: 'application/jsonl; charset=utf-8',
+  head: '',
+  size: wholePageSize,
+  async read(limit, cursor) {
+    const { data, next } = await reader.exportRows(query, { limit, cursor });
+    return { text: data.map((record) => `${JSON.stringify(record)}\n`).join(''), count: data.length, next };
+  },
+});
+
+/** The next page is read when the one before has been taken. A store that fails breaks the stream: a part is not the whole. */
+function streamOf({ head, size, read, limit }: Pick<Source, 'head' | 'size' | 'read'> & { limit: number }): ReadableStream<Uint8Array> {
+  let cursor: string | null = null;
+  let left = limit;
+  let isBegun = false;
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    if (!isBegun && head !== '') controller.enqueue(Buffer.from(head));
+    isBegun = true;
+    for (;;) {
+      const page: Page = await read(Math.min(size, left), cursor);
+      cursor = page.next;
+      left -= page.count;
+      if (page.text !== '') controller.enqueue(Buffer.from(page.text));
+      if (cursor === null || left <= 0) return controller.close();
+      // a search in bodies may find nothing in a whole page
+      if (page.text !== '') return undefined;
+    }
+  };
+  return new ReadableStream({ pull }, { highWaterMark: 0 });
+}

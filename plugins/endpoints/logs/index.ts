@@ -1,0 +1,62 @@
+/**
+ * The request log over HTTP, for scripts, the command line and the dashboard: lists, single records, sums, an export and a live
+ * tail, all under one grammar of filters (`core/log-query.ts`). Asks whatever plugin keeps the log. Needs admin access.
+ */
+import { admitAdmin } from '../../../core/admin.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { BadQuery } from '../../../core/log-store.ts';
+import { definePlugin } from '../../../core/plugin.ts';
+import type { Answer } from '../../../core/routes.ts';
+import { listFacets, listMetadataKeys, listRequests, oneRequest, series, stats } from './answers.ts';
+import type { Asked } from './answers.ts';
+import { exportRequests } from './export.ts';
+import { createHub } from './hub.ts';
+import type { Hub } from './hub.ts';
+import { describeGateway } from './status.ts';
+import { tailRequests } from './tail.ts';
+
+export default definePlugin({
+  name: 'endpoints/logs',
+  summary: 'GET /api/logs, /api/stats and more: the request log, its export and its live tail',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  apply({ routes, log, clock, config, checkHealth }) {
+    let hub: Hub | null = null;
+    const get = (path: string, answer: (asked: Asked) => Promise<Answer>): void =>
+      routes.add({
+        method: 'GET',
+        path,
+        async handle({ arrived, params, query }) {
+          admitAdmin(arrived);
+          const reader = log.reader();
+          if (reader === null) throw new GatewayError('unknown_url', 'This gateway keeps no log: no plugin for it, such as log/journal, is listed in its config.');
+          const { headers, ...rest } = await answer({ arrived, params, query, reader, now: clock() }).catch(refuseBadQuery);
+          return { ...rest, headers: { ...protective, ...headers } };
+        },
+      });
+
+    get('/api/logs', listRequests);
+    get('/api/logs/export', exportRequests);
+    get('/api/logs/stream', (asked) => tailRequests(asked, (hub ??= createHub(asked.reader))));
+    get('/api/logs/:id', oneRequest);
+    get('/api/stats', stats);
+    get('/api/series', series);
+    get('/api/facets', listFacets);
+    get('/api/metadata-keys', listMetadataKeys);
+    routes.add({
+      method: 'GET',
+      path: '/api/status',
+      async handle({ arrived }) {
+        admitAdmin(arrived);
+        return { ...(await describeGateway({ config, checkHealth, reader: log.reader() })), headers: { 'content-type': 'application/json', ...protective } };
+      },
+    });
+    return () => hub?.close();
+  },
+});
+
+const protective = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+
+/** What a store cannot answer is the caller's fault, and its words say what. */
+function refuseBadQuery(thrown: unknown): never {
+  throw thrown instanceof BadQuery ? new GatewayError('invalid_value', thrown.message) : thrown;
+}

@@ -1,0 +1,123 @@
+/**
+ * The live tail: an event stream of requests as they end. Each event has the record's id, so that a client that comes back with
+ * `Last-Event-ID` gets what it missed: from memory, or from the store. It may get a record twice, and goes by the id then.
+ * One who does not read is told so and let go; it never holds up a request.
+ */
+import type { Config } from '../../../core/config.ts';
+import { badFilter } from '../../../core/log-query.ts';
+import { selects } from '../../../core/log-match.ts';
+import type { LoggedRequest, LogQuery, LogReader } from '../../../core/log-store.ts';
+import type { Answer } from '../../../core/routes.ts';
+import { queryOf } from './answers.ts';
+import type { Asked } from './answers.ts';
+import type { Hub, Watcher } from './hub.ts';
+
+/** Records that one who comes back gets from the store; whoever missed more is told. */
+const mostMissed = 5000;
+const pageSize = 1000;
+/** Pages that are looked through for them. */
+const mostPages = 20;
+
+const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
+
+export async function tailRequests(asked: Asked, hub: Hub): Promise<Answer> {
+  const query = queryOf(asked);
+  if (query.text !== null) throw badFilter('q', 'The live tail cannot look for text in bodies; leave "q" out.');
+  const { headers: sent, config } = asked.arrived;
+  // before anything is read from the store, so that nothing falls between the two
+  const watcher = hub.watch(query);
+  const lastId = sent['last-event-id'];
+  const missed = lastId === undefined ? null : { lastId, query, hub, reader: asked.reader, longestMs: longestRequest(config) };
+  const events = eventsOf(watcher, { missed, silenceMs: config.server.limits.keepAliveMs });
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await events.next();
+        if (done === true) controller.close();
+        else controller.enqueue(Buffer.from(value));
+      },
+      cancel() {
+        watcher.stop();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return { headers, body, isEndless: true };
+}
+
+/** safety: a stop while a text is being made leaves nothing behind: the watcher, the one thing held, is stopped from outside. */
+async function* eventsOf(watcher: Watcher, { missed, silenceMs }: { missed: Missed | null; silenceMs: number }): AsyncGenerator<string, void> {
+  // bytes at once, so that proxies and clients know that they are connected
+  yield ': connected\nretry: 1000\n\n';
+  const sent = new Set<string>();
+  if (missed !== null) {
+    // a store that is away keeps nobody from seeing what ends now
+    const { records, isWhole } = await missedRecords(missed).catch((): Found => ({ records: [], isWhole: false }));
+    if (!isWhole) yield notice('gap', 'Not all of the requests that ended meanwhile are here: they are too many, or the store cannot be read.');
+    for (const record of records) {
+      sent.add(record.id);
+      yield eventOf(record);
+    }
+  }
+  while (!watcher.isStopped) {
+    const records = await watcher.next(silenceMs);
+    const news = records?.filter(({ id }) => !sent.delete(id)) ?? [];
+    if (news.length > 0) yield news.map(eventOf).join('');
+    else if (watcher.isDropped) break;
+    else if (records === null && !watcher.isStopped) yield ': keep-alive\n\n';
+  }
+  if (watcher.isDropped) yield notice('dropped', 'This reader is too slow; come back with Last-Event-ID for what is missing.');
+}
+
+const eventOf = (record: LoggedRequest): string => `id: ${record.id}\nevent: request\ndata: ${JSON.stringify(record)}\n\n`;
+const notice = (event: string, message: string): string => `event: ${event}\ndata: ${JSON.stringify({ message })}\n\n`;
+
+interface Missed {
+  readonly lastId: string;
+  readonly query: LogQuery;
+  readonly hub: Hub;
+  readonly reader: LogReader;
+  readonly longestMs: number;
+}
+
+interface Found {
+  /** In the order in which they ended. */
+  readonly records: readonly LoggedRequest[];
+  readonly isWhole: boolean;
+}
+
+async function missedRecords({ lastId, query, hub, reader, longestMs }: Missed): Promise<Found> {
+  const remembered = hub.since(lastId);
+  if (remembered !== null) return { records: remembered.filter((record) => selects(query, record)), isWhole: true };
+  const last = await reader.get(lastId);
+  const since = last === null ? timeOfId(lastId) : endOf(last);
+  // ids are in the order of arrival, and events in that of the end: what ended later may have begun long before
+  const begun = Math.max(query.from ?? 0, since - longestMs);
+  const { records, isWhole } = await endedSince(since, { reader, query: { ...query, from: begun } });
+  const known = new Set(records.map(({ id }) => id));
+  // not in the store yet, maybe
+  const fresh = hub.remembered().filter((record) => !known.has(record.id) && endOf(record) >= since && selects(query, record));
+  const all = [...records, ...fresh].filter(({ id }) => id !== lastId).sort((a, b) => endOf(a) - endOf(b));
+  return { records: all.slice(-mostMissed), isWhole: isWhole && all.length <= mostMissed };
+}
+
+async function endedSince(since: number, { reader, query }: { reader: LogReader; query: LogQuery }): Promise<Found> {
+  const records: LoggedRequest[] = [];
+  let cursor: string | null = null;
+  for (let pages = 0; pages < mostPages; pages++) {
+    const page: Awaited<ReturnType<LogReader['list']>> = await reader.list(query, { limit: pageSize, cursor });
+    records.push(...page.data.filter((record) => endOf(record) >= since));
+    cursor = page.next;
+    if (cursor === null) return { records, isWhole: true };
+  }
+  return { records, isWhole: false };
+}
+
+const endOf = ({ createdAt, durationMs }: LoggedRequest): number => Date.parse(createdAt) + durationMs;
+
+/** An id begins with its time of arrival. What is no id of ours means from now on. */
+function timeOfId(id: string): number {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-7/.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : Date.now();
+}
+
+const longestRequest = ({ routing }: Config): number => Math.max(routing.default.timeouts.total, ...Array.from(routing.models.values(), ({ timeouts }) => timeouts.total));

@@ -1,0 +1,21 @@
+import type { HealthReport } from '../../../core/hooks.ts';
+import type { StoreClient } from './client.ts';
+import { StoreUnavailable } from './client.ts';
+
+const freshMs = 1000;
+
+/** Whether the store answers, for the health report: asked at most once a second, however often it is looked at. */
+export function createHealth(client: Pick<StoreClient, 'ping'>): (report: HealthReport) => Promise<HealthReport> {
+  let asked: Promise<string | null> = Promise.resolve(null);
+  let askedAt = -Infinity;
+  const faultOf = (): Promise<string | null> => client.ping().then(() => null, (error: unknown) => (error instanceof StoreUnavailable ? error.fault : 'refused'));
+  return async (report) => {
+    if (performance.now() - askedAt > freshMs) {
+      askedAt = performance.now();
+      asked = faultOf();
+    }
+    const fault = await asked;
+    if (fault === null) return { ...report, database: { connected: true } };
+    return { ...report, status: report.status === 'ok' ? 'degraded' : report.status, database: { connected: false, error: fault } };
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * Every request on record, exactly once, whatever dies. A request is in the journal when it is dispatched (`open`) and again
+ * before the last byte of its answer leaves (`log`); a worker drains the journal into the store, SQLite or PostgreSQL. Nothing
+ * here fails or bends a request, or holds it up by more than its own write.
+ */
+import type { FromSchema } from 'json-schema-to-ts';
+import type { RequestRecord } from '../../../core/context.ts';
+import { EARLY } from '../../../core/hooks.ts';
+import type { Logger } from '../../../core/logger.ts';
+import { definePlugin } from '../../../core/plugin.ts';
+import type { LogEvents } from './events.ts';
+import { createEvents } from './events.ts';
+import { createClient } from './client.ts';
+import { bodiesOf, loggedOf, startedOf } from './entry.ts';
+import { FINISHED, STARTED } from './frames.ts';
+import { createHealth } from './health.ts';
+import { createInstance, removeInstance, rootOf } from './segments.ts';
+import type { Instance } from './segments.ts';
+import { JournalWriter } from './writer.ts';
+
+const schema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    store: { enum: ['sqlite', 'postgres'], default: 'sqlite', description: 'Where records are kept: `sqlite`, a file in `server.data_dir`, or `postgres`. Example: postgres.' },
+    url: { type: 'string', minLength: 1, description: 'Address of PostgreSQL, 13 or newer. Example: ${DATABASE_URL}.' },
+    bodies: { type: 'boolean', default: true, description: 'Whether prompts and answers are kept; a request says no for itself by the header `x-log-bodies: off`. Example: false.' },
+    retention_days: { type: 'integer', minimum: 0, default: 30, description: 'Days after which records are dropped; 0 keeps them. Example: 30.' },
+    durability: { enum: ['os', 'disk'], default: 'os', description: 'What a record survives when its answer is complete: `os`, the end of the process; `disk`, that of the machine too. Example: disk.' },
+    max_bytes: { type: 'integer', minimum: 65_536, default: 1_073_741_824, description: 'Bytes of the journal while the store is down: near the bound bodies are left out, at the bound records. Example: 1073741824.' },
+  },
+} as const;
+
+type Options = FromSchema<typeof schema>;
+
+const name = 'log/journal';
+const drainAtCloseMs = 2000;
+
+export default definePlugin<Options>({
+  name,
+  summary: 'every request on record: a journal, drained into SQLite or PostgreSQL',
+  schema,
+  apply({ hooks, logger, config }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
+    if (store === 'postgres' && url === null) throw new Error('`store: postgres` needs `url`, for example url: ${DATABASE_URL}');
+    const { dataDir } = config.server;
+    const root = rootOf(dataDir);
+    const isDurable = durability === 'disk';
+    let instance: Instance | null = null;
+    let writer: JournalWriter | null = null;
+    const events: LogEvents = createEvents(logger);
+    const disk = ({ removed, elsewhere }: { removed: number; elsewhere: number }): void => writer?.onDisk(removed, elsewhere);
+    const client = createClient({ logger, disk });
+
+    hooks.boot.tapPromise(name, async () => {
+      instance = begin(root);
+      writer = new JournalWriter({ folder: instance.folder, maxBytes, isDurable, logger });
+      await client.open({ store, url, dataDir, root, folder: instance.folder, retentionDays, isDurable });
+    });
+
+    /** Requests that asked for their bodies not to be kept, while they run. */
+    const withoutBodies = new Set<string>();
+    hooks.metadata.tap(name, (metadata, { id, headers, principal }) => {
+      if (headers['x-log-bodies']?.trim().toLowerCase() === 'off' || principal.logBodies === false) withoutBodies.add(id);
+      return metadata;
+    });
+    hooks.open.tap({ name, stage: EARLY }, (context) => {
+      if (context.attempt.number === 1) void writer?.append(STARTED, JSON.stringify(startedOf(context)));
+      return undefined;
+    });
+    hooks.log.tap(name, (record) => {
+      const isKept = !withoutBodies.delete(record.id) && bodies;
+      events.tell(record);
+      return writer === null ? undefined : put(record, { writer, isKept, logger });
+    });
+    const health = createHealth(client);
+    hooks.health.tapPromise(name, async (report, { skip }) => (skip.has('database') ? report : await health(report)));
+
+    return async () => {
+      await writer?.close();
+      const isDrained = await client.close(drainAtCloseMs);
+      if (instance === null) return;
+      if (isDrained) removeInstance(instance);
+      else instance.claim.release();
+    };
+  },
+});
+
+/** A folder for this gateway's journal. Without one nothing could be kept, and that is said before the first request. */
+function begin(root: string): Instance {
+  try {
+    return createInstance(root);
+  } catch (cause) {
+    const refused = new Error(`The journal cannot be begun in ${root}: ${(cause as Error).message}. Name another place with server.data_dir.`, { cause });
+    throw Object.assign(refused, { exitCode: 4 });
+  }
+}
+
+interface Keeping {
+  readonly writer: JournalWriter;
+  readonly isKept: boolean;
+  readonly logger: Logger;
+}
+
+/** Into the journal; resolves when it is written. */
+function put(record: RequestRecord, { writer, isKept, logger }: Keeping): Promise<void> {
+  const logged = loggedOf(record);
+  const hasBodies = isKept && (record.request !== null || record.response !== null);
+  if (!hasBodies) return writer.append(FINISHED, JSON.stringify(logged));
+  if (writer.pressure !== 'none') {
+    writer.counts.bodiesDropped++;
+    return writer.append(FINISHED, JSON.stringify(logged));
+  }
+  let payload: string;
+  try {
+    payload = JSON.stringify({ ...logged, ...bodiesOf(record) });
+  } catch (error) {
+    // a plugin may have put into a body what JSON cannot say
+    logger.error('the bodies of a request cannot be written; its record is kept without them', { request: record.id, error });
+    payload = JSON.stringify(logged);
+  }
+  return writer.append(FINISHED, payload);
+}

@@ -1,0 +1,55 @@
+/**
+ * The conversation as the conventions write it, where the operator opted in. Images, sound and files are named, not exported,
+ * and long conversations lose their beginning: an exporter is no archive.
+ */
+import type { ContentPart, FinishReason, Message, ToolCall } from '../../../core/chat.ts';
+import type { RequestRecord } from '../../../core/context.ts';
+import type { FoldedChoice } from '../../../core/reply.ts';
+import { text } from './attributes.ts';
+import type { Value } from './attributes.ts';
+
+/** Characters of one text, and of one attribute. */
+const longestText = 16_384;
+const longestAttribute = 131_072;
+
+type Part = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** The words of the conventions. */
+const finishWords: Readonly<Record<FinishReason, string>> = { completed: 'stop', length_limit: 'length', tool_calls: 'tool_call', content_filter: 'content_filter' };
+
+export const finishWord = (reason: FinishReason | null): string => (reason === null ? 'error' : finishWords[reason]);
+
+export const contentOf = ({ request, response }: RequestRecord): Record<string, Value | null> => ({
+  'gen_ai.input.messages': request === null ? null : newest(request.messages.map((message) => JSON.stringify({ role: message.role, parts: partsOf(message) }))),
+  'gen_ai.output.messages': response === null ? null : newest(response.choices.map((choice) => JSON.stringify({ role: 'assistant', parts: answered(choice), finish_reason: finishWord(choice.finish) }))),
+});
+
+/** As many of the last ones as there is room for. */
+function newest(messages: readonly string[]): Value | null {
+  let room = longestAttribute;
+  const first = messages.findLastIndex((message) => (room -= message.length + 1) < 0) + 1;
+  return text(`[${messages.slice(first).join(',')}]`, Infinity);
+}
+
+const short = (content: string): string => (content.length <= longestText ? content : `${content.slice(0, longestText)}…`).toWellFormed();
+
+function partsOf(message: Message): Part[] {
+  const { role, content, tool_calls: calls, tool_call_id: id } = message;
+  if (role === 'tool') return [{ type: 'tool_call_response', ...(id !== undefined && { id }), response: typeof content === 'string' ? short(content) : (content ?? []).map(partOf) }];
+  const thought = message.reasoning_content ?? message.reasoning;
+  return [...(thought ? [{ type: 'reasoning', content: short(thought) }] : []), ...(typeof content === 'string' ? [said(content)] : (content ?? []).map(partOf)), ...(calls ?? []).map(callOf)];
+}
+
+const said = (content: string): Part => ({ type: 'text', content: short(content) });
+
+const partOf = (part: ContentPart): Part => (typeof part.text === 'string' ? said(part.text) : { type: part.type });
+
+const callOf = (call: ToolCall): Part => called({ id: call.id, name: call.function.name, arguments: call.function.arguments });
+
+const called = ({ id, name, arguments: text }: { readonly id: string; readonly name: string; readonly arguments: string }): Part => ({ type: 'tool_call', id, name, arguments: short(text) });
+
+const answered = ({ reasoning, text, refusal, toolCalls }: FoldedChoice): Part[] => [
+  ...(reasoning === '' ? [] : [{ type: 'reasoning', content: short(reasoning) }]),
+  ...[text, refusal].filter((words) => words !== '').map(said),
+  ...toolCalls.map(called),
+];

@@ -1,0 +1,25 @@
+/** The caller's trace, from W3C Trace Context headers. What is not well-formed is no parent, as the standard asks. */
+import type { Arrived } from '../../../core/context.ts';
+
+export interface Parent {
+  /** 32 hex digits. */
+  readonly traceId: string;
+  /** 16 hex digits. */
+  readonly spanId: string;
+  /** Whether the caller records this trace. */
+  readonly isSampled: boolean;
+  /** `tracestate`, as it came; empty: none. */
+  readonly state: string;
+}
+
+const pattern = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/;
+
+export function parentOf(headers: Arrived['headers']): Parent | null {
+  const sent = headers['traceparent'];
+  if (sent === undefined) return null;
+  const [, version = 'ff', traceId = '', spanId = '', flags = '', more] = pattern.exec(sent.trim()) ?? [];
+  // a later version may say more at the end; this one may not
+  if (version === 'ff' || (version === '00' && more !== undefined) || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
+  const state = headers['tracestate'] ?? '';
+  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1, state: /^[\x20-\x7e]{1,512}$/.test(state) ? state : '' };
+}

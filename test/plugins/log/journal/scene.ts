@@ -1,0 +1,65 @@
+/** Records and stores for the tests of the journal. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { LogQuery } from '../../../../core/log-store.ts';
+import type { Finished } from '../../../../plugins/log/journal/entry.ts';
+import { rowOf } from '../../../../plugins/log/journal/rows.ts';
+import type { Row } from '../../../../plugins/log/journal/rows.ts';
+
+export const everything: LogQuery = { from: null, to: null, conditions: [], text: null };
+
+export function folder(): { path: string; remove(): void } {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-journal-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** The n-th id of a millisecond. */
+export function idAt(ms: number, number = 0): string {
+  const hex = ms.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${number.toString(16).padStart(12, '0')}`;
+}
+
+export const begin = Date.UTC(2026, 5, 1);
+
+export function finished(more: Partial<Finished> & { at?: number; number?: number } = {}): Finished {
+  const { at = begin, number = 0, ...fields } = more;
+  return {
+    id: idAt(at, number),
+    clientRequestId: null,
+    createdAt: new Date(at).toISOString(),
+    method: 'POST',
+    path: '/v1/chat/completions',
+    requestedModel: 'auto',
+    model: 'plain',
+    provider: 'up',
+    key: 'team',
+    stream: false,
+    status: 200,
+    outcome: 'answered',
+    finishReason: 'completed',
+    nativeFinishReason: 'stop',
+    durationMs: 100,
+    timeToFirstTokenMs: null,
+    tokensPerSecond: null,
+    usage: { promptTokens: 10, completionTokens: 5, reasoningTokens: 2, cachedTokens: 0, cacheWriteTokens: null, totalTokens: 15 },
+    cost: '0.000123',
+    metadata: {},
+    attempts: [{ provider: 'up', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, durationMs: 90, timeToFirstTokenMs: 20, error: null }],
+    ruledOut: [],
+    adjustments: [],
+    error: null,
+    configHash: 'hash',
+    ...fields,
+  };
+}
+
+export const rowFor = (more: Parameters<typeof finished>[0] = {}): Row => rowOf({ payload: JSON.stringify(finished(more)), isInterrupted: false });
+
+/** A request and an answer as the pipeline has them. */
+export const request = (content: string): any => ({
+  model: 'plain', messages: [{ role: 'user', content }], stream: false, includeUsage: false, reasoning: { effort: 'low', maxTokens: null }, tools: null, toolChoice: null, parallelToolCalls: null, responseFormat: null,
+  maxTokens: 64, temperature: null, topP: null, stop: null, seed: null, n: null, presencePenalty: null, frequencyPenalty: null, logitBias: null, logprobs: null, topLogprobs: null, user: null, rest: { top_k: 4 },
+});
+
+export const response = (text: string, reasoning = ''): any => ({ choices: [{ text, reasoning, refusal: '', details: [], toolCalls: [], extras: [], finish: 'completed', native: 'stop' }] });
