@@ -1,11 +1,11 @@
 /** One request under way: the context that every stage sees a part of. Only the pipeline and the stream assign to it. */
-import { v7 as uuid } from 'uuid';
 import type { ChatRequest } from './chat.ts';
 import type { Config, Policy } from './config.ts';
 import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Streaming } from './context.ts';
 import type { Adjustment } from './dialect.ts';
 import { GatewayError } from './errors.ts';
 import { Reply } from './reply.ts';
+import { createRequestId } from './request-id.ts';
 import { Stop } from './stop.ts';
 
 export interface Arrival {
@@ -19,7 +19,7 @@ export interface Arrival {
 
 // cost: every field from the start, so that all requests share one hidden class
 export class Exchange implements Arrived {
-  readonly id: string = uuid();
+  readonly id: string;
   readonly startedAt: number = performance.now();
   readonly createdAt: number;
   readonly method: string;
@@ -53,6 +53,7 @@ export class Exchange implements Arrived {
   #isClosed = false;
 
   constructor(arrival: Arrival) {
+    this.id = createRequestId(arrival.createdAt);
     this.createdAt = arrival.createdAt;
     this.method = arrival.method;
     this.path = arrival.path;

@@ -5,7 +5,6 @@
 import type { Config, Mapping, Model, Pricing } from '../../core/config.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { definePlugin } from '../../core/plugin.ts';
-import type { Answer } from '../../core/routes.ts';
 import { json } from '../../core/routes.ts';
 import { didYouMean } from '../../core/suggest.ts';
 
@@ -29,6 +28,16 @@ export default definePlugin({
     const all = (): readonly Entry[] => (entries ??= config.models.map((model) => entryOf(model, config)));
     const named = new Map(config.models.flatMap((model) => [model.id, ...model.aliases].map((name) => [name, model] as const)));
 
+    // cost: the same records come out until a date passes or another filter is asked
+    const lists: { readonly of: readonly string[]; readonly body: Buffer }[] = [];
+    const listOf = (texts: readonly string[]): Buffer => {
+      const known = lists.find(({ of }) => of.length === texts.length && of.every((text, at) => text === texts[at]));
+      if (known !== undefined) return known.body;
+      const body = Buffer.from(`{"object":"list","data":[${texts.join(',')}]}`);
+      lists.unshift({ of: texts, body });
+      lists.length = Math.min(lists.length, 4);
+      return body;
+    };
     routes.add({
       method: 'GET',
       path: '/v1/models',
@@ -38,7 +47,7 @@ export default definePlugin({
         const noTraining = isOn('no_training');
         const shown = all().filter(({ deactivatedAt, deprecatedAt }) => (isOn('include_deactivated') || deactivatedAt > now) && (!isOn('exclude_deprecated') || deprecatedAt > now));
         const texts = shown.map(({ text, textNoTraining }) => (noTraining ? textNoTraining : text)).filter((text) => text !== null);
-        return answer(`{"object":"list","data":[${texts.join(',')}]}`);
+        return { headers: { 'content-type': 'application/json' }, body: listOf(texts) };
       },
     });
     routes.add({
@@ -53,8 +62,6 @@ export default definePlugin({
     });
   },
 });
-
-const answer = (body: string): Answer => ({ headers: { 'content-type': 'application/json' }, body });
 
 function entryOf(model: Model, { providers }: Config): Entry {
   // a provider that does not say is taken to train: the filter is a promise

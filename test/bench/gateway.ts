@@ -1,7 +1,6 @@
-/** The real executable with a config of the bench's own: keys, metadata, reasoning, routing, cost and the console are on. */
+/** The real executable with a config of the bench's own: keys, metadata, reasoning, routing and cost are on. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import { fileBeside, startProcess, workFolder } from './processes.ts';
 import type { Started } from './processes.ts';
 import { callerKey } from './workload.ts';
@@ -22,6 +21,22 @@ const scripted: Catalogue = { models: ['plain', 'single', 'packed'], providers: 
 /** So many models, each with five mappings. */
 export const catalogueOf = (size: number): Catalogue => ({ models: Array.from({ length: size }, (_, at) => `model-${at}`), providers: ['up-1', 'up-2', 'up-3', 'up-4', 'up-5'] });
 
+/** What stands between a request and its provider: authentication, metadata, reasoning, routing, cost. Logs are measured by themselves. */
+const kernelPlugins: readonly string[] = [
+  'endpoints/chat-completions',
+  'endpoints/models',
+  'auth/keys',
+  'metadata/headers',
+  'normalise/reasoning',
+  'normalise/continuity',
+  'route/capability',
+  'route/policy',
+  'stream/upstream',
+  'stream/mock',
+  'log/cost',
+  'dialects/openai-chat',
+];
+
 let written = 0;
 
 /** A config file is refused above 1 MiB, so that a large catalogue goes into several. */
@@ -30,12 +45,12 @@ const modelsPerFile = 250;
 export interface GatewayOptions {
   readonly upstream: string;
   readonly catalogue?: Catalogue;
-  /** The shipped ones where none are given. */
+  /** Those of the kernel where none are given. */
   readonly plugins?: readonly (string | object)[];
 }
 
 /** The file to start with, in a folder of its own. */
-export function writeConfig({ upstream, catalogue = scripted, plugins = shippedPlugins }: GatewayOptions): string {
+export function writeConfig({ upstream, catalogue = scripted, plugins = kernelPlugins }: GatewayOptions): string {
   const folder = join(workFolder, `config-${++written}`);
   mkdirSync(folder);
   const file = join(folder, 'gateway.config.yaml');

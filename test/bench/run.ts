@@ -24,7 +24,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-process.stdout.write(`${machine()}\nThe gateway runs with keys, metadata, reasoning, routing, cost and log/console on; its stdout is a file. CPU is that of its process.\n`);
+process.stdout.write(`${machine()}\nThe gateway runs with keys, metadata, reasoning, routing and cost on. CPU is that of its process.\n`);
 for (const name of asked.length > 0 ? asked : Object.keys(subjects)) {
   const { default: subject } = await (subjects[name] as () => Promise<{ default: Subject }>)();
   process.stdout.write(`\n${subject.name}: ${subject.about}\n`);

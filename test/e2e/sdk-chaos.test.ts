@@ -124,9 +124,10 @@ describe('two protocols behind one model', () => {
   });
 });
 
+const told = (type: string, data: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+
 // aimock's malformed JSON is a whole body; inside a stream it is scripted
 describe('malformed JSON in the middle of a stream', () => {
-  const told = (type: string, data: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
   const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'claude-sonnet-4-5', stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } };
 
   test.each([

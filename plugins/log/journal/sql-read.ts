@@ -3,7 +3,7 @@ import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery
 import { formatDollars } from '../../../core/money.ts';
 import { detailOf, recordOf } from './rows.ts';
 import type { Found } from './rows.ts';
-import { dimensionSql, isIndexedBound, Params, probeSql, sourceOf, textSql } from './sql-where.ts';
+import { dimensionSql, isProbed, Params, probeSql, sourceOf, textSql } from './sql-where.ts';
 import type { Grammar, Source } from './sql-where.ts';
 import { firstIdAt } from './store.ts';
 import type { Reader } from './store.ts';
@@ -26,7 +26,7 @@ const largestPage = 1000;
 /** Above so many rows a bound's index does not pay. */
 const rareRows = 2000;
 /** Bodies that one page of a search looks through. */
-const searchedRows = 20_000;
+const searchedRows = 5000;
 const largestGroups = 1000;
 const facetRows = 10_000;
 const seriesValues = 10;
@@ -88,7 +88,7 @@ function beforeCursor({ where, key }: Source, { cursor }: ListOptions, params: P
 
 async function plainPage(asking: Asking, query: LogQuery, options: ListOptions): Promise<Page> {
   const { grammar } = asking.engine;
-  const rare = await rareBounds(asking, query);
+  const rare = await rareConditions(asking, query);
   const params = new Params(grammar);
   const source = sourceOf(query, { params, grammar, rare });
   const size = sizeOf(options);
@@ -106,10 +106,10 @@ async function bodiesOf({ engine: { grammar }, found }: Asking, rows: readonly F
   return new Map((await found(`select b.id, b.request, b.response, b.reasoning from gateway_bodies b where b.id in (${ids})`, params)).map((row) => [row['id'], row]));
 }
 
-/** cost: an index on a number helps when few rows match, and ruins the order of the list when many do: so it is counted, up to a limit. */
-async function rareBounds({ engine, found }: Asking, { conditions }: LogQuery): Promise<Map<Condition, readonly string[]>> {
+/** cost: an index on a number helps when few rows match, and ruins the order of the list when many do: so they are fetched, up to a limit. */
+async function rareConditions({ engine, found }: Asking, { conditions }: LogQuery): Promise<Map<Condition, readonly string[]>> {
   const rare = new Map<Condition, readonly string[]>();
-  for (const condition of conditions.filter(isIndexedBound)) {
+  for (const condition of conditions.filter(isProbed)) {
     const params = new Params(engine.grammar);
     const rows = await found(probeSql(condition, params, rareRows), params);
     if (rows.length < rareRows) rare.set(condition, rows.map(({ id }) => id as string));

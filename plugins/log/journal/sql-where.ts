@@ -47,13 +47,16 @@ const columns: Readonly<Record<string, string>> = { model: 'r.model', provider: 
 const bounds: Readonly<Record<string, string>> = { latency: 'duration_ms', ttft: 'ttft_ms', tokens: 'total_tokens', cost: 'cost' };
 const comparisons = new Set(['>', '<', '>=', '<=']);
 
-/** Fields whose bounds have an index; whether it pays depends on how many rows it would bring. */
-export const isIndexedBound = ({ field, operator }: Condition): boolean => comparisons.has(operator) && (field === 'latency' || field === 'cost');
+/** Conditions whose index gives no order: whether it pays depends on how many rows it would bring. */
+export const isProbed = (condition: Condition): boolean => isIndexedBound(condition) || isSomeTags(condition);
+
+const isIndexedBound = ({ field, operator }: Condition): boolean => comparisons.has(operator) && (field === 'latency' || field === 'cost');
+const isSomeTags = ({ field, operator, values }: Condition): boolean => field.startsWith('meta.') && operator === 'in' && values.length > 1 && !values.includes('');
 
 export interface SourceOptions {
   readonly params: Params;
   readonly grammar: Grammar;
-  /** Bounds that few rows keep, and their ids. */
+  /** Probed conditions that few rows keep, and the ids of those. */
   readonly rare?: ReadonlyMap<Condition, readonly string[]>;
   /** `exists` is enough where no page is bounded by what was found. */
   readonly withText?: boolean;
@@ -84,6 +87,8 @@ interface Writing {
 
 function conditionSql(condition: Condition, writing: Writing): string {
   const { field, operator, values } = condition;
+  const ids = writing.rare.get(condition);
+  if (ids !== undefined) return ids.length === 0 ? 'false' : `r.id in (${ids.map((id) => writing.params.id(id)).join(', ')})`;
   if (comparisons.has(operator)) return boundSql(condition, writing);
   if (values.length === 0) throw new BadQuery(`"${field}" needs a value.`);
   const either = isTag(condition) ? tagSql(condition, writing) : field === 'status' ? statusSql(values, writing.params) : field === 'stream' ? streamSql(values) : valuesSql(columnOf(field), values, writing.params);
@@ -102,8 +107,10 @@ function valuesSql(column: string, values: readonly string[], params: Params): s
   return [...parts, ...(named.length < values.length ? [`${column} is null`] : [])].join(' or ');
 }
 
-function tagSql(condition: Condition, { params }: Writing): string {
+function tagSql(condition: Condition, { params, grammar }: Writing): string {
   const name = params.add(tagNameOf(condition));
+  // cost: of many rows each is looked at in the order of the list, without a join
+  if (isSomeTags(condition)) return `${grammar.meta(name, condition.field.slice('meta.'.length))} in (${condition.values.map((value) => params.add(value)).join(', ')})`;
   const named = condition.values.filter((value) => value !== '');
   const tagged = `exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${name}`;
   const parts = named.length === 0 ? [] : [`${tagged} and t2.value in (${named.map((value) => params.add(tagOf(value))).join(', ')}))`];
@@ -129,19 +136,18 @@ function streamSql(values: readonly string[]): string {
   }).join(' or ');
 }
 
-function boundSql(condition: Condition, { params, rare }: Writing): string {
+function boundSql(condition: Condition, { params }: Writing): string {
   const { field, operator } = condition;
   const column = bounds[field];
   if (column === undefined) throw new BadQuery(`"${field.slice(0, 64)}" has no order to compare by.`);
-  const ids = rare.get(condition);
-  if (ids !== undefined) return ids.length === 0 ? 'false' : `r.id in (${ids.map((id) => params.id(id)).join(', ')})`;
   // cost: the sign keeps the planner from an index that would bring and sort most of the table
   return `+r.${column} ${operator} cast(${params.add(boundOf(condition))} as bigint)`;
 }
 
-/** The first ids of an indexed bound, from its far end. The order makes sure that the index is used, with or without statistics. */
+/** The first ids of a probed condition. The order makes sure that a bound's index is used, with or without statistics. */
 export function probeSql(condition: Condition, params: Params, most: number): string {
-  const { field, operator } = condition;
+  const { field, operator, values } = condition;
+  if (isSomeTags(condition)) return `select id from gateway_tags where name = ${params.add(tagNameOf(condition))} and value in (${values.map((value) => params.add(tagOf(value))).join(', ')}) limit ${most}`;
   const column = bounds[field];
   return `select id from gateway_requests where ${column} ${operator} cast(${params.add(boundOf(condition))} as bigint) order by ${column}${operator.startsWith('>') ? ' desc' : ''} limit ${most}`;
 }

@@ -45,7 +45,7 @@ function createPool(url: string): Pool {
   const pool = new Pool({
     connectionString: url,
     application_name: 'model-gateway',
-    max: 4,
+    max: 6,
     connectionTimeoutMillis: 1000,
     query_timeout: statementMs + 500,
     statement_timeout: statementMs,
@@ -72,12 +72,12 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
     open: () => connected(pool, (client) => migrateOn(client)),
     async insert(rows) {
       try {
-        await connected(pool, (client) => insertInto(client, rows, weeks));
+        await insertInto(pool, rows, weeks);
       } catch (error) {
         // this or another process has dropped a week that was believed to be there
         if (!isMissingWeek(error)) throw error;
         weeks.clear();
-        await connected(pool, (client) => insertInto(client, rows, weeks));
+        await insertInto(pool, rows, weeks);
       }
     },
     async ping() {
@@ -118,18 +118,25 @@ async function within<T>(client: PoolClient, work: () => Promise<T>): Promise<T>
   return result;
 }
 
-async function insertInto(client: PoolClient, rows: readonly Row[], weeks: Set<number>): Promise<void> {
+/**
+ * cost: one statement for each table, side by side on connections of their own. Each is a transaction: where one fails the batch
+ * comes again, and what is there already stays.
+ */
+async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>): Promise<void> {
   for (const week of new Set(rows.map(({ request }) => weekOf(request.id)))) {
-    if (!weeks.has(week)) await ensureWeek(client, week);
+    if (!weeks.has(week)) await connected(pool, (client) => ensureWeek(client, week));
     weeks.add(week);
   }
   const bodies = rows.flatMap(({ body }) => (body === null ? [] : [body]));
   const tags = rows.flatMap(({ request: { id, metadata } }) => Object.entries(metadata).map(([name, value]) => ({ name: tagOf(name), value: tagOf(value), id })));
-  await within(client, async () => {
-    await client.query({ name: 'requests', text: insertRequests, values: [JSON.stringify(rows.map(({ request }) => request))] });
-    if (bodies.length > 0) await client.query({ name: 'bodies', text: insertBodies, values: [JSON.stringify(bodies)] });
-    if (tags.length > 0) await client.query({ name: 'tags', text: insertTags, values: [JSON.stringify(tags)] });
-  });
+  const inserts = [
+    pool.query({ name: 'requests', text: insertRequests, values: [JSON.stringify(rows.map(({ request }) => request))] }),
+    ...(bodies.length > 0 ? [pool.query({ name: 'bodies', text: insertBodies, values: [JSON.stringify(bodies)] })] : []),
+    ...(tags.length > 0 ? [pool.query({ name: 'tags', text: insertTags, values: [JSON.stringify(tags)] })] : []),
+  ];
+  // safety: all have ended before any of it is tried again
+  const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected');
+  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
 }
 
 async function ensureWeek(client: PoolClient, week: number): Promise<void> {

@@ -28,7 +28,7 @@ export interface Reader {
 export interface Store extends Reader {
   /** Connects and migrates. A migration that fails throws a MigrationError, anything else may be tried again. */
   open(): Promise<void>;
-  /** All of them, or none. Rows that are there already are left as they are. */
+  /** Resolves when all of them are there to stay. Rows that are there already are left as they are. */
   insert(rows: readonly Row[]): Promise<void>;
   /** Whether it answers. */
   ping(): Promise<void>;

@@ -48,7 +48,7 @@ class Series<State extends object> {
     const key = values.join('\0');
     const known = this.#states.get(key);
     if (known !== undefined) return known.state;
-    if (this.#states.size === mostSeries && values.some((value) => value !== OTHER)) return this.of(values.map(() => OTHER));
+    if (this.#states.size >= mostSeries && values.some((value) => value !== OTHER)) return this.of(values.map(() => OTHER));
     const state = this.#begin();
     this.#states.set(key, { labels: labelled(this.#names, values), state });
     return state;

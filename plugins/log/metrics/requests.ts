@@ -71,8 +71,9 @@ export class RequestMeters {
   }
 
   /** The first values that come are kept apart; a caller who makes up new ones costs one series. */
-  #bounded(value: string | undefined, seen: Set<string>): string {
-    if (value === undefined || value === '') return NONE;
+  #bounded(given: string | undefined, seen: Set<string>): string {
+    if (given === undefined || given === '') return NONE;
+    const value = given.toWellFormed();
     if (seen.has(value)) return value;
     if (seen.size >= this.#maxValues) return OTHER;
     seen.add(value);

@@ -1,0 +1,66 @@
+/** What was said, as text. Tools as cards, images as pictures where the request carried them itself. */
+import { html, useState } from './html.js';
+import { count } from './format.js';
+import { Copy } from './copy.js';
+import { Notice } from './states.js';
+
+const folded = 1600;
+
+/** @param {{ record: any }} props */
+export function Conversation({ record: { request, response, outcome } }) {
+  const messages = request?.messages ?? [];
+  const choices = response?.choices ?? [];
+  return html`<ol class="conversation">
+    ${messages.map((message, at) => html`<${Message} key=${at} message=${message} />`)}
+    ${choices.map((choice, at) => html`<${Choice} key=${`c${at}`} choice=${choice} of=${choices.length} at=${at} />`)}
+    ${choices.length === 0 && outcome !== 'answered' && html`<li><${Notice} title="There was no answer" /></li>`}
+  </ol>`;
+}
+
+function Message({ message }) {
+  const { role, content, tool_call_id: callId, tool_calls: calls = message.toolCalls } = message;
+  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+  const reasoning = message.reasoning ?? message.reasoning_content;
+  return html`<li class="message message-${role}"><div class="message-role">${role}${(callId ?? message.toolCallId) && html` <code>${callId ?? message.toolCallId}</code>`}</div>
+    <div class="message-body">
+      ${typeof reasoning === 'string' && reasoning !== '' && html`<details class="thought"><summary>Earlier reasoning</summary><div class="prose reasoning">${reasoning}</div></details>`}
+      ${(Array.isArray(parts) ? parts : []).map((part, at) => html`<${Part} key=${at} part=${part} />`)}
+      ${(calls ?? []).map((call) => html`<${ToolCall} key=${call.id} id=${call.id} name=${call.function?.name ?? call.name} args=${call.function?.arguments ?? call.arguments} />`)}
+    </div></li>`;
+}
+
+function Choice({ choice: { text, reasoning, refusal, toolCalls = [], finishReason }, of, at }) {
+  return html`<li class="message message-answer"><div class="message-role">answer${of > 1 ? ` ${at + 1} of ${of}` : ''}${finishReason && html` <span class="pill">${finishReason}</span>`}${text !== '' && html`<${Copy} text=${text} what="answer" />`}</div>
+    <div class="message-body">
+      ${reasoning && html`<details class="thought"><summary>Reasoning</summary><div class="prose reasoning">${reasoning}</div></details>`}
+      ${refusal && html`<${Notice} tone="warn" title="The model refused">${refusal}<//>`}
+      ${text && html`<${Folded} text=${text} />`}
+      ${toolCalls.map((call) => html`<${ToolCall} key=${call.id} id=${call.id} name=${call.name} args=${call.arguments} />`)}
+    </div></li>`;
+}
+
+function Part({ part }) {
+  if (typeof part === 'string') return html`<${Folded} text=${part} />`;
+  if (part.type === 'text' || part.type === 'input_text') return html`<${Folded} text=${String(part.text)} />`;
+  const url = part.image_url?.url ?? part.imageUrl ?? part.url;
+  if (typeof url === 'string' && /^data:image\/(?:png|jpeg|gif|webp);/.test(url)) return html`<img class="thumbnail" src=${url} alt="Image of the request" />`;
+  if (typeof url === 'string') return html`<p class="soft">${part.type}: <code>${url.length > 200 ? `${url.slice(0, 200)}…` : url}</code></p>`;
+  return html`<details class="thought"><summary>${part.type ?? 'part'}</summary><pre class="small"><code>${JSON.stringify(part, null, 2)}</code></pre></details>`;
+}
+
+function Folded({ text }) {
+  const [isOpen, setOpen] = useState(false);
+  if (text.length <= folded || isOpen) return html`<div class="prose">${text}</div>`;
+  return html`<div class="prose">${text.slice(0, folded)}…</div><button type="button" class="link" onClick=${() => setOpen(true)}>Show all ${count(text.length)} characters</button>`;
+}
+
+export function ToolCall({ id, name, args }) {
+  let text = String(args ?? '');
+  try {
+    text = JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    // what a model writes need not be JSON: then it is shown as it came
+    text = String(args ?? '');
+  }
+  return html`<div class="tool-call"><div class="tool-call-name"><span class="pill">tool</span> <b>${name}</b>${id && html` <code class="soft">${id}</code>`}</div><pre class="small" tabindex="0" aria-label="Arguments"><code>${text}</code></pre></div>`;
+}

@@ -1,0 +1,102 @@
+/** Everything on record about one request. */
+import { html } from './html.js';
+import { useData } from './api.js';
+import { Conversation } from './conversation.js';
+import { Copy } from './copy.js';
+import { CostLines } from './cost-lines.js';
+import { count, duration, exact, money, unknown } from './format.js';
+import { Icon } from './icons.js';
+import { withParams } from './location.js';
+import { RequestFacts } from './request-facts.js';
+import { curlOf } from './snippets.js';
+import { Fault, Notice, Skeleton } from './states.js';
+import { StatusMark } from './status-mark.js';
+import { Waterfall } from './waterfall.js';
+
+/** @param {{ id: string, params: URLSearchParams }} props */
+export function RequestDetail({ id, params }) {
+  const { data, error, reload } = useData(`/api/views/request/${encodeURIComponent(id)}`);
+  if (error !== null && error.status === 404) return html`<div class="detail"><${Notice} title="This request is not on record">It may be older than what is kept, or its record is still on the way to the store. <button type="button" class="link" onClick=${reload}>Look again</button><//></div>`;
+  if (error !== null) return html`<div class="detail"><${Fault} error=${error} retry=${reload} /></div>`;
+  if (data === null || data.record.id !== id) return html`<div class="detail"><${Skeleton} rows=${8} /></div>`;
+  const { record } = data;
+  return html`<article class="detail">
+    <${Title} record=${record} />
+    <${Figures} record=${record} />
+    ${record.error !== null && html`<${Notice} tone="bad" title=${record.error.code}>${record.error.message}${record.error.plugin ? ` (plugin ${record.error.plugin})` : ''}<//>`}
+    <${Waterfall} record=${record} />
+    <${Tabs} data=${data} params=${params} />
+  </article>`;
+}
+
+function Title({ record }) {
+  const { id, model, requestedModel, provider, createdAt, request } = record;
+  return html`<header class="detail-head">
+    <h2><${StatusMark} record=${record} isLong=${true} /> <span>${model ?? requestedModel ?? unknown}</span>${provider !== null && html`<span class="route-to"><span class="arrow" aria-label="served by">→</span>${provider}</span>`}</h2>
+    <p class="soft"><time datetime=${createdAt} title=${createdAt}>${exact(createdAt)}</time> · <code>${id}</code></p>
+    <div class="detail-tools">
+      <${Copy} text=${id} what="id" label="Id" />
+      <${Copy} text=${() => `${location.origin}/dashboard/logs/${id}`} what="link" label="Link" />
+      ${request !== null && html`<${Copy} text=${() => curlOf(request)} what="curl" label="curl" />`}
+      <${Copy} text=${() => JSON.stringify(record, null, 2)} what="JSON" label="JSON" />
+      ${request !== null && html`<a class="button" href=${`/dashboard/playground?replay=${id}`}><${Icon} name="replay" /><span class="button-text">Replay</span></a>`}
+    </div>
+  </header>`;
+}
+
+function Figures({ record: { durationMs, timeToFirstTokenMs, tokensPerSecond, usage, cost, attempts } }) {
+  const figures = [
+    ['Total', duration(durationMs), `${count(durationMs)} ms`],
+    ['First token', duration(timeToFirstTokenMs), timeToFirstTokenMs === null ? 'not streamed, or nothing came' : `${count(timeToFirstTokenMs)} ms`],
+    ['Tokens/s', tokensPerSecond === null ? unknown : tokensPerSecond.toFixed(1), undefined],
+    ['Tokens', count(usage.totalTokens), undefined],
+    ['Cost', money(cost), cost === null ? 'no price in the catalogue, or a count is missing' : `$${cost}`],
+    ['Attempts', count(attempts.length), undefined],
+  ];
+  return html`<dl class="figures">${figures.map(([name, value, title]) => html`<div key=${name} title=${title}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+function Tabs({ data, params }) {
+  const { record } = data;
+  const reasoning = record.usage.reasoningTokens;
+  const tabs = [
+    ['conversation', 'Conversation', null],
+    ['reasoning', 'Reasoning', reasoning],
+    ['facts', 'Details', null],
+    ['cost', 'Tokens and cost', null],
+    ['request', 'Request', null],
+    ['response', 'Response', null],
+    ['raw', 'Raw', null],
+  ];
+  const open = tabs.some(([name]) => name === params.get('tab')) ? params.get('tab') : 'conversation';
+  return html`<nav class="tabs" aria-label="Parts of the request">${tabs.map(([name, label, many]) => html`<a key=${name} href=${withParams({ tab: name === 'conversation' ? null : name })} aria-current=${open === name ? 'true' : undefined}>${label}${many !== null && many !== undefined && html` <span class="tab-count">${count(many)}</span>`}</a>`)}</nav>
+    <div class="tab">${html`<${Tab} name=${open} data=${data} />`}</div>`;
+}
+
+function Tab({ name, data }) {
+  const { record } = data;
+  if (name === 'facts') return html`<${RequestFacts} data=${data} />`;
+  if (name === 'cost') return html`<${CostLines} data=${data} />`;
+  if (name === 'raw') return html`<${Json} value=${record} what="record" />`;
+  if (name === 'reasoning') return html`<${Reasoning} record=${record} bodies=${data.bodies} />`;
+  if (record.request === null && record.response === null) return html`<${NoBodies} record=${record} bodies=${data.bodies} />`;
+  if (name === 'request') return html`<${Json} value=${record.request} what="request" />`;
+  if (name === 'response') return record.response === null ? html`<${Notice} title="There was no answer">${record.error?.message}<//>` : html`<${Json} value=${record.response} what="response" />`;
+  return html`<${Conversation} record=${record} />`;
+}
+
+function NoBodies({ record, bodies }) {
+  if (record.outcome === 'refused' && record.request === null) return html`<${Notice} title="There is no body">The request was refused before its body counted as one.<//>`;
+  return html`<${Notice} title="Bodies are not stored">${bodies === false ? html`The config says <code>bodies: false</code> for <code>log/journal</code>. Turn it on there to see prompts and answers of later requests.` : html`This request asked for that (<code>x-log-bodies: off</code> or its key), or there was no room for them.`}<//>`;
+}
+
+function Reasoning({ record: { reasoningContent, usage, request }, bodies }) {
+  if (reasoningContent) return html`<div class="prose-head"><span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : `${count(usage.reasoningTokens)} tokens`}</span><${Copy} text=${reasoningContent} what="reasoning" label="Copy" /></div><div class="prose reasoning">${reasoningContent}</div>`;
+  if (request === null && bodies === false) return html`<${NoBodies} record=${{ outcome: '' }} bodies=${bodies} />`;
+  return html`<${Notice} icon="more" title=${usage.reasoningTokens > 0 ? 'The provider kept its reasoning to itself' : 'No reasoning'}>${usage.reasoningTokens > 0 ? `It counted ${count(usage.reasoningTokens)} tokens of it and sent no text.` : 'The answer came without any.'}<//>`;
+}
+
+export function Json({ value, what }) {
+  const text = JSON.stringify(value, null, 2) ?? 'null';
+  return html`<div class="code"><pre tabindex="0" aria-label=${what}><code>${text}</code></pre><${Copy} text=${text} what=${what} /></div>`;
+}

@@ -1,0 +1,34 @@
+/** One request beside the list: the list stays, keys go on to its neighbours. */
+import { html, useEffect, useRef } from './html.js';
+import { go, withParams } from './location.js';
+import { Icon } from './icons.js';
+import { RequestDetail } from './request-detail.js';
+
+/** @param {{ id: string, params: URLSearchParams, records: { id: string }[] }} props */
+export function RequestPanel({ id, params, records }) {
+  const panel = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    const before = document.activeElement;
+    panel.current?.focus({ preventScroll: true });
+    return () => void (before instanceof HTMLElement && before.isConnected && before.focus({ preventScroll: true }));
+  }, []);
+  const at = records.findIndex((record) => record.id === id);
+  const beside = (step) => records[at + step]?.id;
+  const close = () => go(withParams({ log: null, tab: null }, params));
+  return html`<aside class="panel" ref=${panel} tabindex="-1" aria-label="Request">
+    <div class="panel-bar">
+      <button type="button" class="button button-plain" onClick=${close} aria-label="Close" title="Close (Esc)"><${Icon} name="close" /></button>
+      <span class="panel-walk">
+        <${Neighbour} id=${at < 0 ? undefined : beside(-1)} icon="left" label="Newer request" hint="[" params=${params} />
+        <${Neighbour} id=${at < 0 ? undefined : beside(1)} icon="right" label="Older request" hint="]" params=${params} />
+      </span>
+      <a class="button button-plain" href=${`/dashboard/logs/${id}`}>Open as a page</a>
+    </div>
+    <${RequestDetail} id=${id} params=${params} />
+  </aside>`;
+}
+
+function Neighbour({ id, icon, label, hint, params }) {
+  if (id === undefined) return html`<span class="button button-plain is-off" aria-hidden="true"><${Icon} name=${icon} /></span>`;
+  return html`<a class="button button-plain" href=${withParams({ log: id }, params)} aria-label=${label} title=${`${label} (${hint})`}><${Icon} name=${icon} /></a>`;
+}

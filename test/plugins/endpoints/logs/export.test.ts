@@ -1,0 +1,93 @@
+/** The export: whole, page by page, and harmless to open. */
+import * as fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { csvCell } from '../../../../plugins/endpoints/logs/csv.ts';
+import { at, logScene } from './scene.ts';
+import type { Scene } from './scene.ts';
+
+let scene: Scene;
+beforeEach(async () => { scene = await logScene(); });
+afterEach(async () => await scene.close());
+
+const exported = async (query: string): Promise<string> => await (await scene.get(`/api/logs/export?${query}`)).text();
+
+describe('an export', () => {
+  it('is a file with a name', async () => {
+    const { headers } = await scene.get('/api/logs/export?format=csv');
+    expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual(['text/csv; charset=utf-8; header=present', 'attachment; filename="requests-2026-03-01T12-00-00.csv"']);
+  });
+
+  it('has whole records as JSON Lines', async () => {
+    const record = scene.log.add({ createdAt: at(1), request: { model: 'plain' }, reasoningContent: 'because' });
+    expect((await exported('format=jsonl')).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line))).toEqual([record]);
+  });
+
+  it('has a column for each metadata key', async () => {
+    scene.log.add({ createdAt: at(1), metadata: { 'tenant-id': 'acme' } });
+    scene.log.add({ createdAt: at(2), metadata: { 'tenant-id': 'globex', team: 'a,b' } });
+    const [head = '', ...rows] = (await exported('format=csv')).trimEnd().split('\r\n');
+    expect(head).toMatch(/^id,createdAt,status,.*,meta\.tenant-id,meta\.team$/);
+    expect(rows.map((row) => row.split(',').slice(23).join())).toEqual(['acme,', 'globex,"a,b"']);
+  });
+
+  it('takes the filters of the list', async () => {
+    scene.log.add({ createdAt: at(1) });
+    scene.log.add({ createdAt: at(90) });
+    expect((await exported('format=jsonl&since=1h')).match(/\n/g)).toHaveLength(1);
+  });
+
+  it('ends at its limit', async () => {
+    for (let minute = 0; minute < 5; minute++) scene.log.add({ createdAt: at(minute) });
+    expect((await exported('format=jsonl&limit=3')).match(/\n/g)).toHaveLength(3);
+  });
+
+  it('has every record once, over many pages', async () => {
+    for (let second = 0; second < 130; second++) scene.log.add({ createdAt: at(second / 60) });
+    const ids = (await exported('format=jsonl')).trimEnd().split('\n').map((line) => JSON.parse(line).id);
+    expect([ids.length, new Set(ids).size, scene.log.pages.length]).toEqual([130, 130, 3]);
+  });
+
+  it('reads a page only when it is wanted', async () => {
+    for (let second = 0; second < 130; second++) scene.log.add({ createdAt: at(second / 60) });
+    const response = await scene.get('/api/logs/export?format=jsonl');
+    expect(scene.log.pages).toHaveLength(0);
+    const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    expect(scene.log.pages).toHaveLength(1);
+    await reader.cancel();
+    expect(scene.gateway.running.size).toBe(0);
+  });
+
+  it('breaks off where the store fails, so that a part does not look like the whole', async () => {
+    for (let second = 0; second < 130; second++) scene.log.add({ createdAt: at(second / 60) });
+    const reader = ((await scene.get('/api/logs/export?format=jsonl')).body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    scene.log.fail(new Error('the disk is gone'));
+    await expect(reader.read()).rejects.toThrow('the disk is gone');
+  });
+
+  it('refuses a format that there is not', async () => expect(await scene.read('/api/logs/export?format=xlsx')).toMatchObject({ status: 400, body: { error: { param: 'format' } } }));
+});
+
+describe('a cell', () => {
+  it.each([
+    ['=HYPERLINK("http://evil.example")', `"'=HYPERLINK(""http://evil.example"")"`],
+    ['+1+1', `'+1+1`],
+    ['-2+3', `'-2+3`],
+    ['@SUM(A1)', `'@SUM(A1)`],
+    ['\t=1', `"'\t=1"`],
+    ['\r=1', `"'\r=1"`],
+  ])('that would be run is text: %j', (text, cell) => expect(csvCell(text)).toBe(cell));
+
+  it.each<[string | number | boolean | null, string]>([['plain', 'plain'], ['a,b', '"a,b"'], ['say "hi"', '"say ""hi"""'], ['two\nlines', '"two\nlines"'], [' blank', '" blank"'], [-5, '-5'], [null, ''], [true, 'true'], ['', '']])('holds %j', (value, cell) =>
+    expect(csvCell(value)).toBe(cell));
+
+  it('never begins like a formula, whatever it holds', () => {
+    fc.assert(fc.property(fc.oneof(fc.string(), fc.constantFrom('=', '+', '-', '@', '\t', '\r').chain((first) => fc.string().map((rest) => first + rest))), (text) => {
+      const cell = csvCell(text);
+      const shown = cell.startsWith('"') ? cell.slice(1, -1).replaceAll('""', '"') : cell;
+      expect(shown).not.toMatch(/^[=+\-@\t\r]/);
+      expect(shown.replace(/^'/, '')).toBe(text.replace(/^'/, ''));
+    }));
+  });
+});

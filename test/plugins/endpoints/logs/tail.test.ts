@@ -1,0 +1,174 @@
+/** The live tail: what ends is seen, what was missed comes later, who does not read is let go. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createSseReader } from '../../../../core/sse.ts';
+import { aRecord } from '../../../_kit/log.ts';
+import { at, logScene } from './scene.ts';
+import type { Scene } from './scene.ts';
+
+let scene: Scene;
+beforeEach(async () => { scene = await logScene({ limits: { keep_alive_ms: 20 } }); });
+afterEach(async () => await scene.close());
+
+interface Event {
+  readonly name: string | undefined;
+  readonly id: string | undefined;
+  readonly data: any;
+}
+
+/** One who watches: its events one by one. */
+async function watch(query = '', headers: Record<string, string> = {}) {
+  const response = await scene.get(`/api/logs/stream${query}`, headers);
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const sse = createSseReader({ maxEventBytes: 1_000_000 });
+  const events: Event[] = [];
+  let raw = '';
+  const more = async (): Promise<boolean> => {
+    const { done, value } = await reader.read();
+    if (done) return false;
+    raw += Buffer.from(value).toString();
+    events.push(...(sse.push(value) as any[]).map(({ event, id, data }) => ({ name: event, id, data: JSON.parse(data) })));
+    return true;
+  };
+  await more();
+  return {
+    response,
+    more,
+    raw: () => raw,
+    async next(): Promise<Event | undefined> {
+      while (events.length === 0) if (!(await more())) return undefined;
+      return events.shift();
+    },
+    leave: () => reader.cancel(),
+  };
+}
+
+describe('the tail', () => {
+  it('says at once that it is there', async () => {
+    const { response, raw, leave } = await watch();
+    expect([response.headers.get('content-type'), raw()]).toEqual(['text/event-stream; charset=utf-8', expect.stringMatching(/^: connected\n/)]);
+    await leave();
+  });
+
+  it('shows each request as it ends, under its id', async () => {
+    const tail = await watch();
+    const record = scene.log.add();
+    expect(await tail.next()).toMatchObject({ name: 'request', id: record.id, data: { id: record.id, model: 'plain' } });
+    await tail.leave();
+  });
+
+  it('has no bodies', async () => {
+    const tail = await watch();
+    scene.log.add();
+    expect((await tail.next())?.data).not.toHaveProperty('request');
+    await tail.leave();
+  });
+
+  it('shows what the filters select', async () => {
+    const tail = await watch('?status=error&meta.team=a');
+    scene.log.add({ metadata: { team: 'a' } });
+    scene.log.add({ status: 500, outcome: 'failed' });
+    const wanted = scene.log.add({ status: 500, outcome: 'failed', metadata: { team: 'a' } });
+    expect((await tail.next())?.id).toBe(wanted.id);
+    await tail.leave();
+  });
+
+  it('keeps its connection alive', async () => {
+    const tail = await watch();
+    await tail.more();
+    expect(tail.raw()).toContain(': keep-alive\n\n');
+    await tail.leave();
+  });
+
+  it('cannot look into bodies, and says so', async () => expect(await scene.read('/api/logs/stream?q=refund')).toMatchObject({ status: 400, body: { error: { param: 'q' } } }));
+
+  it('ends with the gateway', async () => {
+    const tail = await watch();
+    scene.gateway.drain();
+    while (await tail.more());
+    expect(scene.gateway.running.size).toBe(0);
+  });
+
+  it('asks the log once, however many watch, and lets go of it at the end', async () => {
+    const tails = [await watch(), await watch()];
+    expect(scene.log.watchers).toBe(1);
+    for (const { leave } of tails) await leave();
+    await scene.close();
+    expect(scene.log.watchers).toBe(0);
+  });
+});
+
+describe('one who comes back', () => {
+  it('gets what ended meanwhile, in that order, from memory', async () => {
+    const tail = await watch();
+    const seen = scene.log.add();
+    await tail.next();
+    await tail.leave();
+    const [second, first] = [aRecord(), aRecord({ createdAt: at(3) })];
+    scene.log.announce(second);
+    scene.log.announce(first);
+    const again = await watch('', { 'last-event-id': seen.id });
+    expect([(await again.next())?.id, (await again.next())?.id]).toEqual([second.id, first.id]);
+    await again.leave();
+  });
+
+  it('gets it from the store where memory does not reach: a request that began before and ended after, too', async () => {
+    const seen = scene.log.add({ createdAt: at(10), durationMs: 1000 });
+    scene.log.add({ createdAt: at(11), durationMs: 1000 });
+    const long = scene.log.add({ createdAt: at(11), durationMs: 120_000 });
+    const later = scene.log.add({ createdAt: at(5), durationMs: 1000 });
+    const tail = await watch('', { 'last-event-id': seen.id });
+    expect([(await tail.next())?.id, (await tail.next())?.id]).toEqual([long.id, later.id]);
+    await tail.leave();
+  });
+
+  it('gets nothing twice that ends while it catches up', async () => {
+    const seen = scene.log.add({ createdAt: at(10) });
+    const tail = await watch('', { 'last-event-id': seen.id });
+    const missed = scene.log.add({ createdAt: at(5) });
+    const next = scene.log.add({ createdAt: at(4) });
+    expect([(await tail.next())?.id, (await tail.next())?.id]).toEqual([missed.id, next.id]);
+    await tail.leave();
+  });
+
+  it('is told where too much was missed', async () => {
+    const seen = scene.log.add({ createdAt: at(100), durationMs: 0 });
+    for (let second = 1; second <= 5001; second++) scene.log.add({ createdAt: at(100 - second / 100), durationMs: 0 });
+    const tail = await watch('', { 'last-event-id': seen.id });
+    expect((await tail.next())?.name).toBe('gap');
+    expect((await tail.next())?.name).toBe('request');
+    await tail.leave();
+  });
+
+  it('sees what ends now, though the store cannot be read', async () => {
+    scene.log.fail(new Error('the store is away'));
+    const tail = await watch('', { 'last-event-id': 'whatever' });
+    expect((await tail.next())?.name).toBe('gap');
+    const record = scene.log.add();
+    expect((await tail.next())?.id).toBe(record.id);
+    await tail.leave();
+  });
+});
+
+describe('one who does not read', () => {
+  it('is let go and told, and gets the rest when it comes back', async () => {
+    const tail = await watch();
+    const seen = scene.log.add();
+    await tail.next();
+    for (let count = 0; count <= 1001; count++) scene.log.add();
+    expect(await tail.next()).toMatchObject({ name: 'dropped', data: { message: expect.stringContaining('Last-Event-ID') } });
+    expect(await tail.next()).toBeUndefined();
+    const again = await watch('', { 'last-event-id': seen.id });
+    for (let count = 0; count <= 1001; count++) expect((await again.next())?.name).toBe('request');
+    await again.leave();
+  });
+
+  it('leaves the others as they are', async () => {
+    const [idle, busy] = [await watch(), await watch()];
+    for (let count = 0; count <= 1500; count++) {
+      const { id } = scene.log.add();
+      expect((await busy.next())?.id).toBe(id);
+    }
+    expect((await idle.next())?.name).toBe('dropped');
+    await busy.leave();
+  });
+});

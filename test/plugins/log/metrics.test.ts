@@ -1,0 +1,256 @@
+/** log/metrics: what a scrape says is valid, agrees with the traffic, and does not grow with what callers make up. */
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { RequestRecord } from '../../../core/context.ts';
+import type { LogReader } from '../../../core/log-store.ts';
+import { version } from '../../../core/version.ts';
+import { Counter, Histogram, numbers } from '../../../plugins/log/metrics/families.ts';
+import { RequestMeters } from '../../../plugins/log/metrics/requests.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { oneUpstream, quietPlugins, testGateway, twoUpstreams } from '../../_kit/gateway.ts';
+import { answers, completion, hangs, pause, said, streams } from '../../_kit/upstream.ts';
+import { gatewayOf, probe, provider } from '../../core/scene.ts';
+import { parseExposition, total } from './exposition.ts';
+import type { Sample } from './exposition.ts';
+
+const scrape = async ({ get }: TestGateway, headers: Record<string, string> = {}): Promise<Sample[]> => parseExposition(await (await get('/metrics', headers)).text());
+
+const withOptions = (options: object): { plugins: unknown[] } => ({ plugins: quietPlugins.map((use) => (use === 'log/metrics' ? { use, with: options } : use)) });
+
+describe('a scrape', () => {
+  it('is valid text of the exposition format, as no cache may keep it', async () => {
+    const { get, chat } = await gatewayOf(oneUpstream((await provider()).url));
+    await chat({});
+    const response = await get('/metrics');
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
+    expect(response.headers.get('cache-control')).toBe('no-store');
+    expect(parseExposition(await response.text()).length).toBeGreaterThan(20);
+  });
+
+  it('tells how the process is', async () => {
+    const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url)));
+    for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_start_time_seconds', 'nodejs_heap_size_used_bytes']) expect(total(samples, name)).toBeGreaterThan(0);
+    expect(samples.filter(({ name }) => name.startsWith('nodejs_eventloop_lag_')).every(({ value }) => value >= 0)).toBe(true);
+    expect(total(samples, 'gateway_build_info', { version })).toBe(1);
+  });
+
+  it('tells what waits in the journal, where one is kept', async () => {
+    const status = { connected: false, error: 'refused', waitingBytes: 4096, waitingRecords: 7, dropped: 2, deadLettered: 1, lastDrainAt: null, retentionDays: 30, bodies: true };
+    const journal = probe(({ log }) => log.provide({ status: async () => status } as unknown as LogReader));
+    const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url), { plugins: [journal] }));
+    expect(total(samples, 'gateway_log_store_connected')).toBe(0);
+    expect(total(samples, 'gateway_journal_bytes')).toBe(4096);
+    expect(total(samples, 'gateway_journal_records')).toBe(7);
+    expect(total(samples, 'gateway_log_records_dropped_total')).toBe(2);
+    expect(total(samples, 'gateway_log_records_dead_lettered_total')).toBe(1);
+  });
+
+  it('answers without the journal when its store does not', async () => {
+    const journal = probe(({ log }) => log.provide({ status: () => Promise.reject(new Error('away')) } as unknown as LogReader));
+    const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url), { plugins: [journal] }));
+    expect(samples.some(({ name }) => name.includes('journal'))).toBe(false);
+  });
+});
+
+describe('the counters', () => {
+  it('count answers, plain and streamed, with their tokens and their cost', async () => {
+    const up = await provider(answers(completion('hello')), streams(said('he', 'llo')));
+    const gateway = await gatewayOf(oneUpstream(up.url));
+    await gateway.chat({});
+    await (await gateway.chat({ stream: true })).text();
+    const samples = await scrape(gateway);
+    const of = { model: 'plain', provider: 'up' };
+    expect(total(samples, 'gateway_requests_total', { ...of, status: '2xx', outcome: 'answered', stream: 'false' })).toBe(1);
+    expect(total(samples, 'gateway_requests_total', { ...of, status: '2xx', outcome: 'answered', stream: 'true' })).toBe(1);
+    expect(total(samples, 'gateway_request_duration_seconds_count', of)).toBe(2);
+    expect(total(samples, 'gateway_time_to_first_token_seconds_count', of)).toBe(1);
+    expect(total(samples, 'gateway_tokens_total', { ...of, kind: 'prompt' })).toBe(20);
+    expect(total(samples, 'gateway_tokens_total', { ...of, kind: 'completion' })).toBe(10);
+    expect(total(samples, 'gateway_cost_dollars_total', of)).toBe(0.00004);
+    expect(total(samples, 'gateway_attempts_total', { ...of, outcome: 'answered' })).toBe(2);
+    expect(total(samples, 'gateway_requests_unpriced_total')).toBe(0);
+    expect(total(samples, 'gateway_errors_total')).toBe(0);
+  });
+
+  it('count each token in one kind', async () => {
+    const usage = { prompt_tokens: 100, completion_tokens: 50, total_tokens: 150, prompt_tokens_details: { cached_tokens: 30 }, completion_tokens_details: { reasoning_tokens: 20 } };
+    const gateway = await gatewayOf(oneUpstream((await provider(answers({ ...completion('a'), usage }))).url));
+    await gateway.chat({});
+    const samples = await scrape(gateway);
+    const kinds = samples.filter(({ name }) => name === 'gateway_tokens_total').map(({ labels, value }) => [labels['kind'], value]);
+    expect(Object.fromEntries(kinds)).toEqual({ prompt: 70, cached: 30, completion: 30, reasoning: 20 });
+    expect(total(samples, 'gateway_tokens_total')).toBe(150);
+  });
+
+  it('count what is served and has no known price apart from the cost', async () => {
+    const gateway = await gatewayOf(oneUpstream((await provider(answers({ ...completion('a'), usage: undefined }))).url));
+    await gateway.chat({});
+    const samples = await scrape(gateway);
+    expect(total(samples, 'gateway_requests_unpriced_total', { model: 'plain', provider: 'up' })).toBe(1);
+    expect(samples.some(({ name }) => name === 'gateway_cost_dollars_total')).toBe(false);
+  });
+
+  it('count failures by code, and each attempt', async () => {
+    const down = answers({ error: { message: 'no' } }, { status: 503 });
+    const gateway = await gatewayOf(twoUpstreams((await provider(down)).url, (await provider(down, answers(completion('a')))).url));
+    await gateway.chat({});
+    await gateway.chat({});
+    const samples = await scrape(gateway);
+    expect(total(samples, 'gateway_requests_total', { outcome: 'failed', status: '5xx' })).toBe(1);
+    expect(total(samples, 'gateway_requests_total', { outcome: 'answered', provider: 'two' })).toBe(1);
+    expect(total(samples, 'gateway_errors_total', { model: 'plain', provider: 'two' })).toBe(1);
+    expect(total(samples, 'gateway_attempts_total', { provider: 'one', model: 'plain' })).toBe(2);
+    expect(total(samples, 'gateway_attempts_total', { provider: 'two', outcome: 'answered' })).toBe(1);
+    expect(total(samples, 'gateway_requests_unpriced_total')).toBe(0);
+  });
+
+  it('count refusals, and requests for addresses that there are not', async () => {
+    const gateway = await gatewayOf(oneUpstream((await provider()).url));
+    await gateway.chat({ model: 'made-up-by-a-caller' });
+    await gateway.get('/nowhere');
+    const response = await gateway.get('/metrics');
+    const text = await response.text();
+    const samples = parseExposition(text);
+    expect(total(samples, 'gateway_errors_total', { code: 'model_not_found', model: '(none)', provider: '(none)' })).toBe(1);
+    expect(total(samples, 'gateway_errors_total', { code: 'unknown_url' })).toBe(1);
+    expect(total(samples, 'gateway_requests_total', { outcome: 'refused', status: '4xx' })).toBe(2);
+    expect(text).not.toContain('made-up');
+  });
+
+  it('take a code that only a provider knows for (other)', async () => {
+    const up = await provider(answers({ error: { message: 'no', code: 'a_code_of_theirs', type: 'invalid_request_error' } }, { status: 400 }));
+    const gateway = await gatewayOf(oneUpstream(up.url));
+    await gateway.chat({});
+    const samples = await scrape(gateway);
+    expect(gateway.records[0]?.error?.code).toBe('a_code_of_theirs');
+    expect(total(samples, 'gateway_errors_total', { code: '(other)' })).toBe(1);
+    expect(total(samples, 'gateway_attempts_total', { outcome: '(other)' })).toBe(1);
+  });
+
+  it('know who is in flight, and forget who has left', async () => {
+    const gateway = await gatewayOf(oneUpstream((await provider(hangs)).url));
+    const leaving = new AbortController();
+    const left = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal }).catch(() => {});
+    while (total(await scrape(gateway), 'gateway_requests_in_flight') !== 1) await pause(1);
+    leaving.abort();
+    await left;
+    while (total(await scrape(gateway), 'gateway_requests_in_flight') !== 0) await pause(1);
+    expect(total(await scrape(gateway), 'gateway_requests_total', { outcome: 'gone', status: '4xx' })).toBe(1);
+  });
+
+  it('go on over a reload, together with what the old gateway still ends', async () => {
+    const up = await provider();
+    const server = { data_dir: `/tmp/metrics-of-one-gateway-${process.pid}` };
+    const old = await gatewayOf(oneUpstream(up.url, { server }));
+    await old.chat({});
+    const next = await testGateway({ config: oneUpstream(up.url, { server }) });
+    await old.chat({});
+    await next.chat({});
+    expect(total(await scrape(next), 'gateway_requests_total')).toBe(3);
+    await old.close();
+    expect(total(await scrape(next), 'gateway_requests_total')).toBe(3);
+    await next.close();
+    const afresh = await gatewayOf(oneUpstream(up.url, { server }));
+    expect(total(await scrape(afresh), 'gateway_requests_total')).toBe(0);
+  });
+});
+
+describe('labels of metadata', () => {
+  it('are those that were asked for', async () => {
+    const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), ...withOptions({ metadata_labels: ['tenant-id'] }) });
+    await gateway.chat({}, { 'x-gateway-tenant-id': 'acme "east"\\', 'x-gateway-user-id': 'u-1' });
+    await gateway.chat({});
+    const samples = await scrape(gateway);
+    for (const name of ['gateway_requests_total', 'gateway_tokens_total', 'gateway_cost_dollars_total']) {
+      expect(total(samples, name, { metadata_tenant_id: 'acme "east"\\' })).toBeGreaterThan(0);
+      expect(total(samples, name, { metadata_tenant_id: '(none)' })).toBeGreaterThan(0);
+    }
+    expect(samples.some(({ labels }) => Object.values(labels).includes('u-1'))).toBe(false);
+  });
+
+  it('must not become one', async () => {
+    const config = { ...oneUpstream('http://127.0.0.1:9/v1'), ...withOptions({ metadata_labels: ['tenant-id', 'tenant_id'] }) };
+    await expect(testGateway({ config })).rejects.toThrow('"tenant-id" and "tenant_id" both become the label metadata_tenant_id');
+  });
+
+  it('are bounded whatever callers send, and lose no request', async () => {
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
+    await chat({});
+    const base = records[0] as RequestRecord;
+    fc.assert(
+      fc.property(fc.array(fc.dictionary(fc.constantFrom('a', 'b'), fc.string({ unit: 'binary' }))), fc.integer({ min: 1, max: 5 }), (all, maxLabelValues) => {
+        const meters = new RequestMeters({ metadataLabels: ['a', 'b'], maxLabelValues });
+        for (const metadata of all) meters.end({ ...base, metadata });
+        const samples = parseExposition(meters.text());
+        expect(total(samples, 'gateway_requests_total')).toBe(all.length);
+        for (const label of ['metadata_a', 'metadata_b']) {
+          const values = new Set(samples.flatMap(({ labels }) => labels[label] ?? []));
+          values.delete('(none)');
+          values.delete('(other)');
+          expect(values.size).toBeLessThanOrEqual(maxLabelValues);
+        }
+      }),
+    );
+  });
+});
+
+describe('a family', () => {
+  it('writes any label so that it can be read back', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.nat()), { minLength: 1 }), (added) => {
+        const counter = new Counter({ name: 'some_total', help: 'a \\ and\na line', labels: ['of'] }, numbers);
+        for (const [value, amount] of added) counter.add([value.replaceAll('\0', '')], amount);
+        const samples = parseExposition(counter.text());
+        expect(total(samples, 'some_total')).toBe(added.reduce((sum, [, amount]) => sum + amount, 0));
+        expect(new Set(samples.map(({ labels }) => labels['of']))).toEqual(new Set(added.map(([value]) => value.replaceAll('\0', '').toWellFormed())));
+      }),
+    );
+  });
+
+  it('puts each value into the first bucket that holds it, and every later one', () => {
+    const bounds = [0.1, 1, 10];
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }).map((ms) => ms / 1000)), (values) => {
+        const histogram = new Histogram({ name: 'took_seconds', help: 'took', labels: [] }, bounds);
+        for (const value of values) histogram.observe([], value);
+        const samples = parseExposition(histogram.text());
+        for (const bound of bounds) expect(total(samples, 'took_seconds_bucket', { le: String(bound) })).toBe(values.filter((value) => value <= bound).length);
+        expect(total(samples, 'took_seconds_bucket', { le: '+Inf' })).toBe(values.length);
+        expect(total(samples, 'took_seconds_count')).toBe(values.length);
+        expect(total(samples, 'took_seconds_sum')).toBeCloseTo(values.reduce((sum, value) => sum + value, 0), 5);
+      }),
+    );
+  });
+
+  it('has room for ten thousand series, and counts the rest as one', () => {
+    const counter = new Counter({ name: 'some_total', help: 'some', labels: ['a', 'b'] }, numbers);
+    for (let at = 0; at < 12_000; at++) counter.add([String(at), 'x'], 1);
+    const samples = parseExposition(counter.text());
+    expect(samples).toHaveLength(10_001);
+    expect(total(samples, 'some_total', { a: '(other)', b: '(other)' })).toBe(2000);
+    expect(total(samples, 'some_total')).toBe(12_000);
+  });
+});
+
+describe('who may look', () => {
+  const status = async (config: object, headers: Record<string, string> = {}): Promise<number> => {
+    const { get } = await gatewayOf({ ...oneUpstream('http://127.0.0.1:9/v1'), ...config });
+    return (await get('/metrics', headers)).status;
+  };
+  const admin = { server: { admin_key: 'the-admin-key-of-this-test' } };
+
+  it('is whoever has the admin key', async () => {
+    expect(await status(admin)).toBe(401);
+    expect(await status(admin, { authorization: 'Bearer wrong' })).toBe(401);
+    expect(await status(admin, { authorization: 'Bearer the-admin-key-of-this-test' })).toBe(200);
+  });
+
+  it('is this machine where there is no admin key', async () => {
+    expect(await status({})).toBe(200);
+    expect(await status({}, { 'x-forwarded-for': '10.0.0.1' })).toBe(403);
+  });
+
+  it('is everybody where the operator says so', async () => {
+    expect(await status({ ...admin, ...withOptions({ public: true }) })).toBe(200);
+  });
+});
