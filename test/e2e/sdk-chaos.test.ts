@@ -8,10 +8,12 @@ import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { readEvents } from '../_kit/gateway.ts';
 import { event, startUpstream, streams } from '../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../_kit/upstream.ts';
 
 let aimock: Aimock;
 let gateway: Running;
 let client: OpenAI;
+let scripted: ScriptedUpstream;
 
 const counting = 'One two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen.';
 
@@ -28,10 +30,14 @@ beforeAll(async () => {
     .onMessage('Anyone there?', { content: 'Me.' })
     .on({ userMessage: 'Count with me.', model: /claude/ }, { content: counting }, { truncateAfterChunks: 1 })
     .onMessage('Count with me.', { content: counting });
+  scripted = await startUpstream();
   const { providers, models } = protocolConfig(aimock.url);
+  const dialects = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'];
+  const moreProviders = Object.fromEntries(dialects.map((dialect) => [`scripted-${dialect}`, { dialect, base_url: scripted.url, api_key: 'k' }]));
+  const moreModels = dialects.map((dialect) => ({ id: `scripted-${dialect}`, pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: `scripted-${dialect}`, externalId: 'any' }] }));
   const mappings = models.filter(({ id }) => id === 'anthropic' || id === 'gemini').flatMap((model) => model.providers);
   const pair = { id: 'pair', pricing: { prompt: '0', completion: '0' }, providers: mappings };
-  gateway = await start({ providers, models: [...models, pair], routing: { default: { strategy: 'ordered' } } });
+  gateway = await start({ providers: { ...providers, ...moreProviders }, models: [...models, pair, ...moreModels], routing: { default: { strategy: 'ordered' } } });
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
 
@@ -40,6 +46,7 @@ beforeEach(() => void (aimock.asked.length = 0));
 afterAll(async () => {
   await gateway.stop();
   await aimock.close();
+  await scripted.close();
 });
 
 const saying = (model: string, content: string): OpenAI.ChatCompletionCreateParamsNonStreaming => ({ model, messages: [{ role: 'user', content }] });
@@ -130,17 +137,16 @@ const told = (type: string, data: object): string => `event: ${type}\ndata: ${JS
 describe('malformed JSON in the middle of a stream', () => {
   const message = { id: 'msg_1', type: 'message', role: 'assistant', content: [], model: 'claude-sonnet-4-5', stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } };
 
-  test.each([
-    ['openai', 'gpt-5-mini', [event({ role: 'assistant', content: 'One' })]],
-    ['openai-responses', 'gpt-5.1', [told('response.output_text.delta', { item_id: 'msg_1', output_index: 0, content_index: 0, delta: 'One' })]],
-    ['anthropic', 'claude-sonnet-4-5', [told('message_start', { message }), told('content_block_start', { index: 0, content_block: { type: 'text', text: 'One' } })]],
-    ['gemini', 'gemini-2.5-flash', [`data: ${JSON.stringify({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'One' }] } }] })}\n\n`]],
-  ])('is raised after the words that came, over %s', async (dialect, externalId, begun) => {
-    const upstream = await startUpstream(streams([...begun, 'data: {malformed json: <<<chaos>>>\n\n']));
-    const broken = await start({ providers: { broken: { dialect, base_url: upstream.url, api_key: 'k' } }, models: [{ id: 'broken', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'broken', externalId }] }] });
-    const { words, error } = await streamed('broken', 'Hello.', new OpenAI({ baseURL: `${broken.url}/v1`, apiKey: 'none', maxRetries: 0 }));
-    await broken.stop();
-    await upstream.close();
+  const begun: [dialect: string, events: string[]][] = [
+    ['openai-chat', [event({ role: 'assistant', content: 'One' })]],
+    ['openai-responses', [told('response.output_text.delta', { item_id: 'msg_1', output_index: 0, content_index: 0, delta: 'One' })]],
+    ['anthropic', [told('message_start', { message }), told('content_block_start', { index: 0, content_block: { type: 'text', text: 'One' } })]],
+    ['gemini', [`data: ${JSON.stringify({ candidates: [{ index: 0, content: { role: 'model', parts: [{ text: 'One' }] } }] })}\n\n`]],
+  ];
+
+  test.each(begun)('is raised after the words that came, over %s', async (dialect, events) => {
+    scripted.script(streams([...events, 'data: {malformed json: <<<chaos>>>\n\n']));
+    const { words, error } = await streamed(`scripted-${dialect}`, 'Hello.');
     expect(words).toBe('One');
     expect(error).toMatchObject({ code: 'upstream_invalid_response' });
   });

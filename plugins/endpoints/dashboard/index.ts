@@ -1,29 +1,78 @@
-/** /dashboard: the page for operators. Static modules, no build; all data comes from /api. */
+/** /dashboard: the page for operators. Static modules, no build; its data comes from the log API and from views of its own. */
+import { admitAdmin } from '../../../core/admin.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { BadQuery } from '../../../core/log-store.ts';
+import type { LogReader } from '../../../core/log-store.ts';
 import { definePlugin } from '../../../core/plugin.ts';
 import type { Answer, EndpointRequest } from '../../../core/routes.ts';
+import { json } from '../../../core/routes.ts';
 import { assetHeaders, pageHeaders } from './page-headers.ts';
+import { createSignIn } from './sign-in.ts';
 import { readStaticFiles, serveFile } from './static-files.ts';
 import type { StaticFiles } from './static-files.ts';
+import { configView, keysView, modelsView, providersView } from './views-config.ts';
+import { requestView } from './views-request.ts';
+import { breakdownView, logsView, noLog, overviewView } from './views.ts';
+import type { Asked } from './views.ts';
 
 export default definePlugin({
   name: 'endpoints/dashboard',
   summary: 'the dashboard at /dashboard: what happens, what it costs, and why',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ routes }) {
+  apply({ routes, config, clock, log }) {
     let known: StaticFiles | null = null;
     const site = (): StaticFiles => (known ??= readStaticFiles());
-    const page = (): Answer => ({ headers: pageHeaders(site().scriptHash), body: site().page });
+    const signIn = createSignIn(config.server.adminKey);
     const below = ({ arrived, params }: EndpointRequest): Answer => {
-      const path = decodeURIComponent(params['path'] ?? '');
-      const asset = /^assets\/[\w-]+\/(.+)$/.exec(path)?.[1];
-      if (asset === undefined) return page();
+      const asset = /^assets\/[\w-]+\/(.+)$/.exec(params['path'] ?? '')?.[1];
+      if (asset === undefined) return page(site());
       const file = site().files.get(asset);
       if (file === undefined) throw new GatewayError('unknown_url', `The dashboard has no file ${asset.slice(0, 100)}.`);
       const answer = serveFile(file, arrived.headers);
       return { ...answer, headers: { ...assetHeaders, ...answer.headers } };
     };
-    routes.add({ method: 'GET', path: '/dashboard', handle: page });
+    // the page itself holds nothing: whoever may not see the log is told so by each view, and shown where to sign in
+    routes.add({ method: 'GET', path: '/dashboard', handle: () => page(site()) });
     routes.add({ method: 'GET', path: '/dashboard/**:path', handle: below });
+    routes.add({ method: 'POST', path: '/api/session', handle: signIn.begin });
+    routes.add({ method: 'DELETE', path: '/api/session', handle: signIn.end });
+
+    const view = (path: string, answer: (asked: Asked, request: EndpointRequest) => Promise<object>): void =>
+      routes.add({
+        method: 'GET',
+        path,
+        async handle(request) {
+          admitAdmin(request.arrived);
+          const reader = log.reader();
+          if (reader === null) throw noLog();
+          return private_(await answer({ reader, params: request.query, now: clock() }, request).catch(refuseBadQuery));
+        },
+      });
+    view('/api/views/overview', overviewView);
+    view('/api/views/logs', logsView);
+    view('/api/views/breakdown', breakdownView);
+    view('/api/views/request/:id', ({ reader }, { params }) => requestView(params['id'] ?? '', { reader, config }));
+
+    const described = (path: string, describe: (asked: { reader: LogReader | null; now: number }) => Promise<object>): void =>
+      routes.add({
+        method: 'GET',
+        path,
+        async handle({ arrived }) {
+          admitAdmin(arrived);
+          return private_(await describe({ reader: log.reader(), now: clock() }));
+        },
+      });
+    described('/api/providers', (asked) => providersView(config, asked));
+    described('/api/keys', (asked) => keysView(config, asked));
+    described('/api/models', (asked) => modelsView(config, asked));
+    described('/api/config', () => Promise.resolve(configView(config)));
   },
 });
+
+const page = ({ page: body, scriptHash }: StaticFiles): Answer => ({ headers: pageHeaders(scriptHash), body });
+
+const private_ = (value: object): Answer => json(value, { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } });
+
+function refuseBadQuery(thrown: unknown): never {
+  throw thrown instanceof BadQuery ? new GatewayError('invalid_value', thrown.message) : thrown;
+}

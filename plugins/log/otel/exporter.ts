@@ -94,9 +94,11 @@ export class Exporter {
     const [before, after] = this.#parts.around;
     const body = `${before}${batch.join(',')}${after}`;
     for (let left = tries - 1; ; left--) {
+      // what is under way when the gateway closes gets one more try, and no pause before it
+      const isLast = left === 0 || this.#hurry.signal.aborted;
       const failure = await this.#post(body);
       if (failure === null) return this.#arrived();
-      if (!failure.mayRepeat || left === 0 || this.#hurry.signal.aborted) return this.#drop(batch.length, failure.facts);
+      if (!failure.mayRepeat || isLast) return this.#drop(batch.length, failure.facts);
       const backoff = firstPauseMs * 2 ** (tries - 1 - left) * (0.5 + Math.random());
       await pause(Math.min(failure.afterMs ?? backoff, longestPauseMs), undefined, { ref: false, signal: this.#hurry.signal }).catch(() => {});
     }

@@ -41,8 +41,8 @@ const CLIENT = 3;
 const ERROR = 2;
 
 /**
- * The request's id is a UUIDv7, 128 bits of which the last 62 are random: the trace's id where the caller brought none, so that
- * log and trace find each other. Its last half is the id of the request's span.
+ * The request's id is a UUIDv7, 128 bits: the trace's id where the caller brought none, so that log and trace find each other.
+ * Its last half, which differs in each request too, is the id of the request's span.
  */
 export const traceIdOf = (id: string): string => id.replaceAll('-', '');
 

@@ -34,7 +34,7 @@ export function Shell({ page, params, children }) {
       </li>`)}</ul>
       <div class="side-foot"><${ThemeSwitch} /><button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)"><${Icon} name="help" /></button></div>
     </nav>
-    <main id="main" tabindex="-1"><${StoreBanner} status=${status} />${children}</main>
+    <main id="main" tabindex="-1"><${StoreBanner} status=${status?.log ?? null} />${children}</main>
     <${Announcer} />
     ${isHelpOpen && html`<${KeyboardHelp} close=${closeHelp} />`}
   </div>`;

@@ -20,7 +20,9 @@ function read(bytes: Buffer): Frame[] {
 
 describe('frames', () => {
   test('come back as they went in', () => {
-    fc.assert(fc.property(fc.array(frame), (frames) => expect(read(encodeFrames(frames))).toEqual(frames)));
+    fc.assert(fc.property(fc.array(frame), (frames) => {
+      expect(read(encodeFrames(frames))).toEqual(frames);
+    }));
   });
 
   test('cut anywhere, lose the cut one and none before it', () => {

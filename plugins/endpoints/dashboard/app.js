@@ -1,0 +1,50 @@
+/** The page: which part of the address shows what. Pages are loaded when they are first opened. */
+import { html, render, useEffect, useState } from './parts/html.js';
+import { useLocation } from './parts/location.js';
+import { Shell } from './parts/shell.js';
+import { Notice, Skeleton } from './parts/states.js';
+
+const pages = {
+  '': ['overview', 'Overview', () => import('./pages/overview.js').then((page) => page.OverviewPage)],
+  logs: ['logs', 'Logs', () => import('./pages/logs.js').then((page) => page.LogsPage)],
+  breakdown: ['breakdown', 'Breakdown', () => import('./pages/breakdown.js').then((page) => page.BreakdownPage)],
+  models: ['models', 'Models', () => import('./pages/models.js').then((page) => page.ModelsPage)],
+  providers: ['providers', 'Providers', () => import('./pages/providers.js').then((page) => page.ProvidersPage)],
+  keys: ['keys', 'Keys', () => import('./pages/keys.js').then((page) => page.KeysPage)],
+  playground: ['playground', 'Playground', () => import('./pages/playground.js').then((page) => page.PlaygroundPage)],
+  connect: ['connect', 'Connect', () => import('./pages/connect.js').then((page) => page.ConnectPage)],
+  config: ['config', 'Config', () => import('./pages/config.js').then((page) => page.ConfigPage)],
+  login: ['login', 'Sign in', () => import('./pages/login.js').then((page) => page.LoginPage)],
+  request: ['logs', 'Request', () => import('./pages/request.js').then((page) => page.RequestPage)],
+};
+
+/** @param {string} path */
+function pageOf(path) {
+  const [, , first = '', second = ''] = path.replace(/\/$/, '').split('/');
+  if (first === 'logs' && second !== '') return { page: pages.request, id: decodeURIComponent(second) };
+  return { page: Object.hasOwn(pages, first) && second === '' && first !== 'request' ? pages[/** @type {keyof typeof pages} */ (first)] : null, id: '' };
+}
+
+function App() {
+  const { path, params } = useLocation();
+  const { page, id } = pageOf(path);
+  const [loaded, setLoaded] = useState(/** @type {{ page: any, View: any, isBroken?: boolean } | null} */ (null));
+  useEffect(() => {
+    let isWanted = true;
+    document.title = `${page?.[1] ?? 'Not found'} · Model Gateway`;
+    page?.[2]().then((View) => isWanted && setLoaded({ page, View }), () => isWanted && setLoaded({ page, View: null, isBroken: true }));
+    return () => void (isWanted = false);
+  }, [page]);
+  useEffect(() => {
+    const signedOut = () => {
+      if (location.pathname !== '/dashboard/login') location.assign(`/dashboard/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+    };
+    addEventListener('gateway:signed-out', signedOut);
+    return () => removeEventListener('gateway:signed-out', signedOut);
+  }, []);
+  const view = page === null ? html`<${Notice} title="There is no such page"><a href="/dashboard">Overview</a><//>` : loaded?.page !== page ? html`<${Skeleton} rows=${10} />` : loaded.isBroken ? html`<${Notice} tone="bad" title="This page cannot be loaded">The gateway may have been updated. <a href=${path} target="_self">Load it again</a><//>` : html`<${loaded.View} key=${page[0] + id} params=${params} id=${id} />`;
+  if (page?.[0] === 'login') return view;
+  return html`<${Shell} page=${page?.[0] ?? ''} params=${params}>${view}<//>`;
+}
+
+render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById('app')));

@@ -1,0 +1,102 @@
+/** What happened, on one page: how much, how well, what for, and what it cost, each beside the time before. */
+import { html } from '../parts/html.js';
+import { useData } from '../parts/api.js';
+import { FirstRequest } from '../parts/first-request.js';
+import { ago, clock, compact, count, duration, money, unknown } from '../parts/format.js';
+import { HealthStrip } from '../parts/health-strip.js';
+import { hrefOf, withParams } from '../parts/location.js';
+import { apiParams, bucketOf, rangeOf } from '../parts/query.js';
+import { TopList } from '../parts/top-list.js';
+import { filled, RequestHistogram, zoomOf } from '../parts/request-histogram.js';
+import { Head } from '../parts/shell.js';
+import { Fault, Skeleton } from '../parts/states.js';
+import { StatusMark } from '../parts/status-mark.js';
+import { stackOf } from '../parts/stack.js';
+import { Legend, TimeChart } from '../parts/time-chart.js';
+import { hrefOfRange, TimeRange } from '../parts/time-range.js';
+import { Metrics } from '../parts/metrics.js';
+
+/** @param {{ params: URLSearchParams }} props */
+export function OverviewPage({ params }) {
+  const range = rangeOf(params);
+  const bucketMs = bucketOf(range.to - range.from, 60);
+  const meta = params.get('meta');
+  const asked = apiParams(params, { bucket: String(bucketMs), ...(meta !== null && { meta }) });
+  const { data, error, reload } = useData(`/api/views/overview?${asked}`, { everyMs: range.isRelative ? 10_000 : 0 });
+  return html`<${Head} title="Overview"><${TimeRange} params=${params} /><//>
+    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
+    ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
+    ${data !== null && (data.total.requests === 0 ? html`<${FirstRequest} isOn=${true} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} range=${range} params=${params} />`)}`;
+}
+
+function Filled({ data, range, params }) {
+  const link = (field) => (value) => hrefOf('/dashboard/logs', new URLSearchParams([...kept(params), [field, value ?? '']]));
+  return html`
+    <${Metrics} data=${data} range=${range} />
+    <div class="charts">
+      <section class="card wide"><header><h2>Requests</h2><a href=${hrefOf('/dashboard/logs', kept(params))}>View logs</a></header>
+        <${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} height=${170} isBare=${false} /></section>
+      <${Spend} data=${data} range=${range} params=${params} />
+      <${Latency} data=${data} range=${range} params=${params} />
+      <${Tokens} data=${data} range=${range} params=${params} />
+    </div>
+    <div class="tops">
+      <${TopList} title="Models" rows=${data.models} total=${data.total} link=${link('model')} more=${withMore(params, 'model')} />
+      <${TopList} title="Providers" rows=${data.providers} total=${data.total} link=${link('provider')} more=${withMore(params, 'provider')} />
+      <${TopList} title="Keys" rows=${data.keys} total=${data.total} link=${link('key')} more=${withMore(params, 'key')} none="no key" />
+      <${MetaTop} data=${data} link=${link} params=${params} />
+    </div>
+    <div class="tops">
+      <${RecentErrors} records=${data.recent} params=${params} />
+      <${HealthStrip} />
+    </div>`;
+}
+
+const kept = (params) => new URLSearchParams([...params].filter(([name]) => ['since', 'from', 'to'].includes(name)));
+const withMore = (params, by) => hrefOf('/dashboard/breakdown', new URLSearchParams([...kept(params), ['by', by]]));
+
+function Spend({ data, range, params }) {
+  const { times, lines } = stackOf(data.byModel, range, { bucketMs: data.bucketMs, of: ({ cost }) => Number(cost ?? 0), top: 6 });
+  return html`<section class="card"><header><h2>Cost by model</h2><b class="card-figure">${money(data.total.cost)}</b></header>
+    <${TimeChart} title="Cost by model over time" summary=${`${money(data.total.cost)} in all.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${money} onZoom=${zoomOf(params)} />
+    <${Legend} lines=${lines} /></section>`;
+}
+
+function Latency({ data, range, params }) {
+  const { times, at } = filled(data.points, range, data.bucketMs);
+  const lines = [
+    { label: 'p95', colour: '--c1', values: at.map((point) => point?.latencyP95Ms ?? null) },
+    { label: 'p50', colour: '--c2', values: at.map((point) => point?.latencyP50Ms ?? null) },
+    { label: 'First token p50', colour: '--c3', values: at.map((point) => point?.timeToFirstTokenP50Ms ?? null) },
+  ];
+  return html`<section class="card"><header><h2>Latency</h2><b class="card-figure">${duration(data.total.latencyP95Ms)}</b></header>
+    <${TimeChart} title="Latency over time" summary=${`p50 ${duration(data.total.latencyP50Ms)}, p95 ${duration(data.total.latencyP95Ms)}.`} kind="lines" times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${duration} onZoom=${zoomOf(params)} />
+    <${Legend} lines=${lines} /></section>`;
+}
+
+function Tokens({ data, range, params }) {
+  const { times, at } = filled(data.points, range, data.bucketMs);
+  const of = (read) => at.map((point) => (point === null ? 0 : Math.max(0, read(point))));
+  const lines = [
+    { label: 'Input', colour: '--c1', values: of(({ promptTokens, cachedTokens }) => promptTokens - cachedTokens) },
+    { label: 'Cached input', colour: '--c4', values: of(({ cachedTokens }) => cachedTokens) },
+    { label: 'Reasoning', colour: '--c3', values: of(({ reasoningTokens }) => reasoningTokens) },
+    { label: 'Answer', colour: '--c2', values: of(({ completionTokens, reasoningTokens }) => completionTokens - reasoningTokens) },
+  ];
+  return html`<section class="card"><header><h2>Tokens</h2><b class="card-figure">${compact(data.total.promptTokens + data.total.completionTokens)}</b></header>
+    <${TimeChart} title="Tokens over time" summary=${`${count(data.total.promptTokens)} in, ${count(data.total.completionTokens)} out.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${compact} onZoom=${zoomOf(params)} />
+    <${Legend} lines=${lines} /></section>`;
+}
+
+function MetaTop({ data, link, params }) {
+  if (data.meta === null) return html`<section class="card top"><header><h2>Metadata</h2></header><p class="soft">Send headers that begin with <code>X-Gateway-</code>, and their values appear here.</p></section>`;
+  const picker = html`<select aria-label="Metadata key" value=${data.meta} onChange=${(event) => { history.replaceState(null, '', withParams({ meta: event.target.value })); dispatchEvent(new PopStateEvent('popstate')); }}>${data.metaKeys.map((key) => html`<option key=${key} value=${key}>${key}</option>`)}</select>`;
+  return html`<${TopList} title=${picker} rows=${data.values} total=${data.total} link=${link(`meta.${data.meta}`)} more=${withMore(params, `meta.${data.meta}`)} none="without it" />`;
+}
+
+function RecentErrors({ records, params }) {
+  return html`<section class="card errors"><header><h2>Latest errors</h2><a href=${hrefOf('/dashboard/logs', new URLSearchParams([...kept(params), ['status', 'error']]))}>All</a></header>
+    ${records.length === 0 ? html`<p class="soft">None in this time.</p>` : html`<ul class="error-list">${records.map((record) => html`<li key=${record.id}><a href=${`/dashboard/logs/${record.id}`}>
+      <${StatusMark} record=${record} /><span class="error-what"><b>${record.model ?? record.requestedModel ?? unknown}</b> ${record.error?.code ?? record.outcome}</span><time datetime=${record.createdAt} title=${clock(record.createdAt)}>${ago(record.createdAt)}</time></a></li>`)}</ul>`}</section>`;
+}
+

@@ -1,0 +1,21 @@
+/** How it stands with what the gateway leans on. */
+import { html } from './html.js';
+import { useData } from './api.js';
+import { ago, count, size } from './format.js';
+import { Icon } from './icons.js';
+
+export function HealthStrip() {
+  const { data } = useData('/api/status', { everyMs: 10_000 });
+  if (data === null) return html`<section class="card health" />`;
+  const { health, log, config } = data;
+  const on = config.providers.filter(({ isOn }) => isOn).length;
+  const rows = [
+    ['Gateway', health.status === 'ok' ? 'ok' : 'warn', health.status],
+    ['Log store', log === null ? 'off' : log.connected ? 'ok' : 'bad', log === null ? 'none' : log.connected ? 'connected' : String(log.error ?? 'away').replaceAll('_', ' ')],
+    ['Journal', log === null ? 'off' : log.waitingRecords > 1000 ? 'warn' : 'ok', log === null ? 'none' : log.waitingRecords === 0 ? `empty, written ${ago(log.lastDrainAt)}` : `${count(log.waitingRecords)} records wait, ${size(log.waitingBytes)}`],
+    ['Redis', health.redis.connected ? 'ok' : health.redis.error === 'not configured' ? 'off' : 'bad', health.redis.connected ? 'connected' : health.redis.error],
+    ['Providers', on > 0 ? 'ok' : 'bad', html`<a href="/dashboard/providers">${on} of ${config.providers.length} on</a>`],
+    ['Kept', 'off', log === null ? 'nothing' : `${log.retentionDays === 0 ? 'for ever' : `${log.retentionDays} days`}, ${log.bodies ? 'with bodies' : 'without bodies'}`],
+  ];
+  return html`<section class="card health"><header><h2>Health</h2><span class="soft">v${data.version}</span></header><dl>${rows.map(([name, tone, text]) => html`<div key=${name}><dt>${name}</dt><dd class="mark mark-${tone}"><${Icon} name=${{ ok: 'check', warn: 'alert', bad: 'cross', off: 'more' }[tone]} />${text}</dd></div>`)}</dl></section>`;
+}

@@ -1,0 +1,45 @@
+/** The figures that matter, each with what became of it since the time before. */
+import { html } from './html.js';
+import { compact, count, duration, money, percent } from './format.js';
+import { filled } from './request-histogram.js';
+
+/** @param {{ data: any, range: { from: number, to: number } }} props */
+export function Metrics({ data, range }) {
+  const { total, earlier, points, bucketMs } = data;
+  const { at } = filled(points, range, bucketMs);
+  const trend = (read) => at.map((point) => (point === null ? 0 : (read(point) ?? 0)));
+  const rate = ({ errors, requests }) => (requests === 0 ? null : errors / requests);
+  const figures = [
+    { name: 'Requests', value: count(total.requests), change: changeOf(total.requests, earlier.requests), trend: trend(({ requests }) => requests) },
+    { name: 'Errors', value: percent(total.errors, total.requests), change: changeOf(rate(total), rate(earlier), 'less'), trend: trend(({ errors }) => errors), note: `${count(total.errors)} requests`, isBad: total.errors > 0 },
+    { name: 'Cost', value: money(total.cost), change: changeOf(numberOf(total.cost), numberOf(earlier.cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `and ${count(total.unpriced)} without a price` : `${money(perRequest(total))} a request`, title: total.cost === null ? undefined : `$${total.cost}` },
+    { name: 'Tokens', value: compact(total.promptTokens + total.completionTokens), change: changeOf(total.promptTokens + total.completionTokens, earlier.promptTokens + earlier.completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: `${compact(total.reasoningTokens)} reasoning, ${compact(total.cachedTokens)} cached` },
+    { name: 'Latency p95', value: duration(total.latencyP95Ms), change: changeOf(total.latencyP95Ms, earlier.latencyP95Ms, 'less'), trend: trend(({ latencyP95Ms }) => latencyP95Ms), note: `p50 ${duration(total.latencyP50Ms)}` },
+    { name: 'First token p50', value: duration(total.timeToFirstTokenP50Ms), change: changeOf(total.timeToFirstTokenP50Ms, earlier.timeToFirstTokenP50Ms, 'less'), trend: trend(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms), note: `p95 ${duration(total.timeToFirstTokenP95Ms)}` },
+  ];
+  return html`<dl class="metrics">${figures.map(({ name, value, change, trend: values, note, title, isBad }) => html`<div class="metric" key=${name} title=${title}>
+    <dt>${name}</dt><dd class="metric-value ${isBad ? 'is-bad' : ''}">${value}</dd>
+    <dd class="metric-note"><span>${note ?? ' '}</span>${change !== null && html`<span class="change change-${change.tone}" title="against the same time before">${change.text}</span>`}</dd>
+    <dd class="metric-trend"><${Spark} values=${values} /></dd>
+  </div>`)}</dl>`;
+}
+
+const numberOf = (text) => (text === null ? null : Number(text));
+const perRequest = ({ cost, requests, unpriced }) => (cost === null || requests - unpriced <= 0 ? null : Number(cost) / (requests - unpriced));
+
+/** @param {number | null} now @param {number | null} then @param {'less'} [better] */
+function changeOf(now, then, better) {
+  if (now === null || then === null || then === 0 || now === then) return null;
+  const share = now / then - 1;
+  if (Math.abs(share) < 0.005) return null;
+  const text = share > 9 ? `×${(share + 1).toFixed(0)}` : `${share > 0 ? '+' : '−'}${Math.abs(100 * share).toFixed(Math.abs(share) < 0.1 ? 1 : 0)} %`;
+  return { text, tone: better === undefined ? 'plain' : share < 0 ? 'good' : 'bad' };
+}
+
+/** @param {{ values: number[] }} props */
+export function Spark({ values }) {
+  const top = Math.max(...values);
+  if (values.length < 2 || top === 0) return html`<svg class="spark" aria-hidden="true" viewBox="0 0 100 24" preserveAspectRatio="none" />`;
+  const points = values.map((value, at) => `${((100 * at) / (values.length - 1)).toFixed(2)} ${(23 - (21 * value) / top).toFixed(2)}`);
+  return html`<svg class="spark" aria-hidden="true" viewBox="0 0 100 24" preserveAspectRatio="none"><path class="spark-fill" d=${`M0 24L${points.join('L')}L100 24Z`} /><path class="spark-line" d=${`M${points.join('L')}`} /></svg>`;
+}

@@ -1,0 +1,18 @@
+/** One record, with the prices it was reckoned with as far as this config knows them. */
+import type { Config, Pricing } from '../../../core/config.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { LoggedDetail, LogReader } from '../../../core/log-store.ts';
+
+export async function requestView(id: string, { reader, config }: { reader: LogReader; config: Config }): Promise<object> {
+  const [record, status] = await Promise.all([reader.get(id), reader.status()]);
+  if (record === null) throw new GatewayError('record_not_found', `There is no request "${id.slice(0, 100)}" on record.`, { param: 'id' });
+  return { record, prices: pricesOf(record, config), isSameConfig: record.configHash === config.hash, bodies: status.bodies, retentionDays: status.retentionDays };
+}
+
+function pricesOf({ model: id, provider, attempts }: LoggedDetail, { models }: Config): Pricing | null {
+  const model = models.find((one) => one.id === id);
+  const externalId = attempts.at(-1)?.externalId;
+  const mappings = model?.providers.filter(({ providerId }) => providerId === provider) ?? [];
+  const mapping = mappings.find((one) => one.externalId === externalId) ?? mappings[0];
+  return mapping?.pricing ?? model?.pricing ?? null;
+}
