@@ -37,6 +37,7 @@ export const errorTable = {
   plugin_error: [500, 'server_error'],
   internal_error: [500, 'server_error'],
   server_shutting_down: [503, 'server_error'],
+  log_unavailable: [503, 'server_error'],
   no_provider_available: [503, 'upstream_error'],
   upstream_invalid_request: [400, 'invalid_request_error'],
   upstream_auth_error: [502, 'upstream_error', 'retryable'],

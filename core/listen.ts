@@ -46,7 +46,9 @@ const anyHosts = new Set(['0.0.0.0', '::', '']);
 
 async function bindPort(handler: RequestListener, { host, port }: { host: string; port: number }): Promise<{ server: Server; url: string }> {
   try {
-    const listener = await bind(handler, { hostname: host, port, isProd: true, isTest: false, showURL: false, qr: false, autoClose: false, open: false, clipboard: false, public: anyHosts.has(host) });
+    // listhen takes 0 for 3000 or the next that is free, which two gateways that start at once both find
+    const free = { random: true };
+    const listener = await bind(handler, { hostname: host, port: port === 0 ? free : port, isProd: true, isTest: false, showURL: false, qr: false, autoClose: false, open: false, clipboard: false, public: anyHosts.has(host) });
     const address = listener.server.address();
     const bound = typeof address === 'object' && address !== null ? address.port : port;
     return { server: listener.server, url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}` };

@@ -88,25 +88,7 @@ export interface LogFacets {
   readonly [field: string]: readonly { readonly value: string; readonly count: number }[];
 }
 
-/** How it stands with the log: what is written, what waits, what was lost. */
-export interface LogStatus {
-  readonly connected: boolean;
-  /** `timeout`, `refused`, `auth_failed`; null: none. */
-  readonly error: string | null;
-  /** In the journals, and not in the store yet. */
-  readonly depthBytes: number;
-  /** Of this process alone. */
-  readonly depthRecords: number;
-  /** Records lost for want of room, since the start. */
-  readonly dropped: number;
-  /** Records written without bodies for want of room. */
-  readonly bodiesDropped: number;
-  /** Records that the store would not take, kept in `journal/dead-letter.jsonl`. */
-  readonly deadLettered: number;
-  /** Epoch milliseconds. */
-  readonly lastDrainAt: number | null;
-}
-
+/** How it stands with the log: what waits, and what was lost. */
 export interface StoreStatus {
   readonly connected: boolean;
   /** `timeout`, `refused`, `auth_failed`, `failed`; null while connected. */
@@ -114,8 +96,11 @@ export interface StoreStatus {
   /** What waits in the journal. */
   readonly waitingBytes: number;
   readonly waitingRecords: number;
-  /** Since the start. */
+  /** Records lost for want of room, since the start. */
   readonly dropped: number;
+  /** Records stored without their bodies for want of room. */
+  readonly bodiesDropped: number;
+  /** Records that the store would not take, kept in `journal/dead-letter.jsonl`. */
   readonly deadLettered: number;
   /** Epoch milliseconds; null: never yet. */
   readonly lastDrainAt: number | null;

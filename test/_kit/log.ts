@@ -60,6 +60,9 @@ function sums(value: string | null, records: readonly LoggedRequest[]): StatsRow
   };
 }
 
+const grouped = (records: readonly LoggedDetail[], by: string | null): StatsRow[] =>
+  Array.from(Map.groupBy(records, (record) => valueOf(record, by)), ([value, group]) => sums(value, group)).sort((a, b) => b.requests - a.requests);
+
 export function memoryLog(): MemoryLog {
   const kept: LoggedDetail[] = [];
   const pages: { limit: number; cursor: string | null }[] = [];
@@ -76,8 +79,6 @@ export function memoryLog(): MemoryLog {
     const after = (await found(query)).filter(({ id }) => cursor === null || id < cursor);
     return { data: after.slice(0, limit), next: after.length > limit ? (after[limit - 1] as LoggedDetail).id : null };
   };
-  const grouped = (records: readonly LoggedDetail[], by: string | null): StatsRow[] =>
-    Array.from(Map.groupBy(records, (record) => valueOf(record, by)), ([value, group]) => sums(value, group)).sort((a, b) => b.requests - a.requests);
   const announce = (record: LoggedRequest): void => listeners.forEach((listener) => listener(record));
   return {
     pages,
@@ -122,4 +123,4 @@ export function memoryLog(): MemoryLog {
 }
 
 /** The plugin that keeps it. */
-export const keeping = (reader: LogReader): AnyPlugin => ({ name: 'test/log', summary: 'keeps the log of a test', schema: {}, apply: ({ log }) => void log.provide(reader) });
+export const keeping = (reader: LogReader): AnyPlugin => ({ name: 'test/log', summary: 'keeps the log of a test', schema: {}, apply: ({ log }) => log.provide(reader) });

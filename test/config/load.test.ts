@@ -221,7 +221,7 @@ describe('secrets', () => {
 
   test('of callers are kept as hashes', async () => {
     const { keys } = await loadGood(file, { ...env, B: 'abc' });
-    expect(keys).toEqual([{ name: 'k', hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', models: null, metadata: {} }]);
+    expect(keys).toEqual([{ name: 'k', hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', models: null, metadata: {}, logBodies: true }]);
   });
 });
 
@@ -293,7 +293,7 @@ describe('words that stand in two places', () => {
 
   test('are the same in the shipped file and in the shipped list', () => {
     const text = readFileSync(new URL('../../gateway.config.yaml', import.meta.url), 'utf8');
-    const listed = text.slice(text.indexOf('\nplugins:')).match(/(?<=^ {2}- )[\w/-]+/gm);
+    const listed = text.slice(text.indexOf('\nplugins:')).match(/(?<=^ {2}- (?:use: )?)(?!use:)[\w/-]+/gm);
     expect(listed).toEqual([...shippedPlugins]);
   });
 });

@@ -37,7 +37,7 @@ describe('the command line', () => {
   it('offers no flag in help that the command does not take', () => expect(parse('check --help')).toEqual({ name: 'help', text: expect.not.stringContaining('--port') }));
 
   it.each<[string, RegExp]>([
-    ['strat', /unknown command "strat"\. Did you mean "start"\? See gateway --help/],
+    ['strat', /unknown command "strat"\. Did you mean "start" or "stats"\? See gateway --help/],
     ['start --prot 5000', /unknown option --prot\. Did you mean --port\? See gateway start --help/],
     ['start --confg=a', /unknown option --confg\. Did you mean --config\?/],
     ['start --zzzzzz', /unknown option --zzzzzz\. See gateway start --help/],
@@ -57,4 +57,64 @@ describe('the command line', () => {
     expect(() => parse(line)).toThrow(UsageError);
     expect(() => parse(line)).toThrow(message);
   });
+});
+
+const filterOf = (...args: string[]): string => {
+  const command = parseCommand(args);
+  if (command.name !== 'logs' && command.name !== 'stats') throw new Error(command.name);
+  return decodeURIComponent(command.flags.filter.toString());
+};
+
+describe('the commands of the log', () => {
+  it.each<[string, string, object]>([
+    ['logs', 'logs', { limit: 20, follow: false, id: null, json: false }],
+    ['logs -f', 'logs', { follow: true }],
+    ['logs --limit 100 --json', 'logs', { limit: 100, json: true }],
+    ['logs 01a1fed5-43fe-7000-8000-00e00855f05b', 'logs', { id: '01a1fed5-43fe-7000-8000-00e00855f05b' }],
+    ['logs --id anything', 'logs', { id: 'anything' }],
+    ['logs -c a.yaml -p 5000', 'logs', { config: 'a.yaml', port: 5000 }],
+    ['stats', 'stats', { by: null }],
+    ['stats --by meta.tenant-id', 'stats', { by: 'meta.tenant-id' }],
+    ['keys create', 'keys create', { name: null, json: false }],
+    ['keys create --name search', 'keys create', { name: 'search' }],
+    ['db status', 'db status', { json: false }],
+    ['db migrate -c a.yaml', 'db migrate', { config: 'a.yaml' }],
+  ])('reads "gateway %s"', (line, name, flags) => expect(parse(line)).toMatchObject({ name, flags }));
+
+  it.each<[string[], string]>([
+    [['logs'], ''],
+    [['logs', '--since', '24h', '--status', 'error', '--status', '429'], 'since=1d&status=error&status=429'],
+    [['logs', '--latency', '>2s', '--cost', '<=0.01'], 'latency=>2s&cost=<=0.01'],
+    [['stats', '--meta', 'tenant-id=acme', '--meta', 'team=a=b'], 'meta.tenant-id=acme&meta.team=a=b'],
+    [['logs', '--q', 'refund'], 'q=refund'],
+    [['logs', 'model:a latency:>2s "refund"'], 'model=a&latency=>2s&q=refund'],
+    [['logs', 'model:a', '--model', 'b'], 'model=a&model=b'],
+    [['logs', '--', '-model:a'], '-model=a'],
+  ])('understand the filters of %j', (args, filter) => expect(filterOf(...args)).toBe(filter));
+
+  it.each<[string, RegExp]>([
+    ['logs --staus ok', /unknown option --staus\. Did you mean --status/],
+    ['logs --status erorr', /"erorr" is no status\. Did you mean "error"\?/],
+    ['logs --latency 2s', /write for example latency=>2s/],
+    ['logs --meta acme', /--meta takes KEY=VALUE, not "acme"/],
+    ['logs modle:a', /no filter "modle"\. Did you mean "model"\?/],
+    ['logs --limit 0', /--limit must be a number from 1 to 100000/],
+    ['logs --limit many', /not "many"/],
+    ['logs -f --id x', /--follow goes with a list/],
+    ['stats --by modle', /cannot be grouped by "modle"\. Did you mean "model"\?/],
+    ['stats --follow', /unknown option --follow/],
+    ['keys crete', /unknown command "keys crete"\. Did you mean "create"\? There is gateway keys create/],
+    ['keys create extra', /unexpected "extra" after gateway keys create/],
+    ['db drop', /unknown command "db drop"\. There is gateway db status, gateway db migrate/],
+  ])('refuse "gateway %s" with help', (line, message) => {
+    expect(() => parse(line)).toThrow(UsageError);
+    expect(() => parse(line)).toThrow(message);
+  });
+
+  it.each<[string, RegExp]>([
+    ['keys', /gateway keys create/],
+    ['db --help', /gateway db status[\s\S]*gateway db migrate/],
+    ['logs --help', /--follow[\s\S]*Filters[\s\S]*--meta KEY=VAL/],
+    ['stats --help', /--by WHAT/],
+  ])('explain "gateway %s"', (line, text) => expect(parse(line)).toEqual({ name: 'help', text: expect.stringMatching(text) }));
 });

@@ -7,6 +7,7 @@ import { definePlugin } from '../../../core/plugin.ts';
 import type { Answer, EndpointRequest } from '../../../core/routes.ts';
 import { json } from '../../../core/routes.ts';
 import { assetHeaders, pageHeaders } from './page-headers.ts';
+import { createProviderWatch } from './provider-watch.ts';
 import { createSignIn } from './sign-in.ts';
 import { readStaticFiles, serveFile } from './static-files.ts';
 import type { StaticFiles } from './static-files.ts';
@@ -15,13 +16,18 @@ import { requestView } from './views-request.ts';
 import { breakdownView, logsView, noLog, overviewView } from './views.ts';
 import type { Asked } from './views.ts';
 
+const name = 'endpoints/dashboard';
+
 export default definePlugin({
-  name: 'endpoints/dashboard',
+  name,
   summary: 'the dashboard at /dashboard: what happens, what it costs, and why',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ routes, config, clock, log }) {
+  apply({ hooks, routes, config, clock, log }) {
     let known: StaticFiles | null = null;
     const site = (): StaticFiles => (known ??= readStaticFiles());
+    const loadedAt = clock();
+    const watch = createProviderWatch();
+    hooks.attempted.tap(name, (result) => watch.saw(result, clock()));
     const signIn = createSignIn(config.server.adminKey);
     const below = ({ arrived, params }: EndpointRequest): Answer => {
       const asset = /^assets\/[\w-]+\/(.+)$/.exec(params['path'] ?? '')?.[1];
@@ -62,10 +68,10 @@ export default definePlugin({
           return private_(await describe({ reader: log.reader(), now: clock() }));
         },
       });
-    described('/api/providers', (asked) => providersView(config, asked));
+    described('/api/providers', (asked) => providersView(config, { ...asked, watch }));
     described('/api/keys', (asked) => keysView(config, asked));
     described('/api/models', (asked) => modelsView(config, asked));
-    described('/api/config', () => Promise.resolve(configView(config)));
+    described('/api/config', () => Promise.resolve(configView(config, loadedAt)));
   },
 });
 

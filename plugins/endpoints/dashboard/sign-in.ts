@@ -20,7 +20,7 @@ export function createSignIn(adminKey: Secret | null) {
     refuseForeign(arrived.headers);
     if (adminKey === null) throw new GatewayError('bad_request', 'There is no admin key to sign in with: server.admin_key is not set.');
     // safety: a key can be guessed only slowly, wherever the guesses come from
-    if (wrong >= freeTries && arrived.createdAt < blockedUntil) throw new GatewayError('too_many_tries', 'Too many wrong keys. Wait a moment.', { retryAfterMs: blockedUntil - arrived.createdAt });
+    if (wrong >= freeTries && arrived.createdAt < blockedUntil) throw new GatewayError({ status: 429, type: 'rate_limit_error', code: 'rate_limit_exceeded' }, 'Too many wrong keys. Wait a moment.', { retryAfterMs: blockedUntil - arrived.createdAt });
     const { key } = (parseJson(await body(), 4) ?? {}) as { key?: unknown };
     if (typeof key !== 'string' || !isSame(key, adminKey.reveal())) {
       wrong++;

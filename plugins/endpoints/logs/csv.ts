@@ -31,12 +31,14 @@ const columns: Readonly<Record<string, (record: LoggedRequest) => Cell>> = {
 
 const line = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
-/** @param metadataKeys each has a column, `meta.<key>` */
-export const csvHead = (metadataKeys: readonly string[]): string => line([...Object.keys(columns), ...metadataKeys.map((key) => `meta.${key}`)]);
+/** @param metadataKeys each has a column, `meta.<key>`; what else a record has is in the last one, as JSON */
+export const csvHead = (metadataKeys: readonly string[]): string => line([...Object.keys(columns), ...metadataKeys.map((key) => `meta.${key}`), 'otherMetadata']);
 
 export function csvLine(record: LoggedRequest, metadataKeys: readonly string[]): string {
   const { metadata } = record;
-  return line([...Object.values(columns).map((read) => read(record)), ...metadataKeys.map((key) => (Object.hasOwn(metadata, key) ? (metadata[key] ?? null) : null))]);
+  const others = Object.entries(metadata).filter(([key]) => !metadataKeys.includes(key));
+  const cells = metadataKeys.map((key) => (Object.hasOwn(metadata, key) ? (metadata[key] ?? null) : null));
+  return line([...Object.values(columns).map((read) => read(record)), ...cells, others.length === 0 ? null : JSON.stringify(Object.fromEntries(others))]);
 }
 
 /**

@@ -43,60 +43,29 @@ interface Waiting {
 /** The same file under the name that it has where this one runs: sources as they are, or built. */
 const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 
-export function createClient({ logger, disk }: ClientEvents): StoreClient {
+export function createClient(events: ClientEvents): StoreClient {
   const calls = createCalls();
-  let settings: WorkerSettings | null = null;
-  let worker: Worker | null = null;
-  let isClosing = false;
-  let crashes = 0;
-  let restart: NodeJS.Timeout | undefined;
-
-  const start = (given: WorkerSettings, opened: (refusal: string | null) => void): Worker => {
-    // what the program was started with may be options that a worker does not take
-    const started = new Worker(workerFile, { workerData: given, execArgv: [] });
-    started.unref();
-    started.on('message', (told: Told) => {
-      if (told.type === 'answer') calls.settle(told.id, told.answer);
-      else if (told.type === 'disk') disk(told);
-      else if (told.type === 'log') logger[told.level](told.message, told.facts);
-      else opened(told.refusal);
-    });
-    started.on('error', (error) => logger.error('the thread of the log store failed; it is started again', { error }));
-    started.on('exit', () => {
-      worker = null;
-      calls.rejectAll(new StoreUnavailable('refused', 'The thread of the log store has ended.'));
-      opened(null);
-      if (isClosing) return;
-      restart = setTimeout(() => {
-        worker = start(given, (refusal) => (refusal === null ? (crashes = 0) : logger.error(refusal)));
-      }, Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(crashes++, 10)));
-      restart.unref();
-    });
-    return started;
-  };
-
+  let thread: Thread | null = null;
   const ask = (call: Call, args: readonly unknown[], withinMs = queryMs): Promise<unknown> => {
+    const worker = thread?.worker ?? null;
     if (worker === null) return Promise.reject(new StoreUnavailable('refused', 'The log store is not open.'));
     const { id, answer } = calls.begin(withinMs);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
     worker.postMessage({ id, call, args } satisfies Ask);
     return answer;
   };
-  const reading = <Name extends Call & (keyof Reader | keyof OwnCalls)>(call: Name) => (...args: unknown[]): Promise<never> => ask(call, args) as Promise<never>;
-
+  const reading = (call: Call) => (...args: unknown[]): Promise<never> => ask(call, args) as Promise<never>;
   return {
-    async open(given) {
-      settings = given;
+    async open(settings) {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      worker = start(settings, (refusal) => (refusal === null ? resolve() : reject(new MigrationError(refusal))));
+      thread = keepRunning(settings, { ...events, calls, opened: (refusal) => (refusal === null ? resolve() : reject(new MigrationError(refusal))) });
       await promise;
     },
     async close(withinMs) {
-      isClosing = true;
-      clearTimeout(restart);
-      const ended = worker;
-      if (ended === null) return false;
+      if (thread === null) return false;
+      thread.isClosing = true;
       const isDrained = await ask('finish', [withinMs], withinMs + 1000).catch(() => false);
-      await ended.terminate();
+      await thread.worker?.terminate();
       return isDrained === true;
     },
     list: reading('list'),
@@ -110,6 +79,53 @@ export function createClient({ logger, disk }: ClientEvents): StoreClient {
     flush: reading('flush'),
   };
 }
+
+interface Thread {
+  worker: Worker | null;
+  /** Set by its owner: an end is an end. */
+  isClosing: boolean;
+}
+
+interface ThreadEvents extends ClientEvents {
+  readonly calls: Calls;
+  /** After the first attempt to open the store. */
+  readonly opened: (refusal: string | null) => void;
+}
+
+/** The worker, started again, later and later, when it fails: its journal waits, and nothing in it is lost. */
+function keepRunning(settings: WorkerSettings, { logger, disk, calls, opened }: ThreadEvents): Thread {
+  const thread: Thread = { worker: null, isClosing: false };
+  let crashes = 0;
+  const start = (): void => {
+    // what the program was started with may be options that a worker does not take
+    const worker = new Worker(workerFile, { workerData: settings, execArgv: [] });
+    thread.worker = worker;
+    worker.unref();
+    worker.on('message', (told: Told) => {
+      if (told.type === 'answer') calls.settle(told.id, told.answer);
+      else if (told.type === 'disk') disk(told);
+      else if (told.type === 'log') logger[told.level](told.message, told.facts);
+      else {
+        crashes = 0;
+        opened(told.refusal);
+      }
+    });
+    worker.on('error', (error) => logger.error('the thread of the log store failed; it is started again', { error }));
+    worker.on('exit', () => {
+      thread.worker = null;
+      calls.rejectAll(new StoreUnavailable('refused', 'The thread of the log store has ended.'));
+      opened(null);
+      const again = (): void => {
+        if (!thread.isClosing) start();
+      };
+      setTimeout(again, Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(crashes++, 10))).unref();
+    });
+  };
+  start();
+  return thread;
+}
+
+type Calls = ReturnType<typeof createCalls>;
 
 /** Calls under way: each ends by its answer, its time, or the end of the worker. */
 function createCalls() {

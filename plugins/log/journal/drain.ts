@@ -28,9 +28,11 @@ interface Batch {
 
 const lookForOrphansMs = 5000;
 const retainEveryMs = 600_000;
+const retainAgainMs = 60_000;
 
 export class Drain {
   deadLettered = 0;
+  /** Records of this gateway. */
   drained = 0;
   lastDrainAt: number | null = null;
 
@@ -109,7 +111,7 @@ export class Drain {
     await inserted;
     ready.shift();
     tail.commit(taken);
-    this.drained += taken.entries.length;
+    if (tail === this.#own) this.drained += taken.entries.length;
     this.lastDrainAt = Date.now();
     return !taken.isLast;
   }
@@ -136,8 +138,14 @@ export class Drain {
   async #retain(): Promise<boolean> {
     const { store, retentionDays } = this.#settings;
     if (retentionDays === 0 || performance.now() < this.#retainAt) return false;
-    if (await store.retain(floorOf(retentionDays, Date.now()))) return true;
-    this.#retainAt = performance.now() + retainEveryMs;
+    try {
+      if (await store.retain(floorOf(retentionDays, Date.now()))) return true;
+      this.#retainAt = performance.now() + retainEveryMs;
+    } catch (error) {
+      // old records can wait for a better moment; new ones do not wait for them
+      this.#retainAt = performance.now() + retainAgainMs;
+      this.#settings.warn('old records could not be dropped; it is tried again', { reason: error instanceof Error ? error.message : String(error) });
+    }
     return false;
   }
 

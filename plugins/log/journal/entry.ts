@@ -35,9 +35,9 @@ export function startedOf({ id, createdAt, method, path, headers, principal, met
 /** A caller's own id, kept only where it is a plain word. */
 const clientIdOf = (id: string | undefined): string | null => (id !== undefined && /^[\w.:-]{1,128}$/.test(id) ? id : null);
 
-/** The record as a list shows it: no bodies, nothing that only settling needed. */
-export function loggedOf({ request: _request, response: _response, reasoningContent: _reasoning, served: _served, ...logged }: RequestRecord): LoggedRequest {
-  return logged;
+/** The record as a list shows it: no bodies, nothing that only settling needed. Its id comes first, whoever has settled it. */
+export function loggedOf({ id, request: _request, response: _response, reasoningContent: _reasoning, served: _served, ...logged }: RequestRecord): LoggedRequest {
+  return { id, ...logged };
 }
 
 /** cost: reasoning is in the choices already, and is not written a second time. */

@@ -14,6 +14,7 @@ import { createClient } from './client.ts';
 import { bodiesOf, loggedOf, startedOf } from './entry.ts';
 import { FINISHED, STARTED } from './frames.ts';
 import { createHealth } from './health.ts';
+import { createLogReader } from './reader.ts';
 import { createInstance, removeInstance, rootOf } from './segments.ts';
 import type { Instance } from './segments.ts';
 import { JournalWriter } from './writer.ts';
@@ -40,7 +41,7 @@ export default definePlugin<Options>({
   name,
   summary: 'every request on record: a journal, drained into SQLite or PostgreSQL',
   schema,
-  apply({ hooks, logger, config }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
+  apply({ hooks, log, logger, config }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
     if (store === 'postgres' && url === null) throw new Error('`store: postgres` needs `url`, for example url: ${DATABASE_URL}');
     const { dataDir } = config.server;
     const root = rootOf(dataDir);
@@ -50,6 +51,7 @@ export default definePlugin<Options>({
     const events: LogEvents = createEvents(logger);
     const disk = ({ removed, elsewhere }: { removed: number; elsewhere: number }): void => writer?.onDisk(removed, elsewhere);
     const client = createClient({ logger, disk });
+    log.provide(createLogReader({ client, events, counts: () => writer?.counts ?? { written: 0, dropped: 0, bodiesDropped: 0 }, retentionDays, bodies }));
 
     hooks.boot.tapPromise(name, async () => {
       instance = begin(root);
@@ -67,10 +69,10 @@ export default definePlugin<Options>({
       if (context.attempt.number === 1) void writer?.append(STARTED, JSON.stringify(startedOf(context)));
       return undefined;
     });
-    hooks.log.tap(name, (record) => {
+    hooks.log.tapPromise(name, async (record) => {
       const isKept = !withoutBodies.delete(record.id) && bodies;
       events.tell(record);
-      return writer === null ? undefined : put(record, { writer, isKept, logger });
+      if (writer !== null) await put(record, { writer, isKept, logger });
     });
     const health = createHealth(client);
     hooks.health.tapPromise(name, async (report, { skip }) => (skip.has('database') ? report : await health(report)));

@@ -76,7 +76,8 @@ function interrupted(started: Started): Finished {
 }
 
 function requestRow(entry: Finished): RequestRow {
-  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, attempts, ruledOut, adjustments, error, configHash, usage = unknownUsage } = entry;
+  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, attempts, ruledOut, adjustments, error, configHash } = entry;
+  const usage = (entry.usage as Finished['usage'] | null | undefined) ?? unknownUsage;
   const more: More = { clientRequestId, method, path, nativeFinishReason, tokensPerSecond: real(tokensPerSecond), attempts, ruledOut, adjustments, error, configHash };
   const createdAt = Date.parse(entry.createdAt);
   if (Number.isNaN(createdAt)) throw new Error('its time is none');
@@ -87,7 +88,7 @@ function requestRow(entry: Finished): RequestRow {
     model: text(entry.model, longestName),
     provider: text(entry.provider, longestName),
     key_name: text(entry.key, longestName),
-    stream: entry.stream === true,
+    stream: (entry.stream as unknown) === true,
     status: count(entry.status) ?? 0,
     failed: entry.outcome !== 'answered',
     outcome: text(entry.outcome, 32) ?? 'failed',

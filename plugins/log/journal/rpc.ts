@@ -1,5 +1,5 @@
 /** What the request thread and the store's worker say to each other. */
-import type { LogStatus } from '../../../core/log-store.ts';
+import type { StoreStatus } from '../../../core/log-store.ts';
 import type { StoreFault, StoreSettings } from './store.ts';
 
 /** What the worker is started with. */
@@ -21,7 +21,9 @@ export interface OwnCalls {
   finish(withinMs: number): Promise<boolean>;
 }
 
-export interface WorkerState extends Pick<LogStatus, 'connected' | 'error' | 'depthBytes' | 'deadLettered' | 'lastDrainAt'> {
+export interface WorkerState extends Pick<StoreStatus, 'connected' | 'error' | 'deadLettered' | 'lastDrainAt'> {
+  /** In the journals, and not in the store yet. */
+  readonly depthBytes: number;
   readonly drained: number;
 }
 

@@ -195,9 +195,9 @@ async function facets({ engine: { grammar }, found }: Asking, query: LogQuery): 
   const rows = await found(`select r.model, r.provider, r.key_name, r.finish_reason, r.status, r.metadata from ${from}${all(where)} order by ${key} desc limit ${facetRows}`, params);
   const counts = new Map<string, Map<string, number>>();
   const seen = (field: string, value: unknown): void => {
-    if (value === null || value === undefined) return;
+    if (typeof value !== 'string' && typeof value !== 'number') return;
     const values = counts.get(field) ?? new Map<string, number>();
-    counts.set(field, values.set(String(value), (values.get(String(value)) ?? 0) + 1));
+    counts.set(field, values.set(`${value}`, (values.get(`${value}`) ?? 0) + 1));
   };
   for (const row of rows) {
     for (const [field, column] of Object.entries(facetColumns)) seen(field, row[column]);
@@ -205,7 +205,9 @@ async function facets({ engine: { grammar }, found }: Asking, query: LogQuery): 
     const entries = (typeof metadata === 'string' ? JSON.parse(metadata) : metadata) as Record<string, string>;
     for (const [name, value] of Object.entries(entries)) seen(`meta.${name}`, value);
   }
-  const top = (values: ReadonlyMap<string, number>): { value: string; count: number }[] =>
-    Array.from(values, ([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1)).slice(0, 50);
   return Object.fromEntries(Array.from(counts, ([field, values]) => [field, top(values)]));
 }
+
+/** Most frequent first. */
+const top = (values: ReadonlyMap<string, number>): { value: string; count: number }[] =>
+  Array.from(values, ([value, count]) => ({ value, count })).sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1)).slice(0, 50);

@@ -36,7 +36,7 @@ const insertTags = 'insert into gateway_tags select * from json_to_recordset($1:
 
 /** Classes of SQLSTATE that blame what was sent: data exceptions, constraints, and limits of the program. */
 const ofRows = new Set(['22', '23', '54']);
-const stateOf = (error: unknown): string => String((error as { code?: unknown }).code ?? '');
+const stateOf = (error: unknown): string => (error as { code?: string }).code ?? '';
 const isOfServer = (error: unknown): boolean => /^(?:08|53|55|57|58|40|25|28|3D)/.test(stateOf(error)) || !/^[0-9A-Z]{5}$/.test(stateOf(error));
 
 const statementMs = 5000;
@@ -89,7 +89,7 @@ blame: (error) => (ofRows.has(stateOf(error).slice(0, 2)) ? 'row' : 'store'),
   };
 }
 
-const isMissingWeek = (error: unknown): boolean => stateOf(error) === '23514' && /no partition/.test(String((error as Error).message));
+const isMissingWeek = (error: unknown): boolean => stateOf(error) === '23514' && /no partition/.test((error as Error).message);
 
 /** safety: a connection on which something went wrong is not used again. */
 async function connected<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {

@@ -31,7 +31,8 @@ const drain = new Drain({
 
 let isOpen = false;
 let fault: StoreFault | null = 'refused';
-let isClosing = false;
+/** Changed by `finish`, and looked at by the loops. */
+const phase = { isClosing: false };
 let wake = (): void => {};
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => {
@@ -56,7 +57,7 @@ async function open(): Promise<void> {
 /** Until the store has what there was when it began; throws when the store is at fault. */
 async function work(): Promise<void> {
   if (!isOpen) await open();
-  while (!isClosing && (await drain.step())) {
+  while (!phase.isClosing && (await drain.step())) {
     // a thread that drains still answers
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -88,14 +89,14 @@ function inTurn(): Promise<void> {
 }
 
 async function run(): Promise<void> {
-  while (!isClosing) {
+  while (!phase.isClosing) {
     let pauseMs = idleMs;
     try {
       await inTurn();
     } catch (error) {
       pauseMs = failed(error);
     }
-    if (!isClosing) await sleep(pauseMs);
+    if (!phase.isClosing) await sleep(pauseMs);
   }
 }
 
@@ -110,7 +111,7 @@ const own: OwnCalls = {
   },
   flush: inTurn,
   async finish(withinMs) {
-    isClosing = true;
+    phase.isClosing = true;
     wake();
     const late = Symbol('late');
     const timeUp = new Promise<typeof late>((resolve) => {

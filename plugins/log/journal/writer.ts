@@ -184,7 +184,7 @@ export class JournalWriter {
   #failed(error: unknown): void {
     if (this.#fault === null) this.#settings.logger.error('the journal cannot be written; requests are served on, and their records wait in memory', { error, dropped: this.counts.dropped });
     this.#fault = error;
-    this.#retry = setTimeout(() => (this.#running ??= this.#run()), this.#settings.retryMs);
+    this.#retry = setTimeout(() => void (this.#running ??= this.#run()), this.#settings.retryMs);
     this.#retry.unref();
   }
 

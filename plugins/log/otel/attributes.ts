@@ -33,4 +33,11 @@ export function texts(values: Known<readonly string[]>): Value | null {
 /** Milliseconds as seconds. */
 export const seconds = (milliseconds: Known<number>): Value | null => (milliseconds === null || milliseconds === undefined ? null : double(milliseconds / 1000));
 
-export const attributes = (values: Readonly<Record<string, Value | null>>): Attribute[] => Object.entries(values).flatMap(([key, value]) => (value === null ? [] : [{ key, value }]));
+export function attributes(values: Readonly<Record<string, Value | null>>): Attribute[] {
+  const known: Attribute[] = [];
+  for (const key in values) {
+    const value = values[key];
+    if (value !== null && value !== undefined) known.push({ key, value });
+  }
+  return known;
+}

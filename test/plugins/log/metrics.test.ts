@@ -232,25 +232,26 @@ describe('a family', () => {
   });
 });
 
+const statusOf = async (config: object, headers: Record<string, string> = {}): Promise<number> => {
+  const { get } = await gatewayOf({ ...oneUpstream('http://127.0.0.1:9/v1'), ...config });
+  return (await get('/metrics', headers)).status;
+};
+
 describe('who may look', () => {
-  const status = async (config: object, headers: Record<string, string> = {}): Promise<number> => {
-    const { get } = await gatewayOf({ ...oneUpstream('http://127.0.0.1:9/v1'), ...config });
-    return (await get('/metrics', headers)).status;
-  };
   const admin = { server: { admin_key: 'the-admin-key-of-this-test' } };
 
   it('is whoever has the admin key', async () => {
-    expect(await status(admin)).toBe(401);
-    expect(await status(admin, { authorization: 'Bearer wrong' })).toBe(401);
-    expect(await status(admin, { authorization: 'Bearer the-admin-key-of-this-test' })).toBe(200);
+    expect(await statusOf(admin)).toBe(401);
+    expect(await statusOf(admin, { authorization: 'Bearer wrong' })).toBe(401);
+    expect(await statusOf(admin, { authorization: 'Bearer the-admin-key-of-this-test' })).toBe(200);
   });
 
   it('is this machine where there is no admin key', async () => {
-    expect(await status({})).toBe(200);
-    expect(await status({}, { 'x-forwarded-for': '10.0.0.1' })).toBe(403);
+    expect(await statusOf({})).toBe(200);
+    expect(await statusOf({}, { 'x-forwarded-for': '10.0.0.1' })).toBe(403);
   });
 
   it('is everybody where the operator says so', async () => {
-    expect(await status({ ...admin, ...withOptions({ public: true }) })).toBe(200);
+    expect(await statusOf({ ...admin, ...withOptions({ public: true }) })).toBe(200);
   });
 });

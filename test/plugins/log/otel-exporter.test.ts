@@ -134,9 +134,9 @@ describe('the exporter', () => {
   });
 });
 
-describe('requests', () => {
-  const plugins = (endpoint: string): unknown[] => quietPlugins.map((use) => (use === 'log/otel' ? { use, with: { endpoint, interval_ms: 1, batch_size: 1, queue_bytes: 1024 } } : use));
+const plugins = (endpoint: string): unknown[] => quietPlugins.map((use) => (use === 'log/otel' ? { use, with: { endpoint, interval_ms: 1, batch_size: 1, queue_bytes: 1024 } } : use));
 
+describe('requests', () => {
   it('are answered while no collector listens', async () => {
     const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), plugins: plugins(`http://127.0.0.1:${await freePort()}`) });
     for (let at = 0; at < 20; at++) expect(await contentOf(await gateway.chat({}))).toBe('hello');

@@ -73,6 +73,8 @@ describe('a request', () => {
     await gateway.chat({});
     const [request, failed, answered] = (await spans()) as [ReceivedSpan, ReceivedSpan, ReceivedSpan];
     for (const attempt of [failed, answered]) expect(attempt).toMatchObject({ traceId: request.traceId, parentSpanId: request.spanId, kind: CLIENT, name: 'chat plain-1' });
+    expect(new Set([request, failed, answered].map(({ spanId }) => spanId)).size).toBe(3);
+    for (const { spanId } of [request, failed, answered]) expect(spanId).toMatch(/^[\da-f]{16}$/);
     expect(failed.status).toEqual({ code: ERROR });
     expect(failed.attributes).toMatchObject({ 'gateway.attempt': 1, 'gateway.provider': 'one', 'http.response.status_code': 503, 'error.type': gateway.records[0]?.attempts[0]?.outcome });
     expect(answered.attributes).toMatchObject({ 'gateway.attempt': 2, 'gateway.provider': 'two', 'http.response.status_code': 200 });
@@ -114,14 +116,14 @@ describe('a request', () => {
   });
 });
 
-describe('the trace', () => {
-  const parent = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
-  const traced = async (headers: Record<string, string>, more: object = {}): Promise<{ id: string; all: ReceivedSpan[] }> => {
-    const { gateway, spans } = await exporter(oneUpstream((await provider()).url), more);
-    await gateway.chat({}, headers);
-    return { id: gateway.records[0]!.id.replaceAll('-', ''), all: await spans() };
-  };
+const parent = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
+const traced = async (headers: Record<string, string>, more: object = {}): Promise<{ id: string; all: ReceivedSpan[] }> => {
+  const { gateway, spans } = await exporter(oneUpstream((await provider()).url), more);
+  await gateway.chat({}, headers);
+  return { id: gateway.records[0]!.id.replaceAll('-', ''), all: await spans() };
+};
 
+describe('the trace', () => {
   it('is the caller’s, where there is one', async () => {
     const { all } = await traced({ traceparent: `00-${parent.traceId}-${parent.spanId}-01`, tracestate: 'vendor=value' });
     expect(first(all)).toMatchObject({ traceId: parent.traceId, parentSpanId: parent.spanId, traceState: 'vendor=value' });
@@ -167,6 +169,12 @@ describe('the trace', () => {
     expect(requests).toBeLessThan(51);
   });
 });
+
+const refusedSpan = async (more: object): Promise<ReceivedSpan> => {
+  const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ error: { message: 'you said: pineapple' } }, { status: 400 }))).url), more);
+  await gateway.chat({});
+  return first(await spans());
+};
 
 describe('what was said', () => {
   const question = 'the question text';
@@ -226,13 +234,8 @@ describe('what was said', () => {
   });
 
   it('includes the words of an error only where the operator opted in', async () => {
-    const failed = async (more: object): Promise<ReceivedSpan> => {
-      const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ error: { message: 'you said: pineapple' } }, { status: 400 }))).url), more);
-      await gateway.chat({});
-      return first(await spans());
-    };
-    expect(JSON.stringify(await failed({}))).not.toContain('pineapple');
-    expect((await failed({ capture_content: true })).status).toEqual({ code: ERROR, message: expect.stringContaining('pineapple') });
+    expect(JSON.stringify(await refusedSpan({}))).not.toContain('pineapple');
+    expect((await refusedSpan({ capture_content: true })).status).toEqual({ code: ERROR, message: expect.stringContaining('pineapple') });
   });
 });
 

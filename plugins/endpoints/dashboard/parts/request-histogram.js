@@ -20,7 +20,7 @@ export const zoomOf = (params) => (from, to) => go(hrefOfRange(params, { from: n
 export function RequestHistogram({ points, bucketMs, range, params, height = 84, isBare = true }) {
   const { times, at } = filled(points, range, bucketMs);
   const lines = [
-    { label: 'Answered', colour: '--c1', values: at.map((point) => (point === null ? 0 : point.requests - point.errors)) },
+    { label: 'Answered', colour: '--bar', values: at.map((point) => (point === null ? 0 : point.requests - point.errors)) },
     { label: 'Errors', colour: '--bad-mark', values: at.map((point) => point?.errors ?? 0) },
   ];
   const sum = (of) => points.reduce((total, point) => total + point[of], 0);

@@ -29,9 +29,16 @@ function axesOf({ format, isBare }) {
   const font = '11px system-ui, sans-serif';
   const faint = colour('--faint');
   const grid = { stroke: colour('--line'), width: 1 };
-  const x = { stroke: faint, font, grid: { show: false }, ticks: { show: false }, size: 24, gap: 4, space: 70 };
+  const x = { stroke: faint, font, grid: { show: false }, ticks: { show: false }, size: 22, gap: 5, space: 72, values: (_, splits) => splits.map(tick) };
   if (isBare) return [x, { show: false }];
-  return [x, { stroke: faint, font, grid, ticks: { show: false }, size: 58, gap: 6, space: 32, values: (_, values) => values.map((value) => (value === null ? '' : format(value))) }];
+  return [x, { stroke: faint, font, grid, ticks: { show: false }, size: 52, gap: 6, space: 32, values: (_, values) => values.map((value) => (value === null ? '' : format(value))) }];
+}
+
+/** The hour, or the day where one begins. @param {number} at seconds */
+function tick(at) {
+  const zone = isUtc() ? { timeZone: 'UTC' } : {};
+  const time = new Date(at * 1000).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(at % 60 !== 0 && { second: '2-digit' }), ...zone });
+  return time === '00:00' ? new Date(at * 1000).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', ...zone }) : time;
 }
 
 const tzDate = (at) => (isUtc() ? uPlot.tzDate(new Date(at * 1000), 'UTC') : new Date(at * 1000));
@@ -90,7 +97,7 @@ export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs,
   const shown = hover === null || hover.at === null ? null : hover;
   return html`<figure class="chart">
     <div class="chart-box" style=${`height:${height}px`} ref=${box} role="img" aria-label=${`${title}. ${summary ?? ''}`} />
-    ${shown !== null && html`<${Tooltip} at=${times[shown.at]} index=${shown.at} left=${shown.left + (isBare ? 0 : 58)} width=${width} lines=${lines} format=${format} />`}
+    ${shown !== null && html`<${Tooltip} at=${times[shown.at]} index=${shown.at} left=${shown.left + (isBare ? 0 : 52)} width=${width} lines=${lines} format=${format} />`}
     <${Table} title=${title} times=${times} lines=${lines} format=${format} />
   </figure>`;
 }

@@ -1,7 +1,8 @@
 /** The export: whole, page by page, and harmless to open. */
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { csvCell } from '../../../../plugins/endpoints/logs/csv.ts';
+import { csvCell, csvLine } from '../../../../plugins/endpoints/logs/csv.ts';
+import { aRecord } from '../../../_kit/log.ts';
 import { at, logScene } from './scene.ts';
 import type { Scene } from './scene.ts';
 
@@ -26,9 +27,11 @@ describe('an export', () => {
     scene.log.add({ createdAt: at(1), metadata: { 'tenant-id': 'acme' } });
     scene.log.add({ createdAt: at(2), metadata: { 'tenant-id': 'globex', team: 'a,b' } });
     const [head = '', ...rows] = (await exported('format=csv')).trimEnd().split('\r\n');
-    expect(head).toMatch(/^id,createdAt,status,.*,meta\.tenant-id,meta\.team$/);
-    expect(rows.map((row) => row.split(',').slice(23).join())).toEqual(['acme,', 'globex,"a,b"']);
+    expect(head).toMatch(/^id,createdAt,status,.*,meta\.tenant-id,meta\.team,otherMetadata$/);
+    expect(rows.map((row) => row.split(',').slice(23).join())).toEqual(['acme,,', 'globex,"a,b",']);
   });
+
+  it('has metadata of no column in the last one', () => expect(csvLine(aRecord({ metadata: { team: 'a', rare: 'b' } }), ['team'])).toMatch(/,a,"\{""rare"":""b""\}"\r\n$/));
 
   it('takes the filters of the list', async () => {
     scene.log.add({ createdAt: at(1) });

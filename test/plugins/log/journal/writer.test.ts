@@ -36,6 +36,16 @@ function readAll(path: string): { payloads: string[]; damaged: number } {
 
 const writerIn = (path: string, more: object = {}): JournalWriter => new JournalWriter({ folder: path, maxBytes: 2 ** 30, isDurable: false, logger, ...more });
 
+/** A journal of ten records; its only segment. */
+async function write(): Promise<string> {
+  const writer = writerIn(place.path);
+  for (let at = 0; at < 10; at++) await writer.append(FINISHED, payload(at));
+  await writer.close();
+  return pathOf(place.path, 1);
+}
+
+const tailOf = (): Tail => new Tail(place.path, { isEnded: false, removed: () => {}, damaged: () => {} });
+
 describe('the writer', () => {
   test.each([false, true])('has written when it resolves (to the device: %s)', async (isDurable) => {
     const writer = writerIn(place.path, { isDurable });
@@ -102,13 +112,6 @@ describe('the writer', () => {
 });
 
 describe('a damaged journal', () => {
-  const write = async (): Promise<string> => {
-    const writer = writerIn(place.path);
-    for (let at = 0; at < 10; at++) await writer.append(FINISHED, payload(at));
-    await writer.close();
-    return pathOf(place.path, 1);
-  };
-
   test('with a torn tail loses the torn record alone', async () => {
     const file = await write();
     const bytes = readFileSync(file);
@@ -135,8 +138,6 @@ describe('a damaged journal', () => {
 });
 
 describe('a reader', () => {
-  const tailOf = (): Tail => new Tail(place.path, { isEnded: false, removed: () => {}, damaged: () => {} });
-
   test('follows a writer, and waits at the end', async () => {
     const writer = writerIn(place.path, { maxBytes: 80_000 });
     const tail = tailOf();

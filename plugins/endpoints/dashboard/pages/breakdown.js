@@ -1,0 +1,63 @@
+/** One number by one dimension: as a ranking beside the time before, or over time. A row opens by a second dimension. */
+import { html } from '../parts/html.js';
+import { useData } from '../parts/api.js';
+import { BreakdownTable } from '../parts/breakdown-table.js';
+import { measures } from '../parts/measures.js';
+import { go, withParams } from '../parts/location.js';
+import { apiParams, bucketOf, rangeOf } from '../parts/query.js';
+import { zoomOf } from '../parts/request-histogram.js';
+import { SearchBar } from '../parts/search-bar.js';
+import { Head } from '../parts/shell.js';
+import { stackOf } from '../parts/stack.js';
+import { Fault, Notice, Skeleton } from '../parts/states.js';
+import { Legend, TimeChart } from '../parts/time-chart.js';
+import { TimeRange } from '../parts/time-range.js';
+
+const dimensions = { model: 'Model', provider: 'Provider', key: 'Key', status: 'Status', finish: 'Finish reason', outcome: 'Outcome' };
+const tops = ['10', '20', '50', '100'];
+
+/** @param {{ params: URLSearchParams }} props */
+export function BreakdownPage({ params }) {
+  const range = rangeOf(params);
+  const bucketMs = bucketOf(range.to - range.from, 60);
+  const by = params.get('by') ?? 'model';
+  const metric = params.get('metric') !== null && Object.hasOwn(measures, params.get('metric')) ? params.get('metric') : 'cost';
+  const isOverTime = params.get('view') === 'time';
+  const top = Number(params.get('top') ?? '20');
+  const { data, error, loading, reload } = useData(`/api/views/breakdown?${apiParams(params, { by, bucket: String(bucketMs) })}`, { everyMs: range.isRelative ? 20_000 : 0 });
+  const metaKeys = data?.metaKeys ?? (by.startsWith('meta.') ? [by.slice(5)] : []);
+  const choose = (name, usual) => (event) => go(withParams({ [name]: event.target.value === usual ? null : event.target.value }));
+  return html`<${Head} title="Breakdown"><${TimeRange} params=${params} /><//>
+    <${SearchBar} params=${params} facets=${{}} />
+    <div class="pickers">
+      <label>Measure <select value=${metric} onChange=${choose('metric', 'cost')}>${Object.entries(measures).map(([name, { label }]) => html`<option key=${name} value=${name}>${label}</option>`)}</select></label>
+      <label>by <${Dimension} value=${by} metaKeys=${metaKeys} onChange=${choose('by', 'model')} /></label>
+      <label>then by <${Dimension} value=${params.get('sub') ?? ''} metaKeys=${metaKeys} none="nothing" onChange=${choose('sub', '')} /></label>
+      <label>top <select value=${String(top)} onChange=${choose('top', '20')}>${tops.map((number) => html`<option key=${number}>${number}</option>`)}</select></label>
+      <span class="segments" role="group" aria-label="View"><a role="button" aria-pressed=${!isOverTime} href=${withParams({ view: null })}>Ranking</a><a role="button" aria-pressed=${isOverTime} href=${withParams({ view: 'time' })}>Over time</a></span>
+    </div>
+    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
+    ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
+    ${data !== null && (data.total.requests === 0 ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>` : html`
+      ${isOverTime && html`<${OverTime} data=${data} metric=${metric} range=${range} params=${params} />`}
+      <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} metric=${metric} top=${top} params=${params} /></div>`)}`;
+}
+
+function Dimension({ value, metaKeys, none, onChange }) {
+  return html`<select value=${value} onChange=${onChange}>
+    ${none !== undefined && html`<option value="">${none}</option>`}
+    ${Object.entries(dimensions).map(([name, label]) => html`<option key=${name} value=${name}>${label}</option>`)}
+    ${metaKeys.length > 0 && html`<optgroup label="Metadata">${metaKeys.map((key) => html`<option key=${key} value=${`meta.${key}`}>${key}</option>`)}</optgroup>`}
+  </select>`;
+}
+
+function OverTime({ data, metric, range, params }) {
+  const { label, of, format, isRate } = measures[/** @type {keyof typeof measures} */ (metric)];
+  const { times, lines } = stackOf(data.points, range, { bucketMs: data.bucketMs, of: (point) => of(point) ?? 0, top: 8 });
+  // what does not add up is not stacked, and where nothing was measured there is a gap
+  const shown = isRate ? lines.filter((line) => line.label !== 'Other').map((line) => ({ ...line, values: line.values.map((value) => (value === 0 ? null : value)) })) : lines;
+  return html`<section class="card over-time"><header><h2>${label} over time</h2></header>
+    <${TimeChart} title=${`${label} over time`} kind=${isRate ? 'lines' : 'bars'} times=${times} lines=${shown} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${format} height=${240} onZoom=${zoomOf(params)} />
+    <${Legend} lines=${shown} /></section>`;
+}
+

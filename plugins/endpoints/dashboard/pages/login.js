@@ -1,0 +1,31 @@
+/** The admin key, once; then a cookie that no script can read. */
+import { html, useState } from '../parts/html.js';
+import { send } from '../parts/api.js';
+import { Icon } from '../parts/icons.js';
+
+/** @param {{ params: URLSearchParams }} props */
+export function LoginPage({ params }) {
+  const [fault, setFault] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const next = params.get('next') ?? '';
+  const submit = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    setFault('');
+    try {
+      await send('/api/session', { key: new FormData(event.target).get('key') });
+      // only to a page of our own
+      location.assign(/^\/dashboard(?:[/?]|$)/.test(next) ? next : '/dashboard');
+    } catch (error) {
+      setFault(error.message);
+      setBusy(false);
+    }
+  };
+  return html`<main class="login"><form onSubmit=${submit}>
+    <h1><${Icon} name="logo" /> Model Gateway</h1>
+    <label for="key">Admin key</label>
+    <input id="key" name="key" type="password" required autofocus autocomplete="current-password" aria-describedby="login-says" />
+    <p id="login-says" class=${fault === '' ? 'soft' : 'is-bad'} role="alert">${fault === '' ? 'It is server.admin_key of the config.' : fault}</p>
+    <button class="button button-main" disabled=${isBusy}>Sign in</button>
+  </form></main>`;
+}

@@ -1,0 +1,68 @@
+/** Asks for a completion as any client does, and tells each piece as it comes. */
+import { ApiError } from './api.js';
+
+/**
+ * @typedef {{ text: string, reasoning: string, toolCalls: { name: string, arguments: string }[], usage: any, id: string | null, firstMs: number | null, totalMs: number | null, finish: string | null, model: string | null, cutBy: string | null }} Answer
+ */
+
+/** @returns {Answer} */
+export const nothing = () => ({ text: '', reasoning: '', toolCalls: [], usage: null, id: null, firstMs: null, totalMs: null, finish: null, model: null, cutBy: null });
+
+/**
+ * @param {any} body
+ * @param {{ headers: Record<string, string>, signal: AbortSignal, tell: (answer: Answer) => void }} how
+ */
+export async function complete(body, { headers, signal, tell }) {
+  const began = performance.now();
+  const answer = nothing();
+  const response = await fetch('/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body), signal });
+  answer.id = response.headers.get('x-request-id');
+  const told = (isLast) => {
+    if (isLast) answer.totalMs = performance.now() - began;
+    tell({ ...answer, toolCalls: answer.toolCalls.map((call) => ({ ...call })) });
+  };
+  if (!response.ok) {
+    const { error } = await response.json().catch(() => ({ error: {} }));
+    told(true);
+    throw new ApiError(response.status, error.code ?? 'error', error.message ?? `Status ${response.status}`);
+  }
+  if (!body.stream) {
+    const { choices = [], usage, model } = await response.json();
+    const { message = {}, finish_reason: finish } = choices[0] ?? {};
+    Object.assign(answer, { text: message.content ?? '', reasoning: message.reasoning ?? '', toolCalls: (message.tool_calls ?? []).map((call) => call.function), usage, finish, model });
+    return told(true);
+  }
+  for await (const event of eventsOf(response)) {
+    if (event.error) {
+      answer.cutBy = event.error.message;
+      break;
+    }
+    take(answer, event);
+    if (answer.firstMs === null && (answer.text !== '' || answer.reasoning !== '' || answer.toolCalls.length > 0)) answer.firstMs = performance.now() - began;
+    told(false);
+  }
+  return told(true);
+}
+
+function take(answer, { choices = [], usage, model }) {
+  if (usage) answer.usage = usage;
+  if (model) answer.model = model;
+  const { delta = {}, finish_reason: finish } = choices[0] ?? {};
+  answer.text += delta.content ?? '';
+  answer.reasoning += delta.reasoning ?? '';
+  if (finish) answer.finish = finish;
+  for (const { index, function: called = {} } of delta.tool_calls ?? []) {
+    const call = (answer.toolCalls[index] ??= { name: '', arguments: '' });
+    call.name += called.name ?? '';
+    call.arguments += called.arguments ?? '';
+  }
+}
+
+async function* eventsOf(response) {
+  let rest = '';
+  for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) if (line.startsWith('data: ') && line !== 'data: [DONE]') yield JSON.parse(line.slice(6));
+  }
+}

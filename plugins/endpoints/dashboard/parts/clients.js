@@ -1,0 +1,21 @@
+/** Clients and how each is pointed here. A variable stands for the key; nothing secret is written. */
+
+/** @param {{ base: string, model: string }} at */
+export const clientsOf = ({ base, model }) => {
+  const root = base.replace(/\/v1$/, '');
+  return [
+    ['curl', 'sh', `curl ${base}/chat/completions \\\n  -H 'content-type: application/json' \\\n  -H "authorization: Bearer $GATEWAY_KEY" \\\n  -d '{"model": "${model}", "messages": [{"role": "user", "content": "Hello"}]}'`],
+    ['OpenAI Python', 'python', `from openai import OpenAI\n\nclient = OpenAI(base_url="${base}", api_key=os.environ.get("GATEWAY_KEY", "none"))\nanswer = client.chat.completions.create(\n    model="${model}",\n    messages=[{"role": "user", "content": "Hello"}],\n    extra_headers={"x-gateway-team": "search"},\n)\nprint(answer.choices[0].message.content)`],
+    ['OpenAI Node', 'ts', `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${base}', apiKey: process.env.GATEWAY_KEY ?? 'none' });\nconst answer = await client.chat.completions.create({\n  model: '${model}',\n  messages: [{ role: 'user', content: 'Hello' }],\n});\nconsole.log(answer.choices[0]?.message.content);`],
+    ['AI SDK', 'ts', `import { createOpenAICompatible } from '@ai-sdk/openai-compatible';\nimport { generateText } from 'ai';\n\nconst gateway = createOpenAICompatible({ name: 'gateway', baseURL: '${base}', apiKey: process.env.GATEWAY_KEY ?? 'none' });\nconst { text } = await generateText({ model: gateway('${model}'), prompt: 'Hello' });`],
+    ['LangChain', 'python', `from langchain_openai import ChatOpenAI\n\nmodel = ChatOpenAI(model="${model}", base_url="${base}", api_key=os.environ.get("GATEWAY_KEY", "none"))\nprint(model.invoke("Hello").content)`],
+    ['LlamaIndex', 'python', `from llama_index.llms.openai_like import OpenAILike\n\nllm = OpenAILike(model="${model}", api_base="${base}", api_key=os.environ.get("GATEWAY_KEY", "none"), is_chat_model=True)\nprint(llm.complete("Hello"))`],
+    ['OpenCode', 'json', JSON.stringify({ provider: { gateway: { npm: '@ai-sdk/openai-compatible', options: { baseURL: base, apiKey: '{env:GATEWAY_KEY}' }, models: { [model]: {} } } } }, null, 2)],
+    ['Cline', 'text', `API Provider: OpenAI Compatible\nBase URL:     ${base}\nAPI Key:      your gateway key, or "none"\nModel ID:     ${model}`],
+    ['Cursor', 'text', `Settings, Models, API Keys\nOpenAI API Key:          your gateway key, or "none"\nOverride OpenAI Base URL: ${base}\nAdd the model:            ${model}\n\nCursor asks from its own servers: the gateway must be reachable from there.`],
+    ['Continue', 'yaml', `models:\n  - name: Gateway\n    provider: openai\n    model: ${model}\n    apiBase: ${base}\n    apiKey: \${{ secrets.GATEWAY_KEY }}`],
+    ['aider', 'sh', `export OPENAI_API_BASE=${base}\nexport OPENAI_API_KEY=\${GATEWAY_KEY:-none}\naider --model openai/${model}`],
+    ['Open WebUI', 'sh', `docker run -p 3000:8080 \\\n  -e OPENAI_API_BASE_URL=${base.replace(/\/\/(?:localhost|127\.0\.0\.1)/, '//host.docker.internal')} \\\n  -e OPENAI_API_KEY=\${GATEWAY_KEY:-none} \\\n  --add-host host.docker.internal:host-gateway \\\n  ghcr.io/open-webui/open-webui:main`],
+    ['Health', 'sh', `curl ${root}/`],
+  ];
+};

@@ -1,0 +1,34 @@
+/** What came back: thinking apart from the answer, then what it took. */
+import { html, useEffect, useState } from './html.js';
+import { ask } from './api.js';
+import { ToolCall } from './conversation.js';
+import { Copy } from './copy.js';
+import { count, duration, money, unknown } from './format.js';
+import { Notice } from './states.js';
+
+/** @param {{ answer: import('./chat-stream.js').Answer, isRunning: boolean }} props */
+export function PlaygroundAnswer({ answer, isRunning }) {
+  const { text, reasoning, toolCalls, cutBy, totalMs } = answer;
+  const isEmpty = text === '' && reasoning === '' && toolCalls.length === 0;
+  if (isEmpty && !isRunning && totalMs === null) return html`<div class="answer-empty soft">The answer appears here, thinking apart.</div>`;
+  return html`<div class="answer" aria-busy=${isRunning}>
+    ${reasoning !== '' && html`<details class="thought" open><summary>Thinking</summary><div class="prose reasoning">${reasoning}</div></details>`}
+    ${text !== '' && html`<div class="answer-text"><div class="prose">${text}</div><${Copy} text=${text} what="answer" /></div>`}
+    ${toolCalls.map((call, at) => html`<${ToolCall} key=${at} id=${null} name=${call.name} args=${call.arguments} />`)}
+    ${isEmpty && isRunning && html`<p class="soft">Waiting for the first token…</p>`}
+    ${cutBy !== null && html`<${Notice} tone="bad" title="The answer broke off">${cutBy}<//>`}
+    ${totalMs !== null && html`<${Took} answer=${answer} />`}
+  </div>`;
+}
+
+/** The cost is the log's: known a moment after the answer. */
+function Took({ answer: { id, usage, firstMs, totalMs, finish, model } }) {
+  const [cost, setCost] = useState(/** @type {string | null} */ (null));
+  useEffect(() => {
+    if (id === null) return undefined;
+    const tries = [300, 1200, 3000].map((ms) => setTimeout(() => ask(`/api/logs/${id}`).then((record) => setCost(record.cost), () => {}), ms));
+    return () => tries.forEach(clearTimeout);
+  }, [id]);
+  const figures = [['Model', model ?? unknown], ['First token', duration(firstMs)], ['Total', duration(totalMs)], ['In', count(usage?.prompt_tokens)], ['Out', count(usage?.completion_tokens)], ['Reasoning', count(usage?.completion_tokens_details?.reasoning_tokens)], ['Cost', money(cost)], ['Finish', finish ?? unknown]];
+  return html`<dl class="took">${figures.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>${id !== null && html`<a href=${`/dashboard/logs/${id}`}>Its row in the log</a>`}`;
+}

@@ -1,0 +1,112 @@
+/** What the config says, beside what the log knows of it. Secrets never leave: a key is its name, a setting its mask. */
+import type { Config, Model, Provider } from '../../../core/config.ts';
+import type { LogReader, StatsRow } from '../../../core/log-store.ts';
+import { Secret } from '../../../core/secret.ts';
+import type { ProviderWatch } from './provider-watch.ts';
+
+export interface Asking {
+  readonly reader: LogReader | null;
+  readonly now: number;
+}
+
+const day = 86_400_000;
+const most = 1000;
+
+/** Use by one dimension; none where the store is away: what the config says is true all the same. */
+async function useOf(by: string, { reader, now }: Asking, days: number): Promise<ReadonlyMap<string | null, StatsRow>> {
+  const query = { from: now - days * day, to: null, conditions: [], text: null };
+  const rows = (await reader?.stats(query, { by, limit: most }).catch(() => null)) ?? [];
+  return new Map(rows.map((row) => [row.value, row]));
+}
+
+export async function providersView({ providers, models }: Config, { watch, ...asking }: Asking & { readonly watch: ProviderWatch }): Promise<object> {
+  const use = await useOf('provider', asking, 1);
+  const data = Array.from(providers.values(), (provider) => ({
+    ...shownProvider(provider),
+    models: models.filter((model) => model.providers.some(({ providerId }) => providerId === provider.id)).length,
+    use: use.get(provider.id) ?? null,
+    seen: watch.of(provider.id),
+  }));
+  return { data };
+}
+
+const shownProvider = ({ id, dialect, baseUrl, apiKey, trainsOnData, missing, connections, headers }: Provider): object => ({
+  id,
+  dialect,
+  isOn: missing === null,
+  missing,
+  baseUrl: baseUrl === null ? null : withoutSecrets(baseUrl),
+  hasKey: apiKey !== null,
+  trainsOnData,
+  connections,
+  headers: Object.keys(headers),
+});
+
+/** safety: an address can carry a name and password, or a key in its query. */
+function withoutSecrets(address: string): string {
+  const url = URL.parse(address);
+  return url === null ? '[unreadable]' : `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+export async function keysView({ keys }: Config, asking: Asking): Promise<object> {
+  const use = await useOf('key', asking, 30);
+  return {
+    data: keys.map(({ name, models, metadata }) => ({ name, models, metadata, use: use.get(name) ?? null })),
+    open: keys.length === 0 ? (use.get(null) ?? null) : null,
+    isOpen: keys.length === 0,
+  };
+}
+
+export async function modelsView({ models, providers, routing }: Config, asking: Asking): Promise<object> {
+  const use = await useOf('model', asking, 1);
+  const isOn = (id: string): boolean => providers.get(id)?.missing === null;
+  return {
+    data: models.map((model) => ({ ...shownModel(model), isOn: model.providers.some(({ providerId }) => isOn(providerId)), use: use.get(model.id) ?? null })),
+    policies: Array.from(routing.models, ([name, { candidates, strategy }]) => ({ name, candidates, strategy })),
+    off: Array.from(providers.values()).filter(({ missing }) => missing !== null).map(({ id, missing }) => ({ id, missing })),
+  };
+}
+
+const shownModel = ({ id, name, aliases, family, description, context_length, max_output_tokens, pricing, providers, architecture, stability, deprecated_at, deactivated_at, structured_outputs }: Model): object => ({
+  id,
+  name,
+  aliases,
+  family,
+  description,
+  contextLength: context_length,
+  maxOutputTokens: max_output_tokens,
+  pricing,
+  input: architecture.input_modalities,
+  stability,
+  deprecatedAt: deprecated_at,
+  deactivatedAt: deactivated_at,
+  structuredOutputs: structured_outputs,
+  providers: providers.map(({ providerId, externalId, pricing: own, streaming, vision, tools, reasoning }) => ({ providerId, externalId, pricing: own ?? pricing, streaming, vision, tools, efforts: reasoning?.efforts ?? null, budget: reasoning?.max_tokens ?? false, reasons: reasoning !== null })),
+});
+
+/** The resolved config, as it runs. Whatever is wrapped as a secret, or carries a name that says so, is a mask. */
+export function configView(config: Config, loadedAt: number): object {
+  const { server, keys, providers, routing, plugins, hash, models } = config;
+  return {
+    hash,
+    loadedAt,
+    models: models.length,
+    plugins: plugins.map(({ use, with: options }) => ({ use, with: masked(options) })),
+    resolved: masked({
+      server,
+      keys: keys.map(({ name, models: allowed, metadata }) => ({ name, key: mask, models: allowed, metadata })),
+      providers: Object.fromEntries(Array.from(providers, ([id, provider]) => [id, { ...provider, baseUrl: provider.baseUrl === null ? null : withoutSecrets(provider.baseUrl), headers: Object.fromEntries(Object.keys(provider.headers).map((name) => [name, mask])) }])),
+      routing: { default: routing.default, models: Object.fromEntries(routing.models) },
+    }),
+  };
+}
+
+const mask = '[redacted]';
+const secretName = /key|token|secret|password|credential|authorization|^url$|dsn/i;
+
+function masked(value: unknown): unknown {
+  if (value instanceof Secret) return mask;
+  if (Array.isArray(value)) return value.map(masked);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, typeof inner === 'string' && secretName.test(name) && inner !== '' ? mask : masked(inner)]));
+}

@@ -1,0 +1,150 @@
+/** The log as its users meet it: the executable, the real store, the API, the command line. */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { run, start } from '../_kit/executable.ts';
+import type { Running } from '../_kit/executable.ts';
+import { pause } from '../_kit/upstream.ts';
+
+const config = (more: object = {}) => ({
+  server: { admin_key: 'the-admin-key', ...more },
+  providers: { mock: { dialect: 'mock' } },
+  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+});
+const admin = { authorization: 'Bearer the-admin-key' };
+
+let gateway: Running;
+const ask = async (more: object = {}, headers: Record<string, string> = {}): Promise<string> => {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }], ...more }) });
+  await response.text();
+  return response.headers.get('x-request-id') as string;
+};
+const get = async (path: string): Promise<any> => await (await fetch(gateway.url + path, { headers: admin })).json();
+/** The executable, asked about this gateway. */
+const gatewayCli = async (...args: string[]) => await run([...args, '--config', gateway.file, '--port', String(gateway.port)]);
+
+let acme = '';
+let refused = '';
+
+beforeAll(async () => {
+  gateway = await start(config());
+  acme = await ask({}, { 'x-gateway-tenant-id': 'acme' });
+  await ask({ stream: true }, { 'x-gateway-tenant-id': 'globex' });
+  refused = await ask({ model: 'no-such-model' });
+  while ((await get('/api/logs?since=1h')).data.length < 3) await pause(20);
+});
+afterAll(async () => void (await gateway.stop()));
+
+describe('what callers saw', () => {
+  test('is on record under the id that their reply had', async () => {
+    expect(await get(`/api/logs/${acme}`)).toMatchObject({ id: acme, status: 200, outcome: 'answered', metadata: { 'tenant-id': 'acme' }, request: { model: 'mock' }, response: { choices: [{}] } });
+  });
+
+  test.each([
+    ['status=error', () => [refused]],
+    ['status=404', () => [refused]],
+    ['outcome=refused', () => [refused]],
+    ['meta.tenant-id=acme', () => [acme]],
+    ['stream=false&model=mock', () => [acme]],
+    ['-meta.tenant-id=acme&-meta.tenant-id=globex', () => [refused]],
+    ['provider=mock&finish=completed&tokens=>0&cost=>0&latency=<1m&-stream=true', () => [acme]],
+    ['since=1h&to=2020-01-01', () => []],
+  ])('is found by %s', async (filter, ids) => expect((await get(`/api/logs?${filter}`)).data.map(({ id }: any) => id)).toEqual(ids()));
+
+  test('is summed up by any metadata key', async () => {
+    const { data } = await get('/api/stats?by=meta.tenant-id');
+    expect(data.map(({ value, requests, errors }: any) => [value, requests, errors]).sort()).toEqual([['acme', 1, 0], ['globex', 1, 0], [null, 1, 1]].sort());
+  });
+
+  test('is summed up as a whole', async () => expect((await get('/api/stats')).data).toMatchObject([{ requests: 3, errors: 1 }]));
+
+  test('is exported with its bodies', async () => {
+    const text = await (await fetch(`${gateway.url}/api/logs/export?format=jsonl`, { headers: admin })).text();
+    expect(text.trimEnd().split('\n').map((line) => JSON.parse(line)).find(({ id }) => id === acme)).toHaveProperty('request.messages');
+  });
+});
+
+describe('the command line', () => {
+  test('lists what the running gateway has', async () => {
+    const { code, stdout } = await gatewayCli('logs', '--meta', 'tenant-id=acme');
+    expect([code, stdout]).toEqual([0, expect.stringMatching(new RegExp(`^TIME.*\\n.*mock → mock.*${acme}.*\\n$`))]);
+  });
+
+  test('sums it up', async () => expect((await gatewayCli('stats', '--by', 'meta.tenant-id')).stdout).toMatch(/META\.TENANT-ID[\s\S]*acme +1[\s\S]*globex +1/));
+
+  test('shows one request', async () => expect((await gatewayCli('logs', acme)).stdout).toContain('"content": "hi"'));
+
+  test('is told when its key is not the gateway’s', async () => {
+    const other = join(dirname(gateway.file), 'other.yaml');
+    writeFileSync(other, JSON.stringify(config({ admin_key: 'another-key' })));
+    const { code, stderr } = await run(['logs', '--config', other, '--port', String(gateway.port)]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('The admin key is not valid.')]);
+  });
+
+  test('ends quietly when nobody reads on', async () => {
+    const text = execFileSync('sh', ['-c', `node_modules/.bin/node core/main.ts logs --json --config ${gateway.file} --port ${gateway.port} 2>&1 | head -c 10`]).toString();
+    expect(text).toMatch(/^\{"id":"/);
+  });
+});
+
+/** A live tail over a socket of its own, which is not read until something is waited for. */
+function tail(headers = ''): Promise<{ until(text: string): Promise<string>; close(): void }> {
+  return new Promise((resolve) => {
+    let text = '';
+    const socket = connect(gateway.port, '127.0.0.1', () => socket.write(`GET /api/logs/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer the-admin-key\r\n${headers}\r\n`));
+    socket.on('error', () => {});
+    socket.on('data', (bytes) => (text += bytes));
+    socket.once('data', () => {
+      socket.pause();
+      const until = async (wanted: string): Promise<string> => {
+        socket.resume();
+        await expect.poll(() => text, { timeout: 10_000 }).toContain(wanted);
+        return text;
+      };
+      resolve({ until, close: () => socket.destroy() });
+    });
+  });
+}
+
+describe('the live tail', () => {
+  test('shows a request when it ends', async () => {
+    const watching = await tail();
+    const id = await ask();
+    expect(await watching.until(id)).toContain('event: request');
+    watching.close();
+  });
+
+  test('lets one go who does not read, and serves everybody meanwhile', async () => {
+    const idle = await tail();
+    const metadata = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`x-gateway-m${at}`, 'x'.repeat(250)]));
+    for (let round = 0; round < 30; round++) await Promise.all(Array.from({ length: 60 }, () => ask({}, metadata)));
+    expect(await idle.until('event: dropped')).toContain('Last-Event-ID');
+    idle.close();
+  });
+
+  test('brings back what was missed, though the config was reloaded meanwhile and nothing is in memory', async () => {
+    const [first, missed] = [await ask(), await ask()];
+    await expect.poll(async () => (await get('/api/logs?limit=1')).data[0].id).toBe(missed);
+    gateway.write(config({ limits: { drain_ms: 60_000 } }));
+    await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain('config reloaded');
+    const watching = await tail(`last-event-id: ${first}\r\n`);
+    expect(await watching.until(`id: ${missed}`)).not.toContain(`id: ${first}`);
+    watching.close();
+  });
+});
+
+test('without a gateway, the command line reads the store itself', async () => {
+  const alone = await start(config());
+  const response = await fetch(`${alone.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) });
+  await response.text();
+  alone.child.kill('SIGKILL');
+  await expect.poll(() => alone.child.signalCode).toBe('SIGKILL');
+  const { code, stdout, stderr } = await run(['logs', '--json', '--config', alone.file, '--port', String(alone.port)]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining(response.headers.get('x-request-id') as string)]);
+  expect(stderr).not.toContain('error');
+  const { stdout: status } = await run(['db', 'status', '--config', alone.file]);
+  expect(status).toContain('up to date');
+  await alone.stop();
+});

@@ -1,0 +1,153 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { LoggedDetail } from '../../../../core/log-store.ts';
+import { createStore } from '../../../../plugins/log/journal/store.ts';
+import { quietPlugins, testGateway } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { oneUpstream } from '../../../_kit/gateway.ts';
+import { answers, completion, hangs, said, startUpstream, streams } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
+import { everything, folder } from './scene.ts';
+
+let place: ReturnType<typeof folder>;
+let upstream: ScriptedUpstream;
+let gateway: TestGateway | null = null;
+
+beforeEach(async () => {
+  place = folder();
+  upstream = await startUpstream(answers(completion('hello', { reasoning_content: 'hm' })));
+});
+afterEach(async () => {
+  await gateway?.close();
+  gateway = null;
+  await upstream.close();
+  place.remove();
+});
+
+async function begin(options: object = {}, more: Record<string, unknown> = {}): Promise<TestGateway> {
+  gateway = await testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, { use: 'log/journal', with: options }], ...more }) });
+  return gateway;
+}
+
+/** What is on record once the gateway has closed, oldest first. */
+async function stored(): Promise<readonly LoggedDetail[]> {
+  await gateway?.close();
+  gateway = null;
+  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
+  await store.open();
+  const { data } = await store.exportRows(everything, { limit: 100 });
+  await store.close();
+  return data.toReversed();
+}
+
+const files = (path: string): string[] => readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+
+describe('log/journal', () => {
+  test('stores what the caller saw', async () => {
+    const { chat, records } = await begin();
+    const reply = await chat({ model: 'thinker', reasoning_effort: 'low', temperature: 0.5, own_field: 1 }, { 'x-gateway-tenant-id': 'acme' });
+    const { served: _served, request: _request, response: _response, ...logged } = records[0] as any;
+    expect(await stored()).toEqual([{
+      ...logged,
+      id: reply.headers.get('x-request-id'),
+      metadata: { 'tenant-id': 'acme' },
+      reasoningContent: 'hm',
+      request: { model: 'thinker', messages: [{ role: 'user', content: 'hi' }], reasoning_effort: 'low', temperature: 0.5, own_field: 1 },
+      response: { choices: [{ text: 'hello', reasoning: 'hm', finishReason: 'completed' }] },
+    }]);
+  });
+
+  test('stores streams, refusals, failures and those who left', async () => {
+    const { chat, post, get } = await begin();
+    upstream.script(streams(said('one', 'two')), answers({ error: { message: 'bad' } }, { status: 400 }), hangs);
+    await (await chat({ stream: true })).text();
+    await chat({});
+    const leaving = new AbortController();
+    setTimeout(() => leaving.abort(), 50);
+    await post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal }).catch(() => {});
+    await chat({ model: 'unknown' });
+    await post('{"model":');
+    await get('/nowhere');
+    const rows = await stored();
+    expect(rows.map(({ outcome, stream }) => [outcome, stream])).toEqual([['answered', true], ['failed', false], ['gone', false], ['refused', false], ['refused', false], ['refused', false]]);
+    expect(rows[0]).toMatchObject({ response: { choices: [{ text: 'onetwo' }] }, usage: { totalTokens: 15 } });
+  });
+
+  test('keeps no bodies of a request that says so', async () => {
+    const { chat } = await begin();
+    await chat({}, { 'x-log-bodies': 'off' });
+    await chat({});
+    const rows = await stored();
+    expect(rows.map(({ request }) => request === null)).toEqual([true, false]);
+    expect(rows[0]).toMatchObject({ response: null, reasoningContent: null, usage: { totalTokens: 15 } });
+  });
+
+  test('keeps no bodies of a key that says so, and none at all where it is told', async () => {
+    const keys = [{ name: 'silent', key: 'one', log_bodies: false }, { name: 'open', key: 'two' }];
+    const { chat } = await begin({}, { keys });
+    await chat({}, { authorization: 'Bearer one' });
+    await chat({}, { authorization: 'Bearer two' });
+    expect((await stored()).map(({ key, request }) => [key, request === null])).toEqual([['silent', true], ['open', false]]);
+    const without = await begin({ bodies: false }, { keys });
+    await without.chat({}, { authorization: 'Bearer two' });
+    expect((await stored()).at(-1)).toMatchObject({ key: 'open', request: null });
+  });
+
+  test('writes no key, no header and no secret, and lets nobody else read', async () => {
+    const { chat } = await begin({}, { keys: [{ name: 'mine', key: 'canary-of-the-caller' }] });
+    await chat({}, { authorization: 'Bearer canary-of-the-caller', cookie: 'canary-cookie', 'x-request-id': 'no word, a sentence' });
+    const during = files(place.path);
+    await stored();
+    for (const file of [...new Set([...during, ...files(place.path)])].filter((path) => statSync(path, { throwIfNoEntry: false }) !== undefined)) {
+      expect(readFileSync(file).includes('canary'), file).toBe(false);
+      expect(readFileSync(file).includes('up-key'), file).toBe(false);
+      expect(statSync(file).mode & 0o077, file).toBe(0);
+    }
+  });
+
+  test('leaves records out when the journal is full, and serves on', async () => {
+    const { chat, lines } = await begin({ store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none', max_bytes: 65_536 });
+    for (let at = 0; at < 60; at++) expect((await chat({ messages: [{ role: 'user', content: 'x'.repeat(2000) }] })).status).toBe(200);
+    await gateway?.close();
+    expect(files(join(place.path, 'journal')).filter((file) => file.endsWith('.seg')).reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThan(80_000);
+    expect(lines.filter((line) => line.includes('does not take records'))).toHaveLength(1);
+    const back = await begin();
+    const { data } = await (async () => {
+      await back.chat({});
+      return { data: await stored() };
+    })();
+    expect(data.length).toBeLessThan(61);
+    expect(data.some(({ request, outcome }) => outcome === 'answered' && request === null)).toBe(true);
+  });
+
+  test('says in the health report how the store is', async () => {
+    const { get } = await begin();
+    expect(((await (await get('/')).json()) as any).health).toMatchObject({ status: 'ok', database: { connected: true } });
+    expect(((await (await get('/?skip=database')).json()) as any).health.database).toEqual({ connected: false, error: 'skipped' });
+  });
+
+  test('begins anew beside a database that is damaged', async () => {
+    writeFileSync(join(place.path, 'logs.db'), 'this is no database, and long enough to be told from one'.repeat(20));
+    const { chat } = await begin();
+    await chat({});
+    expect(await stored()).toHaveLength(1);
+    expect(readdirSync(place.path).some((name) => name.startsWith('logs.db.broken-'))).toBe(true);
+  });
+
+  test('refuses PostgreSQL without an address, and a data directory that cannot be', async () => {
+    await expect(begin({ store: 'postgres' })).rejects.toThrow(/needs `url`/);
+    writeFileSync(join(place.path, 'file'), '');
+    await expect(begin({}, { server: { data_dir: join(place.path, 'file') } })).rejects.toMatchObject({ exitCode: 4, message: expect.stringContaining('data_dir') });
+  });
+
+  test('two gateways of one process share a data directory, as at a reload', async () => {
+    const first = await begin();
+    await first.chat({});
+    const second = await begin();
+    await second.chat({});
+    await first.chat({});
+    await first.close();
+    expect(await stored()).toHaveLength(3);
+  });
+});

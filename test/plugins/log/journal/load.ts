@@ -1,0 +1,73 @@
+/** Callers of a gateway that may die under them: who got a complete reply, and who did not. */
+import { startUpstream } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
+import { oneUpstream, quietPlugins } from '../../../_kit/gateway.ts';
+import { pause } from '../../../_kit/upstream.ts';
+
+const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 };
+const event = (delta: object, finish: string | null = null): string => `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'plain-1', choices: [{ index: 0, delta, finish_reason: finish }], ...(finish !== null && { usage }) })}\n\n`;
+
+/** Answers at once, or as a stream of three pieces with pauses in between. */
+export const startProvider = (): Promise<ScriptedUpstream> => startUpstream(async (reply, { json }) => {
+  if (json['stream'] !== true) {
+    reply.writeHead(200, { 'content-type': 'application/json' });
+    reply.end(JSON.stringify({ id: 'x', object: 'chat.completion', created: 1, model: 'plain-1', choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }], usage }));
+    return;
+  }
+  reply.writeHead(200, { 'content-type': 'text/event-stream' });
+  for (const piece of [event({ role: 'assistant', content: 'one' }), event({ content: 'two' }), event({}, 'stop') + 'data: [DONE]\n\n']) {
+    reply.write(piece);
+    await pause(15);
+  }
+  reply.end();
+});
+
+export interface Journal {
+  readonly store: 'sqlite' | 'postgres';
+  readonly url: string | null;
+  readonly dataDir: string;
+}
+
+/** The config of a gateway with its journal there. */
+export const journalled = (upstream: string, { store, url, dataDir }: Journal, more: object = {}): Record<string, unknown> => oneUpstream(upstream, {
+  server: { port: 0, data_dir: dataDir },
+  plugins: [...quietPlugins, { use: 'log/journal', with: { store, ...(url !== null && { url }), ...more } }],
+});
+
+export interface Seen {
+  /** Requests whose reply was complete. */
+  readonly complete: Set<string>;
+  /** Requests whose reply began and broke off. */
+  readonly broken: Set<string>;
+  failed: number;
+}
+
+export const nothingSeen = (): Seen => ({ complete: new Set(), broken: new Set(), failed: 0 });
+
+/** Calls from so many connections until told to stop; every third asks for a stream. */
+export function call(url: string, connections: number, seen: Seen): () => Promise<void> {
+  const phase = { isOver: false };
+  let number = 0;
+  const one = async (): Promise<void> => {
+    let id: string | null = null;
+    try {
+      const stream = number++ % 3 === 0;
+      const reply = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', 'x-gateway-tenant': 'acme' }, body: JSON.stringify({ model: 'plain', stream, messages: [{ role: 'user', content: 'hi' }] }) });
+      id = reply.headers.get('x-request-id');
+      const text = await reply.text();
+      if (reply.status !== 200 || (stream && !text.endsWith('data: [DONE]\n\n'))) throw new Error(`${reply.status} ${text}`);
+      seen.complete.add(id as string);
+    } catch {
+      if (id === null) seen.failed++;
+      else seen.broken.add(id);
+      await pause(5);
+    }
+  };
+  const callers = Array.from({ length: connections }, async () => {
+    while (!phase.isOver) await one();
+  });
+  return async () => {
+    phase.isOver = true;
+    await Promise.all(callers);
+  };
+}

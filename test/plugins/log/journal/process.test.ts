@@ -1,0 +1,221 @@
+/** The executable under load, and all that can happen to it: nobody who got a complete reply is missing in the log, or there twice. */
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { LoggedRequest } from '../../../../core/log-store.ts';
+import { createStore } from '../../../../plugins/log/journal/store.ts';
+import { run, start } from '../../../_kit/executable.ts';
+import type { Running } from '../../../_kit/executable.ts';
+import { freePort, startPostgres } from '../../../_kit/servers.ts';
+import type { PostgresServer } from '../../../_kit/servers.ts';
+import { pause } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
+import { call, journalled, nothingSeen, startProvider } from './load.ts';
+import type { Journal } from './load.ts';
+import { everything, folder } from './scene.ts';
+
+let server: PostgresServer;
+let provider: ScriptedUpstream;
+let place: ReturnType<typeof folder>;
+const running = new Set<Running>();
+
+beforeAll(async () => {
+  [server, provider] = await Promise.all([startPostgres(), startProvider()]);
+});
+afterAll(async () => {
+  await server.stop();
+  await provider.close();
+});
+beforeEach(() => void (place = folder()));
+afterEach(async () => {
+  for (const gateway of running) await gateway.stop('SIGKILL');
+  running.clear();
+  place.remove();
+});
+
+async function gatewayWith(journal: Journal, more: object = {}): Promise<Running> {
+  const gateway = await start(journalled(provider.url, journal, more));
+  running.add(gateway);
+  return gateway;
+}
+
+const journalIn = (store: Journal['store'], url?: string): Journal => ({ store, url: store === 'postgres' ? (url ?? server.database()) : null, dataDir: place.path });
+
+/** All that is on record, once nothing waits in a journal any more. */
+async function recordsIn(journal: Journal): Promise<LoggedRequest[]> {
+  const store = await createStore({ ...journal, retentionDays: 0, isDurable: false });
+  await store.open();
+  const records: LoggedRequest[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Awaited<ReturnType<typeof store.list>> = await store.list(everything, { limit: 1000, cursor });
+    records.push(...page.data);
+    cursor = page.next;
+  } while (cursor !== null);
+  await store.close();
+  return records;
+}
+
+const journalsIn = (dataDir: string): string[] => readdirSync(join(dataDir, 'journal')).filter((name) => existsSync(join(dataDir, 'journal', name, 'lock')));
+
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await pause(50);
+}
+
+const health = async ({ url }: Running): Promise<any> => ((await (await fetch(url)).json()) as any).health;
+
+describe.each(['sqlite', 'postgres'] as const)('killed under load, with %s', (kind) => {
+  test('the log has every complete reply, once', async () => {
+    const journal = journalIn(kind);
+    const seen = nothingSeen();
+    for (let kill = 0; kill < 3; kill++) {
+      const gateway = await gatewayWith(journal);
+      const stop = call(gateway.url, 12, seen);
+      await pause(250 + kill * 60);
+      await gateway.stop('SIGKILL');
+      await stop();
+    }
+    const last = await gatewayWith(journal);
+    await until(() => journalsIn(place.path).length === 1);
+    expect(await last.stop()).toBe(0);
+    expect(journalsIn(place.path)).toEqual([]);
+    const records = await recordsIn(journal);
+    const byId = new Map(records.map((record) => [record.id, record]));
+    expect(byId.size).toBe(records.length);
+    expect([...seen.complete].filter((id) => byId.get(id)?.outcome !== 'answered')).toEqual([]);
+    expect(seen.complete.size).toBeGreaterThan(20);
+    expect([...seen.broken].filter((id) => !byId.has(id))).toEqual([]);
+    expect([...seen.broken].some((id) => byId.get(id)?.outcome === 'interrupted')).toBe(true);
+  });
+});
+
+describe('two gateways on one data directory', () => {
+  test('do each other no harm', async () => {
+    const journal = journalIn('sqlite');
+    const seen = nothingSeen();
+    const [one, two] = await Promise.all([gatewayWith(journal), gatewayWith(journal)]);
+    const stops = [one, two].map(({ url }) => call(url, 6, seen));
+    await pause(500);
+    await stops[0]?.();
+    await one.stop('SIGKILL');
+    await pause(100);
+    await stops[1]?.();
+    expect(await two.stop()).toBe(0);
+    const three = await gatewayWith(journal);
+    await until(() => journalsIn(place.path).length === 1);
+    expect(await three.stop()).toBe(0);
+    const ids = (await recordsIn(journal)).map(({ id }) => id);
+    expect(seen.failed + seen.broken.size).toBe(0);
+    expect(ids.toSorted()).toEqual([...seen.complete].toSorted());
+  });
+});
+
+describe('PostgreSQL', () => {
+  test.each(['frozen', 'killed'])('%s under load: no request fails, and all of them are there when it is back', async (how) => {
+    const own = await startPostgres();
+    try {
+      const journal = journalIn('postgres', own.database());
+      const gateway = await gatewayWith(journal);
+      const seen = nothingSeen();
+      const stop = call(gateway.url, 6, seen);
+      await pause(200);
+      if (how === 'frozen') own.freeze();
+      else await own.kill();
+      await until(async () => (await health(gateway)).status === 'degraded');
+      expect((await health(gateway)).database).toEqual({ connected: false, error: how === 'frozen' ? 'timeout' : 'refused' });
+      await pause(300);
+      if (how === 'frozen') own.thaw();
+      else await own.start();
+      await until(async () => (await health(gateway)).status === 'ok');
+      await stop();
+      expect(seen.failed + seen.broken.size).toBe(0);
+      await until(async () => (await recordsIn(journal)).length === seen.complete.size);
+      expect(await gateway.stop()).toBe(0);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test('absent at the start: serves, and stores when it comes', async () => {
+    const own = await startPostgres();
+    try {
+      const journal = journalIn('postgres', own.database());
+      await own.kill();
+      const gateway = await gatewayWith(journal);
+      const seen = nothingSeen();
+      const stop = call(gateway.url, 2, seen);
+      await pause(100);
+      await stop();
+      expect(await health(gateway)).toMatchObject({ status: 'degraded', database: { connected: false, error: 'refused' } });
+      await own.start();
+      await until(async () => (await recordsIn(journal).catch(() => [])).length === seen.complete.size);
+      expect(await gateway.stop()).toBe(0);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  test('absent to the end: the journal stays, and another gateway stores it', async () => {
+    const url = `postgres://gateway@127.0.0.1:${await freePort()}/nowhere`;
+    const gateway = await gatewayWith(journalIn('postgres', url));
+    const seen = nothingSeen();
+    const stop = call(gateway.url, 2, seen);
+    await pause(100);
+    await stop();
+    expect(await gateway.stop()).toBe(0);
+    expect(journalsIn(place.path)).toHaveLength(1);
+    const other = await gatewayWith(journalIn('sqlite'));
+    await until(() => journalsIn(place.path).length === 1);
+    expect(await other.stop()).toBe(0);
+    expect((await recordsIn(journalIn('sqlite'))).map(({ id }) => id).toSorted()).toEqual([...seen.complete].toSorted());
+  });
+
+  test('that wants another password is said to, in no other words', async () => {
+    const url = server.database();
+    server.psql(url, "create role guest login");
+    const gateway = await gatewayWith(journalIn('postgres', url.replace('gateway@', 'nobody@')));
+    expect((await health(gateway)).database).toEqual({ connected: false, error: 'auth_failed' });
+  });
+});
+
+const file = (): string => join(place.path, 'logs.db');
+
+async function refusal(journal: Journal): Promise<{ code: number | null; stderr: string }> {
+  const config = join(place.path, 'gateway.config.yaml');
+  writeFileSync(config, JSON.stringify(journalled(provider.url, journal)));
+  return await run(['start', '--config', config]);
+}
+
+describe('a migration that fails', () => {
+  test('refuses the start with exit code 4, in SQLite', async () => {
+    const database = new DatabaseSync(file());
+    database.exec('create table gateway_tags (something text)');
+    database.close();
+    const { code, stderr } = await refusal(journalIn('sqlite'));
+    expect(stderr).toMatch(/migration 1 .* failed and was rolled back: table gateway_tags already exists/);
+    expect(code).toBe(4);
+    const after = new DatabaseSync(file());
+    expect(after.prepare("select name from sqlite_master where name = 'gateway_requests'").all()).toEqual([]);
+    after.close();
+  });
+
+  test('refuses the start with exit code 4, in PostgreSQL', async () => {
+    const journal = journalIn('postgres');
+    server.psql(journal.url as string, 'create table gateway_bodies (something text)');
+    const { code, stderr } = await refusal(journal);
+    expect(stderr).toMatch(/migration 1 .* failed and was rolled back: relation "gateway_bodies" already exists/);
+    expect(code).toBe(4);
+    expect(server.psql(journal.url as string, "select to_regclass('gateway_requests') is null")).toBe('t');
+  });
+
+  test('so does one that was applied in another form', async () => {
+    await (await gatewayWith(journalIn('sqlite'))).stop();
+    const database = new DatabaseSync(file());
+    database.exec("update gateway_migrations set checksum = 'other'");
+    database.close();
+    const { code, stderr } = await refusal(journalIn('sqlite'));
+    expect(stderr).toContain('in another form');
+    expect(code).toBe(4);
+  });
+});
