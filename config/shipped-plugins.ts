@@ -4,6 +4,7 @@ export const shippedPlugins = [
   'endpoints/models',
   'endpoints/health',
   'endpoints/logs',
+  'endpoints/dashboard',
   'auth/keys',
   'metadata/headers',
   'normalise/reasoning',

@@ -27,7 +27,20 @@ export async function connect({ url, adminKey, embedded }: Connecting): Promise<
   if (await answers(url, headers)) return { ask: remote, url, close: async () => {} };
   const gateway = await embedded();
   const local: Ask = async (path, more = {}) => await checked(await gateway.fetch(new Request(`http://localhost${path}`, { ...more, headers: { ...headers, ...more.headers } })));
+  await drained(local);
   return { ask: local, url: null, close: () => gateway.close() };
+}
+
+const drainMs = 2000;
+
+/** What a gateway left behind that was killed is taken into the store first, as far as a short while goes. */
+async function drained(ask: Ask): Promise<void> {
+  const latest = performance.now() + drainMs;
+  while (performance.now() < latest) {
+    const { log } = (await (await ask('/api/status')).json()) as { log: { connected: boolean; waitingBytes: number } | null };
+    if (log === null || !log.connected || log.waitingBytes === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 /** Whether a gateway of ours with a log is there. */

@@ -108,7 +108,7 @@ async function* eventsOf(response: Response): AsyncGenerator<TailEvent> {
 }
 
 const columns = [
-  { title: 'TIME', width: 19, read: ({ createdAt }: LoggedRequest) => createdAt.slice(0, 19).replace('T', ' ') },
+  { title: 'TIME (UTC)', width: 19, read: ({ createdAt }: LoggedRequest) => createdAt.slice(0, 19).replace('T', ' ') },
   { title: 'STATUS', width: 6, isNumber: true, read: ({ status }: LoggedRequest) => String(status) },
   { title: 'MODEL → PROVIDER', width: 32, read: ({ requestedModel, model, provider, attempts }: LoggedRequest) => `${model ?? requestedModel ?? '–'}${provider === null ? '' : ` → ${provider}`}${attempts.length > 1 ? ` (${attempts.length} tries)` : ''}` },
   { title: 'KEY', width: 12, read: ({ key }: LoggedRequest) => key ?? '–' },

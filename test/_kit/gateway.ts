@@ -54,7 +54,7 @@ export async function testGateway({ config, env = {}, plugins = [], clock }: Set
 
   const post: TestGateway['post'] = async (body, { headers = {}, signal, path = '/v1/chat/completions' } = {}) => {
     const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body), ...(signal && { signal }) };
-    return await gateway.fetch(new Request(`http://gateway.test${path}`, init as RequestInit));
+    return await gateway.fetch(new Request(`http://gateway.test${path}`, init));
   };
   return {
     gateway,

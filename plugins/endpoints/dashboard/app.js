@@ -31,7 +31,7 @@ function App() {
   const [loaded, setLoaded] = useState(/** @type {{ page: any, View: any, isBroken?: boolean } | null} */ (null));
   useEffect(() => {
     let isWanted = true;
-    document.title = `${page?.[1] ?? 'Not found'} · Model Gateway`;
+    document.title = `${/** @type {string} */ (page?.[1] ?? 'Not found')} · Model Gateway`;
     page?.[2]().then((View) => isWanted && setLoaded({ page, View }), () => isWanted && setLoaded({ page, View: null, isBroken: true }));
     return () => void (isWanted = false);
   }, [page]);

@@ -51,7 +51,7 @@ export default definePlugin({
           admitAdmin(request.arrived);
           const reader = log.reader();
           if (reader === null) throw noLog();
-          return private_(await answer({ reader, params: request.query, now: clock() }, request).catch(refuseBadQuery));
+          return confidential(await answer({ reader, params: request.query, now: clock() }, request).catch(refuseBadQuery));
         },
       });
     view('/api/views/overview', overviewView);
@@ -65,7 +65,7 @@ export default definePlugin({
         path,
         async handle({ arrived }) {
           admitAdmin(arrived);
-          return private_(await describe({ reader: log.reader(), now: clock() }));
+          return confidential(await describe({ reader: log.reader(), now: clock() }));
         },
       });
     described('/api/providers', (asked) => providersView(config, { ...asked, watch }));
@@ -77,7 +77,7 @@ export default definePlugin({
 
 const page = ({ page: body, scriptHash }: StaticFiles): Answer => ({ headers: pageHeaders(scriptHash), body });
 
-const private_ = (value: object): Answer => json(value, { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } });
+const confidential = (value: object): Answer => json(value, { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } });
 
 function refuseBadQuery(thrown: unknown): never {
   throw thrown instanceof BadQuery ? new GatewayError('invalid_value', thrown.message) : thrown;

@@ -31,11 +31,12 @@ export function createSignIn(adminKey: Secret | null) {
     const session = adminSession(adminKey, arrived.createdAt + sessionMs);
     return json({ signed_in: true }, { headers: { 'set-cookie': cookie(session, arrived.headers, sessionMs / 1000), 'cache-control': 'no-store' } });
   };
-  const end = ({ arrived }: EndpointRequest): Answer => {
-    refuseForeign(arrived.headers);
-    return json({ signed_in: false }, { headers: { 'set-cookie': cookie('', arrived.headers, 0), 'cache-control': 'no-store' } });
-  };
   return { begin, end };
+}
+
+function end({ arrived }: EndpointRequest): Answer {
+  refuseForeign(arrived.headers);
+  return json({ signed_in: false }, { headers: { 'set-cookie': cookie('', arrived.headers, 0), 'cache-control': 'no-store' } });
 }
 
 type Headers = EndpointRequest['arrived']['headers'];

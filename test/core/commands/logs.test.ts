@@ -37,7 +37,7 @@ describe('gateway logs', () => {
   it('has the newest last, next to the prompt', async () => {
     const [older, newer] = [scene.log.add({ createdAt: at(2) }), scene.log.add({ createdAt: at(1), status: 429, outcome: 'failed', error: { code: 'upstream_rate_limited', message: '', plugin: null } })];
     const [head, first, second] = await logs();
-    expect(head).toMatch(/^TIME +STATUS +MODEL → PROVIDER +KEY +FIRST +TOTAL/);
+    expect(head).toMatch(/^TIME \(UTC\) +STATUS +MODEL → PROVIDER +KEY +FIRST +TOTAL/);
     expect(first).toMatch(new RegExp(`^2026-03-01 11:58:00 +200 +plain → up .* 100 ms .* \\$0\\.00002 +${older.id} +completed$`));
     expect(second).toMatch(new RegExp(`429 .*${newer.id} +failed: upstream_rate_limited$`));
   });

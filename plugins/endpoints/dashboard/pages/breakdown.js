@@ -26,7 +26,6 @@ export function BreakdownPage({ params }) {
   const top = Number(params.get('top') ?? '20');
   const { data, error, loading, reload } = useData(`/api/views/breakdown?${apiParams(params, { by, bucket: String(bucketMs) })}`, { everyMs: range.isRelative ? 20_000 : 0 });
   const metaKeys = data?.metaKeys ?? (by.startsWith('meta.') ? [by.slice(5)] : []);
-  const choose = (name, usual) => (event) => go(withParams({ [name]: event.target.value === usual ? null : event.target.value }));
   return html`<${Head} title="Breakdown"><${TimeRange} params=${params} /><//>
     <${SearchBar} params=${params} facets=${{}} />
     <div class="pickers">
@@ -34,7 +33,7 @@ export function BreakdownPage({ params }) {
       <label>by <${Dimension} value=${by} metaKeys=${metaKeys} onChange=${choose('by', 'model')} /></label>
       <label>then by <${Dimension} value=${params.get('sub') ?? ''} metaKeys=${metaKeys} none="nothing" onChange=${choose('sub', '')} /></label>
       <label>top <select value=${String(top)} onChange=${choose('top', '20')}>${tops.map((number) => html`<option key=${number}>${number}</option>`)}</select></label>
-      <span class="segments" role="group" aria-label="View"><a role="button" aria-pressed=${!isOverTime} href=${withParams({ view: null })}>Ranking</a><a role="button" aria-pressed=${isOverTime} href=${withParams({ view: 'time' })}>Over time</a></span>
+      <span class="segments" role="group" aria-label="View"><a aria-current=${!isOverTime ? 'true' : undefined} href=${withParams({ view: null })}>Ranking</a><a aria-current=${isOverTime ? 'true' : undefined} href=${withParams({ view: 'time' })}>Over time</a></span>
     </div>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
@@ -42,6 +41,8 @@ export function BreakdownPage({ params }) {
       ${isOverTime && html`<${OverTime} data=${data} metric=${metric} range=${range} params=${params} />`}
       <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} metric=${metric} top=${top} params=${params} /></div>`)}`;
 }
+
+const choose = (name, usual) => (event) => go(withParams({ [name]: event.target.value === usual ? null : event.target.value }));
 
 function Dimension({ value, metaKeys, none, onChange }) {
   return html`<select value=${value} onChange=${onChange}>

@@ -87,7 +87,7 @@ function useSelection(records, openId, params) {
 }
 
 function LiveSwitch({ isLive, isConnected }) {
-  return html`<a class="button live ${isLive ? 'is-live' : ''}" role="button" aria-pressed=${isLive} href=${withParams({ live: isLive ? null : '1', cursor: null })} title="Requests as they end, of this instance (l)"><span class="live-dot" /><span>${isLive && !isConnected ? 'Connecting' : 'Live'}</span></a>`;
+  return html`<a class="button live ${isLive ? 'is-live' : ''}" aria-current=${isLive ? 'true' : undefined} href=${withParams({ live: isLive ? null : '1', cursor: null })} title="Requests as they end, of this instance (l)"><span class="live-dot" /><span>${isLive && !isConnected ? 'Connecting' : 'Live'}</span></a>`;
 }
 
 function Totals({ total, loading }) {

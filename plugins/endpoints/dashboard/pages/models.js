@@ -1,5 +1,5 @@
 /** The catalogue: what there is, what it costs, and what it was used for in the last day. */
-import { html, useMemo, useState } from '../parts/html.js';
+import { html, useMemo } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Copy } from '../parts/copy.js';
 import { compact, count, duration, money, perMillion, percent, unknown } from '../parts/format.js';
@@ -40,7 +40,7 @@ export function ModelsPage({ params }) {
     ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
     ${data !== null && html`
       <div class="pickers search-line"><label class="search"><${Icon} name="search" /><span class="hidden">Find a model</span><input type="search" placeholder="Find a model, family or provider" value=${text} onInput=${(event) => go(withParams({ find: event.target.value || null }), { replace: true })} /></label>
-        <span class="segments" role="group" aria-label="Which models"><a role="button" aria-pressed=${!isAll} href=${withParams({ show: null })}>Ready ${count(data.data.filter(({ isOn }) => isOn).length)}</a><a role="button" aria-pressed=${isAll} href=${withParams({ show: 'all' })}>All ${count(data.data.length)}</a></span></div>
+        <span class="segments" role="group" aria-label="Which models"><a aria-current=${!isAll ? 'true' : undefined} href=${withParams({ show: null })}>Ready ${count(data.data.filter(({ isOn }) => isOn).length)}</a><a aria-current=${isAll ? 'true' : undefined} href=${withParams({ show: 'all' })}>All ${count(data.data.length)}</a></span></div>
       ${shown.length === 0 ? html`<${Notice} icon="search" title="No model like that">${isAll ? '' : html`<a href=${withParams({ show: 'all' })}>Look among all of the catalogue</a>, those too whose provider is off.`}<//>` : html`
       <div class="table-scroll"><table class="table models"><${SortHead} columns=${columns} params=${params} usual="-requests" />
         <tbody>${shown.map((model) => html`<${Row} key=${model.id} model=${model} isOpen=${open === model.id} off=${data.off} />`)}</tbody></table></div>`}`}`;

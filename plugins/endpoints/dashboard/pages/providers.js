@@ -20,11 +20,11 @@ export function ProvidersPage() {
         <ul class="off-list">${off.map(({ id, missing, models }) => html`<li key=${id}><b>${id}</b><code>${missing}</code><span class="soft">${count(models)} models</span></li>`)}</ul>`}`}`;
 }
 
-function Row({ provider: { id, dialect, baseUrl, models, use, seen, trainsOnData, hasKey } }) {
+function Row({ provider: { id, dialect, baseUrl, models, use, seen, trainsOnData } }) {
   const isFailing = seen !== null && seen.lastFailedAt !== null && (seen.lastAnsweredAt ?? 0) < seen.lastFailedAt;
   return html`<tr>
     <td><span class="cell-name">${id}</span>${baseUrl && html` <span class="soft">${baseUrl}</span>`}</td>
-    <td>${isFailing ? html`<span class="mark mark-warn" title=${seen.lastFailure}><${Icon} name="alert" />last try failed</span>` : html`<span class="mark mark-ok"><${Icon} name="check" />on${hasKey ? '' : ', no key'}</span>`}</td>
+    <td>${isFailing ? html`<span class="mark mark-warn" title=${seen.lastFailure}><${Icon} name="alert" />last try failed</span>` : html`<span class="mark mark-ok"><${Icon} name="check" />on</span>`}</td>
     <td>${dialect}</td><td class="num">${count(models)}</td>
     <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?provider=${encodeURIComponent(id)}`}>${count(use.requests)}</a>`}</td>
     <td class="num ${use?.errors > 0 ? 'is-bad' : ''}">${use === null ? unknown : percent(use.errors, use.requests)}</td><td class="num">${duration(use?.latencyP50Ms)}</td><td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${duration(use?.timeToFirstTokenP50Ms)}</td><td class="num">${money(use?.cost)}</td>

@@ -14,7 +14,7 @@ export class ApiError extends Error {
 export async function ask(path, init = {}) {
   let response;
   try {
-    response = await fetch(path, { ...init, headers: { accept: 'application/json', ...init.headers } });
+    response = await fetch(path, { ...init, headers: { accept: 'application/json', .../** @type {Record<string, string> | undefined} */ (init.headers) } });
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
     throw new ApiError(0, 'unreachable', 'The gateway does not answer.');

@@ -2,9 +2,10 @@
 import { html } from './html.js';
 import { count, money, perMillion, unknown } from './format.js';
 
+const rest = (all, ...parts) => (all === null ? null : all - parts.reduce((sum, part) => sum + (part ?? 0), 0));
+
 /** Classes that do not overlap. */
 function linesOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens }, prices) {
-  const rest = (all, ...parts) => (all === null ? null : all - parts.reduce((sum, part) => sum + (part ?? 0), 0));
   const { prompt, completion, input_cache_read: read = prompt, input_cache_write: write = prompt, internal_reasoning: thought = completion } = prices ?? {};
   return [
     ['Input', rest(promptTokens, cachedTokens, cacheWriteTokens), prompt],

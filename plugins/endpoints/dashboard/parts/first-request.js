@@ -10,8 +10,7 @@ export function FirstRequest({ isOn, flipped, widen }) {
     const source = new EventSource('/api/logs/stream');
     // the record is in the store a moment after it is told
     const came = () => setTimeout(flipped, 400);
-    source.onmessage = came;
-    for (const name of ['record', 'request', 'log']) source.addEventListener(name, came);
+    source.addEventListener('request', came);
     const poll = setInterval(flipped, 3000);
     return () => {
       source.close();

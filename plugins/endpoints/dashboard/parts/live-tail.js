@@ -27,17 +27,13 @@ export function useLiveTail(query, { isHeld }) {
     setWaiting(0);
     if (query === null) return setConnected(false);
     const source = new EventSource(`/api/logs/stream?${query}`);
-    source.onopen = () => setConnected(true);
-    source.onerror = () => setConnected(false);
-    const took = ({ data }) => {
-      const record = JSON.parse(data);
-      if (record.id === undefined) return;
-      held.current.push(record);
+    source.addEventListener('open', () => setConnected(true));
+    source.addEventListener('error', () => setConnected(false));
+    source.addEventListener('request', ({ data }) => {
+      held.current.push(JSON.parse(data));
       // what does not fit on the page would be cut anyway
       if (held.current.length > mostRows) held.current.shift();
-    };
-    source.onmessage = took;
-    for (const name of ['record', 'request', 'log']) source.addEventListener(name, took);
+    });
     const tick = setInterval(() => {
       if (held.current.length === 0) return;
       if (isHeldNow.current) setWaiting(held.current.length);

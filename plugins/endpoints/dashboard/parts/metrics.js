@@ -8,22 +8,22 @@ export function Metrics({ data, range }) {
   const { total, earlier, points, bucketMs } = data;
   const { at } = filled(points, range, bucketMs);
   const trend = (read) => at.map((point) => (point === null ? 0 : (read(point) ?? 0)));
-  const rate = ({ errors, requests }) => (requests === 0 ? null : errors / requests);
   const figures = [
     { name: 'Requests', value: count(total.requests), change: changeOf(total.requests, earlier.requests), trend: trend(({ requests }) => requests) },
     { name: 'Errors', value: percent(total.errors, total.requests), change: changeOf(rate(total), rate(earlier), 'less'), trend: trend(({ errors }) => errors), note: `${count(total.errors)} requests`, isBad: total.errors > 0 },
-    { name: 'Cost', value: money(total.cost), change: changeOf(numberOf(total.cost), numberOf(earlier.cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `and ${count(total.unpriced)} without a price` : `${money(perRequest(total))} a request`, title: total.cost === null ? undefined : `$${total.cost}` },
-    { name: 'Tokens', value: compact(total.promptTokens + total.completionTokens), change: changeOf(total.promptTokens + total.completionTokens, earlier.promptTokens + earlier.completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: `${compact(total.reasoningTokens)} reasoning, ${compact(total.cachedTokens)} cached` },
+    { name: 'Cost', value: money(total.cost), change: changeOf(numberOf(total.cost), numberOf(earlier.cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `${count(total.unpriced)} without a price` : `${money(perRequest(total))} a request`, title: total.cost === null ? undefined : `$${total.cost}` },
+    { name: 'Tokens', value: compact(total.promptTokens + total.completionTokens), change: changeOf(total.promptTokens + total.completionTokens, earlier.promptTokens + earlier.completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: `${compact(total.reasoningTokens)} for reasoning` },
     { name: 'Latency p95', value: duration(total.latencyP95Ms), change: changeOf(total.latencyP95Ms, earlier.latencyP95Ms, 'less'), trend: trend(({ latencyP95Ms }) => latencyP95Ms), note: `p50 ${duration(total.latencyP50Ms)}` },
     { name: 'First token p50', value: duration(total.timeToFirstTokenP50Ms), change: changeOf(total.timeToFirstTokenP50Ms, earlier.timeToFirstTokenP50Ms, 'less'), trend: trend(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms), note: `p95 ${duration(total.timeToFirstTokenP95Ms)}` },
   ];
   return html`<dl class="metrics">${figures.map(({ name, value, change, trend: values, note, title, isBad }) => html`<div class="metric" key=${name} title=${title}>
-    <dt>${name}</dt><dd class="metric-value ${isBad ? 'is-bad' : ''}">${value}</dd>
-    <dd class="metric-note"><span>${note ?? ' '}</span>${change !== null && html`<span class="change change-${change.tone}" title="against the same time before">${change.text}</span>`}</dd>
+    <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title="against the same time before">${change.text}</span>`}</dt><dd class="metric-value ${isBad ? 'is-bad' : ''}">${value}</dd>
+    <dd class="metric-note">${note ?? ' '}</dd>
     <dd class="metric-trend"><${Spark} values=${values} /></dd>
   </div>`)}</dl>`;
 }
 
+const rate = ({ errors, requests }) => (requests === 0 ? null : errors / requests);
 const numberOf = (text) => (text === null ? null : Number(text));
 const perRequest = ({ cost, requests, unpriced }) => (cost === null || requests - unpriced <= 0 ? null : Number(cost) / (requests - unpriced));
 

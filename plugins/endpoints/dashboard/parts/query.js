@@ -39,18 +39,6 @@ export function apiParams(params, more = {}) {
   return String(asked);
 }
 
-/** The same length of time just before. @param {URLSearchParams} params */
-export function previous(params) {
-  const { from, to } = rangeOf(params);
-  const before = new URLSearchParams(params);
-  before.delete('since');
-  // to the minute, so that the question stays the same while the page refreshes
-  const minute = (at) => new Date(Math.floor(at / 60_000) * 60_000).toISOString();
-  before.set('from', minute(from - (to - from)));
-  before.set('to', minute(from));
-  return before;
-}
-
 /** @param {URLSearchParams} params @param {Filter} filter */
 export function addFilter(params, { field, value, not }) {
   const next = new URLSearchParams(params);
@@ -90,7 +78,7 @@ export function parseBar(text) {
 const steps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 604_800].map((seconds) => seconds * 1000);
 
 /** A round width of about so many columns. @param {number} span @param {number} columns */
-export const bucketOf = (span, columns = 60) => steps.find((step) => span / step <= columns) ?? /** @type {number} */ (steps.at(-1));
+export const bucketOf = (span, columns = 60) => steps.find((step) => span / step <= columns) ?? 604_800_000;
 
 /** @param {Filter} filter */
 export const wordsOf = ({ field, value }) => (field === 'q' ? ['text', value] : [field.replace(/^meta\./, ''), value === '' ? 'none' : value]);

@@ -45,13 +45,17 @@ export function SearchBar({ params, facets }) {
     input.current?.focus();
   };
   const onKeyDown = (event) => {
-    if (event.key === 'Enter') return void (offered[at] === undefined ? apply(text) : take(offered[at]));
-    if (event.key === 'Escape') return void (isOpen && offered.length > 0 ? setOpen(false) : input.current?.blur());
-    if (event.key === 'Backspace' && text === '' && filters.length > 0) return void go(hrefOf(location.pathname, removeFilter(params, filters[filters.length - 1])));
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (step === undefined || offered.length === 0) return undefined;
-    event.preventDefault();
-    return void setAt((before) => (before + step + offered.length) % offered.length);
+    const last = filters.at(-1);
+    if (event.key === 'Enter' && offered[at] === undefined) apply(text);
+    else if (event.key === 'Enter') take(offered[at]);
+    else if (event.key === 'Escape' && offered.length > 0) setOpen(false);
+    else if (event.key === 'Escape') input.current?.blur();
+    else if (event.key === 'Backspace' && text === '' && last !== undefined) go(hrefOf(location.pathname, removeFilter(params, last)));
+    else if (step !== undefined && offered.length > 0) {
+      event.preventDefault();
+      setAt((before) => (before + step + offered.length) % offered.length);
+    }
   };
   return html`<div class="search">
     <${Icon} name="search" />
@@ -70,7 +74,7 @@ export function SearchBar({ params, facets }) {
 
 function withoutFilters(params) {
   const next = new URLSearchParams(params);
-  for (const name of [...next.keys()]) if (isFilter(name)) next.delete(name);
+  for (const name of Array.from(next.keys())) if (isFilter(name)) next.delete(name);
   return next;
 }
 

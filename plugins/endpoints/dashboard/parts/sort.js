@@ -2,6 +2,8 @@
 import { html } from './html.js';
 import { withParams } from './location.js';
 
+const compare = (a, b) => (typeof a === 'string' ? a.localeCompare(b) : a - b);
+
 /**
  * @param {any[]} rows
  * @param {Record<string, { of: ((row: any) => any) | null }>} columns
@@ -11,7 +13,6 @@ export function sorted(rows, columns, order) {
   const down = order.startsWith('-');
   const of = columns[order.replace(/^-/, '')]?.of;
   if (!of) return rows;
-  const compare = (a, b) => (typeof a === 'string' ? a.localeCompare(b) : a - b);
   return rows.toSorted((first, second) => {
     const [a, b] = [of(first), of(second)];
     // what is not known comes last, whichever way

@@ -8,7 +8,7 @@ import { colour, useThemeChanges } from './theme.js';
 
 /** Each on the shoulders of those before it. @param {Line[]} lines */
 function stacked(lines) {
-  const sums = /** @type {number[]} */ (lines[0]?.values.map(() => 0) ?? []);
+  const sums = lines[0]?.values.map(() => 0) ?? [];
   return lines.map(({ values }) => values.map((value, at) => (sums[at] = (sums[at] ?? 0) + (value ?? 0))));
 }
 

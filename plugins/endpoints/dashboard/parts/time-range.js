@@ -41,7 +41,7 @@ function Exact({ from, to, params, close }) {
   const apply = (event) => {
     event.preventDefault();
     const data = new FormData(event.target);
-    const iso = (name) => new Date(`${data.get(name)}${isUtc() ? 'Z' : ''}`).toISOString();
+    const iso = (name) => new Date(/** @type {string} */ (data.get(name)) + (isUtc() ? 'Z' : '')).toISOString();
     go(hrefOfRange(params, { from: iso('from'), to: iso('to') }));
     close();
   };
