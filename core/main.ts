@@ -3,8 +3,14 @@
  * The executable: keeps compiled code for the next start, and runs the program.
  * cost: from the second start on this halves the time to the first answer (test/bench); the sources need not be stripped again.
  */
-import { enableCompileCache, flushCompileCache } from 'node:module';
+import module from 'node:module';
 
-enableCompileCache();
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+if (major < 22 || (major === 22 && minor < 19)) {
+  process.stderr.write(`Model Gateway needs Node 22.19 or newer, this is ${process.version}. In its own folder, npm start brings the right one.\n`);
+  process.exit(1);
+}
+
+module.enableCompileCache();
 await import('./program.ts');
-setTimeout(flushCompileCache, 2000).unref();
+setTimeout(module.flushCompileCache, 2000).unref();

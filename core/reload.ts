@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import type { RunningGateway } from './gateway.ts';
+import { tellReload } from './last-reload.ts';
 import type { Logger } from './logger.ts';
 
 export type Rebuilt = { readonly gateway: RunningGateway; readonly files: readonly string[] } | { readonly problems: string; readonly files: readonly string[] };
@@ -44,6 +45,7 @@ export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 100
     files = next.files.length === 0 ? files : next.files;
     known = await fingerprint(files);
     candidate = known;
+    tellReload({ at: Date.now(), problems: 'problems' in next ? next.problems : null });
     if ('problems' in next) {
       logger.error('the changed config is not used; the last good one serves on', { problems: next.problems });
       return;

@@ -13,8 +13,8 @@ import type { AnyPlugin, LoadedPlugin } from '../../core/plugin.ts';
 
 export const loadPlugin = createPluginLoader(new URL('../../plugins/', import.meta.url));
 
-/** All but the console and the journal, which would write into the test's output and onto the disk. */
-export const quietPlugins: readonly string[] = shippedPlugins.filter((name) => name !== 'log/console' && name !== 'log/journal');
+/** All but the console and the journal, which would write into the test's output and onto the disk, and the dashboard, which has nothing to show then. */
+export const quietPlugins: readonly string[] = shippedPlugins.filter((name) => !['log/console', 'log/journal', 'endpoints/dashboard'].includes(name));
 
 export interface TestGateway {
   readonly gateway: RunningGateway;

@@ -1,5 +1,6 @@
 /** What the config says, beside what the log knows of it. Secrets never leave: a key is its name, a setting its mask. */
 import type { Config, Model, Provider } from '../../../core/config.ts';
+import { lastReload } from '../../../core/last-reload.ts';
 import type { LogReader, StatsRow } from '../../../core/log-store.ts';
 import { Secret } from '../../../core/secret.ts';
 import type { ProviderWatch } from './provider-watch.ts';
@@ -90,6 +91,7 @@ export function configView(config: Config, loadedAt: number): object {
   return {
     hash,
     loadedAt,
+    reload: shownReload(),
     models: models.length,
     plugins: plugins.map(({ use, with: options }) => ({ use, with: masked(options) })),
     resolved: masked({
@@ -99,6 +101,14 @@ export function configView(config: Config, loadedAt: number): object {
       routing: { default: routing.default, models: Object.fromEntries(routing.models) },
     }),
   };
+}
+
+/** safety: a report quotes lines of the file, and a line may hold a key; what is wrong, and where, is enough. */
+function shownReload(): object | null {
+  const reload = lastReload();
+  if (reload === null) return null;
+  const { at, problems } = reload;
+  return { at, problems: problems === null ? null : problems.split('\n').filter((line) => !/^\s*(?:\d+\s*)?\|/.test(line)).join('\n').trim() };
 }
 
 const mask = '[redacted]';

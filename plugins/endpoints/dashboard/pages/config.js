@@ -4,7 +4,7 @@ import { useData } from '../parts/api.js';
 import { ago, exact } from '../parts/format.js';
 import { Json } from '../parts/request-detail.js';
 import { Head } from '../parts/shell.js';
-import { Fault, Skeleton } from '../parts/states.js';
+import { Fault, Notice, Skeleton } from '../parts/states.js';
 
 export function ConfigPage() {
   const { data, error, reload } = useData('/api/config', { everyMs: 15_000 });
@@ -12,6 +12,7 @@ export function ConfigPage() {
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
     ${data !== null && html`
+      <${LastReload} reload=${data.reload} />
       <${Loaded} data=${data} />
       <div class="config-body">
         <section><h2 class="section">Plugins, in their order</h2><ol class="plugins">${data.plugins.map(({ use, with: options }, at) => html`<li key=${use}><span class="soft">${at + 1}</span><code>${use}</code>${Object.keys(options).length > 0 && html`<code class="soft">${JSON.stringify(options)}</code>`}</li>`)}</ol></section>
@@ -19,7 +20,12 @@ export function ConfigPage() {
       </div>`}`;
 }
 
-function Loaded({ data: { hash, loadedAt, models } }) {
-  return html`<dl class="facts config-facts"><div><dt>Loaded</dt><dd title=${exact(loadedAt)}>${ago(loadedAt)}</dd></div><div><dt>Fingerprint</dt><dd><code>${hash}</code></dd></div><div><dt>Models</dt><dd><a href="/dashboard/models?show=all">${models}</a></dd></div><div><dt>Changes</dt><dd class="soft">The file is watched: a good change is taken over while requests run; a bad one is reported in the process log and not used.</dd></div></dl>`;
+function LastReload({ reload }) {
+  if (reload === null || reload.problems === null) return null;
+  return html`<${Notice} tone="bad" title=${`The change of ${ago(reload.at)} is not used; the last good config serves on`}><pre class="problems">${reload.problems}</pre><//>`;
+}
+
+function Loaded({ data: { hash, loadedAt, models, reload } }) {
+  return html`<dl class="facts config-facts"><div><dt>Loaded</dt><dd title=${exact(loadedAt)}>${ago(loadedAt)}</dd></div>${reload !== null && html`<div><dt>Last change</dt><dd title=${exact(reload.at)}>${ago(reload.at)}, ${reload.problems === null ? 'taken over' : 'not used'}</dd></div>`}<div><dt>Fingerprint</dt><dd><code>${hash}</code></dd></div><div><dt>Models</dt><dd><a href="/dashboard/models?show=all">${models}</a></dd></div><div><dt>Changes</dt><dd class="soft">The file is watched: a good change is taken over while requests run; a bad one is reported here and in the process log, and not used.</dd></div></dl>`;
 }
 

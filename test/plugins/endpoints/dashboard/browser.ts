@@ -1,0 +1,83 @@
+/** A browser on a real gateway: the executable, the mock provider, the store that ships. */
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
+import { start } from '../../../_kit/executable.ts';
+import type { Running } from '../../../_kit/executable.ts';
+import { pause } from '../../../_kit/upstream.ts';
+
+const prices = { prompt: '0.000001', completion: '0.000002' };
+const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true };
+
+export const mockConfig = (more: object = {}): object => ({
+  providers: { mock: { dialect: 'mock' }, 'mock-b': { dialect: 'mock' }, elsewhere: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: '${NOT_SET_ANYWHERE}' } },
+  models: [
+    { id: 'mock', name: 'Mock', pricing: prices, providers: ['mock', 'mock-b'].map((providerId) => ({ providerId, externalId: 'mock', ...able, reasoning: true })) },
+    { id: 'unpriced', providers: [{ providerId: 'mock', externalId: 'unpriced', ...able }] },
+    { id: 'far', providers: [{ providerId: 'elsewhere', externalId: 'far', ...able }] },
+  ],
+  routing: { default: { strategy: 'ordered' }, models: { auto: { candidates: ['mock'], strategy: 'ordered' } } },
+  ...more,
+});
+
+export interface Stage {
+  readonly gateway: Running;
+  readonly browser: Browser;
+  /** What the browser complained of: errors of scripts, of the policy, of requests. */
+  readonly complaints: string[];
+  open(path: string, more?: { colorScheme?: 'light' | 'dark'; width?: number; reducedMotion?: 'reduce' }): Promise<Page>;
+  /** Asks for a completion; gives its id. */
+  chat(content: string, more?: object, headers?: Record<string, string>): Promise<string>;
+  stored(count: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function stage(config: object = mockConfig()): Promise<Stage> {
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+  const [gateway, browser] = await Promise.all([start(config), chromium.launch({ executablePath: '/usr/bin/chromium', args })]);
+  const complaints: string[] = [];
+  return {
+    gateway,
+    browser,
+    complaints,
+    async open(path, { colorScheme = 'light', width = 1360, reducedMotion } = {}) {
+      const page = await browser.newPage({ viewport: { width, height: 860 }, colorScheme, ...(reducedMotion && { reducedMotion }), acceptDownloads: true });
+      page.on('pageerror', (error) => void complaints.push(error.message));
+      page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
+      page.setDefaultTimeout(8000);
+      await page.goto(gateway.url + path);
+      return page;
+    },
+    async chat(content, more = {}, headers = {}) {
+      const body = JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], ...more });
+      const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body });
+      await response.text();
+      return response.headers.get('x-request-id') as string;
+    },
+    async stored(count) {
+      for (;;) {
+        const { data } = (await (await fetch(`${gateway.url}/api/stats`)).json()) as { data: { requests: number }[] };
+        if ((data[0]?.requests ?? 0) >= count) return;
+        await pause(25);
+      }
+    },
+    async close() {
+      await browser.close();
+      await gateway.stop();
+    },
+  };
+}
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe-core finds against WCAG 2.2 AA, one line each. */
+export async function violations(page: Page): Promise<string[]> {
+  // through the debugger: the page's own policy would not let a script in
+  await page.evaluate(axe);
+  return await page.evaluate(async () => {
+    const { axe: tool } = window as unknown as { axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } };
+    const { violations: found } = await tool.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] });
+    return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary.slice(0, 200)}`));
+  });
+}

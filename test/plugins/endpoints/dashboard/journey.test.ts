@@ -1,0 +1,184 @@
+/** The page as people use it, from the first request on. */
+import { readFileSync } from 'node:fs';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mockConfig, stage } from './browser.ts';
+import type { Stage } from './browser.ts';
+
+let scene: Stage;
+let page: Page;
+
+beforeAll(async () => {
+  scene = await stage();
+});
+afterAll(async () => {
+  await scene.close();
+});
+
+describe('a newcomer', () => {
+  test('sees the line to send', async () => {
+    page = await scene.open('/dashboard/logs');
+    await page.getByText('Waiting for the first request').waitFor();
+    expect(await page.locator('.code pre').textContent()).toContain(`curl ${scene.gateway.url}/v1/chat/completions`);
+  });
+
+  test('sends it, and the page turns by itself', async () => {
+    await scene.chat('Where is my order?', { reasoning_effort: 'low' }, { 'x-gateway-team': 'support' });
+    await page.locator('.log-table tbody tr').first().waitFor();
+    await scene.chat('A second one', {}, { 'x-gateway-team': 'search' });
+    await scene.chat('[[status:429]]', {}, { 'x-gateway-team': 'search' });
+    await scene.stored(3);
+    await page.reload();
+    expect(await page.locator('.log-table tbody tr').count()).toBe(3);
+  });
+
+  test('opens it beside the list, with what was said and thought', async () => {
+    await page.locator('.log-table tbody tr').last().click();
+    const panel = page.getByRole('complementary', { name: 'Request' });
+    await panel.getByText('Where is my order?').first().waitFor();
+    expect(page.url()).toMatch(/[?&]log=[0-9a-f-]{36}/);
+    await panel.getByRole('link', { name: /^Reasoning/ }).click();
+    await panel.locator('.reasoning').waitFor();
+    await panel.getByRole('link', { name: 'Tokens and cost' }).click();
+    await panel.getByText('With the prices of the config that served this request').waitFor();
+    await panel.getByRole('link', { name: 'Details' }).click();
+    await panel.getByRole('row', { name: /team support/ }).getByRole('link', { name: 'Filter' }).click();
+    await page.locator('.chip').getByText('support').waitFor();
+    expect(await page.locator('.log-table tbody tr').count()).toBe(1);
+  });
+
+  test('goes back and forward, and each is what it was', async () => {
+    await page.goBack();
+    await page.getByRole('complementary', { name: 'Request' }).waitFor();
+    await page.goForward();
+    await page.locator('.chip').getByText('support').waitFor();
+  });
+
+  test('breaks down by that key', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=meta.team&metric=requests`);
+    await page.locator('.breakdown tbody tr').first().waitFor();
+    expect((await page.locator('.breakdown tbody tr td:first-child').allTextContents()).sort()).toEqual(['search', 'support']);
+    await page.getByLabel('then by').selectOption('outcome');
+    await page.getByRole('button', { name: 'search by outcome' }).click();
+    await page.locator('.under').filter({ hasText: 'failed' }).waitFor();
+    await page.getByRole('link', { name: 'Over time' }).click();
+    await page.locator('.over-time canvas').waitFor();
+  });
+
+  test('takes the filtered rows along as CSV', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/logs?meta.team=search`);
+    await page.getByRole('button', { name: 'Export' }).click();
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: /CSV/ }).click()]);
+    const lines = readFileSync(await download.path(), 'utf8').trim().split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[0]).toContain('meta.team');
+  });
+
+  test('asks in the playground and sees the thinking apart', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/playground`);
+    await page.getByLabel('Effort').selectOption('low');
+    await page.getByLabel('User').fill('Say hello');
+    await page.keyboard.press('Control+Enter');
+    await page.locator('.answer-text').waitFor();
+    await page.locator('.took').getByText('stop').waitFor();
+    expect(await page.locator('.answer .reasoning').textContent()).not.toBe('');
+    await page.getByRole('link', { name: 'Its row in the log' }).click();
+    await page.locator('.detail .figures').waitFor();
+    await page.getByRole('link', { name: 'Replay' }).click();
+    await page.waitForFunction(() => (document.querySelectorAll('textarea')[1] as HTMLTextAreaElement | undefined)?.value === 'Say hello');
+  });
+
+  test('connects a client, and the light turns green', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/connect?client=LangChain`);
+    expect(await page.locator('.connect pre').textContent()).toContain(`base_url="${scene.gateway.url}/v1"`);
+    await page.getByRole('button', { name: 'Send a test from here' }).click();
+    await page.getByText('Connected').waitFor();
+  });
+
+  test('met no error on the way', () => expect(scene.complaints).toEqual([]));
+});
+
+describe('the keyboard', () => {
+  test('does everything', async () => {
+    page = await scene.open('/dashboard');
+    await page.locator('.metrics').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('l');
+    await page.locator('.log-table tbody tr').first().waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('status:error');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Escape');
+    await page.waitForURL(/status=error/);
+    await page.locator('.log-table tbody tr.row-bad').first().waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('j');
+    await page.keyboard.press('Enter');
+    await page.getByRole('complementary', { name: 'Request' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.waitForURL((url) => !url.searchParams.has('log'));
+    await page.keyboard.press('t');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/since=/);
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('l');
+    await page.waitForURL(/live=1/);
+  });
+});
+
+describe('text', () => {
+  test('is never markup, wherever it comes from', async () => {
+    const evil = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
+    const id = await scene.chat(`${evil} [[say:${evil}]]`, { tools: [{ type: 'function', function: { name: 'a_tool', description: evil } }], user: evil }, { 'x-gateway-evil': evil, 'x-gateway-<b>': 'x' });
+    await scene.stored(6);
+    page = await scene.open(`/dashboard/logs?log=${id}&cols=time,model,meta.evil`);
+    await page.locator('.conversation').getByText(evil).first().waitFor();
+    for (const tab of ['Details', 'Request', 'Response', 'Raw']) {
+      await page.getByRole('link', { name: tab, exact: true }).click();
+      await page.locator('.tab').getByText('onerror').first().waitFor();
+    }
+    await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=meta.evil`);
+    await page.locator('.breakdown').getByText('onerror').waitFor();
+    await page.goto(`${scene.gateway.url}/dashboard?meta=evil`);
+    await page.locator('.top').getByText('onerror').waitFor();
+    expect(await page.evaluate(() => 'broken' in window)).toBe(false);
+    expect(await page.locator('#app img, #app script').count()).toBe(0);
+  });
+});
+
+describe('a model without a price, a store without bodies', () => {
+  test('show a dash and say so', async () => {
+    const quiet = await stage(mockConfig({ server: {} }));
+    try {
+      const id = await quiet.chat('hush', { model: 'unpriced' }, { 'x-log-bodies': 'off' });
+      await quiet.stored(1);
+      const shown = await quiet.open(`/dashboard/logs/${id}`);
+      await shown.getByText('Bodies are not stored').waitFor();
+      expect(await shown.locator('.figures').textContent()).toMatch(/Cost–/);
+      expect(await shown.locator('body').textContent()).not.toContain('$0');
+    } finally {
+      await quiet.close();
+    }
+  });
+});
+
+describe('the live tail', () => {
+  test('keeps up with 1,000 requests, and holds 500 rows at most', async () => {
+    page = await scene.open('/dashboard/logs?live=1');
+    await page.locator('.is-live').getByText('Live').waitFor();
+    await page.mouse.move(5, 5);
+    const began = Date.now();
+    for (let at = 0; at < 1000; at += 100) await Promise.all(Array.from({ length: 100 }, async (_, more) => await scene.chat(`burst ${at + more}`)));
+    const last = await scene.chat('the last one');
+    await page.locator(`a[href*="log=${last}"]`).first().waitFor();
+    expect(await page.locator('.log-table tbody tr').count()).toBeLessThanOrEqual(500);
+    expect(await page.evaluate(() => document.querySelectorAll('.row-link').length)).toBeGreaterThan(100);
+    expect(Date.now() - began).toBeLessThan(20_000);
+    await page.locator('.log-table').hover();
+    await scene.chat('while somebody reads');
+    await page.getByRole('button', { name: /new requests/ }).click();
+  });
+}, 40_000);

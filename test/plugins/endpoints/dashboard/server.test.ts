@@ -1,0 +1,143 @@
+/** What is served: small, cacheable, closed to the web at large, and without a secret. */
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import { afterEach, describe, expect, test } from 'vitest';
+import { tellReload } from '../../../../core/last-reload.ts';
+import { encoded, readStaticFiles } from '../../../../plugins/endpoints/dashboard/static-files.ts';
+import { pluginContract } from '../../../contract/plugin.ts';
+import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { keeping, memoryLog } from '../../../_kit/log.ts';
+import type { MemoryLog } from '../../../_kit/log.ts';
+
+pluginContract({ use: 'endpoints/dashboard' });
+
+let gateway: TestGateway;
+let log: MemoryLog;
+
+async function begin(server: object = {}, more: object = {}): Promise<void> {
+  log = memoryLog();
+  const config = oneUpstream('http://user:hidden-password@127.0.0.1:9/v1?token=hidden-token', { server, plugins: ['endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'auth/keys', 'dialects/openai-chat'], ...more });
+  gateway = await testGateway({ config, plugins: [keeping(log)] });
+}
+afterEach(async () => {
+  await gateway?.close();
+});
+
+const body = async (response: Response): Promise<any> => await response.json();
+const local = { host: 'localhost:4000' };
+const post = async (path: string, content: unknown, headers: Record<string, string> = {}, method = 'POST'): Promise<Response> =>
+  await gateway.gateway.fetch(new Request(`http://localhost:4000${path}`, { method, headers: { 'content-type': 'application/json', host: 'localhost:4000', ...headers }, ...(method === 'POST' && { body: JSON.stringify(content) }) }));
+
+describe('the page', () => {
+  test('is less than 60 kB in all, compressed', () => {
+    const sizes = Array.from(readStaticFiles().files.values(), (file) => encoded(file, 'gzip').length);
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(60_000 * 1.2);
+  });
+
+  test('allows nothing from elsewhere', async () => {
+    await begin();
+    const { headers } = await gateway.get('/dashboard', local);
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/unsafe|\*/);
+    expect(Object.fromEntries(headers)).toMatchObject({ 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cross-origin-opener-policy': 'same-origin', 'cache-control': 'no-store' });
+  });
+
+  test('writes no markup from text anywhere', () => {
+    const own = [...readStaticFiles().files].filter(([path]) => !path.startsWith('vendor/') && path.endsWith('.js'));
+    for (const [path, { bytes }] of own) expect([path, /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function/.test(String(bytes))]).toEqual([path, false]);
+  });
+
+  test('keeps each of its files small', () => {
+    for (const [path, { bytes }] of readStaticFiles().files) if (!path.startsWith('vendor/')) expect([path, String(bytes).split('\n').length <= 300]).toEqual([path, true]);
+  });
+});
+
+describe('a file of the page', () => {
+  test('is kept for ever, and not sent again', async () => {
+    await begin();
+    const path = /src="([^"]+app\.js)"/.exec(await (await gateway.get('/dashboard', local)).text())?.[1] as string;
+    const first = await gateway.get(path, { 'accept-encoding': 'gzip, br' });
+    expect(first.headers.get('cache-control')).toContain('immutable');
+    expect(first.headers.get('content-encoding')).toBe('br');
+    const plain = await (await gateway.get(path)).text();
+    expect(String(brotliDecompressSync(Buffer.from(await first.arrayBuffer())))).toBe(plain);
+    expect(String(gunzipSync(Buffer.from(await (await gateway.get(path, { 'accept-encoding': 'gzip, br;q=0' })).arrayBuffer())))).toBe(plain);
+    const again = await gateway.get(path, { 'accept-encoding': 'gzip, br', 'if-none-match': first.headers.get('etag') as string });
+    expect([again.status, await again.text()]).toEqual([304, '']);
+  });
+
+  test.each(['../index.ts', '..%2findex.ts', '%2e%2e/%2e%2e/package.json', 'parts/', 'index.ts', 'views.ts', '/etc/passwd'])('is none of %s', async (path) => {
+    await begin();
+    const response = await gateway.get(`/dashboard/assets/x/${path}`, local);
+    const text = await response.text();
+    expect(text).not.toMatch(/import \{|"name": "model-gateway"|root:/);
+  });
+});
+
+describe('who may see', () => {
+  test.each(['/api/views/overview', '/api/views/logs', '/api/views/breakdown', '/api/views/request/x', '/api/providers', '/api/keys', '/api/models', '/api/config'])('%s needs the admin key', async (path) => {
+    await begin({ admin_key: 'the-admin-key' });
+    expect((await gateway.get(path, local)).status).toBe(401);
+    expect((await gateway.get(path, { ...local, authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await gateway.get(path, { ...local, authorization: 'Bearer the-admin-key' })).status).not.toBe(401);
+  });
+
+  test('a browser signs in once, by a cookie that scripts cannot read', async () => {
+    await begin({ admin_key: 'the-admin-key' });
+    const response = await post('/api/session', { key: 'the-admin-key' }, { 'sec-fetch-site': 'same-origin' });
+    const cookie = response.headers.get('set-cookie') ?? '';
+    expect(response.status).toBe(200);
+    expect(cookie).toMatch(/HttpOnly; SameSite=Strict$/);
+    expect(cookie).not.toContain('the-admin-key');
+    const session = cookie.split(';')[0] as string;
+    expect((await gateway.get('/api/config', { ...local, cookie: session })).status).toBe(200);
+    expect((await gateway.get('/api/config', { ...local, cookie: `${session}x` })).status).toBe(401);
+    const out = await post('/api/session', null, { 'sec-fetch-site': 'same-origin' }, 'DELETE');
+    expect(out.headers.get('set-cookie')).toContain('Max-Age=0');
+  });
+
+  test.each([
+    ['another site', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['another origin', { origin: 'https://elsewhere.example' }, 403],
+    ['a form', { 'content-type': 'text/plain', 'sec-fetch-site': 'same-origin' }, 415],
+  ])('nobody signs in from %s', async (_, headers, status) => {
+    await begin({ admin_key: 'the-admin-key' });
+    expect((await post('/api/session', { key: 'the-admin-key' }, headers)).status).toBe(status);
+  });
+
+  test('a key is guessed slowly', async () => {
+    await begin({ admin_key: 'the-admin-key' });
+    for (let tries = 0; tries < 5; tries++) expect((await post('/api/session', { key: `guess-${tries}` })).status).toBe(401);
+    const blocked = await post('/api/session', { key: 'the-admin-key' });
+    expect(blocked.status).toBe(429);
+    expect(blocked.headers.get('retry-after')).not.toBe(null);
+  });
+});
+
+describe('what is shown', () => {
+  test('holds no secret', async () => {
+    await begin({}, { keys: [{ name: 'web', key: 'a-very-secret-key', metadata: { team: 'web' } }] });
+    tellReload({ at: 1, problems: 'gateway.config.yaml:3:5 keys: wrong\n  3 | key: a-leaked-key\n    |      ^^^\n' });
+    const texts = await Promise.all(['/api/providers', '/api/keys', '/api/models', '/api/config'].map(async (path) => await (await gateway.get(path, local)).text()));
+    expect(texts.join('')).not.toMatch(/up-key|a-very-secret-key|hidden-password|hidden-token|a-leaked-key|[0-9a-f]{64}/);
+    expect(texts.join('')).toContain('gateway.config.yaml:3:5 keys: wrong');
+  });
+
+  test('is the config even where the store is away', async () => {
+    await begin();
+    log.fail(new Error('away'));
+    expect((await body(await gateway.get('/api/providers', local))).data).toMatchObject([{ id: 'up', isOn: true, use: null }]);
+    expect((await body(await gateway.get('/api/models', local))).data).toHaveLength(3);
+  });
+
+  test('is one view in one answer', async () => {
+    await begin();
+    for (let at = 0; at < 3; at++) log.add({ metadata: { team: at === 0 ? 'a' : 'b' }, ...(at === 2 && { status: 500, outcome: 'failed' as const }) });
+    expect(await body(await gateway.get('/api/views/overview', local))).toMatchObject({ total: { requests: 3, errors: 1 }, earlier: { requests: 0 }, meta: 'team', recent: [{ status: 500 }] });
+    expect(await body(await gateway.get('/api/views/logs?limit=2', local))).toMatchObject({ data: [{}, {}], total: { requests: 3 } });
+    expect(await body(await gateway.get('/api/views/breakdown?by=meta.team', local))).toMatchObject({ by: 'meta.team', rows: [{ value: 'b', requests: 2 }, { value: 'a', requests: 1 }] });
+    expect((await gateway.get('/api/views/logs?latency=soon', local)).status).toBe(400);
+  });
+});
