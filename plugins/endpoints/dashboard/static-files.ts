@@ -7,6 +7,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Answer } from '../../../core/routes.ts';
+import { leanScript, leanStyle } from './lean.ts';
 
 export interface StaticFile {
   readonly type: string;
@@ -45,7 +46,7 @@ const vendored: readonly Vendored[] = [
 ];
 
 /** Loaded by every page: fetched at once, instead of one after the other as the imports are met. */
-const first = /^(?:vendor\/(?:preact|hooks|htm)\.js|app\.js|parts\/(?:html|location|api|format|icons|shell|keyboard|theme|query|menu|states|dialog)\.js)$/;
+const first = /^(?:vendor\/(?:preact|hooks|htm)\.js|app\.js|parts\/(?:html|location|api|format|icons|shell|keyboard|later|theme|states)\.js)$/;
 
 const types: Readonly<Record<string, string>> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' };
 
@@ -58,8 +59,11 @@ function folder(): URL {
 export function readStaticFiles(): StaticFiles {
   const root = folder();
   const files = new Map<string, StaticFile>();
-  const own = globSync(['app.js', 'early.js', '{pages,parts}/*.js', 'styles/*.css'], { cwd: fileURLToPath(root) }).map((path) => path.replaceAll('\\', '/')).sort();
-  for (const path of own) files.set(path, fileOf(path, readFileSync(new URL(path, root))));
+  const found = (patterns: string[]): string[] => globSync(patterns, { cwd: fileURLToPath(root) }).map((path) => path.replaceAll('\\', '/')).sort();
+  const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8');
+  for (const path of found(['app.js', 'early.js', '{pages,parts}/*.js'])) files.set(path, fileOf(path, Buffer.from(leanScript(textOf(path)))));
+  // cost: one file compresses better than six, and nothing is painted before all of them are there
+  files.set('styles.css', fileOf('styles.css', Buffer.from(leanStyle(found(['styles/*.css']).map(textOf).join('')))));
   for (const { specifier, file, more = '' } of vendored) {
     const text = readFileSync(fileURLToPath(import.meta.resolve(specifier)), 'utf8').replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '');
     files.set(file, fileOf(file, Buffer.from(text + more)));

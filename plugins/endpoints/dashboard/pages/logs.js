@@ -2,7 +2,6 @@
 import { html, useMemo, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { ColumnMenu, ExportMenu } from '../parts/log-menus.js';
-import { FirstRequest } from '../parts/first-request.js';
 import { compact, count, duration, money, percent } from '../parts/format.js';
 import { Facets } from '../parts/facets.js';
 import { Icon } from '../parts/icons.js';
@@ -10,9 +9,9 @@ import { useKeys } from '../parts/keyboard.js';
 import { mostRows, useLiveTail } from '../parts/live-tail.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
 import { chosenColumns } from '../parts/log-columns.js';
+import { Later } from '../parts/later.js';
 import { LogTable } from '../parts/log-table.js';
 import { apiParams, bucketOf, filtersOf, rangeOf } from '../parts/query.js';
-import { RequestPanel } from '../parts/request-panel.js';
 import { RequestHistogram } from '../parts/request-histogram.js';
 import { SearchBar } from '../parts/search-bar.js';
 import { Head } from '../parts/shell.js';
@@ -20,6 +19,8 @@ import { Fault, Notice, Skeleton } from '../parts/states.js';
 import { hrefOfRange, rangeLabel, TimeRange } from '../parts/time-range.js';
 
 const pageSize = 100;
+const firstRequest = () => import('../parts/first-request.js').then((part) => part.FirstRequest);
+const requestPanel = () => import('../parts/request-panel.js').then((part) => part.RequestPanel);
 
 /** @param {{ params: URLSearchParams }} props */
 export function LogsPage({ params }) {
@@ -62,7 +63,7 @@ export function LogsPage({ params }) {
           <${Pager} next=${data.next} cursor=${cursor} shown=${records.length} isLive=${isLive} />
         </div>
       </div>`}`}
-    ${openId !== null && html`<${RequestPanel} id=${openId} params=${params} records=${records} />`}`;
+    ${openId !== null && html`<${Later} load=${requestPanel} id=${openId} params=${params} records=${records} />`}`;
 }
 
 /** j and k walk through the rows, Enter opens; with one open, they and the brackets open its neighbours. */
@@ -117,5 +118,5 @@ function Empty({ params, isLive, refresh }) {
   if (filters.length > 0) {
     return html`<${Notice} icon="search" title="No request matches">${rangeLabel(params)}, with ${filters.length === 1 ? 'this filter' : 'all of these filters'}. ${params.get('since') !== '7d' && html`<a href=${hrefOfRange(params, { since: '7d' })}>Widen to 7 days</a> or `}<a href=${hrefOf(location.pathname, new URLSearchParams([...params].filter(([name]) => ['since', 'from', 'to', 'cols'].includes(name))))}>clear the filters</a>.<//>`;
   }
-  return html`<${FirstRequest} isOn=${!isLive} flipped=${refresh} widen=${hrefOfRange(params, { since: '30d' })} />`;
+  return html`<${Later} load=${firstRequest} isOn=${!isLive} flipped=${refresh} widen=${hrefOfRange(params, { since: '30d' })} />`;
 }

@@ -1,7 +1,7 @@
 /** What happened, on one page: how much, how well, what for, and what it cost, each beside the time before. */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
-import { FirstRequest } from '../parts/first-request.js';
+import { Later } from '../parts/later.js';
 import { ago, clock, compact, count, duration, money, unknown } from '../parts/format.js';
 import { HealthStrip } from '../parts/health-strip.js';
 import { hrefOf, withParams } from '../parts/location.js';
@@ -16,6 +16,8 @@ import { Legend, TimeChart } from '../parts/time-chart.js';
 import { hrefOfRange, TimeRange } from '../parts/time-range.js';
 import { Metrics } from '../parts/metrics.js';
 
+const firstRequest = () => import('../parts/first-request.js').then((part) => part.FirstRequest);
+
 /** @param {{ params: URLSearchParams }} props */
 export function OverviewPage({ params }) {
   const range = rangeOf(params);
@@ -26,7 +28,7 @@ export function OverviewPage({ params }) {
   return html`<${Head} title="Overview"><${TimeRange} params=${params} /><//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
-    ${data !== null && (data.total.requests === 0 ? html`<${FirstRequest} isOn=${true} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} range=${range} params=${params} />`)}`;
+    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOn=${true} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} range=${range} params=${params} />`)}`;
 }
 
 function Filled({ data, range, params }) {

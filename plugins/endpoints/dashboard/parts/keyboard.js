@@ -1,6 +1,5 @@
 /** The keyboard: letters act where nobody is typing. Two in a row go to a page. */
-import { html, useEffect, useState } from './html.js';
-import { Dialog } from './dialog.js';
+import { useEffect, useState } from './html.js';
 import { go } from './location.js';
 
 const pages = { o: '/dashboard', l: '/dashboard/logs', b: '/dashboard/breakdown', m: '/dashboard/models', p: '/dashboard/providers', k: '/dashboard/keys', y: '/dashboard/playground', n: '/dashboard/connect', c: '/dashboard/config' };
@@ -64,14 +63,3 @@ function focus(selector, event) {
   found.focus();
   return found;
 }
-
-const map = [
-  ['Everywhere', [['/', 'search'], ['t', 'time range'], ['c', 'copy the link to this view'], ['?', 'this list'], ['Esc', 'close']]],
-  ['Logs', [['j k', 'next, previous row'], ['Enter', 'open'], ['[ ]', 'newer, older request'], ['l', 'live'], ['e', 'export']]],
-  ['Go to', [['g o', 'Overview'], ['g l', 'Logs'], ['g b', 'Breakdown'], ['g m', 'Models'], ['g p', 'Providers'], ['g k', 'Keys'], ['g y', 'Playground'], ['g n', 'Connect'], ['g c', 'Config']]],
-];
-
-/** @param {{ close: () => void }} props */
-export const KeyboardHelp = ({ close }) => html`<${Dialog} title="Keyboard" close=${close}>
-  <div class="keyboard">${map.map(([title, rows]) => html`<section key=${title}><h3>${title}</h3><dl>${rows.map(([keys, does]) => html`<div key=${keys}><dt>${keys.split(' ').map((key) => html`<kbd>${key}</kbd>`)}</dt><dd>${does}</dd></div>`)}</dl></section>`)}</div>
-<//>`;

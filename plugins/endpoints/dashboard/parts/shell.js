@@ -3,7 +3,8 @@ import { html, useEffect, useState } from './html.js';
 import { useData } from './api.js';
 import { plural } from './format.js';
 import { Icon } from './icons.js';
-import { KeyboardHelp, useShortcuts } from './keyboard.js';
+import { useShortcuts } from './keyboard.js';
+import { Later } from './later.js';
 import { Notice } from './states.js';
 import { chooseTheme, chosenTheme } from './theme.js';
 
@@ -18,6 +19,8 @@ const places = [
   ['connect', 'Connect', '/dashboard/connect'],
   ['config', 'Config', '/dashboard/config'],
 ];
+
+const keyboardHelp = () => import('./keyboard-help.js').then((part) => part.KeyboardHelp);
 
 /** @param {{ page: string, params: URLSearchParams, children: any }} props */
 export function Shell({ page, params, children }) {
@@ -36,7 +39,7 @@ export function Shell({ page, params, children }) {
     </nav>
     <main id="main" tabindex="-1"><${StoreBanner} status=${status?.log ?? null} />${children}</main>
     <${Announcer} />
-    ${isHelpOpen && html`<${KeyboardHelp} close=${closeHelp} />`}
+    ${isHelpOpen && html`<${Later} load=${keyboardHelp} close=${closeHelp} />`}
   </div>`;
 }
 

@@ -1,3 +1,4 @@
+/// <reference lib="dom" />
 /** A browser on a real gateway: the executable, the mock provider, the store that ships. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -14,8 +15,8 @@ export const mockConfig = (more: object = {}): object => ({
   providers: { mock: { dialect: 'mock' }, 'mock-b': { dialect: 'mock' }, elsewhere: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: '${NOT_SET_ANYWHERE}' } },
   models: [
     { id: 'mock', name: 'Mock', pricing: prices, providers: ['mock', 'mock-b'].map((providerId) => ({ providerId, externalId: 'mock', ...able, reasoning: true })) },
-    { id: 'unpriced', providers: [{ providerId: 'mock', externalId: 'unpriced', ...able }] },
-    { id: 'far', providers: [{ providerId: 'elsewhere', externalId: 'far', ...able }] },
+    { id: 'unpriced', pricing: {}, providers: [{ providerId: 'mock', externalId: 'unpriced', ...able }] },
+    { id: 'far', pricing: prices, providers: [{ providerId: 'elsewhere', externalId: 'far', ...able }] },
   ],
   routing: { default: { strategy: 'ordered' }, models: { auto: { candidates: ['mock'], strategy: 'ordered' } } },
   ...more,
