@@ -3,19 +3,23 @@ import { html, render, useEffect, useState } from './parts/html.js';
 import { useLocation } from './parts/location.js';
 import { Shell } from './parts/shell.js';
 import { Notice, Skeleton } from './parts/states.js';
+import { styles } from './parts/styles.js';
+
+/** @param {string} name @param {Promise<any>} module */
+const withStyles = async (name, module) => (await Promise.all([module, styles(name)]))[0];
 
 const pages = {
-  '': ['overview', 'Overview', () => import('./pages/overview.js').then((page) => page.OverviewPage)],
+  '': ['overview', 'Overview', () => withStyles('figures', import('./pages/overview.js')).then((page) => page.OverviewPage)],
   logs: ['logs', 'Logs', () => import('./pages/logs.js').then((page) => page.LogsPage)],
-  breakdown: ['breakdown', 'Breakdown', () => import('./pages/breakdown.js').then((page) => page.BreakdownPage)],
-  models: ['models', 'Models', () => import('./pages/models.js').then((page) => page.ModelsPage)],
-  providers: ['providers', 'Providers', () => import('./pages/providers.js').then((page) => page.ProvidersPage)],
-  keys: ['keys', 'Keys', () => import('./pages/keys.js').then((page) => page.KeysPage)],
-  playground: ['playground', 'Playground', () => import('./pages/playground.js').then((page) => page.PlaygroundPage)],
-  connect: ['connect', 'Connect', () => import('./pages/connect.js').then((page) => page.ConnectPage)],
-  config: ['config', 'Config', () => import('./pages/config.js').then((page) => page.ConfigPage)],
-  login: ['login', 'Sign in', () => import('./pages/login.js').then((page) => page.LoginPage)],
-  request: ['logs', 'Request', () => import('./pages/request.js').then((page) => page.RequestPage)],
+  breakdown: ['breakdown', 'Breakdown', () => withStyles('figures', import('./pages/breakdown.js')).then((page) => page.BreakdownPage)],
+  models: ['models', 'Models', () => withStyles('pages', import('./pages/models.js')).then((page) => page.ModelsPage)],
+  providers: ['providers', 'Providers', () => withStyles('pages', import('./pages/providers.js')).then((page) => page.ProvidersPage)],
+  keys: ['keys', 'Keys', () => withStyles('pages', import('./pages/keys.js')).then((page) => page.KeysPage)],
+  playground: ['playground', 'Playground', () => withStyles('request', withStyles('pages', import('./pages/playground.js'))).then((page) => page.PlaygroundPage)],
+  connect: ['connect', 'Connect', () => withStyles('request', withStyles('pages', import('./pages/connect.js'))).then((page) => page.ConnectPage)],
+  config: ['config', 'Config', () => withStyles('request', withStyles('pages', import('./pages/config.js'))).then((page) => page.ConfigPage)],
+  login: ['login', 'Sign in', () => withStyles('pages', import('./pages/login.js')).then((page) => page.LoginPage)],
+  request: ['logs', 'Request', () => withStyles('request', import('./pages/request.js')).then((page) => page.RequestPage)],
 };
 
 /** @param {string} path */

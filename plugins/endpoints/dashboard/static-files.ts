@@ -62,8 +62,9 @@ export function readStaticFiles(): StaticFiles {
   const found = (patterns: string[]): string[] => globSync(patterns, { cwd: fileURLToPath(root) }).map((path) => path.replaceAll('\\', '/')).sort();
   const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8');
   for (const path of found(['app.js', 'early.js', '{pages,parts}/*.js'])) files.set(path, fileOf(path, Buffer.from(leanScript(textOf(path)))));
-  // cost: one file compresses better than six, and nothing is painted before all of them are there
-  files.set('styles.css', fileOf('styles.css', Buffer.from(leanStyle(found(['styles/*.css']).map(textOf).join('')))));
+  // cost: one file compresses better than four; what not every page needs is asked for by those that do
+  files.set('styles.css', fileOf('styles.css', Buffer.from(leanStyle(found(['styles/[1-4]-*.css']).map(textOf).join('')))));
+  for (const path of found(['styles/[a-z]*.css'])) files.set(path, fileOf(path, Buffer.from(leanStyle(textOf(path)))));
   for (const { specifier, file, more = '' } of vendored) {
     const text = readFileSync(fileURLToPath(import.meta.resolve(specifier)), 'utf8').replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '');
     files.set(file, fileOf(file, Buffer.from(text + more)));
@@ -72,7 +73,7 @@ export function readStaticFiles(): StaticFiles {
   const at = (path: string): string => `/dashboard/assets/${version}/${path}`;
   const imports = Object.fromEntries(vendored.filter(({ file }) => file.endsWith('.js')).map(({ specifier, file }) => [specifier.split('/dist/')[0], at(file)]));
   const map = JSON.stringify({ imports });
-  const styles = [...files.keys()].filter((path) => path.endsWith('.css')).map((path) => `<link rel="stylesheet" href="${at(path)}">`);
+  const styles = [...files.keys()].filter((path) => path === 'styles.css' || path === 'vendor/uplot.css').map((path) => `<link rel="stylesheet" href="${at(path)}">`);
   const preloads = [...files.keys()].filter((path) => first.test(path)).map((path) => `<link rel="modulepreload" href="${at(path)}">`);
   const parts: Readonly<Record<string, string>> = { importmap: map, styles: styles.join(''), preloads: preloads.join(''), assets: at('') };
   const page = readFileSync(new URL('index.html', root), 'utf8').replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name] ?? '');

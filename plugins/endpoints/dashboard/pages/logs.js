@@ -16,11 +16,12 @@ import { RequestHistogram } from '../parts/request-histogram.js';
 import { SearchBar } from '../parts/search-bar.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
+import { styles } from '../parts/styles.js';
 import { hrefOfRange, rangeLabel, TimeRange } from '../parts/time-range.js';
 
 const pageSize = 100;
 const firstRequest = () => import('../parts/first-request.js').then((part) => part.FirstRequest);
-const requestPanel = () => import('../parts/request-panel.js').then((part) => part.RequestPanel);
+const requestPanel = () => Promise.all([import('../parts/request-panel.js'), styles('request')]).then(([part]) => part.RequestPanel);
 
 /** @param {{ params: URLSearchParams }} props */
 export function LogsPage({ params }) {

@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 /** A browser on a real gateway: the executable, the mock provider, the store that ships. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,7 +14,7 @@ export const mockConfig = (more: object = {}): object => ({
   providers: { mock: { dialect: 'mock' }, 'mock-b': { dialect: 'mock' }, elsewhere: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: '${NOT_SET_ANYWHERE}' } },
   models: [
     { id: 'mock', name: 'Mock', pricing: prices, providers: ['mock', 'mock-b'].map((providerId) => ({ providerId, externalId: 'mock', ...able, reasoning: true })) },
-    { id: 'unpriced', pricing: {}, providers: [{ providerId: 'mock', externalId: 'unpriced', ...able }] },
+    { id: 'unpriced', pricing: { completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'unpriced', ...able }] },
     { id: 'far', pricing: prices, providers: [{ providerId: 'elsewhere', externalId: 'far', ...able }] },
   ],
   routing: { default: { strategy: 'ordered' }, models: { auto: { candidates: ['mock'], strategy: 'ordered' } } },
@@ -76,9 +75,6 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export async function violations(page: Page): Promise<string[]> {
   // through the debugger: the page's own policy would not let a script in
   await page.evaluate(axe);
-  return await page.evaluate(async () => {
-    const { axe: tool } = window as unknown as { axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }> } };
-    const { violations: found } = await tool.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] });
-    return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary.slice(0, 200)}`));
-  });
+  const found = await page.evaluate<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>("axe.run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] })");
+  return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary.slice(0, 200)}`));
 }

@@ -36,7 +36,7 @@ const pages: readonly (readonly [path: string, ready: string])[] = [
   ['/dashboard/nowhere', '.notice'],
 ];
 
-const overflow = (page: Page): Promise<number> => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+const overflow = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 
 describe.each(pages)('%s', (path, ready) => {
   test.each(['light', 'dark'] as const)('has no barrier for anybody, %s', async (colorScheme) => {
@@ -57,7 +57,7 @@ describe.each(pages)('%s', (path, ready) => {
 describe('the theme', () => {
   test('follows the system, and the switch over it, and is kept', async () => {
     const page = await scene.open('/dashboard', { colorScheme: 'dark' });
-    const background = (): Promise<string> => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const background = (): Promise<string> => page.evaluate('getComputedStyle(document.body).backgroundColor');
     await page.locator('.metrics').waitFor();
     const dark = await background();
     await page.getByRole('button', { name: 'Light' }).click();
@@ -104,7 +104,7 @@ describe('the address', () => {
     await page.waitForURL(/q=Hello/);
     const { searchParams } = new URL(page.url());
     expect([...searchParams]).toEqual([['model', 'mock'], ['-status', 'error'], ['meta.tenant', 'acme corp'], ['latency', '<1h'], ['q', 'Hello']]);
-    expect(await page.locator('.log-table tbody tr').count()).toBe(1);
+    await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(1);
     await page.keyboard.press('Backspace');
     await page.waitForURL((url) => !url.searchParams.has('q'));
     await page.close();
