@@ -75,7 +75,7 @@ export class Attempts {
         return stop.signal;
       },
     };
-    const source = await running.guard(this.#hooks.open.promise(exchange.as()), (late) => late?.cancel());
+    const source = await running.guard(this.#hooks.open.promise(exchange.as()), letGo);
     if (source === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${candidate.provider.dialect}". Add stream/upstream to the plugins.`);
     running.source = source;
     exchange.adjustments = source.adjustments;
@@ -225,8 +225,17 @@ class Running {
     this.#offOuter();
     if (cancel) {
       this.stop.stop(this.#outer.reason);
-      this.source?.cancel();
+      letGo(this.source);
     }
+  }
+}
+
+/** safety: nobody waits for this any more, so what a plugin's source throws here would end the process. */
+function letGo(source: ChunkSource | null | undefined): void {
+  try {
+    source?.cancel();
+  } catch {
+    // the attempt is over, and its record says why
   }
 }
 

@@ -10,8 +10,8 @@ import type { Service } from './server.ts';
 export interface Listening {
   /** `http://127.0.0.1:4000` */
   readonly url: string;
-  /** Refuses new requests, lets running ones end, and cuts those that outlast `drainMs` with an error event. */
-  drain(drainMs: number): Promise<void>;
+  /** Refuses new requests, lets running ones end, those of former services too, and cuts the ones that outlast `drainMs` with an error event. */
+  drain(drainMs: number, former: Iterable<Service>): Promise<void>;
 }
 
 export class PortInUse extends Error {}
@@ -33,13 +33,23 @@ export async function listen({ host, port, limits, service }: ListenOptions): Pr
     connectionsCheckingInterval: 1000,
     // longer than load balancers keep their side open, so that they never write into a closed connection
     keepAliveTimeout: 75_000,
+    // Node would refuse it without a body
+    requireHostHeader: false,
   };
   // listhen hands its first argument to http.createServer as it is, so the server's settings can go there;
   // the requests are taken by the event below
   const { server, url } = await bindPort(settings as unknown as RequestListener, { host, port });
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => service().node(request, response));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => void refuseBroken(error, { socket, service: service(), limits }));
-  return { url, drain: (drainMs) => drain(server, service, drainMs) };
+  const refuse = (error: NodeJS.ErrnoException, socket: Socket): void => void refuseBroken(error, { socket, service: service(), limits });
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
+    if (request.headers.host === undefined && request.httpVersion === '1.1') void refuseHostless(service(), response);
+    else service().node(request, response);
+  };
+  server.on('request', take);
+  // what is expected beyond 100-continue is not promised, and no reason to refuse
+  server.on('checkExpectation', take);
+  server.on('connect', (_: IncomingMessage, socket: Socket) => refuse(Object.assign(new Error('a proxy is asked for'), { code: 'CONNECT' }), socket));
+  server.on('clientError', refuse);
+  return { url, drain: (drainMs, former) => drain(server, [...former, service()], drainMs) };
 }
 
 const anyHosts = new Set(['0.0.0.0', '::', '']);
@@ -62,7 +72,8 @@ async function bindPort(handler: RequestListener, { host, port }: { host: string
 
 const faults: Readonly<Record<string, (limits: Limits) => GatewayError>> = {
   HPE_HEADER_OVERFLOW: ({ headers }) => new GatewayError('headers_too_large', `The request headers are larger than ${headers} bytes.`),
-  ERR_HTTP_REQUEST_TIMEOUT: () => new GatewayError('request_timeout', 'The request did not arrive in time.'),
+  CONNECT: () => new GatewayError('method_not_allowed', 'CONNECT is not allowed: the gateway is no proxy.', { headers: { allow: 'GET, HEAD, POST' } }),
+  ERR_HTTP_REQUEST_TIMEOUT: () => new GatewayError('request_timeout', 'The request did not arrive in time.', { headers: { connection: 'close' } }),
 };
 
 const answered = new WeakSet<Socket>();
@@ -74,7 +85,9 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   answered.add(socket);
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.');
-  const { status, headers, body } = await service.refuse(fault);
+  const answer = await service.refuse(fault, socket);
+  if (answer === null) return;
+  const { status, headers, body } = answer;
   const text = typeof body === 'string' ? body : '';
   const head = Object.entries({ ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status ?? 400]}\r\n${head.join('\r\n')}\r\n\r\n${text}`);
@@ -83,13 +96,17 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   setTimeout(() => socket.destroy(), 1000);
 }
 
-async function drain(server: Server, service: () => Service, drainMs: number): Promise<void> {
-  service().drain();
+async function refuseHostless(service: Service, response: ServerResponse): Promise<void> {
+  const answer = await service.refuse(new GatewayError('bad_request', 'The request has no Host header.', { headers: { connection: 'close' } }), response);
+  response.writeHead(answer?.status ?? 400, { ...answer?.headers }).end(answer?.body);
+}
+
+async function drain(server: Server, services: readonly Service[], drainMs: number): Promise<void> {
+  for (const service of services) service.drain();
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
-  const { running } = service();
   const stop = setTimeout(() => {
-    for (const exchange of running) exchange.abort(new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000 }));
+    for (const { running } of services) for (const exchange of running) exchange.abort(new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000 }));
     setTimeout(() => server.closeAllConnections(), 1000);
   }, drainMs);
   const idle = setInterval(() => server.closeIdleConnections(), 100);

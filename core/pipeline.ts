@@ -6,6 +6,7 @@
  */
 import type { Catalogue } from './catalogue.ts';
 import type { Principal } from './context.ts';
+import type { Adjustment } from './dialect.ts';
 import { GatewayError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { Hooks } from './hooks.ts';
@@ -130,6 +131,14 @@ function headersOf(exchange: Exchange, type: string): Record<string, string> {
   const { adjustments, attempt, firstPieceAt } = exchange;
   const headers: Record<string, string> = { 'content-type': type, 'x-request-id': exchange.id };
   if (firstPieceAt !== null && attempt !== null) headers['x-provider'] = attempt.candidate.provider.id;
-  if (adjustments.length > 0) headers['x-adjusted'] = adjustments.map(({ parameter, change }) => `${parameter}: ${change}`).join(', ').replaceAll(/[^\x20-\x7e]/g, '?');
+  if (adjustments.length > 0) headers['x-adjusted'] = adjusted(adjustments);
   return headers;
+}
+
+// safety: clients refuse a reply whose headers are too large, and a caller may name thousands of parameters; the record has them all
+const mostAdjusted = 2048;
+
+function adjusted(adjustments: readonly Adjustment[]): string {
+  const text = adjustments.map(({ parameter, change }) => `${parameter}: ${change}`).join(', ').replaceAll(/[^\x20-\x7e]/g, '?');
+  return text.length > mostAdjusted ? `${text.slice(0, mostAdjusted)}...` : text;
 }

@@ -77,8 +77,9 @@ async function start(flags: Flags): Promise<void> {
 
   const stop = async (): Promise<void> => {
     watching.stop();
-    await drain(limits.drainMs);
-    await current.close();
+    const former = [...watching.retiring];
+    await drain(limits.drainMs, former);
+    await Promise.all([current, ...former].map((gateway) => gateway.close()));
     process.exit(0);
   };
   let stopping = false;

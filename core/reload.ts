@@ -25,9 +25,10 @@ export interface Watching {
 
 /**
  * cost: a look at the content every second finds changes on bind mounts and symlink swaps, where file events do not come.
- * Returns a way to look at once (SIGHUP) and a way to stop.
+ * Returns a way to look at once (SIGHUP), a way to stop, and the former gateways that still have requests to end.
  */
-export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 1000, readAt = Infinity }: Watching): { look(): Promise<void>; stop(): void } {
+export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 1000, readAt = Infinity }: Watching): { look(): Promise<void>; stop(): void; readonly retiring: ReadonlySet<RunningGateway> } {
+  const retiring = new Set<RunningGateway>();
   let files = first;
   let known: string | null = null;
   let candidate: string | null = null;
@@ -52,7 +53,8 @@ export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 100
     }
     const old = swap(next.gateway);
     logger.info('config reloaded', { hash: next.gateway.config.hash });
-    void retire(old, logger);
+    retiring.add(old);
+    void retire(old, logger).finally(() => retiring.delete(old));
   };
   const queued = (): Promise<void> => (busy = busy.then(look).catch((error: unknown) => logger.error('the config could not be reloaded', { error })));
   void queued();
@@ -63,6 +65,7 @@ export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 100
       await queued();
     },
     stop: () => clearInterval(timer),
+    retiring,
   };
 }
 

@@ -27,13 +27,16 @@ export interface Service {
   /** For tests and embedding: no socket needed. */
   readonly fetch: (request: Request) => Promise<Response>;
   readonly node: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Answers a request that never became one: a fault of the HTTP parser. */
-  refuse(error: GatewayError): Promise<Answer>;
+  /** Answers a request that never became one: a fault of the HTTP parser. Null where one under way on that socket gives the answer. */
+  refuse(error: GatewayError, socket: object): Promise<Answer | null>;
   /** Requests under way. */
   readonly running: ReadonlySet<Exchange>;
   /** From now on every new request is refused. */
   drain(): void;
 }
+
+/** The last completion that began on a socket: its body may still be on the way. */
+const begunOn = new WeakMap<object, Exchange>();
 
 export function createService(serving: Serving): Service {
   const { config, machine, clock, doors } = serving;
@@ -53,6 +56,7 @@ export function createService(serving: Serving): Service {
       }
       const exchange = begin('POST', door.path, request.headers as Exchange['headers']);
       const body = (): Promise<unknown> => readJson(request, exchange);
+      begunOn.set(request.socket, exchange);
       const answering = desk.attend(exchange, watchResponse(response, exchange), () => complete(exchange, { door, machine, body }));
       answering
         .then((answer) => nodeReply(answer, response))
@@ -61,7 +65,12 @@ export function createService(serving: Serving): Service {
           response.destroy();
         });
     },
-    refuse: (error) => refuse(begin('', '', {}), error, machine),
+    async refuse(error, socket) {
+      const begun = begunOn.get(socket);
+      if (error.code !== 'request_timeout' || begun === undefined || begun.recorded) return await refuse(begin('', '', {}), error, machine);
+      begun.abort(error);
+      return null;
+    },
     running: desk.running,
     drain: () => desk.drain(),
   };

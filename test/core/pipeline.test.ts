@@ -94,6 +94,28 @@ describe('a plugin', () => {
     expect(up.asked).toEqual([]);
   });
 
+  it('may fail to let go of its answer', async () => {
+    const { chat, records } = await serving(({ hooks }) =>
+      hooks.open.tap('test/probe', () => ({ adjustments: [], read: () => Promise.reject(new GatewayError('upstream_truncated', 'cut')), cancel() { throw new Error('boom'); } })),
+    );
+    expect((await chat({})).status).toBe(502);
+    expect(records).toMatchObject([{ attempts: [{ outcome: 'upstream_truncated' }], error: { code: 'upstream_truncated' } }]);
+  });
+
+  it('names what was adjusted in a header that every client takes', async () => {
+    const adjustments = Array.from({ length: 3000 }, (_, at) => ({ parameter: `parameter_${at}`, change: 'dropped' }));
+    const { chat, records } = await serving(({ hooks }) =>
+      hooks.open.tap('test/probe', () => {
+        const parts = [[{ type: 'finish', choice: 0, reason: 'completed', native: null }] as const, null];
+        return { adjustments, read: async () => await Promise.resolve(parts.shift() ?? null), cancel() {} };
+      }),
+    );
+    const header = (await chat({})).headers.get('x-adjusted') ?? '';
+    expect(header).toMatch(/^parameter_0: dropped, .*\.\.\.$/);
+    expect(header.length).toBeLessThan(3000);
+    expect(records[0]?.adjustments).toHaveLength(3000);
+  });
+
   it('drops a candidate with a reason that the record keeps', async () => {
     const { chat, records } = await serving(({ hooks }) => hooks.route.tap('test/probe', (list) => list.map((candidate) => ({ ...candidate, dropped: { by: 'test/probe', reason: 'it rains', error: null } }))));
     const response = await chat({});

@@ -67,7 +67,7 @@ describe('a running gateway', () => {
   let gateway: Running;
 
   beforeAll(async () => {
-    gateway = await start({ ...mock, server: { limits: { header_time_ms: 1000 } } });
+    gateway = await start({ ...mock, server: { limits: { header_time_ms: 1000, request_time_ms: 1500 } } });
   });
   afterAll(async () => void (await gateway.stop()));
 
@@ -93,6 +93,19 @@ describe('a running gateway', () => {
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'bad_request' } });
   });
 
+  test('answers what Node would refuse without a body', async () => {
+    for (const [request, status, code] of [
+      ['GET / HTTP/1.1\r\n\r\n', 400, 'bad_request'],
+      ['CONNECT elsewhere:443 HTTP/1.1\r\nhost: x\r\n\r\n', 405, 'method_not_allowed'],
+    ] as const) {
+      const answer = await rawExchange(gateway.port, request);
+      expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+      expect(answer).toMatch(/x-request-id: /);
+      expect(answer).toContain(`"code":"${code}"`);
+    }
+    expect(await rawExchange(gateway.port, 'GET / HTTP/1.1\r\nhost: x\r\nexpect: more\r\nconnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test('refuses a body of 100 MB without reading it', async () => {
     const answer = await rawExchange(gateway.port, 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 104857600\r\n\r\n{');
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
@@ -104,6 +117,16 @@ describe('a running gateway', () => {
     socket.on('data', (data) => (answer += data));
     await new Promise((resolve) => socket.once('close', resolve));
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('answers a body that does not arrive with 408, and has it on record once', async () => {
+    const before = gateway.output().stdout;
+    const answer = await rawExchange(gateway.port, 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-gateway-team: a\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{');
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    const id = /x-request-id: (\S+)/.exec(answer)?.[1];
+    await expect.poll(() => gateway.output().stdout).toContain(`"id":"${id}"`);
+    const lines = gateway.output().stdout.slice(before.length).trim().split('\n').filter((line) => line.includes('"msg":"request"'));
+    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ id, status: 408, outcome: 'refused', metadata: { team: 'a' }, error: { code: 'request_timeout' } }]);
   });
 
   test('still answers after all of that', async () => {
@@ -134,6 +157,17 @@ describe('the end', () => {
     await pause(100);
     await expect(ask(gateway.url, 'late')).rejects.toThrow();
     expect(await stream.text()).toContain('[DONE]');
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  test('cuts a stream from before a reload like any other', async () => {
+    const config = { ...mock, server: { limits: { drain_ms: 200 } } };
+    const gateway = await start(config);
+    const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
+    gateway.write({ ...config, models: [{ ...mock.models[0], name: 'Mock' }] });
+    await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain('config reloaded');
+    gateway.child.kill('SIGTERM');
+    expect(await stream.text()).toContain('server_shutting_down');
     expect(await gateway.stop()).toBe(0);
   });
 

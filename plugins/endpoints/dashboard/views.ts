@@ -45,35 +45,41 @@ export async function logsView(asked: Asked): Promise<object> {
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const limit = Math.min(largestPage, Math.max(1, Number(params.get('limit') ?? 100) || 100));
-  const [page, total, points, facets] = await Promise.all([
+  const [page, total, points, facets, { retentionDays }] = await Promise.all([
     reader.list(query, { limit, cursor: params.get('cursor') }),
     totalOf(reader, query),
     reader.series(query, { bucketMs, by: null }),
     reader.facets(query),
+    reader.status(),
   ]);
-  return { ...page, total, bucketMs, points, facets };
+  return { ...page, total, bucketMs, points, facets, retentionDays };
 }
 
+/** The figures: what the page shows first. */
 export async function overviewView(asked: Asked): Promise<object> {
-  const { reader, params, now } = asked;
+  const { reader, now } = asked;
+  const query = queryOf(asked);
+  const bucketMs = bucketOf(asked, query);
+  const errors: LogQuery = { ...query, conditions: [...query.conditions, { field: 'status', operator: 'in', values: ['error'] }] };
+  const [total, points, earlier, recent] = await Promise.all([
+    totalOf(reader, query),
+    reader.series(query, { bucketMs, by: null }),
+    totalOf(reader, before(query, now)),
+    reader.list(errors, { limit: topRows, cursor: null }),
+  ]);
+  return { total, earlier, bucketMs, points, recent: recent.data };
+}
+
+/** What the figures are made of. cost: a question of its own, so that they need not wait for it where the log is large. */
+export async function topsView(asked: Asked): Promise<object> {
+  const { reader, params } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const metaKeys = await reader.metadataKeys(query);
   const meta = params.get('meta') ?? metaKeys[0] ?? null;
-  const errors: LogQuery = { ...query, conditions: [...query.conditions, { field: 'status', operator: 'in', values: ['error'] }] };
   const top = (by: string): Promise<readonly StatsRow[]> => reader.stats(query, { by, limit: topRows });
-  const [total, earlier, points, byModel, models, providers, keys, values, recent] = await Promise.all([
-    totalOf(reader, query),
-    totalOf(reader, before(query, now)),
-    reader.series(query, { bucketMs, by: null }),
-    reader.series(query, { bucketMs, by: 'model' }),
-    top('model'),
-    top('provider'),
-    top('key'),
-    meta === null ? [] : top(`meta.${meta}`),
-    reader.list(errors, { limit: topRows, cursor: null }),
-  ]);
-  return { total, earlier, bucketMs, points, byModel, models, providers, keys, meta, metaKeys, values, recent: recent.data };
+  const [byModel, models, providers, keys, values] = await Promise.all([reader.series(query, { bucketMs, by: 'model' }), top('model'), top('provider'), top('key'), meta === null ? [] : top(`meta.${meta}`)]);
+  return { bucketMs, byModel, models, providers, keys, meta, metaKeys, values };
 }
 
 /** `by`: what to group by. With the earlier period beside it, and over time for the largest. */

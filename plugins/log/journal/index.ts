@@ -65,8 +65,9 @@ export default definePlugin<Options>({
       if (headers['x-log-bodies']?.trim().toLowerCase() === 'off' || principal.logBodies === false) withoutBodies.add(id);
       return metadata;
     });
-    hooks.open.tap({ name, stage: EARLY }, (context) => {
-      if (context.attempt.number === 1) void writer?.append(STARTED, JSON.stringify(startedOf(context)));
+    hooks.open.tapPromise({ name, stage: EARLY }, async (context) => {
+      // safety: on record before it is dispatched, so that a process killed right after it leaves `interrupted` and no hole
+      if (context.attempt.number === 1 && writer !== null) await soon(writer.append(STARTED, JSON.stringify(startedOf(context))));
       return undefined;
     });
     hooks.log.tapPromise(name, async (record) => {
@@ -86,6 +87,20 @@ export default definePlugin<Options>({
     };
   },
 });
+
+const startedPatienceMs = 100;
+
+/** The write, but a disk that hangs holds no request up. */
+function soon(written: Promise<void>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, startedPatienceMs);
+    const done = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    void written.then(done);
+  });
+}
 
 /** A folder for this gateway's journal. Without one nothing could be kept, and that is said before the first request. */
 function begin(root: string): Instance {

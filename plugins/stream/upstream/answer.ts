@@ -46,15 +46,21 @@ async function readAll(bytes: Readable, limit: number): Promise<string> {
     });
   } catch (thrown) {
     bytes.destroy();
-    throw size === 0 ? unreachable(thrown) : truncated(thrown);
+    throw size === 0 && !isMalformed(thrown) ? unreachable(thrown) : truncated(thrown);
   }
   return (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size)).toString('utf8');
 }
 
 const closedEarly = new Error('closed');
 
-const truncated = (thrown: unknown): GatewayError =>
-  GatewayError.is(thrown) ? thrown : new GatewayError('upstream_truncated', 'The connection to the provider broke in the middle of its answer.', { cause: thrown });
+/** What came is not the compression that it claims to be. */
+const isMalformed = (thrown: unknown): boolean => /^(?:Z_DATA_ERROR$|ERR__ERROR_FORMAT)/.test((thrown as { code?: string }).code ?? '');
+
+function truncated(thrown: unknown): GatewayError {
+  if (GatewayError.is(thrown)) return thrown;
+  if (isMalformed(thrown)) return new GatewayError('upstream_invalid_response', 'The provider sent a compressed answer that cannot be unpacked.', { cause: thrown });
+  return new GatewayError('upstream_truncated', 'The connection to the provider broke in the middle of its answer.', { cause: thrown });
+}
 
 /** An answer with an error status. */
 export async function failure(answer: Dispatcher.ResponseData, { dialect, target }: AnswerParts): Promise<GatewayError> {

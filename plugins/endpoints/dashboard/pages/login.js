@@ -14,6 +14,7 @@ export function LoginPage({ params }) {
     setFault('');
     try {
       await send('/api/session', { key: new FormData(event.target).get('key') });
+      localStorage.setItem('gateway.signed-in', 'yes');
       // only to a page of our own
       location.assign(/^\/dashboard(?:[/?]|$)/.test(next) ? next : '/dashboard');
     } catch (error) {

@@ -2,7 +2,7 @@
 import { html, useMemo, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { ColumnMenu, ExportMenu } from '../parts/log-menus.js';
-import { compact, count, duration, money, percent } from '../parts/format.js';
+import { compact, count, duration, moment, money, percent } from '../parts/format.js';
 import { Facets } from '../parts/facets.js';
 import { Icon } from '../parts/icons.js';
 import { useKeys } from '../parts/keyboard.js';
@@ -30,7 +30,9 @@ export function LogsPage({ params }) {
   const isLive = params.get('live') === '1';
   const cursor = params.get('cursor');
   const asked = apiParams(params, { limit: String(pageSize), bucket: String(bucketMs), ...(cursor !== null && { cursor }) });
-  const { data, error, loading, reload } = useData(`/api/views/logs?${asked}`, { everyMs: isLive ? 5000 : cursor === null && range.isRelative ? 15_000 : 0 });
+  const { data: answered, error, loading, reload } = useData(`/api/views/logs?${asked}`, { everyMs: isLive ? 5000 : cursor === null && range.isRelative ? 15_000 : 0 });
+  // the tail comes from memory: it goes on while the store is away
+  const data = answered ?? (isLive && error !== null ? { data: [], next: null, total: null, facets: {} } : null);
   const [isHeld, setHeld] = useState(false);
   const openId = params.get('log');
   const tail = useLiveTail(isLive ? apiParams(params) : null, { isHeld: isHeld || openId !== null });
@@ -38,11 +40,11 @@ export function LogsPage({ params }) {
   const records = useMemo(() => {
     const listed = data?.data ?? [];
     return isLive ? [...tail.rows, ...listed.filter(({ id }) => !fresh.has(id))].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, mostRows) : listed;
-  }, [data, tail.rows, isLive]);
+  }, [answered, tail.rows, isLive]);
   const selected = useSelection(records, openId, params);
   const metaKeys = Object.keys(data?.facets ?? {}).filter((name) => name.startsWith('meta.')).map((name) => name.slice(5));
   const names = chosenColumns(params, metaKeys);
-  const isEmpty = data !== null && records.length === 0 && cursor === null;
+  const isEmpty = answered !== null && records.length === 0 && cursor === null;
   useKeys({ l: () => go(withParams({ live: isLive ? null : '1', cursor: null })), e: () => document.querySelector('[data-menu="export"]')?.click() });
 
   return html`<${Head} title="Logs">
@@ -53,8 +55,8 @@ export function LogsPage({ params }) {
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
     ${data !== null && html`
-      <${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} />
-      <${Totals} total=${data.total} loading=${loading} />
+      ${data.total !== null && html`<${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} /><${Totals} total=${data.total} loading=${loading} />`}
+      <${Cut} range=${range} days=${data.retentionDays} />
       ${isEmpty ? html`<${Empty} params=${params} isLive=${isLive} refresh=${reload} />` : html`<div class="log-body">
         <${FacetColumn} facets=${data.facets} params=${params} />
         <div class="log-main" onMouseEnter=${() => setHeld(true)} onMouseLeave=${() => setHeld(false)}>
@@ -99,6 +101,14 @@ function Totals({ total, loading }) {
     <b title=${cost === null ? undefined : `$${cost}`}>${money(cost)}</b>${unpriced > 0 ? html` <span class="soft" title="no price in the catalogue, or a count is missing">and ${count(unpriced)} without a price</span>` : ' cost'}<i>·</i>
     p50 <b>${duration(latencyP50Ms)}</b> p95 <b>${duration(latencyP95Ms)}</b>
   </p>`;
+}
+
+/** Records are dropped after some days: a range that begins before is not whole. */
+function Cut({ range, days }) {
+  const kept = Date.now() - days * 86_400_000;
+  // a minute of grace: a range of as many days as are kept is whole
+  if (!days || range.from >= kept - 60_000) return null;
+  return html`<p class="soft">Requests before ${moment(kept)} were removed: the log is kept for ${days} days.</p>`;
 }
 
 const isNarrow = matchMedia('(max-width: 1000px)');

@@ -32,7 +32,7 @@ function Row({ row, by, measure, most, whole, earlier, sub, params }) {
   const link = hrefOf('/dashboard/logs', addFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top'].includes(name))), { field: by, value: row.value ?? '', not: false }));
   return html`<tr>
       <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${row.value ?? '(none)'} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}<a href=${link}>${row.value ?? '(none)'}</a></td>
-      <td class="num"><b>${measure.format(value)}</b></td><td class="cell-bar"><i style=${`width:${most > 0 ? (100 * (value ?? 0)) / most : 0}%`} /></td><td class="num">${whole === null || whole === 0 ? '' : percent(value ?? 0, whole)}</td><td class="num soft">${earlier === undefined ? '–' : measure.format(measure.of(earlier))}</td>
+      <td class="num"><b>${measure.format(value)}</b></td><td class="cell-bar"><i style=${`width:${most > 0 ? (100 * (value ?? 0)) / most : 0}%`} /></td><td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td><td class="num soft">${earlier === undefined ? '–' : measure.format(measure.of(earlier))}</td>
       <${Numbers} row=${row} />
     </tr>
     ${isOpen && sub && html`<${Under} by=${by} value=${row.value} sub=${sub} measure=${measure} most=${most} params=${params} />`}`;

@@ -1,5 +1,5 @@
 /** The keyboard: letters act where nobody is typing. Two in a row go to a page. */
-import { useEffect, useState } from './html.js';
+import { useEffect, useRef, useState } from './html.js';
 import { go } from './location.js';
 
 const pages = { o: '/dashboard', l: '/dashboard/logs', b: '/dashboard/breakdown', m: '/dashboard/models', p: '/dashboard/providers', k: '/dashboard/keys', y: '/dashboard/playground', n: '/dashboard/connect', c: '/dashboard/config' };
@@ -11,11 +11,14 @@ const isTyping = (target) => target instanceof HTMLElement && (target.isContentE
  * @param {Record<string, (event: KeyboardEvent) => void>} keys
  */
 export function useKeys(keys) {
+  // two keys may come before the page is painted again: the second must know what the first has done
+  const newest = useRef(keys);
+  newest.current = keys;
   useEffect(() => {
     const pressed = (event) => {
       if (event.defaultPrevented || event.metaKey || event.ctrlKey || event.altKey || document.querySelector('dialog[open]')) return;
       if (awaitsPage || (isTyping(event.target) && event.key !== 'Escape')) return;
-      const act = keys[event.key];
+      const act = newest.current[event.key];
       if (act === undefined) return;
       // a focused link or button keeps its own Enter
       if (event.key === 'Enter' && event.target !== document.body && event.target.closest('a,button,summary')) return;
@@ -24,7 +27,7 @@ export function useKeys(keys) {
     };
     addEventListener('keydown', pressed);
     return () => removeEventListener('keydown', pressed);
-  });
+  }, []);
 }
 
 let awaitsPage = false;

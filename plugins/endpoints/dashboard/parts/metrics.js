@@ -9,7 +9,7 @@ export function Metrics({ data, range }) {
   const { at } = filled(points, range, bucketMs);
   const trend = (read) => at.map((point) => (point === null ? 0 : (read(point) ?? 0)));
   const figures = [
-    { name: 'Requests', value: count(total.requests), change: changeOf(total.requests, earlier.requests), trend: trend(({ requests }) => requests) },
+    { name: 'Requests', value: count(total.requests), change: changeOf(total.requests, earlier.requests), trend: trend(({ requests }) => requests), note: paceOf(total.requests, range) },
     { name: 'Errors', value: percent(total.errors, total.requests), change: changeOf(rate(total), rate(earlier), 'less'), trend: trend(({ errors }) => errors), note: `${count(total.errors)} requests`, isBad: total.errors > 0 },
     { name: 'Cost', value: money(total.cost), change: changeOf(numberOf(total.cost), numberOf(earlier.cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `${count(total.unpriced)} without a price` : `${money(perRequest(total))} a request`, title: total.cost === null ? undefined : `$${total.cost}` },
     { name: 'Tokens', value: compact(total.promptTokens + total.completionTokens), change: changeOf(total.promptTokens + total.completionTokens, earlier.promptTokens + earlier.completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: `${compact(total.reasoningTokens)} for reasoning` },
@@ -21,6 +21,12 @@ export function Metrics({ data, range }) {
     <dd class="metric-note">${note ?? ' '}</dd>
     <dd class="metric-trend"><${Spark} values=${values} /></dd>
   </div>`)}</dl>`;
+}
+
+/** @param {number} requests @param {{ from: number, to: number }} range */
+function paceOf(requests, { from, to }) {
+  const [unit, ms] = requests / ((to - from) / 60_000) >= 1 ? ['minute', 60_000] : ['hour', 3_600_000];
+  return `${Number(((requests * ms) / (to - from)).toPrecision(2))} a ${unit}`;
 }
 
 const rate = ({ errors, requests }) => (requests === 0 ? null : errors / requests);

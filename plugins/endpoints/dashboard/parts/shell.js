@@ -1,6 +1,6 @@
 /** The frame of every page: where one can go, what the gateway says of itself, and how the page looks. */
 import { html, useEffect, useState } from './html.js';
-import { useData } from './api.js';
+import { send, useData } from './api.js';
 import { plural } from './format.js';
 import { Icon } from './icons.js';
 import { useShortcuts } from './keyboard.js';
@@ -35,12 +35,18 @@ export function Shell({ page, params, children }) {
       <ul>${places.map(([name, label, href]) => html`<li key=${name}>
         <a href=${['overview', 'logs', 'breakdown'].includes(name) ? href + range : href} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} /><span>${label}</span></a>
       </li>`)}</ul>
-      <div class="side-foot"><${ThemeSwitch} /><button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)"><${Icon} name="help" /></button></div>
+      <div class="side-foot"><${ThemeSwitch} />${localStorage.getItem('gateway.signed-in') !== null && html`<button type="button" class="button button-plain" onClick=${signOut} aria-label="Sign out" title="Sign out"><${Icon} name="out" /></button>`}<button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)"><${Icon} name="help" /></button></div>
     </nav>
     <main id="main" tabindex="-1"><${StoreBanner} status=${status?.log ?? null} />${children}</main>
     <${Announcer} />
     ${isHelpOpen && html`<${Later} load=${keyboardHelp} close=${closeHelp} />`}
   </div>`;
+}
+
+async function signOut() {
+  localStorage.removeItem('gateway.signed-in');
+  await send('/api/session', {}, 'DELETE').catch(() => {});
+  location.assign('/dashboard/login');
 }
 
 /** What an operator must know whatever page is open. */

@@ -29,7 +29,7 @@ describe('a newcomer', () => {
     await scene.chat('[[status:429]]', {}, { 'x-gateway-team': 'search' });
     await scene.stored(3);
     await page.reload();
-    expect(await page.locator('.log-table tbody tr').count()).toBe(3);
+    await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(3);
   });
 
   test('opens it beside the list, with what was said and thought', async () => {
@@ -44,7 +44,7 @@ describe('a newcomer', () => {
     await panel.getByRole('link', { name: 'Details' }).click();
     await panel.getByRole('row', { name: /team support/ }).getByRole('link', { name: 'Filter' }).click();
     await page.locator('.chip').getByText('support').waitFor();
-    expect(await page.locator('.log-table tbody tr').count()).toBe(1);
+    await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(1);
   });
 
   test('goes back and forward, and each is what it was', async () => {
@@ -85,7 +85,7 @@ describe('a newcomer', () => {
     await page.getByRole('link', { name: 'Its row in the log' }).click();
     await page.locator('.detail .figures').waitFor();
     await page.getByRole('link', { name: 'Replay' }).click();
-    await page.waitForFunction("document.querySelectorAll('textarea')[1]?.value === 'Say hello'");
+    await expect.poll(() => page.getByLabel('User').inputValue()).toBe('Say hello');
   });
 
   test('connects a client, and the light turns green', async () => {
@@ -132,7 +132,7 @@ describe('the keyboard', () => {
 describe('text', () => {
   test('is never markup, wherever it comes from', async () => {
     const evil = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
-    const id = await scene.chat(`${evil} [[say:${evil}]]`, { tools: [{ type: 'function', function: { name: 'a_tool', description: evil } }], user: evil }, { 'x-gateway-evil': evil, 'x-gateway-<b>': 'x' });
+    const id = await scene.chat(`${evil} [[say:${evil}]]`, { tools: [{ type: 'function', function: { name: 'a_tool', description: evil } }], user: evil }, { 'x-gateway-evil': evil });
     await scene.stored(6);
     page = await scene.open(`/dashboard/logs?log=${id}&cols=time,model,meta.evil`);
     await page.locator('.conversation').getByText(evil).first().waitFor();
@@ -161,6 +161,30 @@ describe('a model without a price, a store without bodies', () => {
       expect(await shown.locator('body').textContent()).not.toContain('$0');
     } finally {
       await quiet.close();
+    }
+  });
+});
+
+describe('with an admin key', () => {
+  test('a browser signs in, comes back to where it was, and out again', async () => {
+    const locked = await stage(mockConfig({ server: { admin_key: 'the-admin-key' } }));
+    try {
+      const shown = await locked.open('/dashboard/models?show=all');
+      await shown.waitForURL(/login\?next=/);
+      await shown.getByLabel('Admin key').fill('wrong');
+      await shown.getByRole('button', { name: 'Sign in' }).click();
+      await shown.getByText('The admin key is not valid.').waitFor();
+      await shown.getByLabel('Admin key').fill('the-admin-key');
+      await shown.getByRole('button', { name: 'Sign in' }).click();
+      await shown.locator('.models tbody tr').first().waitFor();
+      expect(new URL(shown.url()).search).toBe('?show=all');
+      expect(await shown.evaluate('document.cookie')).toBe('');
+      await shown.getByRole('button', { name: 'Sign out' }).click();
+      await shown.getByLabel('Admin key').waitFor();
+      await shown.goto(`${locked.gateway.url}/dashboard/logs`);
+      await shown.waitForURL(/login/);
+    } finally {
+      await locked.close();
     }
   });
 });
