@@ -75,5 +75,7 @@ export default definePlugin({
 const meet = (candidates: readonly Candidate[], need: Need, { model }: ChatRequest): readonly Candidate[] =>
   candidates.map((candidate) => {
     if (candidate.dropped !== null || need.isMet(candidate)) return candidate;
-    return drop(candidate, { by: name, reason: need.reason, error: new GatewayError(need.code, need.message(model), { param: need.param }) });
+    // a provider that could but is off: that is not the caller's fault, and the list of reasons names what is missing
+    const isOff = candidates.some((other) => other.dropped?.by === 'core' && need.isMet(other));
+    return drop(candidate, { by: name, reason: need.reason, error: isOff ? null : new GatewayError(need.code, need.message(model), { param: need.param }) });
   });

@@ -91,15 +91,13 @@ export default definePlugin<Options>({
 const startedPatienceMs = 100;
 
 /** The write, but a disk that hangs holds no request up. */
-function soon(written: Promise<void>): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, startedPatienceMs);
-    const done = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    void written.then(done);
+async function soon(written: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, startedPatienceMs);
   });
+  await Promise.race([written, late]);
+  clearTimeout(timer);
 }
 
 /** A folder for this gateway's journal. Without one nothing could be kept, and that is said before the first request. */

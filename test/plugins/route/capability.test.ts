@@ -37,6 +37,15 @@ describe('a request for', () => {
     expect(records[0]).toMatchObject({ outcome: 'refused', ruledOut: [{ by: 'route/capability' }, { by: 'route/capability' }] });
   });
 
+  it.each(wishes)('%s that a provider without its key could meet names the variable', async (_, wish, unable) => {
+    const { chat } = await gatewayOf({
+      providers: { off: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9', api_key: '${OFF_KEY}' }, on: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9', api_key: 'k' } },
+      models: [{ id: 'plain', free: true, providers: [{ providerId: 'off', externalId: 'x', ...all }, { providerId: 'on', externalId: 'x', ...unable }] }],
+    });
+    const response = await chat(wish);
+    expect([response.status, await errorOf(response)]).toMatchObject([503, { code: 'no_provider_available', message: expect.stringContaining('OFF_KEY is not set') }]);
+  });
+
   it('nothing special goes to anybody', async () => {
     const { chat } = await house({ streaming: false, tools: false, vision: false, reasoning: false });
     expect((await chat({})).status).toBe(200);
