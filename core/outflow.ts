@@ -24,6 +24,9 @@ export async function nodeReply({ status = 200, headers, body }: Answer, respons
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(bytes) }).end(bytes);
 }
 
+/** What a client gets to take the last piece of a stream that was ended from outside. */
+const lingerMs = 60_000;
+
 /**
  * Writes as fast as the client reads.
  * cost: straight into Node's response; a ReadableStream between the two is a fifth of the CPU of a chunk (test/bench).
@@ -41,7 +44,12 @@ async function writeOut(pump: Pump, response: ServerResponse): Promise<void> {
     stir();
     void pump.cancel();
   });
-  pump.attach({ comment: (text) => void (isGone() || response.write(text)), stir });
+  const stopped = (): void => {
+    stir();
+    // safety: a client that has stopped reading would keep its socket for ever
+    setTimeout(() => void (response.writableFinished || response.destroy()), lingerMs).unref();
+  };
+  pump.attach({ comment: (text) => void (isGone() || response.write(text)), stopped });
   for (let text = await pump.next(); text !== null; text = await pump.next()) {
     if (isGone() || response.write(text)) continue;
     await new Promise<void>((resolve) => {
@@ -55,7 +63,7 @@ async function writeOut(pump: Pump, response: ServerResponse): Promise<void> {
 function asStream(pump: Pump): ReadableStream<Uint8Array> {
   return new ReadableStream(
     {
-      start: (controller) => pump.attach({ comment: (text) => controller.enqueue(Buffer.from(text)), stir: () => {} }),
+      start: (controller) => pump.attach({ comment: (text) => controller.enqueue(Buffer.from(text)), stopped: () => {} }),
       async pull(controller) {
         const text = await pump.next();
         if (text === null) controller.close();

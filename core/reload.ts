@@ -33,6 +33,7 @@ export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 100
   let known: string | null = null;
   let candidate: string | null = null;
   let busy: Promise<void> = Promise.resolve();
+  let isStopped = false;
 
   const look = async (): Promise<void> => {
     const seen = await fingerprint(files);
@@ -43,6 +44,7 @@ export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 100
     if (seen === known || !isStable) return;
     known = seen;
     const next = await rebuild();
+    if (isStopped) return 'gateway' in next ? await next.gateway.close() : undefined;
     files = next.files.length === 0 ? files : next.files;
     known = await fingerprint(files);
     candidate = known;
@@ -64,7 +66,10 @@ export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 100
       await queued();
       await queued();
     },
-    stop: () => clearInterval(timer),
+    stop() {
+      isStopped = true;
+      clearInterval(timer);
+    },
     retiring,
   };
 }

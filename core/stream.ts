@@ -80,8 +80,8 @@ export class Pump {
     this.#greeting = greeting;
   }
 
-  /** Comments go out by themselves while nothing comes; `stir` wakes a writer that waits for its client. */
-  attach({ comment, stir }: { comment(text: string): void; stir(): void }): void {
+  /** Comments go out by themselves while nothing comes; `stopped` tells a writer that waits for its client. */
+  attach({ comment, stopped }: { comment(text: string): void; stopped(): void }): void {
     const { exchange } = this.#parts;
     const { keepAliveMs } = exchange.config.server.limits;
     this.#heartbeat = setInterval(() => {
@@ -91,7 +91,7 @@ export class Pump {
     }, keepAliveMs);
     exchange.stop.on(() => {
       this.#abandon();
-      stir();
+      stopped();
     });
   }
 
