@@ -28,11 +28,9 @@ const kernelPlugins: readonly string[] = [
   'auth/keys',
   'metadata/headers',
   'normalise/reasoning',
-  'normalise/continuity',
   'route/capability',
   'route/policy',
   'stream/upstream',
-  'stream/mock',
   'log/cost',
   'dialects/openai-chat',
 ];
