@@ -8,11 +8,12 @@ import { version } from './version.ts';
 export interface BannerFacts {
   readonly url: string;
   readonly config: Config;
+  readonly pages: readonly { readonly title: string; readonly path: string }[];
   readonly file: string;
   readonly startedInMs: number;
 }
 
-export function bannerOf({ url, config, file, startedInMs }: BannerFacts): string {
+export function bannerOf({ url, config, pages, file, startedInMs }: BannerFacts): string {
   const arrow = styleText('green', '➜');
   const reasoning = config.models.filter(({ providers }) => providers.some(({ reasoning }) => reasoning !== null)).length;
   const model = config.routing.models.has('auto') ? 'auto' : (config.models[0]?.id ?? 'auto');
@@ -21,6 +22,7 @@ export function bannerOf({ url, config, file, startedInMs }: BannerFacts): strin
     `  ${styleText('bold', 'Model Gateway')} ${version}   listening in ${(startedInMs / 1000).toFixed(1)} s`,
     '',
     `  ${arrow} ${row('API', `${url}/v1`).trimStart()}`,
+    ...pages.map(({ title, path }) => `  ${arrow} ${row(title, `${url}${path}`).trimStart()}`),
     `  ${arrow} ${row('Network', networkOf(url)).trimStart()}`,
     '',
     row('config', `${relative(process.cwd(), file) || file}   (watching)`),
@@ -39,11 +41,13 @@ export function bannerOf({ url, config, file, startedInMs }: BannerFacts): strin
 
 const row = (label: string, text: string): string => `  ${styleText('dim', label.padEnd(10))} ${text}`;
 
+/** Those that are on, and what is missing for the others. */
 function providersOf({ providers }: Config): string {
   const list = [...providers.values()];
   const on = list.filter(({ missing }) => missing === null).map(({ id }) => `${id} ${styleText('green', '✓')}`);
-  const off = list.filter(({ missing }) => missing !== null).map(({ id, missing }) => `${id} – ${missing} not set`);
-  return [...on, ...off].join('\n             ');
+  const off = list.filter(({ missing }) => missing !== null).map(({ id, missing }) => `${id} (${missing} not set)`);
+  const lines = [on.join('  ') || 'none is on', ...(off.length === 0 ? [] : ['off:', ...off.map((text) => `  ${text}`)])];
+  return lines.map((line, at) => (at === 0 ? line : styleText('dim', line))).join('\n             ');
 }
 
 function networkOf(url: string): string {

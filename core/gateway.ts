@@ -28,6 +28,8 @@ export interface GatewayParts {
 export interface RunningGateway extends Service {
   readonly config: Config;
   readonly timings: ReadonlyMap<string, TapTiming>;
+  /** Pages for people. */
+  readonly pages: readonly { readonly title: string; readonly path: string }[];
   /** The log that a plugin keeps; null where none does. */
   readonly log: LogReader | null;
   /** Ends what the plugins opened, in reverse order. Idempotent. */
@@ -81,7 +83,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
 
   const service = createService({ config, machine: { hooks: hooks satisfies Hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock });
   let closed: Promise<void> | null = null;
-  return { ...service, config, timings: watch.timings, log: log.reader(), close: () => (closed ??= closing()) };
+  return { ...service, config, timings: watch.timings, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), close: () => (closed ??= closing()) };
 }
 
 function blame<T>(plugin: string, work: () => T): T {

@@ -93,7 +93,7 @@ async function start(flags: Flags): Promise<void> {
   process.on('SIGHUP', () => void watching.look());
 
   const isText = process.stdout.isTTY && !flags.json;
-  process.stdout.write(isText ? bannerOf({ url, config, file: resolve(flags.config), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
+  process.stdout.write(isText ? bannerOf({ url, config, pages: current.pages, file: resolve(flags.config), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
   if (!isText) reportOff(config);
 }
 

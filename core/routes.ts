@@ -9,6 +9,8 @@ export interface Endpoint {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** `/v1/models/:id`; a trailing `**` takes the rest of the path. */
   readonly path: string;
+  /** A page for people: its name, for the banner. */
+  readonly title?: string;
   handle(request: EndpointRequest): Answer | Promise<Answer>;
 }
 

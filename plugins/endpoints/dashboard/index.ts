@@ -38,7 +38,7 @@ export default definePlugin({
       return { ...answer, headers: { ...assetHeaders, ...answer.headers } };
     };
     // the page itself holds nothing: whoever may not see the log is told so by each view, and shown where to sign in
-    routes.add({ method: 'GET', path: '/dashboard', handle: () => page(site()) });
+    routes.add({ method: 'GET', path: '/dashboard', title: 'Dashboard', handle: () => page(site()) });
     routes.add({ method: 'GET', path: '/dashboard/**:path', handle: below });
     routes.add({ method: 'POST', path: '/api/session', handle: signIn.begin });
     routes.add({ method: 'DELETE', path: '/api/session', handle: signIn.end });
