@@ -8,6 +8,7 @@ import type { Timeouts } from './config.ts';
 import type { AttemptResult, Candidate, Streaming } from './context.ts';
 import { GatewayError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
+import { deciderOf } from './guard.ts';
 import type { ChunkSource, Hooks } from './hooks.ts';
 import { Reply } from './reply.ts';
 import { Stop } from './stop.ts';
@@ -117,7 +118,8 @@ export class Attempts {
   /** Closes the running attempt as broken. Returns why: what ended the request from outside, or else what was thrown. */
   #broke(thrown: unknown): GatewayError {
     const { stop, id } = this.#exchange;
-    const error = GatewayError.from(stop.hasCome ? stop.reason : thrown, id);
+    const reason = stop.hasCome ? stop.reason : thrown;
+    const error = faultOf(reason, this.#running?.source ?? null) ?? GatewayError.from(reason, id);
     this.#settle(error);
     return error;
   }
@@ -132,6 +134,12 @@ export class Attempts {
     exchange.attempts.push(result);
     this.#hooks.attempted.call(result, exchange.as());
   }
+}
+
+/** What a plugin's own source threw, under the plugin's name. */
+function faultOf(reason: unknown, source: ChunkSource | null): GatewayError | null {
+  const plugin = source === null || GatewayError.is(reason) ? undefined : deciderOf(source);
+  return plugin === undefined ? null : new GatewayError('plugin_error', `The plugin "${plugin}" failed in the middle of its answer.`, { plugin, cause: reason });
 }
 
 function resultOf({ attempt }: Streaming, running: Running, error: GatewayError | null): AttemptResult {

@@ -95,9 +95,15 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): 
   };
 }
 
+const deciders = new WeakMap<object, string>();
+
+/** The plugin whose tap decided on this value. */
+export const deciderOf = (value: object): string | undefined => deciders.get(value);
+
 const deciding = (place: Place): Fn => async (...args) => {
   try {
     const value = await place.run(...args);
+    if (place.isBail && typeof value === 'object' && value !== null) deciders.set(value, place.plugin);
     // safety: tapable ends a bail hook on null and false too; only a value decides
     return place.isBail && (value === null || value === false) ? undefined : value;
   } catch (thrown) {

@@ -172,11 +172,19 @@ describe('a plugin that throws', () => {
 
 describe('a bug', () => {
   it('is answered with the request id and nothing of its cause', async () => {
-    const { chat, lines } = await serving(({ hooks }) => hooks.open.tap('test/probe', () => ({ adjustments: [], read: async () => await Promise.reject(new TypeError('x is not a function')), cancel() {} })));
+    const { chat, lines } = await serving(({ hooks }) => hooks.route.tap({ name: 'test/probe', stage: 1000 }, () => 'no list' as never));
     const response = await chat({});
     const id = response.headers.get('x-request-id') as string;
     expect([response.status, await errorOf(response)]).toEqual([500, { message: `Internal error. Request id ${id}.`, type: 'server_error', param: null, code: 'internal_error' }]);
+    expect(lines.join('')).toContain('is not a function');
+  });
+
+  it('in what a plugin supplies is answered in the name of the plugin', async () => {
+    const { chat, lines, records } = await serving(({ hooks }) => hooks.open.tap('test/probe', () => ({ adjustments: [], read: async () => await Promise.reject(new TypeError('x is not a function')), cancel() {} })));
+    const response = await chat({});
+    expect([response.status, await errorOf(response)]).toEqual([500, { message: 'The plugin "test/probe" failed in the middle of its answer.', type: 'server_error', param: null, code: 'plugin_error' }]);
     expect(lines.join('')).toContain('x is not a function');
+    expect(records[0]?.error).toMatchObject({ code: 'plugin_error', plugin: 'test/probe' });
   });
 });
 
