@@ -61,7 +61,8 @@ const quotaWords = /insufficient.?(?:quota|balance|credit|fund)|exceeded.current
 const keyWords = /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i;
 const modelWords = /model_not_found|model identifier is invalid/i;
 
-const statusCodes: Readonly<Record<number, ErrorCode>> = {
+/** What a provider's status stands for where it is not the caller's fault; others are `upstream_error`. */
+export const statusCodes: Readonly<Record<number, ErrorCode>> = {
   401: 'upstream_auth_error',
   403: 'upstream_auth_error',
   404: 'upstream_model_not_found',

@@ -5,19 +5,9 @@ import type { ErrorCode, PassedThrough } from '../../../core/errors.ts';
 import { last } from './prompt.ts';
 import type { Instruction, Prompt } from './prompt.ts';
 import type { Break } from './source.ts';
+import { statusCodes } from '../../../core/upstream-error.ts';
 
-const codes: Readonly<Record<number, ErrorCode>> = {
-  400: 'upstream_invalid_request',
-  401: 'upstream_auth_error',
-  402: 'upstream_quota_exhausted',
-  403: 'upstream_auth_error',
-  404: 'upstream_model_not_found',
-  408: 'upstream_timeout',
-  429: 'upstream_rate_limited',
-  503: 'upstream_unavailable',
-  504: 'upstream_timeout',
-  529: 'upstream_overloaded',
-};
+const codes: Readonly<Record<number, ErrorCode>> = { ...statusCodes, 400: 'upstream_invalid_request', 402: 'upstream_quota_exhausted' };
 
 /** The error that `[[status]]` asks of this attempt. */
 export function statusFor(prompt: Prompt, attempt: Attempt): GatewayError | null {
