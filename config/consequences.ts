@@ -4,7 +4,7 @@
  * `oneOf`; and a missing key whose misspelling is told already.
  */
 import type { ErrorObject } from 'ajv';
-import { nearest } from './suggest.ts';
+import { nearest } from '../core/suggest.ts';
 
 /** The errors that are faults of their own. */
 export function withoutConsequences(errors: readonly ErrorObject[]): ErrorObject[] {

@@ -4,9 +4,9 @@ import { isScalar } from 'yaml';
 import { withoutConsequences } from './consequences.ts';
 import type { Expansion } from './expand.ts';
 import { writtenAs } from './expand.ts';
+import { didYouMean } from './problems.ts';
 import type { Path, Source } from './source.ts';
 import { isSecretName, nodeAt } from './source.ts';
-import { didYouMean } from './suggest.ts';
 
 export interface Diagnosis {
   readonly path: Path;

@@ -29,6 +29,7 @@ export function expand(source: Source, env: Readonly<Record<string, string | und
   const written = new Map<Node, string>();
   const missing: { path: Path; variable: string }[] = [];
   const files: string[] = [];
+  if (!source.mayHold('$')) return { written, missing, files };
   visit(source.document, {
     Scalar(key, node, ancestors) {
       if (key === 'key' || typeof node.value !== 'string' || !hasReference.test(node.value)) return;
@@ -67,6 +68,7 @@ export function expand(source: Source, env: Readonly<Record<string, string | und
 
 /** Whether the value at a path came, at least in part, from outside the file. Gives the text as written. */
 export function writtenAs(source: Source, expansion: Expansion, path: Path): string | null {
+  if (expansion.written.size === 0) return null;
   const node = nodeAt(source.document, path);
   return node === null ? null : (expansion.written.get(node) ?? null);
 }

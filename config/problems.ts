@@ -1,4 +1,5 @@
 /** Faults of a config file: where each is, what is wrong, what to do. Collected, so that all are told at once. */
+import { nearest } from '../core/suggest.ts';
 import type { Path, Source } from './source.ts';
 import { locate } from './source.ts';
 
@@ -64,6 +65,12 @@ export function createFindings(): Findings {
     },
     isSound: ({ source, path }) => !faulty.some((fault) => fault.source === source && startsWith(fault.path, path)),
   };
+}
+
+/** The hint that names the known name which was probably meant, or null. */
+export function didYouMean(name: string, known: Iterable<string>): string | null {
+  const best = nearest(name, known);
+  return best === null ? null : `did you mean "${best}"?`;
 }
 
 /** Whether `path` is `start` or inside it. */

@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { isMap, isScalar, visit } from 'yaml';
 import type { Expansion } from './expand.ts';
 import { expand } from './expand.ts';
+import { readJson } from './json.ts';
 import type { Findings } from './problems.ts';
 import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
@@ -26,7 +27,8 @@ export interface ReadContext {
   readonly files: string[];
 }
 
-const largest = 1024 * 1024;
+/** Bytes of one file: five thousand models with five mappings and their prices fit; a data file named by mistake does not. */
+const largest = 16 * 1024 * 1024;
 const aliasesAtMost = 20;
 const nothing: Expansion = { written: new Map(), missing: [], files: [] };
 
@@ -39,10 +41,10 @@ export function readConfig(shown: string, context: ReadContext): Reading {
     const place = file === main ? shown : join(dirname(shown), relative(dirname(main), file));
     visited.add(realPath(file));
     context.files.push(file);
-    const { text, fault } = readText(file);
+    const { text, fault, hint } = readText(file);
     const source = parseSource(file, place, text ?? '');
     if (fault !== null) {
-      context.findings.error({ source, path: [] }, fault, file === main ? 'create it, or name another with --config' : null);
+      context.findings.error({ source, path: [] }, fault, hint);
       return { source, expansion: nothing, value: {}, includes: [], isComplete: false };
     }
     const parsed = toValue(source, context);
@@ -56,26 +58,36 @@ export function readConfig(shown: string, context: ReadContext): Reading {
   return read(main);
 }
 
-function readText(file: string): { text: string | null; fault: string | null } {
+interface Read {
+  readonly text: string | null;
+  readonly fault: string | null;
+  readonly hint: string | null;
+}
+
+function readText(file: string): Read {
   try {
-    if (statSync(file).size > largest) return { text: null, fault: 'larger than 1 MiB' };
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)), fault: null };
+    if (statSync(file).size > largest) return { text: null, fault: `larger than ${largest / 1024 / 1024} MiB`, hint: 'split it, and name the parts under `include`' };
+    return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)), fault: null, hint: null };
   } catch (thrown) {
     const { code = '' } = thrown as NodeJS.ErrnoException;
-    return { text: null, fault: unreadable[code] ?? `cannot be read (${code})` };
+    const [fault, hint = null] = unreadable[code] ?? [`cannot be read (${code})`];
+    return { text: null, fault, hint };
   }
 }
 
-const unreadable: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file',
-  EISDIR: 'is a folder, not a file',
-  EACCES: 'may not be read (permission denied)',
-  ERR_ENCODING_INVALID_ENCODED_DATA: 'is not UTF-8 text',
+/** By error code: what is wrong, and what to do. */
+const unreadable: Readonly<Record<string, readonly [fault: string, hint?: string]>> = {
+  ENOENT: ['no such file', 'create it, or name another with --config'],
+  EISDIR: ['is a folder, not a file', 'name a file with --config'],
+  EACCES: ['may not be read (permission denied)'],
+  ERR_ENCODING_INVALID_ENCODED_DATA: ['is not UTF-8 text'],
 };
 
 type Parsed = Pick<Reading, 'value' | 'expansion' | 'isComplete'>;
 
 function toValue(source: Source, { env, findings, files }: ReadContext): Parsed {
+  const json = readJson(source.text);
+  if (json !== null) return { value: withoutAbsent(json), expansion: nothing, isComplete: true };
   const { document } = source;
   const unread: Parsed = { value: {}, expansion: nothing, isComplete: false };
   const faults = [...document.errors, ...document.warnings];
@@ -94,16 +106,18 @@ function toValue(source: Source, { env, findings, files }: ReadContext): Parsed 
   const expansion = expand(source, env, findings);
   files.push(...expansion.files);
   try {
-    const value = document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>;
-    // a block whose entries are all commented out is an absent block
-    return { value: Object.fromEntries(Object.entries(value).filter(([, block]) => block !== null)), expansion, isComplete: true };
+    return { value: withoutAbsent(document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>), expansion, isComplete: true };
   } catch (thrown) {
     findings.errorAt(source, [0, 1], `its aliases cannot be followed (${(thrown as Error).message}), write the values out`);
     return { ...unread, expansion };
   }
 }
 
+/** A block whose entries are all commented out is an absent block. */
+const withoutAbsent = (value: Record<string, unknown>): Record<string, unknown> => Object.fromEntries(Object.entries(value).filter(([, block]) => block !== null));
+
 function refusePrototypes(source: Source, findings: Findings): void {
+  if (!source.mayHold('__proto__')) return;
   visit(source.document, {
     Pair(_, { key }) {
       if (!isScalar(key) || key.value !== '__proto__') return undefined;

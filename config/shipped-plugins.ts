@@ -13,6 +13,7 @@ export const shippedPlugins = [
   'route/policy',
   'stream/upstream',
   'stream/mock',
+  'log/estimate',
   'log/cost',
   'log/journal',
   'log/console',

@@ -11,23 +11,27 @@ export interface Source {
   readonly file: string;
   /** As problems show it. */
   readonly shown: string;
+  readonly text: string;
+  /** Made when it is asked for. */
   readonly document: Document;
+  /** Whether a value can hold this text. cost: a visit of every node is a tenth of the reading of a large catalogue, which has none of what is looked for. */
+  mayHold(text: string): boolean;
   /** Where a stretch of the text is; lines have their secrets masked. */
   position(range: readonly [start: number, end: number]): Position;
 }
 
 export function parseSource(file: string, shown: string, text: string): Source {
   const counter = new LineCounter();
-  const document = parseDocument(hideBraces(text), { lineCounter: counter, uniqueKeys: true, prettyErrors: false });
-  visit(document, {
-    Scalar(_, node) {
-      if (typeof node.value === 'string') node.value = showBraces(node.value);
-    },
-  });
+  let document: Document | null = null;
   return {
     file,
     shown,
-    document,
+    text,
+    get document() {
+      return (document ??= parseText(text, counter));
+    },
+    // an escape can stand for any letter
+    mayHold: (wanted) => text.includes(wanted) || text.includes('\\'),
     position([start, end]) {
       const { line, col } = counter.linePos(start);
       const lineStart = counter.lineStarts[line - 1] ?? 0;
@@ -36,6 +40,18 @@ export function parseSource(file: string, shown: string, text: string): Source {
       return { file: shown, line: Math.max(line, 1), col: Math.max(col, 1), source: maskSecrets(content), length: Math.max(marked.length, 1) };
     },
   };
+}
+
+function parseText(text: string, lineCounter: LineCounter): Document {
+  const document = parseDocument(hideBraces(text), { lineCounter, uniqueKeys: true, prettyErrors: false });
+  if (text.includes('${')) {
+    visit(document, {
+      Scalar(_, node) {
+        if (typeof node.value === 'string') node.value = showBraces(node.value);
+      },
+    });
+  }
+  return document;
 }
 
 /**

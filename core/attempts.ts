@@ -142,7 +142,7 @@ function faultOf(reason: unknown, source: ChunkSource | null): GatewayError | nu
   return plugin === undefined ? null : new GatewayError('plugin_error', `The plugin "${plugin}" failed in the middle of its answer.`, { plugin, cause: reason });
 }
 
-function resultOf({ attempt }: Streaming, running: Running, error: GatewayError | null): AttemptResult {
+function resultOf({ attempt, startedAt }: Streaming, running: Running, error: GatewayError | null): AttemptResult {
   const { provider, model, mapping } = attempt.candidate;
   const since = (at: number | null): number | null => (at === null ? null : Math.round(at - running.startedAt));
   return {
@@ -151,6 +151,7 @@ function resultOf({ attempt }: Streaming, running: Running, error: GatewayError 
     externalId: mapping.externalId,
     outcome: error === null ? 'answered' : error.code,
     status: error === null ? 200 : error.upstreamStatus,
+    startedMs: Math.round(running.startedAt - startedAt),
     durationMs: since(performance.now()) ?? 0,
     timeToFirstTokenMs: since(running.firstPieceAt),
     error: error === null ? null : error.message,

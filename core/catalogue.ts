@@ -2,6 +2,7 @@
 import type { Config, Mapping, Model, Policy, Provider } from './config.ts';
 import type { Addressing, Candidate } from './context.ts';
 import { GatewayError } from './errors.ts';
+import { patternOf } from './glob.ts';
 import { didYouMean } from './suggest.ts';
 
 export interface Resolved {
@@ -12,10 +13,11 @@ export interface Resolved {
 }
 
 export interface Catalogue {
-  /** Throws `model_not_found`, `provider_not_found` or `model_deactivated`. */
-  resolve(name: string): Resolved;
-  /** By root id or alias. */
-  find(name: string): Model | undefined;
+  /**
+   * Throws `model_not_found`, `provider_not_found` or `model_deactivated`.
+   * @param globs of the models that the caller may use, and so may be pointed to; null: all
+   */
+  resolve(name: string, globs: readonly string[] | null): Resolved;
 }
 
 interface Entry {
@@ -43,7 +45,7 @@ export function createCatalogue(config: Config, clock: () => number): Catalogue 
     const listed = policy.candidates.flatMap((id) => models.get(id) ?? []);
     entries.set(name, { models: listed, resolved: { addressing: 'policy', policy, candidates: listed.flatMap((model) => candidatesOf(model, config.providers)) } });
   }
-  const names = [...entries.keys()];
+  const named = new Map(entries);
   for (const [name, entry] of rootsAndAliases) {
     for (const candidate of entry.resolved.candidates) {
       const only = [candidate];
@@ -57,10 +59,9 @@ export function createCatalogue(config: Config, clock: () => number): Catalogue 
   const isActive = (model: Model): boolean => (deactivated.get(model) ?? Infinity) > clock();
 
   return {
-    find: (name) => models.get(name),
-    resolve(name) {
+    resolve(name, globs) {
       const entry = entries.get(name);
-      if (entry === undefined) throw unknown(name, config, names);
+      if (entry === undefined) throw unknown(name, config, usable(named, globs));
       if (entry.models.every(isActive)) return entry.resolved;
       const candidates = entry.resolved.candidates.filter(({ model }) => isActive(model));
       if (candidates.length > 0) return { ...entry.resolved, candidates };
@@ -82,16 +83,26 @@ function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>): C
 /** A caller's text, safe to repeat: bounded and on one line. */
 const shown = (name: string): string => (name.length > 100 ? `${name.slice(0, 100)}…` : name).replaceAll(/[\p{Cc}\p{Cf}]/gu, '?');
 
-function unknown(name: string, config: Config, names: readonly string[]): GatewayError {
+/** The names of models that a caller may use, by the rule of `auth/keys`: itself, or the model behind it. */
+function usable(named: ReadonlyMap<string, Entry>, globs: readonly string[] | null): ReadonlyMap<string, Entry> {
+  if (globs === null) return named;
+  const patterns = globs.map(patternOf);
+  const mayUse = (name: string): boolean => patterns.some((pattern) => pattern.test(name));
+  return new Map([...named].filter(([name, { models }]) => mayUse(name) || models.some(({ id }) => mayUse(id))));
+}
+
+function unknown(name: string, config: Config, offered: ReadonlyMap<string, Entry>): GatewayError {
+  const names = [...offered.keys()];
   const slash = name.indexOf('/');
   if (slash > 0) {
     const prefix = name.slice(0, slash);
     if (!config.providers.has(prefix)) {
-      const hint = didYouMean(prefix, config.providers.keys()) || didYouMean(name, names);
+      const providers = new Set([...offered.values()].flatMap(({ resolved: { addressing, candidates } }) => (addressing === 'policy' ? [] : candidates.map(({ provider }) => provider.id))));
+      const hint = didYouMean(prefix, providers) || didYouMean(name, names);
       return new GatewayError('provider_not_found', `No provider "${shown(prefix)}" is configured, and no model "${shown(name)}".${hint} See GET /v1/models.`, { param: 'model' });
     }
     const rest = name.slice(slash + 1);
-    const served = names.includes(rest) ? ` It serves other models; "${shown(rest)}" is served elsewhere.` : didYouMean(rest, names);
+    const served = offered.has(rest) ? ` It serves other models; "${shown(rest)}" is served elsewhere.` : didYouMean(rest, names);
     return new GatewayError('model_not_found', `The provider "${shown(prefix)}" does not serve "${shown(rest)}".${served} See GET /v1/models.`, { param: 'model' });
   }
   return new GatewayError('model_not_found', `The model "${shown(name)}" does not exist or is not configured.${didYouMean(name, names)} See GET /v1/models.`, { param: 'model' });

@@ -171,7 +171,7 @@ export interface Timeouts {
   readonly firstByte: number;
   /** Between two pieces. */
   readonly idle: number;
-  /** Of the whole request, all attempts together. */
+  /** Of the whole request from its arrival, all attempts together. */
   readonly total: number;
 }
 

@@ -3,7 +3,7 @@
  * exists when is a compile error. Only the core assigns; a tap returns values.
  */
 import type { ChatRequest, Reasoning, Usage } from './chat.ts';
-import type { Config, Mapping, Model, Policy, Provider } from './config.ts';
+import type { Config, Mapping, Model, Policy, Pricing, Provider } from './config.ts';
 import type { Adjustment } from './dialect.ts';
 import type { GatewayError } from './errors.ts';
 import type { Reply } from './reply.ts';
@@ -102,6 +102,8 @@ export interface AttemptResult {
   /** `answered`, or the code of the error. */
   readonly outcome: string;
   readonly status: number | null;
+  /** From the request's arrival to the start of this attempt; null on records that are older than the field. */
+  readonly startedMs: number | null;
   readonly durationMs: number;
   readonly timeToFirstTokenMs: number | null;
   readonly error: string | null;
@@ -114,6 +116,8 @@ export interface RequestRecord {
   readonly id: string;
   /** The caller's own `x-request-id`. */
   readonly clientRequestId: string | null;
+  /** The caller's `user-agent`, its first 256 characters. */
+  readonly userAgent: string | null;
   readonly createdAt: string;
   readonly method: string;
   readonly path: string;
@@ -131,8 +135,12 @@ export interface RequestRecord {
   readonly timeToFirstTokenMs: number | null;
   readonly tokensPerSecond: number | null;
   readonly usage: RecordedUsage;
+  /** Some of the counts are no provider's: they were estimated from the text. */
+  readonly usageEstimated: boolean;
   /** Dollars, decimal; null: not known. */
   readonly cost: string | null;
+  /** What the cost was reckoned with; null where there is none. */
+  readonly prices: Pricing | null;
   readonly metadata: Metadata;
   readonly attempts: readonly AttemptResult[];
   /** Candidates that routing ruled out, and why. */
@@ -143,7 +151,7 @@ export interface RequestRecord {
   readonly request: ChatRequest | null;
   readonly response: Reply | null;
   readonly reasoningContent: string | null;
-  /** What settling needs beyond the wire: never stored as it is. */
+  /** What settling needs beyond the wire, of the last attempt: never stored as it is. */
   readonly served: { readonly model: Model; readonly mapping: Mapping; readonly usage: Usage } | null;
 }
 

@@ -70,13 +70,16 @@ export class Exchange implements Arrived {
     this.stop.stop(reason);
   }
 
-  /** From here on the policy's total time runs. */
+  /** From here on the policy's total time is kept; it began to run at arrival. */
   expire(): void {
     const { policy } = this;
     if (policy === null || this.recorded) return;
     const { total } = policy.timeouts;
     // cost: an error captures its stack, so it is made where it is needed
-    this.#deadline = setTimeout(() => this.abort(new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`)), total);
+    const late = (): void => this.abort(new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`));
+    const left = this.startedAt + total - performance.now();
+    if (left <= 0) late();
+    else this.#deadline = setTimeout(late, left);
   }
 
   stopClock(): void {

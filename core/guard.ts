@@ -39,6 +39,8 @@ export interface Guard {
 const observers = new Set(['attempted', 'settle', 'log', 'health', 'close']);
 /** How long an observer may keep the others waiting, in milliseconds. */
 const patience: Readonly<Record<string, number>> = { log: 1000, health: 1000, close: 10_000 };
+/** Overruns, one after the other, after which an observer is not waited for. */
+const overrunsAtMost = 3;
 
 const isAsyncFunction = (fn: Fn): boolean => fn.constructor.name === 'AsyncFunction';
 const isThenable = (value: unknown): value is Promise<unknown> => typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
@@ -50,7 +52,7 @@ interface Place {
   readonly isBail: boolean;
   readonly isWaterfall: boolean;
   readonly run: Fn;
-  report(thrown: unknown): void;
+  readonly logger: Logger;
 }
 
 export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): Guard {
@@ -71,7 +73,7 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): 
           isBail: kind.includes('Bail'),
           isWaterfall: kind.includes('Waterfall'),
           run: timed(tap.fn, timings, `${name} ${tap.name}`),
-          report: (thrown) => logger.error('an observer failed; the request is untouched', { plugin: tap.name, hook: name, error: thrown }),
+          logger,
         };
         const wrap = isAsync ? (observers.has(name) ? observing : deciding) : observers.has(name) ? observingAtOnce : decidingAtOnce;
         // safety: as a promise, a synchronous throw rejects and an async function under `tap` is awaited
@@ -111,13 +113,17 @@ const deciding = (place: Place): Fn => async (...args) => {
   }
 };
 
-const observing = (place: Place): Fn => async (...args) => {
-  try {
-    return await within(patience[place.hook] ?? 1000, place.run(...args));
-  } catch (thrown) {
-    place.report(thrown);
-    return place.isWaterfall ? args[0] : undefined;
-  }
+const observing = (place: Place): Fn => {
+  const wait = new Wait(place);
+  return async (...args) => {
+    try {
+      const value = place.run(...args);
+      return isThenable(value) ? await wait.for(value) : value;
+    } catch (thrown) {
+      report(thrown, place);
+      return place.isWaterfall ? args[0] : undefined;
+    }
+  };
 };
 
 const decidingAtOnce = (place: Place): Fn => (...args) => {
@@ -134,10 +140,12 @@ const observingAtOnce = (place: Place): Fn => (...args) => {
   try {
     return refusePromise(place.run(...args), place);
   } catch (thrown) {
-    place.report(thrown);
+    report(thrown, place);
     return place.isWaterfall ? args[0] : undefined;
   }
 };
+
+const report = (thrown: unknown, { plugin, hook, logger }: Place): void => logger.error('an observer failed; the request is untouched', { plugin, hook, error: thrown });
 
 function refusePromise(value: unknown, { hook }: Place): unknown {
   if (!isThenable(value)) return value;
@@ -185,15 +193,64 @@ function named(thrown: unknown, { hook, plugin }: Place): GatewayError {
   return new GatewayError('plugin_error', `The plugin "${plugin}" failed at "${hook}".`, { plugin, cause: thrown });
 }
 
-async function within(ms: number, value: unknown): Promise<unknown> {
-  if (!isThenable(value)) return value;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([value, late]);
-  } finally {
-    clearTimeout(timer);
+/** How long one observer is waited for: its hook's patience, until it has been late so often that it has lost the trust; an answer in time wins it back. */
+class Wait {
+  readonly #place: Place;
+  readonly #ms: number;
+  #overruns = 0;
+  #overranAt = -Infinity;
+
+  constructor(place: Place) {
+    this.#place = place;
+    this.#ms = patience[place.hook] ?? 1000;
+  }
+
+  /** What it answers; rejects where that is late. Nothing, at once, where it is not waited for. */
+  for(answer: Promise<unknown>): Promise<unknown> {
+    const startedAt = performance.now();
+    const isTrusted = this.#isTrusted;
+    return new Promise((resolve, reject) => {
+      const timer = isTrusted ? setTimeout(() => reject(this.#overrun(startedAt)), this.#ms) : undefined;
+      if (!isTrusted) resolve(undefined);
+      const came = (): void => {
+        clearTimeout(timer);
+        if (performance.now() - startedAt < this.#ms) this.#inTime();
+      };
+      const answered = (value: unknown): void => {
+        came();
+        resolve(value);
+      };
+      const failed = (thrown: unknown): void => {
+        came();
+        if (isTrusted) reject(thrown);
+        else report(thrown, this.#place);
+      };
+      answer.then(answered, failed);
+    });
+  }
+
+  get #isTrusted(): boolean {
+    // what a waterfall's tap returns is needed
+    return this.#place.isWaterfall || this.#overruns < overrunsAtMost;
+  }
+
+  #overrun(startedAt: number): Error {
+    // those that were under way together overran once
+    if (startedAt >= this.#overranAt) {
+      this.#overranAt = performance.now();
+      this.#overruns++;
+      if (!this.#isTrusted) this.#tell('warn', 'an observer is late again and again; it goes on, but nobody waits for it until it is in time');
+    }
+    return new Error(`no answer within ${this.#ms} ms`);
+  }
+
+  #inTime(): void {
+    if (!this.#isTrusted) this.#tell('info', 'an observer is in time again, and waited for');
+    this.#overruns = 0;
+  }
+
+  #tell(level: 'info' | 'warn', message: string): void {
+    const { plugin, hook, logger } = this.#place;
+    logger[level](message, { plugin, hook });
   }
 }

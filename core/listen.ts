@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { listen as bind } from 'listhen';
 import type { Limits } from './config.ts';
 import { GatewayError } from './errors.ts';
+import type { Answer } from './routes.ts';
 import type { Service } from './server.ts';
 
 export interface Listening {
@@ -41,6 +42,7 @@ export async function listen({ host, port, limits, service }: ListenOptions): Pr
   const { server, url } = await bindPort(settings as unknown as RequestListener, { host, port });
   const refuse = (error: NodeJS.ErrnoException, socket: Socket): void => void refuseBroken(error, { socket, service: service(), limits });
   const take = (request: IncomingMessage, response: ServerResponse): void => {
+    begun.set(request.socket, response);
     if (request.headers.host === undefined && request.httpVersion === '1.1') void refuseHostless(service(), response);
     else service().node(request, response);
   };
@@ -71,12 +73,17 @@ async function bindPort(handler: RequestListener, { host, port }: { host: string
 }
 
 const faults: Readonly<Record<string, (limits: Limits) => GatewayError>> = {
-  HPE_HEADER_OVERFLOW: ({ headers }) => new GatewayError('headers_too_large', `The request headers are larger than ${headers} bytes.`),
+  HPE_HEADER_OVERFLOW: ({ headers }) => new GatewayError('headers_too_large', `The request headers are larger than ${headers} bytes.`, { headers: { connection: 'close' } }),
   CONNECT: () => new GatewayError('method_not_allowed', 'CONNECT is not allowed: the gateway is no proxy.', { headers: { allow: 'GET, HEAD, POST' } }),
   ERR_HTTP_REQUEST_TIMEOUT: () => new GatewayError('request_timeout', 'The request did not arrive in time.', { headers: { connection: 'close' } }),
 };
 
 const answered = new WeakSet<Socket>();
+/** The last reply that was begun on a socket. */
+const begun = new WeakMap<Socket, ServerResponse>();
+
+/** Whether this reply is under way and owes nothing to what is broken: its request is whole, or it has begun. Nothing may be written into it. */
+const isAnswered = (reply: ServerResponse | undefined): boolean => reply !== undefined && !reply.writableFinished && (reply.req.complete || reply.headersSent);
 
 /** A fault of the HTTP parser, answered in the same shape as every other error. */
 async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, limits }: { socket: Socket; service: Service; limits: Limits }): Promise<void> {
@@ -84,13 +91,27 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   if (answered.has(socket)) return;
   answered.add(socket);
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.');
-  const answer = await service.refuse(fault, socket);
+  const reply = begun.get(socket);
+  if (isAnswered(reply)) return closeAfter(reply, socket);
+  const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.', { headers: { connection: 'close' } });
+  const answer = await service.refuse(fault, reply);
   if (answer === null) return;
-  const { status, headers, body } = answer;
+  const say = (): void => (isAnswered(reply) ? closeAfter(reply, socket) : end(socket, textOf(answer)));
+  const isQueued = reply !== undefined && !reply.writableFinished && reply.socket !== socket;
+  if (isQueued) reply.once('socket', say);
+  else say();
+}
+
+function textOf({ status = 400, headers, body }: Answer): string {
   const text = typeof body === 'string' ? body : '';
   const head = Object.entries({ ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
-  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status ?? 400]}\r\n${head.join('\r\n')}\r\n\r\n${text}`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${text}`;
+}
+
+const closeAfter = (reply: ServerResponse | undefined, socket: Socket): void => void reply?.once('close', () => end(socket));
+
+function end(socket: Socket, last = ''): void {
+  socket.end(last);
   // safety: closed with bytes unread, the kernel resets the connection and the client never sees the answer
   socket.on('data', () => {});
   setTimeout(() => socket.destroy(), 1000);

@@ -22,7 +22,8 @@ function fits({ field, operator, values }: Condition, record: LoggedRequest): bo
 /** An empty value: the record has none. */
 function has(record: LoggedRequest, field: string, value: string): boolean {
   if (field === 'status') return hasStatus(record, value);
-  if (field === 'stream') return String(record.stream) === value;
+  const flag = flagOf(record, field);
+  if (flag !== null) return String(flag) === value;
   return (valueOf(record, field) ?? null) === (value === '' ? null : value);
 }
 
@@ -32,8 +33,15 @@ function hasStatus({ status, outcome }: LoggedRequest, value: string): boolean {
   return value.endsWith('xx') ? Math.floor(status / 100) === Number(value[0]) : status === Number(value);
 }
 
-function valueOf({ model, provider, key, finishReason, outcome, metadata }: LoggedRequest, field: string): string | null | undefined {
-  const fields: Readonly<Record<string, string | null>> = { model, provider, key, finish: finishReason, outcome };
+/** Of a field that holds or does not: whether it does. */
+function flagOf({ stream, usage }: LoggedRequest, field: string): boolean | null {
+  if (field === 'stream') return stream;
+  if (field === 'cached') return (usage.cachedTokens ?? 0) > 0;
+  return field === 'reasoning' ? (usage.reasoningTokens ?? 0) > 0 : null;
+}
+
+function valueOf({ model, provider, key, userAgent, finishReason, outcome, metadata }: LoggedRequest, field: string): string | null | undefined {
+  const fields: Readonly<Record<string, string | null>> = { model, provider, key, agent: userAgent, finish: finishReason, outcome };
   if (Object.hasOwn(fields, field)) return fields[field];
   const name = field.slice('meta.'.length);
   return Object.hasOwn(metadata, name) ? metadata[name] : null;

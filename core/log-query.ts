@@ -21,10 +21,13 @@ const valueFields: Readonly<Record<string, readonly string[] | null>> = {
   model: null,
   provider: null,
   key: null,
+  agent: null,
   status: ['ok', 'error', '2xx', '4xx', '5xx', '429'],
   outcome: ['answered', 'cut', 'refused', 'failed', 'gone', 'interrupted'],
   finish: finishReasons,
   stream: ['true', 'false'],
+  cached: ['true', 'false'],
+  reasoning: ['true', 'false'],
 };
 const boundFields: readonly string[] = ['latency', 'ttft', 'tokens', 'cost'];
 const timeFields: readonly string[] = ['since', 'from', 'to'];
@@ -179,32 +182,19 @@ function nearerOther(error: unknown, name: string, others: readonly string[]): u
   return hint === '' ? error : badFilter(name, `There is no parameter ${quoted(name)}.${hint}`);
 }
 
-/** A part of a filter, as it is written; the text to look for is apart. */
-export interface FilterPart {
-  /** With a leading `-` where its value is excluded. */
-  readonly name: string;
-  readonly value: string;
-}
-
-/** The parts of a filter, in the order in which they are shown. */
-export function partsOf({ since, from, to, conditions }: LogFilter): FilterPart[] {
-  const parts: FilterPart[] = [];
-  if (since !== null) parts.push({ name: 'since', value: durationText(since, spanUnits) });
-  if (from !== null) parts.push({ name: 'from', value: new Date(from).toISOString() });
-  if (to !== null) parts.push({ name: 'to', value: new Date(to).toISOString() });
-  for (const { field, operator, values } of conditions) {
-    if (operator === 'in' || operator === 'not in') parts.push(...values.map((value) => ({ name: operator === 'in' ? field : `-${field}`, value })));
-    else parts.push({ name: field, value: `${operator}${amountText(field, values[0] ?? '')}` });
-  }
-  return parts;
-}
-
 const amountText = (field: string, value: string): string => (field === 'latency' || field === 'ttft' ? durationText(Number(value), timeUnits) : value);
 
 /** As an address has it: `since=24h&model=a&model=b&latency=%3E2s`. */
-export function formatLogFilter(filter: LogFilter): URLSearchParams {
-  const params = new URLSearchParams(partsOf(filter).map(({ name, value }): [string, string] => [name, value]));
-  if (filter.text !== null) params.append('q', filter.text);
+export function formatLogFilter({ since, from, to, conditions, text }: LogFilter): URLSearchParams {
+  const params = new URLSearchParams();
+  if (since !== null) params.append('since', durationText(since, spanUnits));
+  if (from !== null) params.append('from', new Date(from).toISOString());
+  if (to !== null) params.append('to', new Date(to).toISOString());
+  for (const { field, operator, values } of conditions) {
+    if (operator === 'in' || operator === 'not in') for (const value of values) params.append(operator === 'in' ? field : `-${field}`, value);
+    else params.append(field, `${operator}${amountText(field, values[0] ?? '')}`);
+  }
+  if (text !== null) params.append('q', text);
   return params;
 }
 
@@ -213,7 +203,7 @@ export function resolveQuery({ since, from, to, conditions, text }: LogFilter, n
   return { from: since === null ? from : now - since, to, conditions, text };
 }
 
-const dimensions = ['model', 'provider', 'key', 'finish', 'status', 'outcome'];
+const dimensions = ['model', 'provider', 'key', 'agent', 'finish', 'status', 'outcome', 'stream'];
 
 /** What to group by: a field, or `meta.<key>`. */
 export function parseDimension(text: string, param = 'by'): string {

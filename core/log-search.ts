@@ -3,7 +3,7 @@
  * `:` and `=` are the same, a leading `-` excludes, `key:*` is any value, quotes hold blanks, all other words are looked for in
  * bodies.
  */
-import { badFilter, FilterBuilder, filterNames, partsOf } from './log-query.ts';
+import { badFilter, FilterBuilder } from './log-query.ts';
 import type { LogFilter } from './log-query.ts';
 
 interface Word {
@@ -53,27 +53,3 @@ function addFilter(builder: FilterBuilder, { minus, name, value }: { minus: stri
 
 const unescaped = (text: string): string => text.replaceAll(/\\(.)/gs, '$1');
 const unquotedName = (name: string): string => (name.startsWith('meta."') ? `meta.${unescaped(name.slice('meta."'.length, -1))}` : name);
-
-const escaped = (text: string): string => `"${text.replaceAll(/["\\]/g, '\\$&')}"`;
-const isPlain = (value: string): boolean => /^[^\s"]+$/.test(value) && value !== '*';
-const isPlainName = (name: string): boolean => /^-?[\w-]+(?:\.[^\s:="<>]+)?$/.test(name);
-
-/** The same filter as text. Metadata is written with `=`, all else with `:`. */
-export function formatLogSearch(filter: LogFilter): string {
-  const parts = partsOf(filter).map(({ name, value }) => {
-    const isMeta = /^-?meta\./.test(name);
-    // `-key:""` reads worse than what it means
-    if (name.startsWith('-') && value === '') return `${nameOf(name.slice(1))}${isMeta ? '=' : ':'}*`;
-    return `${nameOf(name)}${isMeta ? '=' : ':'}${isPlain(value) ? value : escaped(value)}`;
-  });
-  return [...parts, ...(filter.text === null ? [] : [escaped(filter.text)])].join(' ');
-}
-
-function nameOf(name: string): string {
-  if (isPlainName(name)) return name;
-  const dot = name.indexOf('.') + 1;
-  return name.slice(0, dot) + escaped(name.slice(dot));
-}
-
-/** What may come next in a search bar. */
-export const searchNames: readonly string[] = [...filterNames.filter((name) => name !== 'q'), 'meta.'];

@@ -17,7 +17,7 @@ export interface LoggedDetail extends LoggedRequest {
 /** A condition on a field: one of the values (`in`), none of them, or a bound. */
 export interface Condition {
   /**
-   * `model`, `provider`, `key`, `finish`, `outcome`, `stream` (`true`, `false`), `status` (`ok`, `error`, `4xx`, `429`) or
+   * `model`, `provider`, `key`, `finish`, `outcome`, `agent`, `stream`, `cached`, `reasoning` (`true`, `false`), `status` (`ok`, `error`, `4xx`, `429`) or
    * `meta.<name>`: values, an empty one for records that have none. `latency` and `ttft` in milliseconds, `tokens`, and `cost`
    * in dollars: bounds.
    */
@@ -65,8 +65,13 @@ export interface StatsRow {
   readonly cost: string | null;
   /** Requests whose cost is not known, and which `cost` leaves out. Refused ones cost nothing and do not count. */
   readonly unpriced: number;
+  /** Requests whose tokens, and with them the cost, are an estimate; in the sums. */
+  readonly estimated: number;
+  /** Of streams, from the first token on; null: none of them. */
+  readonly tokensPerSecond: number | null;
   readonly latencyP50Ms: number | null;
   readonly latencyP95Ms: number | null;
+  readonly latencyP99Ms: number | null;
   readonly timeToFirstTokenP50Ms: number | null;
   readonly timeToFirstTokenP95Ms: number | null;
 }
@@ -80,6 +85,12 @@ export interface SeriesOptions {
 export interface SeriesPoint extends StatsRow {
   /** Epoch milliseconds of the bucket's begin. */
   readonly at: number;
+}
+
+export interface Series {
+  readonly points: readonly SeriesPoint[];
+  /** Of all records, those of smaller values too. */
+  readonly total: StatsRow;
 }
 
 /** Values seen among the newest records of a query, with their counts, most frequent first. */
@@ -116,9 +127,9 @@ export interface LogReader {
   /** As `list`, with bodies: what an export is made of. */
   exportRows(query: LogQuery, page: { readonly limit: number; readonly cursor: string | null }): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
   get(id: string): Promise<LoggedDetail | null>;
-  /** `by`: `model`, `provider`, `key`, `finish`, `status`, `outcome`, or `meta.<name>`; null: one row over all. Most requests first. */
+  /** `by`: `model`, `provider`, `key`, `finish`, `status`, `outcome`, `stream`, `agent`, or `meta.<name>`; null: one row over all, also where there is none. Most requests first. */
   stats(query: LogQuery, options: { readonly by: string | null; readonly limit: number }): Promise<readonly StatsRow[]>;
-  series(query: LogQuery, options: { readonly bucketMs: number; readonly by: string | null }): Promise<readonly SeriesPoint[]>;
+  series(query: LogQuery, options: { readonly bucketMs: number; readonly by: string | null }): Promise<Series>;
   /** Values to filter by, seen in the query's range. */
   facets(query: LogQuery): Promise<LogFacets>;
   /** Names of metadata on record, most used first. */

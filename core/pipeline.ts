@@ -52,7 +52,7 @@ async function admit(exchange: Exchange, { door, body, machine: { hooks, catalog
   exchange.requestedModel = request.model;
   exchange.wantsStream = request.stream;
   exchange.request = await hooks.normalise.promise(request, exchange.as());
-  Object.assign(exchange, catalogue.resolve(exchange.request.model));
+  Object.assign(exchange, catalogue.resolve(exchange.request.model, exchange.principal.models));
   exchange.expire();
   exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
   exchange.stop.throwIfCome();

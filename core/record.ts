@@ -1,5 +1,6 @@
 import { completionTokens, promptTokens, totalTokens } from './chat.ts';
-import type { Outcome, RequestRecord } from './context.ts';
+import type { Usage } from './chat.ts';
+import type { Arrived, Outcome, RecordedUsage, RequestRecord } from './context.ts';
 import type { GatewayError } from './errors.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -13,7 +14,8 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
   const choice = reply.choices[0];
   return {
     id: exchange.id,
-    clientRequestId: clientRequestId(exchange),
+    clientRequestId: clientRequestIdOf(exchange.headers),
+    userAgent: userAgentOf(exchange.headers),
     createdAt: new Date(exchange.createdAt).toISOString(),
     method: exchange.method,
     path: exchange.path,
@@ -29,15 +31,10 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     durationMs: Math.round(now - exchange.startedAt),
     timeToFirstTokenMs: firstMs === null ? null : Math.round(firstMs),
     tokensPerSecond: exchange.wantsStream ? speed(completion, exchange.firstPieceAt, now) : null,
-    usage: {
-      promptTokens: promptTokens(reply.usage),
-      completionTokens: completion,
-      reasoningTokens: reply.usage.reasoning,
-      cachedTokens: reply.usage.cacheRead,
-      cacheWriteTokens: reply.usage.cacheWrite,
-      totalTokens: totalTokens(reply.usage),
-    },
+    usage: recordedUsage(reply.usage),
+    usageEstimated: false,
     cost: null,
+    prices: null,
     metadata: exchange.metadata ?? {},
     attempts: exchange.attempts,
     ruledOut: exchange.candidates.flatMap(({ dropped, provider, model }) => (dropped === null ? [] : [{ provider: provider.id, model: model.id, by: dropped.by, reason: dropped.reason }])),
@@ -50,6 +47,16 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     served: served === null ? null : { model: served.model, mapping: served.mapping, usage: reply.usage },
   };
 }
+
+/** The classes as the log shows them. */
+export const recordedUsage = (usage: Usage): RecordedUsage => ({
+  promptTokens: promptTokens(usage),
+  completionTokens: completionTokens(usage),
+  reasoningTokens: usage.reasoning,
+  cachedTokens: usage.cacheRead,
+  cacheWriteTokens: usage.cacheWrite,
+  totalTokens: totalTokens(usage),
+});
 
 function outcomeOf(exchange: Exchange, error: GatewayError | null): Outcome {
   if (error === null) return 'answered';
@@ -69,7 +76,9 @@ function speed(tokens: number | null, firstPieceAt: number | null, now: number):
 }
 
 /** A caller's own id, kept only where it is a plain word. */
-function clientRequestId({ headers }: Exchange): string | null {
+export function clientRequestIdOf(headers: Arrived['headers']): string | null {
   const id = headers['x-request-id'];
   return id !== undefined && /^[\w.:-]{1,128}$/.test(id) ? id : null;
 }
+
+export const userAgentOf = (headers: Arrived['headers']): string | null => headers['user-agent']?.slice(0, 256) ?? null;

@@ -16,6 +16,7 @@ export interface Endpoint {
 
 export interface EndpointRequest {
   readonly arrived: Arrived;
+  /** Of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   /** Bytes of the body, bounded by `server.limits.body`. */

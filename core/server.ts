@@ -27,16 +27,16 @@ export interface Service {
   /** For tests and embedding: no socket needed. */
   readonly fetch: (request: Request) => Promise<Response>;
   readonly node: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Answers a request that never became one: a fault of the HTTP parser. Null where one under way on that socket gives the answer. */
-  refuse(error: GatewayError, socket: object): Promise<Answer | null>;
+  /** Answers a request that is not whole: a fault of the HTTP parser. Null where it is under way, and so gives the answer by itself. */
+  refuse(error: GatewayError, reply?: ServerResponse): Promise<Answer | null>;
   /** Requests under way. */
   readonly running: ReadonlySet<Exchange>;
   /** From now on every new request is refused. */
   drain(): void;
 }
 
-/** The last completion that began on a socket: its body may still be on the way. */
-const begunOn = new WeakMap<object, Exchange>();
+/** The last completion that began on a socket, and its reply: the body may still be on the way. */
+const begunOn = new WeakMap<object, { readonly exchange: Exchange; readonly response: ServerResponse }>();
 
 export function createService(serving: Serving): Service {
   const { config, machine, clock, doors } = serving;
@@ -56,7 +56,7 @@ export function createService(serving: Serving): Service {
       }
       const exchange = begin('POST', door.path, request.headers as Exchange['headers']);
       const body = (): Promise<unknown> => readJson(request, exchange);
-      begunOn.set(request.socket, exchange);
+      begunOn.set(request.socket, { exchange, response });
       const answering = desk.attend(exchange, watchResponse(response, exchange), () => complete(exchange, { door, machine, body }));
       answering
         .then((answer) => nodeReply(answer, response))
@@ -65,10 +65,10 @@ export function createService(serving: Serving): Service {
           response.destroy();
         });
     },
-    async refuse(error, socket) {
-      const begun = begunOn.get(socket);
-      if (error.code !== 'request_timeout' || begun === undefined || begun.recorded) return await refuse(begin('', '', {}), error, machine);
-      begun.abort(error);
+    async refuse(error, reply) {
+      const begun = reply === undefined ? undefined : begunOn.get(reply.req.socket);
+      if (begun === undefined || begun.response !== reply || begun.exchange.recorded) return await refuse(begin('', '', {}), error, machine);
+      begun.exchange.abort(error);
       return null;
     },
     running: desk.running,
@@ -143,11 +143,14 @@ function createApp({ doors, endpoints, machine }: Serving, { desk, begin }: { de
 }
 
 const workOf = (endpoint: Endpoint, { endless }: Desk): Work => async (exchange, event) => {
-  const answer = await endpoint.handle({ arrived: exchange, params: event.context.params ?? {}, query: event.url.searchParams, body: () => bytesOf(sourceOf(event), exchange) });
+  const answer = await endpoint.handle({ arrived: exchange, params: paramsOf(event), query: event.url.searchParams, body: () => bytesOf(sourceOf(event), exchange) });
   if (!(answer.body instanceof ReadableStream)) return answer;
   if (answer.isEndless === true) endless.add(exchange);
   return { ...answer, body: closing(answer.body, { exchange, mayEnd: answer.isEndless === true }) };
 };
+
+/** Decoded; one that cannot be was refused by h3. */
+const paramsOf = ({ context }: H3Event): Record<string, string> => Object.fromEntries(Object.entries(context.params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));
 
 const stopped = (): GatewayError => new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000, headers: { connection: 'close' } });
 
@@ -157,10 +160,10 @@ function refused(thrown: unknown, { id, path }: Exchange, { logger }: Machine): 
   return refusal(error, id);
 }
 
-/** What h3 refuses by itself: an address that is none, say. */
+/** What h3 refuses by itself: an address whose encoding is broken. */
 function fromHttp(thrown: unknown): unknown {
   const status = (thrown as { status?: number }).status ?? 500;
-  return status >= 400 && status < 500 ? new GatewayError('bad_request', 'The request is malformed.', { cause: thrown }) : thrown;
+  return status >= 400 && status < 500 ? new GatewayError('bad_request', 'The address is malformed: its percent encoding is broken.', { cause: thrown }) : thrown;
 }
 
 const wrongMethod = ({ method, path }: Exchange, methods: readonly string[]): GatewayError =>

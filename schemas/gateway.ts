@@ -24,7 +24,7 @@ export const gatewaySchema = {
     include: {
       type: 'array',
       items: { type: 'string', minLength: 1 },
-      description: 'Files merged before this one, which wins by id; globs relative to this file, for example [./config/catalogue/*.yaml].',
+      description: 'Files merged before this one, which wins by id; globs relative to this file, for example [./config/catalogue/*.yaml]. Thousands of models are read fastest as JSON.',
     },
     plugins: pluginsSchema,
   },

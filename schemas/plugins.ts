@@ -1,5 +1,5 @@
 /** The `plugins` block: the features that run, in order. */
-import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import type { JSONSchema } from 'json-schema-to-ts';
 
 export const useSchema = {
   type: 'string',
@@ -24,6 +24,3 @@ export const pluginsSchema = {
   description: 'Features in the order in which they run; without this list all shipped ones do.',
   items: pluginSchema,
 } as const satisfies JSONSchema;
-
-/** An entry as validated. */
-export type PluginBlock = FromSchema<typeof pluginSchema>;

@@ -1,5 +1,6 @@
 /** `keys`: only hashes stay in memory. */
 import type { KeyEntry } from '../../core/config.ts';
+import { patternOf } from '../../core/glob.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
 import { sha256 } from '../fingerprint.ts';
 import type { Entries } from '../merge.ts';
@@ -20,11 +21,9 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
     if (owner !== undefined) findings.error(placeOf(entry, key === undefined ? 'hash' : 'key'), `is the key of "${owner}" too`, 'give each its own');
     owners.set(digest, name);
     models?.forEach((glob, index) => {
-      if (!known.some((id) => matches(glob, id))) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
+      const pattern = patternOf(glob);
+      if (!known.some((id) => pattern.test(id))) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
     });
     return [{ name, hash: digest, models: models ?? null, metadata, logBodies }];
   });
 }
-
-/** `*` stands for any text, a slash included. */
-const matches = (glob: string, id: string): boolean => new RegExp(`^${glob.split('*').map((part) => part.replaceAll(/[\\^$.|?+()[\]{}]/g, '\\$&')).join('.*')}$`).test(id);

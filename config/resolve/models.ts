@@ -4,7 +4,7 @@ import type { MappingBlock, ModelBlock, ReasoningBlock } from '../../schemas/mod
 import type { Entries, Entry } from '../merge.ts';
 import { placeOf } from '../merge.ts';
 import type { Findings, Place } from '../problems.ts';
-import { didYouMean } from '../suggest.ts';
+import { didYouMean } from '../problems.ts';
 import { checkPrices, requirePrice } from './pricing.ts';
 import type { KnownDialects } from './providers.ts';
 import { dialectHint, isKnownDialect } from './providers.ts';
@@ -71,7 +71,7 @@ function resolveMapping(block: MappingBlock, id: string): Mapping {
 }
 
 /** `true` is what can be said of a model of which nothing more is known. */
-export function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
+function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
   if (block === false) return null;
   const told: Partial<Exclude<ReasoningBlock, boolean>> = block === true ? {} : block;
   const efforts = told.efforts ?? null;

@@ -10,8 +10,7 @@ import { isLoopback } from '../../core/loopback.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';
-import { startsWith } from '../problems.ts';
-import { didYouMean } from '../suggest.ts';
+import { didYouMean, startsWith } from '../problems.ts';
 
 /** The dialects that the loaded plugins introduce, and the names that they answer for without one. */
 export interface KnownDialects {

@@ -4,7 +4,7 @@ import type { DefaultPolicyBlock, PolicyBlock } from '../../schemas/routing.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';
-import { didYouMean } from '../suggest.ts';
+import { didYouMean } from '../problems.ts';
 import type { Names } from './names.ts';
 
 export interface PolicyBlocks {

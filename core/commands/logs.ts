@@ -107,6 +107,9 @@ async function* eventsOf(response: Response): AsyncGenerator<TailEvent> {
   }
 }
 
+/** A figure of a request whose counts were estimated says so. */
+const about = (figure: string, { usageEstimated }: LoggedRequest): string => (usageEstimated && figure !== '–' ? `≈${figure}` : figure);
+
 const columns = [
   { title: 'TIME (UTC)', width: 19, read: ({ createdAt }: LoggedRequest) => createdAt.slice(0, 19).replace('T', ' ') },
   { title: 'STATUS', width: 6, isNumber: true, read: ({ status }: LoggedRequest) => String(status) },
@@ -114,10 +117,10 @@ const columns = [
   { title: 'KEY', width: 12, read: ({ key }: LoggedRequest) => key ?? '–' },
   { title: 'FIRST', width: 7, isNumber: true, read: ({ timeToFirstTokenMs }: LoggedRequest) => duration(timeToFirstTokenMs) },
   { title: 'TOTAL', width: 7, isNumber: true, read: ({ durationMs }: LoggedRequest) => duration(durationMs) },
-  { title: 'IN', width: 7, isNumber: true, read: ({ usage }: LoggedRequest) => count(usage.promptTokens) },
-  { title: 'OUT', width: 6, isNumber: true, read: ({ usage }: LoggedRequest) => count(usage.completionTokens) },
-  { title: 'THOUGHT', width: 7, isNumber: true, read: ({ usage }: LoggedRequest) => count(usage.reasoningTokens) },
-  { title: 'COST', width: 10, isNumber: true, read: ({ cost }: LoggedRequest) => dollars(cost) },
+  { title: 'IN', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.promptTokens), record) },
+  { title: 'OUT', width: 6, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.completionTokens), record) },
+  { title: 'THOUGHT', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.reasoningTokens), record) },
+  { title: 'COST', width: 10, isNumber: true, read: (record: LoggedRequest) => about(dollars(record.cost), record) },
   { title: 'ID', width: 36, read: ({ id }: LoggedRequest) => id },
   { title: 'OUTCOME', width: 0, read: ({ outcome, error, finishReason }: LoggedRequest) => (error === null ? (finishReason ?? outcome) : `${outcome}: ${error.code}`) },
 ] as const;
@@ -134,6 +137,7 @@ async function showOne(ask: Ask, { id, json }: { id: string; json: boolean }, { 
 
 function detailText(record: LoggedDetail): string {
   const { request, response, reasoningContent, attempts, usage, metadata, error, adjustments, ...facts } = record;
+  const tokens = (value: number | null): string => about(count(value), record);
   const rows: [string, string | null][] = [
     ['id', facts.id],
     ['time', facts.createdAt],
@@ -141,9 +145,10 @@ function detailText(record: LoggedDetail): string {
     ['outcome', `${facts.status} ${facts.outcome}${facts.finishReason === null ? '' : `, ${facts.finishReason}`}`],
     ['error', error === null ? null : `${error.code}: ${error.message}`],
     ['key', facts.key],
+    ['user agent', facts.userAgent],
     ['duration', `${duration(facts.durationMs)}${facts.timeToFirstTokenMs === null ? '' : `, first token after ${duration(facts.timeToFirstTokenMs)}`}`],
-    ['tokens', `${count(usage.promptTokens)} in (${count(usage.cachedTokens)} cached), ${count(usage.completionTokens)} out (${count(usage.reasoningTokens)} reasoning)`],
-    ['cost', facts.cost === null ? '–' : `$${facts.cost}`],
+    ['tokens', `${tokens(usage.promptTokens)} in (${tokens(usage.cachedTokens)} cached), ${tokens(usage.completionTokens)} out (${tokens(usage.reasoningTokens)} reasoning)`],
+    ['cost', about(facts.cost === null ? '–' : `$${facts.cost}`, record)],
     ...Object.entries(metadata).map(([name, value]): [string, string] => [`meta.${name}`, value]),
     ...attempts.map(({ provider, outcome, durationMs, error: fault }, at): [string, string] => [`attempt ${at + 1}`, `${provider} ${outcome} ${duration(durationMs)}${fault === null ? '' : `: ${fault}`}`]),
     ...adjustments.map(({ parameter, change }): [string, string] => ['adjusted', `${parameter}: ${change}`]),

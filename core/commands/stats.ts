@@ -13,15 +13,19 @@ export async function showStats({ ask }: Pick<Connection, 'ask'>, { filter, by, 
   else print(tableOf(data, columnsOf(by)) + noteOf(data));
 }
 
+/** A figure says so where some of what it sums up was estimated. */
+const about = (figure: string, { estimated }: StatsRow): string => (estimated > 0 && figure !== '–' && figure !== '0' ? `≈${figure}` : figure);
+
 const numbers: readonly Column<StatsRow>[] = [
   { title: 'REQUESTS', isNumber: true, read: ({ requests }) => String(requests) },
   { title: 'ERRORS', isNumber: true, read: ({ errors, requests }) => (errors === 0 ? '0' : `${errors} (${percent(errors / requests)})`) },
-  { title: 'IN', isNumber: true, read: ({ promptTokens }) => count(promptTokens) },
-  { title: 'OUT', isNumber: true, read: ({ completionTokens }) => count(completionTokens) },
-  { title: 'THOUGHT', isNumber: true, read: ({ reasoningTokens }) => count(reasoningTokens) },
-  { title: 'COST', isNumber: true, read: ({ cost, unpriced }) => dollars(cost) + (cost !== null && unpriced > 0 ? ' *' : '') },
+  { title: 'IN', isNumber: true, read: (row) => about(count(row.promptTokens), row) },
+  { title: 'OUT', isNumber: true, read: (row) => about(count(row.completionTokens), row) },
+  { title: 'THOUGHT', isNumber: true, read: (row) => about(count(row.reasoningTokens), row) },
+  { title: 'COST', isNumber: true, read: (row) => about(dollars(row.cost), row) + (row.cost !== null && row.unpriced > 0 ? ' *' : '') },
   { title: 'P50', isNumber: true, read: ({ latencyP50Ms }) => duration(latencyP50Ms) },
   { title: 'P95', isNumber: true, read: ({ latencyP95Ms }) => duration(latencyP95Ms) },
+  { title: 'P99', isNumber: true, read: ({ latencyP99Ms }) => duration(latencyP99Ms) },
   { title: 'FIRST P50', isNumber: true, read: ({ timeToFirstTokenP50Ms }) => duration(timeToFirstTokenP50Ms) },
   { title: 'FIRST P95', isNumber: true, read: ({ timeToFirstTokenP95Ms }) => duration(timeToFirstTokenP95Ms) },
 ];
@@ -30,4 +34,10 @@ const columnsOf = (by: string | null): readonly Column<StatsRow>[] => (by === nu
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 
-const noteOf = (rows: readonly StatsRow[]): string => (rows.some(({ cost, unpriced }) => cost !== null && unpriced > 0) ? '\n* without requests whose cost is not known\n' : '');
+function noteOf(rows: readonly StatsRow[]): string {
+  const notes = [
+    ...(rows.some(({ cost, unpriced }) => cost !== null && unpriced > 0) ? ['* without requests whose cost is not known'] : []),
+    ...(rows.some(({ estimated }) => estimated > 0) ? ['≈ some of the counts are estimates'] : []),
+  ];
+  return notes.length === 0 ? '' : `\n${notes.join('\n')}\n`;
+}

@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto';
 import type { Candidate, Normalised, Principal } from '../../core/context.ts';
 import { GatewayError } from '../../core/errors.ts';
+import { patternOf } from '../../core/glob.ts';
 import { EARLY } from '../../core/hooks.ts';
 import { definePlugin } from '../../core/plugin.ts';
 
@@ -34,9 +35,6 @@ export default definePlugin({
     });
   },
 });
-
-/** `*` stands for any text, slashes included, as model ids may hold them. */
-const patternOf = (glob: string): RegExp => new RegExp(`^${glob.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`);
 
 /** The key as sent; null where none, or none of the right form. */
 function keyOf(headers: Normalised['headers']): string | null {

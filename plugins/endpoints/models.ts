@@ -54,7 +54,7 @@ export default definePlugin({
       method: 'GET',
       path: '/v1/models/**:id',
       handle({ params }) {
-        const id = decodeURIComponent(params['id'] ?? '');
+        const id = params['id'] ?? '';
         const model = named.get(id);
         if (model === undefined) throw new GatewayError('model_not_found', `The model "${id.slice(0, 100)}" does not exist or is not configured.${didYouMean(id, named.keys())}`, { param: 'model' });
         return json(recordOf(model, model.providers));

@@ -38,13 +38,14 @@ export default definePlugin<Options>({
 });
 
 export function jsonLine(record: RequestRecord): string {
-  const { id, createdAt, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, cost, metadata, attempts, adjustments, error } = record;
-  return JSON.stringify({ time: createdAt, level: 'info', msg: 'request', id, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, cost, metadata, attempts: attempts.length, adjustments, error });
+  const { id, createdAt, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, attempts, adjustments, error } = record;
+  return JSON.stringify({ time: createdAt, level: 'info', msg: 'request', id, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, attempts: attempts.length, adjustments, error });
 }
 
-/** `14:02:11 200 gpt-5 → openai 1.2 s (first 0.4 s) 120+300 tokens $0.0031 answered` */
+/** `14:02:11 200 gpt-5 → openai 1.2 s (first 0.4 s) 120+300 tokens $0.0031 answered`; `≈` before estimates */
 export function textLine(record: RequestRecord): string {
-  const { createdAt, status, requestedModel, model, provider, durationMs, timeToFirstTokenMs, usage, cost, outcome, error, id } = record;
+  const { createdAt, status, requestedModel, model, provider, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, outcome, error, id } = record;
+  const about = usageEstimated ? '≈' : '';
   const colour = outcome === 'answered' ? 'green' : outcome === 'gone' ? 'yellow' : 'red';
   const parts = [
     styleText('dim', createdAt.slice(11, 19)),
@@ -52,8 +53,8 @@ export function textLine(record: RequestRecord): string {
     `${printable(requestedModel ?? '–')}${provider === null ? '' : ` → ${provider}/${model}`}`,
     `${durationMs} ms`,
     timeToFirstTokenMs === null ? '' : `(first ${timeToFirstTokenMs} ms)`,
-    usage.promptTokens === null && usage.completionTokens === null ? '' : `${usage.promptTokens ?? '?'}+${usage.completionTokens ?? '?'} tokens`,
-    cost === null ? '' : `$${cost}`,
+    usage.promptTokens === null && usage.completionTokens === null ? '' : `${about}${usage.promptTokens ?? '?'}+${usage.completionTokens ?? '?'} tokens`,
+    cost === null ? '' : `${about}$${cost}`,
     error === null ? '' : styleText('red', `${outcome}: ${error.code}`),
     styleText('dim', id),
   ];

@@ -1,6 +1,6 @@
 /**
- * What a request cost, from the provider's own counts and the prices in the catalogue, at `settle`. Integer arithmetic of
- * 10^-12 dollar. A count or a price that is not known makes the cost unknown (null), never 0.
+ * What a request cost, from its counts and the prices in the catalogue, at `settle`; the prices go on record with it. Integer
+ * arithmetic of 10^-12 dollar. A count or a price that is not known makes the cost unknown (null), never 0.
  */
 import type { Usage } from '../../core/chat.ts';
 import type { Pricing } from '../../core/config.ts';
@@ -17,8 +17,9 @@ export default definePlugin({
     hooks.settle.tap(name, (record) => {
       if (record.served === null) return record;
       const { mapping, model, usage } = record.served;
-      const cost = costOf(usage, mapping.pricing ?? model.pricing);
-      return cost === null ? record : { ...record, cost: formatDollars(cost) };
+      const pricing = mapping.pricing ?? model.pricing;
+      const cost = costOf(usage, pricing);
+      return cost === null ? record : { ...record, cost: formatDollars(cost), prices: pricing };
     });
   },
 });

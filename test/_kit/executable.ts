@@ -76,13 +76,17 @@ export async function start(config: object | string, env: Record<string, string>
   };
 }
 
-/** Writes raw bytes to a port and gives back all that comes, until the other side closes. */
-export async function rawExchange(port: number, bytes: string | readonly string[]): Promise<string> {
+/** Writes raw bytes to a port, part by part, and gives back all that comes, until the other side closes. */
+export async function rawExchange(port: number, bytes: string | readonly string[], everyMs = 0): Promise<string> {
   return await new Promise((resolve, reject) => {
     let answer = '';
-    const socket = connect(port, '127.0.0.1', () => {
-      for (const part of [bytes].flat()) socket.write(part);
-    });
+    const send = async (): Promise<void> => {
+      for (const part of [bytes].flat()) {
+        socket.write(part);
+        if (everyMs > 0) await pause(everyMs);
+      }
+    };
+    const socket = connect(port, '127.0.0.1', () => void send());
     socket.on('data', (data) => (answer += data));
     socket.on('close', () => resolve(answer));
     socket.on('error', (error: NodeJS.ErrnoException) => (answer === '' ? reject(error) : undefined));

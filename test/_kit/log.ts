@@ -29,8 +29,8 @@ export const idAt = (ms: number): string => {
 export const aRecord = (more: Partial<LoggedDetail> = {}): LoggedDetail => {
   const createdAt = more.createdAt ?? new Date().toISOString();
   return {
-    id: idAt(Date.parse(createdAt)), clientRequestId: null, createdAt, method: 'POST', path: '/v1/chat/completions', requestedModel: 'plain', model: 'plain', provider: 'up', key: null,
-    stream: false, status: 200, outcome: 'answered', finishReason: 'completed', nativeFinishReason: 'stop', durationMs: 100, timeToFirstTokenMs: null, tokensPerSecond: null, usage, cost: '0.00002',
+    id: idAt(Date.parse(createdAt)), clientRequestId: null, userAgent: null, createdAt, method: 'POST', path: '/v1/chat/completions', requestedModel: 'plain', model: 'plain', provider: 'up', key: null,
+    stream: false, status: 200, outcome: 'answered', finishReason: 'completed', nativeFinishReason: 'stop', durationMs: 100, timeToFirstTokenMs: null, tokensPerSecond: null, usage, usageEstimated: false, cost: '0.00002', prices: null,
     metadata: {}, attempts: [], ruledOut: [], adjustments: [], error: null, configHash: 'abc', request: { messages: [] }, response: { choices: [] }, reasoningContent: null, ...more,
   };
 };
@@ -54,8 +54,9 @@ function sums(value: string | null, records: readonly LoggedRequest[]): StatsRow
   return {
     value, requests: records.length, errors: records.filter(({ outcome }) => outcome !== 'answered').length,
     promptTokens: sum((one) => one.usage.promptTokens), completionTokens: sum((one) => one.usage.completionTokens), reasoningTokens: sum((one) => one.usage.reasoningTokens), cachedTokens: sum((one) => one.usage.cachedTokens),
-    cost: costs.length === 0 ? null : formatDollars(costs.reduce((a, b) => a + b, 0n)), unpriced: records.length - costs.length,
-    latencyP50Ms: percentile(0.5, (one) => one.durationMs), latencyP95Ms: percentile(0.95, (one) => one.durationMs),
+    cost: costs.length === 0 ? null : formatDollars(costs.reduce((a, b) => a + b, 0n)), unpriced: records.length - costs.length, estimated: records.filter(({ usageEstimated }) => usageEstimated).length,
+    tokensPerSecond: null,
+    latencyP50Ms: percentile(0.5, (one) => one.durationMs), latencyP95Ms: percentile(0.95, (one) => one.durationMs), latencyP99Ms: percentile(0.99, (one) => one.durationMs),
     timeToFirstTokenP50Ms: percentile(0.5, (one) => one.timeToFirstTokenMs), timeToFirstTokenP95Ms: percentile(0.95, (one) => one.timeToFirstTokenMs),
   };
 }
@@ -100,10 +101,14 @@ export function memoryLog(): MemoryLog {
       if (fault !== null) throw fault;
       return kept.find((record) => record.id === id) ?? null;
     },
-    stats: async (query, { by, limit }) => grouped(await found(query), by).slice(0, limit),
+    async stats(query, { by, limit }) {
+      const records = await found(query);
+      return by === null ? [sums(null, records)] : grouped(records, by).slice(0, limit);
+    },
     async series(query, { bucketMs, by }) {
-      const buckets = Map.groupBy(await found(query), ({ createdAt }) => Math.floor(Date.parse(createdAt) / bucketMs) * bucketMs);
-      return [...buckets].sort(([a], [b]) => a - b).flatMap(([at, records]) => grouped(records, by).map((row) => ({ at, ...row })));
+      const all = await found(query);
+      const buckets = Map.groupBy(all, ({ createdAt }) => Math.floor(Date.parse(createdAt) / bucketMs) * bucketMs);
+      return { points: [...buckets].sort(([a], [b]) => a - b).flatMap(([at, records]) => grouped(records, by).map((row) => ({ at, ...row }))), total: sums(null, all) };
     },
     async facets(query) {
       const records = await found(query);

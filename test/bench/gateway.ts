@@ -37,9 +37,6 @@ const kernelPlugins: readonly string[] = [
 
 let written = 0;
 
-/** A config file is refused above 1 MiB, so that a large catalogue goes into several. */
-const modelsPerFile = 250;
-
 export interface GatewayOptions {
   readonly upstream: string;
   readonly catalogue?: Catalogue;
@@ -56,14 +53,12 @@ export function writeConfig({ upstream, catalogue = scripted, plugins = kernelPl
     server: { host: '127.0.0.1', port: 0, data_dir: join(folder, 'data') },
     keys: [{ name: 'bench', key: callerKey, metadata: { team: 'bench' } }],
     providers: Object.fromEntries(catalogue.providers.map((id) => [id, { dialect: 'openai-chat', base_url: `${upstream}/v1`, api_key: 'upstream-key', trains_on_data: false }])),
-    include: ['./models-*.yaml'],
+    include: ['./models.yaml'],
     plugins,
   };
   writeFileSync(file, JSON.stringify(config, null, 1));
-  for (let at = 0; at < catalogue.models.length; at += modelsPerFile) {
-    const models = catalogue.models.slice(at, at + modelsPerFile).map((id) => modelOf(id, catalogue.providers));
-    writeFileSync(join(folder, `models-${at}.yaml`), JSON.stringify({ models }, null, 1));
-  }
+  const models = catalogue.models.map((id) => modelOf(id, catalogue.providers));
+  writeFileSync(join(folder, 'models.yaml'), JSON.stringify({ models }, null, 1));
   return file;
 }
 

@@ -15,6 +15,7 @@ const subjects: Readonly<Record<string, () => Promise<{ default: Subject }>>> = 
   hooks: () => import('./hooks.ts'),
   journal: () => import('./journal.ts'),
   store: () => import('./store.ts'),
+  pages: () => import('./pages.ts'),
   kill: () => import('./kill.ts'),
 };
 

@@ -257,7 +257,18 @@ describe('the command line', () => {
 
   test('names a file that is not text', async () => {
     expect(await faults({ 'gateway.config.yaml': new Uint8Array([0xff, 0xfe, 0x00]) })).toEqual([expect.stringContaining('1:1 is not UTF-8 text')]);
-    expect(await faults({ 'gateway.config.yaml': `# ${'x'.repeat(1024 * 1024)}` })).toEqual([expect.stringContaining('1:1 larger than 1 MiB')]);
+  });
+
+  test('names a file that is too large, and what to do with it', async () => {
+    expect(await faults({ 'gateway.config.yaml': `# ${'x'.repeat(16 * 1024 * 1024)}` })).toEqual(['gateway.config.yaml:1:1 larger than 16 MiB, split it, and name the parts under `include`']);
+  });
+
+  test('takes a catalogue of 2,000 models with five priced mappings each, in one file', async () => {
+    const providers = ['a', 'b', 'c', 'd', 'e'].map((providerId) => ({ providerId, externalId: `vendor/model`, pricing: { prompt: '0.00000125', completion: '0.00001' }, tools: true, reasoning: true }));
+    const models = Array.from({ length: 2000 }, (_, at) => ({ id: `model-${at}`, providers }));
+    const mock = { dialect: 'mock' };
+    const config = await loadGood(JSON.stringify({ providers: { a: mock, b: mock, c: mock, d: mock, e: mock }, models }));
+    expect(config.models.length).toBe(2000);
   });
 
   test('may open the door where another plugin guards it', async () => {

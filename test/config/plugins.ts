@@ -2,7 +2,7 @@
 import type { Dialect } from '../../core/dialect.ts';
 import type { AnyPlugin } from '../../core/plugin.ts';
 import type { LoadOptions } from '../../config/load.ts';
-import { didYouMean } from '../../config/suggest.ts';
+import { didYouMean } from '../../config/problems.ts';
 
 const never = (): never => {
   throw new Error('a dialect is not used while a config is loaded');

@@ -251,6 +251,12 @@ describe('a key', () => {
     expect(await expectRefusal(gateway, response, { status: 403, code: 'model_not_allowed', param: 'model' })).toContain('budgeted');
   });
 
+  it('is pointed to no model that it may not use', async () => {
+    const gateway = await serving({ keys });
+    const response = await gateway.chat({ model: 'budgetd' }, { 'x-api-key': 'the-only-key-1234' });
+    expect(await expectRefusal(gateway, response, { status: 404, code: 'model_not_found', param: 'model' })).not.toContain('budgeted');
+  });
+
   it('may use the models that its patterns name, however they are addressed', async () => {
     const { chat } = await serving({ keys });
     for (const model of ['thinker', 'thinker-2025', 'up/thinker', 'up/thinker-1']) expect([model, (await chat({ model }, { 'x-api-key': 'the-only-key-1234' })).status]).toEqual([model, 200]);
@@ -307,9 +313,9 @@ describe('a request', () => {
 });
 
 describe('an address that is none', () => {
-  it.each(['/%ff', '/%e0%a4%a', '/v1/models/%zz'])('%s is refused', async (path) => {
+  it.each(['/%ff', '/%e0%a4%a', '/v1/models/%zz', '/v1/models/a%'])('%s is refused', async (path) => {
     const gateway = await serving();
-    await expectRefusal(gateway, await gateway.get(path), { status: 400, code: 'bad_request' });
+    expect(await expectRefusal(gateway, await gateway.get(path), { status: 400, code: 'bad_request' })).toContain('percent encoding');
   });
 });
 

@@ -14,7 +14,7 @@ async function catalogueOf(models: object[], routing: object = {}): Promise<Cata
 }
 
 const shown = (catalogue: Catalogue, name: string): [string, string[]] => {
-  const { addressing, candidates } = catalogue.resolve(name);
+  const { addressing, candidates } = catalogue.resolve(name, null);
   return [addressing, candidates.map(({ provider, model: { id } }) => `${provider.id}/${id}`)];
 };
 
@@ -35,7 +35,7 @@ describe('a name', () => {
 
   it('of a model has the policy of that model', async () => {
     const catalogue = await catalogueOf([model('big', ['one'])], { big: { max_attempts: 7 } });
-    expect(['big', 'one/big'].map((name) => catalogue.resolve(name).policy.maxAttempts)).toEqual([7, 7]);
+    expect(['big', 'one/big'].map((name) => catalogue.resolve(name, null).policy.maxAttempts)).toEqual([7, 7]);
   });
 
   it.each<[string, string, RegExp]>([
@@ -51,12 +51,28 @@ describe('a name', () => {
     ['__proto__/big', 'provider_not_found', /./],
   ])('%s is refused with %s', async (name, code, message) => {
     const catalogue = await catalogueOf([model('big', ['one']), model('small', ['two'])]);
-    expect(() => catalogue.resolve(name)).toThrow(expect.objectContaining({ code, param: 'model', status: 404, message: expect.stringMatching(message) as string }) as Error);
+    expect(() => catalogue.resolve(name, null)).toThrow(expect.objectContaining({ code, param: 'model', status: 404, message: expect.stringMatching(message) as string }) as Error);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ['bg', ['small'], /configured\. See GET/],
+    ['bg', ['big'], /Did you mean "big"/],
+    ['bg-2025', ['big'], /Did you mean "big-2025"/],
+    ['big-2024', ['big-2025'], /Did you mean "big-2025"\?/],
+    ['ani', ['small'], /Did you mean "any"/],
+    ['ani', ['tiny'], /configured\. See GET/],
+    ['ones/big', ['small'], /configured, and no model "ones\/big"\. See GET/],
+    ['twos/big', ['small'], /Did you mean "two"/],
+    ['two/big', ['small'], /does not serve "big"\. See GET/],
+    ['two/big', ['b*'], /served elsewhere/],
+  ])('%s is refused to one who may use %j with what he may use', async (name, globs, message) => {
+    const catalogue = await catalogueOf([model('big', ['one'], { aliases: ['big-2025'] }), model('small', ['two'])], { any: { candidates: ['small', 'big'] } });
+    expect(() => catalogue.resolve(name, globs)).toThrow(message);
   });
 
   it('finds a provider that is off, and why', async () => {
     const catalogue = await catalogueOf([model('big', ['off', 'one'])]);
-    expect(catalogue.resolve('big').candidates.map(({ dropped }) => dropped?.reason ?? null)).toEqual(['OFF_KEY is not set', null]);
+    expect(catalogue.resolve('big', null).candidates.map(({ dropped }) => dropped?.reason ?? null)).toEqual(['OFF_KEY is not set', null]);
   });
 });
 
@@ -69,7 +85,7 @@ describe('a model with an end', () => {
 
   it.each(['big', 'big-2025', 'one/big'])('is gone from then on, as %s too', async (name) => {
     const catalogue = await catalogueOf([model('big', ['one'], { ...ends('2026-01-01T00:00:00Z'), aliases: ['big-2025'] })]);
-    expect(() => catalogue.resolve(name)).toThrow(expect.objectContaining({ code: 'model_deactivated', status: 410 }) as Error);
+    expect(() => catalogue.resolve(name, null)).toThrow(expect.objectContaining({ code: 'model_deactivated', status: 410 }) as Error);
   });
 
   it('is left out of a policy that has others', async () => {

@@ -37,7 +37,7 @@ describe('the command line', () => {
   it('offers no flag in help that the command does not take', () => expect(parse('check --help')).toEqual({ name: 'help', text: expect.not.stringContaining('--port') }));
 
   it.each<[string, RegExp]>([
-    ['strat', /unknown command "strat"\. Did you mean "start" or "stats"\? See gateway --help/],
+    ['strat', /unknown command "strat"\. Did you mean "start"\? See gateway --help/],
     ['start --prot 5000', /unknown option --prot\. Did you mean --port\? See gateway start --help/],
     ['start --confg=a', /unknown option --confg\. Did you mean --config\?/],
     ['start --zzzzzz', /unknown option --zzzzzz\. See gateway start --help/],

@@ -1,6 +1,6 @@
 /** The traps of tapable: each shown on a bare hook first, then on a guarded one. */
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, SyncHook, SyncWaterfallHook } from 'tapable';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../core/errors.ts';
 import { guard } from '../../core/guard.ts';
 import type { Guard } from '../../core/guard.ts';
@@ -206,6 +206,59 @@ describe('an observer that throws', () => {
     as('a/one', () => hooks.log.tapPromise('a/one', () => new Promise(() => {})));
     await hooks.log.promise('x');
     expect(lines[0]).toContain('no answer within 1000 ms');
+  });
+});
+
+describe('an observer that is late', () => {
+  /** One tap of `log` that answers when it is told to, and a call that says how long it was waited for. */
+  const watched = () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { hooks, as, lines } = guarded();
+    const asked: { answer(): void; fail(): void }[] = [];
+    as('a/one', () => hooks.log.tapPromise('a/one', () => new Promise<void>((resolve, reject) => asked.push({ answer: resolve, fail: () => reject(new Error('broken')) }))));
+    const call = async (afterMs = Infinity): Promise<number> => {
+      const began = performance.now();
+      const ended = hooks.log.promise('x').then(() => performance.now() - began);
+      if (afterMs !== Infinity) setTimeout(() => asked.at(-1)?.answer(), afterMs);
+      await vi.advanceTimersByTimeAsync(1000);
+      return Math.round(await ended);
+    };
+    const told = (): string[] => lines.map((line) => (JSON.parse(line) as { level: string }).level);
+    return { call, asked, told, hooks };
+  };
+
+  it('again and again is not waited for any more, still asked, and warned about once', async () => {
+    const { call, asked, told } = watched();
+    expect([await call(), await call(), await call(), await call(), await call()]).toEqual([1000, 1000, 1000, 0, 0]);
+    expect([asked.length, told()]).toEqual([5, ['error', 'error', 'warn', 'error']]);
+  });
+
+  it('is waited for again once it answers in time', async () => {
+    const { call, told } = watched();
+    for (let times = 0; times < 3; times++) await call();
+    expect([await call(300), await call(300)]).toEqual([0, 300]);
+    expect(told().slice(4)).toEqual(['info']);
+  });
+
+  it('now and then is waited for', async () => {
+    const { call } = watched();
+    expect([await call(), await call(), await call(5), await call(), await call(), await call(5)]).toEqual([1000, 1000, 5, 1000, 1000, 5]);
+  });
+
+  it('for many requests at once was late once', async () => {
+    const { call, told } = watched();
+    await Promise.all(Array.from({ length: 10 }, async () => await call()));
+    expect([await call(10), told().includes('warn')]).toEqual([10, false]);
+  });
+
+  it('and fails is reported, waited for or not', async () => {
+    const { call, asked, told, hooks } = watched();
+    for (let times = 0; times < 3; times++) await call();
+    await hooks.log.promise('x');
+    asked.at(-1)?.fail();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told().slice(4)).toEqual(['info', 'error']);
   });
 });
 

@@ -16,19 +16,20 @@ const folder = mkdtempSync(join(tmpdir(), 'gateway-match-'));
 let store: Store;
 
 const some = <T>(...values: T[]) => fc.constantFrom(...values);
-const usage = { promptTokens: 1, completionTokens: 1, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null };
+const usage = { promptTokens: 1, completionTokens: 1, cacheWriteTokens: null };
 const anyRecord: fc.Arbitrary<Partial<LoggedDetail>> = fc.record({
   createdAt: fc.nat(100_000).map((ms) => new Date(begin + ms).toISOString()),
   model: some('a', 'b', null),
   provider: some('up', null),
   key: some('team', null),
+  userAgent: some('curl/8.5', 'OpenAI/Python 2.1', null),
   stream: fc.boolean(),
   status: some(200, 404, 429, 502),
   outcome: some('answered', 'cut', 'refused'),
   finishReason: some('completed', 'length_limit', null),
   durationMs: fc.nat(5),
   timeToFirstTokenMs: some(null, 0, 1, 2),
-  usage: some(null, 0, 1, 2).map((totalTokens) => ({ ...usage, totalTokens })),
+  usage: fc.tuple(some(null, 0, 1, 2), some(null, 0, 1), some(null, 0, 1)).map(([totalTokens, cachedTokens, reasoningTokens]) => ({ ...usage, cachedTokens, reasoningTokens, totalTokens })),
   cost: some(null, '0', '0.01', '0.02'),
   metadata: some<Record<string, string>>({}, { team: 'a' }, { team: 'b', 'x y': '1' }, { team: '*' }),
 });
@@ -43,6 +44,9 @@ const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
   oneOf('finish', 'completed', 'length_limit', ''),
   oneOf('outcome', 'answered', 'cut', 'gone'),
   oneOf('stream', 'true', 'false'),
+  oneOf('cached', 'true', 'false'),
+  oneOf('reasoning', 'true', 'false'),
+  oneOf('agent', 'curl/8.5', 'OpenAI/Python 2.1', 'OpenAI', ''),
   oneOf('status', 'ok', 'error', '4xx', '429', '200'),
   oneOf('meta.team', 'a', 'b', '*', ''),
   oneOf('meta.x y', '1', '2', ''),

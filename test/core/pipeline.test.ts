@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../core/errors.ts';
 import type { Gateway } from '../../core/plugin.ts';
 import { oneUpstream, readEvents } from '../_kit/gateway.ts';
-import { answers, completion, said, streams } from '../_kit/upstream.ts';
-import { contentOf, errorOf, gatewayOf, probe, provider } from './scene.ts';
+import { answers, completion, hangs, pause, said, streams } from '../_kit/upstream.ts';
+import { contentOf, errorOf, gatewayOf, probe, provider, routing } from './scene.ts';
 
 const stages = ['auth', 'metadata', 'normalise', 'route', 'open', 'chunk', 'attempted', 'settle', 'log'] as const;
 type Stage = (typeof stages)[number];
@@ -167,6 +167,25 @@ describe('a plugin that throws', () => {
     let times = 0;
     const { chat } = await serving((gateway) => tap(gateway, 'normalise', (request) => { if (times++ === 0) throw new Error('once'); return request; }));
     expect([(await chat({})).status, (await chat({})).status]).toEqual([500, 200]);
+  });
+});
+
+describe('the total time of a request', () => {
+  const slow = async (ms: number) => {
+    const up = await provider(hangs);
+    return { up, ...(await gatewayOf(oneUpstream(up.url, routing({ total: 400 })), { plugins: [probe(({ hooks }) => hooks.normalise.tapPromise('test/probe', async (request) => { await pause(ms); return request; }))] })) };
+  };
+
+  it('runs from its arrival, whatever came before the routing', async () => {
+    const { chat, records, up } = await slow(300);
+    const response = await chat({});
+    expect([response.status, await errorOf(response), up.asked.length]).toMatchObject([504, { code: 'upstream_timeout', message: 'The request took longer than 0.4 s.' }, 1]);
+    expect(records[0]?.durationMs).toBeLessThan(600);
+  });
+
+  it('may be over before a provider is asked', async () => {
+    const { chat, up } = await slow(500);
+    expect([(await chat({})).status, up.asked.length]).toEqual([504, 0]);
   });
 });
 

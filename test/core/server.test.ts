@@ -19,11 +19,11 @@ describe('an endpoint', () => {
     expect([response.status, response.headers.get('x-a'), response.headers.get('content-type'), await response.json()]).toEqual([202, 'b', 'application/json', { a: 1 }]);
   });
 
-  it('gets its parameters as they came, its query and its body', async () => {
+  it('gets its parameters decoded, once, its query and its body', async () => {
     const seen: unknown[] = [];
     const { post } = await withEndpoint(async ({ params, query, body, arrived }) => { seen.push(params['id'], query.get('q'), (await body()).toString(), arrived.path); return json({}); }, { method: 'POST', path: '/probe/:id' });
-    await post('text', { path: '/probe/a%20b?q=1' });
-    expect(seen).toEqual(['a%20b', '1', 'text', '/probe/a%20b']);
+    await post('text', { path: '/probe/a%20b%2Fc%2561?q=1' });
+    expect(seen).toEqual(['a b/c%61', '1', 'text', '/probe/a%20b%2Fc%2561']);
   });
 
   it('has its reply numbered', async () => {

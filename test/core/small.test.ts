@@ -71,6 +71,10 @@ describe('a suggestion', () => {
     ['x', ['gpt-5'], []],
     ['', ['gpt-5'], []],
     ['gpt-5', [], []],
+    ['apiKey', ['api_key', 'api_keys'], ['api_key', 'api_keys']],
+    ['tset', ['test', 'best'], ['test']],
+    ['retention', ['retention_days', 'bodies'], ['retention_days']],
+    ['claude', ['claude-opus-4', 'claude-sonnet-4'], []],
   ])('for %j among %j is %j', (word, known, wanted) => expect(suggest(word, known)).toEqual(wanted));
 
   it('is at most two, the nearest first', () => expect(suggest('abcdef', ['abcdxx', 'abcdex', 'abcdef1', 'zzzzzz'])).toHaveLength(2));

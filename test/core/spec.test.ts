@@ -123,11 +123,11 @@ describe('Chat completion response', () => {
     expect(await (await chat({ model: 'root' })).json()).toMatchObject({ choices: [{ finish_reason: 'completed' }] });
   });
 
-  it('counts that the provider did not give are absent', async () => {
+  it('counts that the provider did not give are absent, and estimates in the log alone', async () => {
     const { chat, up, records } = await house();
     up.script(answers({ ...completion('4'), usage: undefined }));
     expect(await (await chat({ model: 'root' })).json()).not.toHaveProperty('usage');
-    expect(records[0]).toMatchObject({ cost: null, usage: { promptTokens: null, completionTokens: null, reasoningTokens: null, totalTokens: null } });
+    expect(records[0]).toMatchObject({ usageEstimated: true, usage: { promptTokens: 5, completionTokens: 1, reasoningTokens: null } });
   });
 });
 

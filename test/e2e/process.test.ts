@@ -63,6 +63,14 @@ describe('the command line', () => {
   });
 });
 
+/** A request for a completion, as bytes. */
+function post(content: string, more: object = {}): string {
+  const body = JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], ...more });
+  return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
+const brokenBody = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n';
+
 describe('a running gateway', () => {
   let gateway: Running;
 
@@ -127,6 +135,35 @@ describe('a running gateway', () => {
     await expect.poll(() => gateway.output().stdout).toContain(`"id":"${id}"`);
     const lines = gateway.output().stdout.slice(before.length).trim().split('\n').filter((line) => line.includes('"msg":"request"'));
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ id, status: 408, outcome: 'refused', metadata: { team: 'a' }, error: { code: 'request_timeout' } }]);
+  });
+
+  test('answers a broken body with 400, and has it on record once', async () => {
+    const before = gateway.output().stdout;
+    const answer = await rawExchange(gateway.port, brokenBody);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*"code":"bad_request"/);
+    const id = /x-request-id: (\S+)/.exec(answer)?.[1];
+    await expect.poll(() => gateway.output().stdout).toContain(`"id":"${id}"`);
+    expect(gateway.output().stdout.slice(before.length).match(/"msg":"request"/g)).toHaveLength(1);
+  });
+
+  test.each<[string, string, string?]>([
+    ['what is no HTTP', 'HELLO\r\n\r\n'],
+    ['CONNECT', 'CONNECT elsewhere:443 HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['a request that does not come in time', 'GET / HT', '[[words:30]] [[pace:120]]'],
+    ['headers that are too large', `GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`],
+    ['a body that is broken', brokenBody],
+    ['a body of an endpoint that is broken', brokenBody.replace('/chat/completions', '/nothing')],
+  ])('does not write into a running stream when %s follows it', async (_, bytes, prompt = '[[words:30]] [[pace:10]]') => {
+    const answer = await rawExchange(gateway.port, [post(prompt, { stream: true }), bytes], 100);
+    const [stream = '', rest = ''] = answer.split('data: [DONE]');
+    expect(stream.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(stream.match(/"content":/g)).toHaveLength(30);
+    expect(rest).toMatch(/^\n\n\r\n0\r\n\r\n(?:HTTP\/1\.1 4\d\d |$)/);
+  });
+
+  test('still answers the request that something broken follows at once', async () => {
+    const answer = await rawExchange(gateway.port, `${post('hello')}HELLO\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*"content":"hello"[^]*\}$/);
   });
 
   test('still answers after all of that', async () => {

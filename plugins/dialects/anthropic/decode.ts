@@ -75,7 +75,8 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   const content = body['content'];
   if (!Array.isArray(content)) throw invalid('an answer without content');
   const answer = newAnswer(target);
-  onMessageStart(answer, { message: body });
+  readId(answer, body);
+  readUsage(answer, body);
   for (const block of content as unknown[]) {
     openBlock(answer, 0, fieldsOf(block));
     closeBlock(answer, 0);
@@ -112,11 +113,15 @@ const readers: ReadonlyMap<unknown, Reader> = new Map<string, Reader>([
   ['message_stop', onMessageStop],
 ]);
 
-/** wire: proxies send a second `message_start` in one answer; it adds to the first. */
+/** wire: proxies send a second `message_start` in one answer; it adds to the first. Its `output_tokens` is a small number that stands for no answer yet. */
 function onMessageStart(answer: Answer, event: Fields): void {
   const message = fieldsOf(event['message']);
+  readId(answer, message);
+  if (isFields(message['usage'])) readUsage(answer, { usage: { ...message['usage'], output_tokens: null } });
+}
+
+function readId(answer: Answer, message: Fields): void {
   if (answer.id === '' && typeof message['id'] === 'string') answer.id = message['id'];
-  readUsage(answer, message);
 }
 
 function onMessageDelta(answer: Answer, event: Fields): void {

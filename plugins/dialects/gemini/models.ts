@@ -26,7 +26,7 @@ const generation2 = { takesJsonSchema: true } as const;
 const generation3 = { needsSignatures: true, takesJsonSchema: true } as const;
 
 /** wire: 2.5 takes budgets only and 3.x levels; 2.5 Pro and 3.x cannot be switched off, so `none` is their least. */
-export const modelClasses: readonly ModelClass[] = [
+const modelClasses: readonly ModelClass[] = [
   { match: /gemini-2\.5-pro/, ...generation2, thinksUnasked: true, efforts: efforts(128, 128, 1024, 8192, 24_576, 32_768) },
   { match: /gemini-2\.5-flash-lite/, ...generation2, efforts: efforts(0, 512, 1024, 8192, 24_576, 24_576) },
   { match: /gemini-2\.5/, ...generation2, thinksUnasked: true, efforts: efforts(0, 512, 1024, 8192, 24_576, 24_576) },

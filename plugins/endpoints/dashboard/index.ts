@@ -31,7 +31,7 @@ export default definePlugin({
     const signIn = createSignIn(config.server.adminKey);
     const below = ({ arrived, params }: EndpointRequest): Answer => {
       const asset = /^assets\/[\w-]+\/(.+)$/.exec(params['path'] ?? '')?.[1];
-      if (asset === undefined) return page(site());
+      if (asset === undefined) return page(site(), params['path']);
       const file = site().files.get(asset);
       if (file === undefined) throw new GatewayError('unknown_url', `The dashboard has no file ${asset.slice(0, 100)}.`);
       const answer = serveFile(file, arrived.headers);
@@ -76,7 +76,10 @@ export default definePlugin({
   },
 });
 
-const page = ({ page: body, scriptHash }: StaticFiles): Answer => ({ headers: pageHeaders(scriptHash), body });
+/** `/dashboard/logs/<id>` shows one request; else the page is called as its path. */
+function page({ page: pageOf, scriptHash }: StaticFiles, path = 'overview'): Answer {
+  return { headers: pageHeaders(scriptHash), body: pageOf(/^logs\/./.test(path) ? 'request' : path) };
+}
 
 const confidential = (value: object): Answer => json(value, { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } });
 

@@ -24,7 +24,8 @@ export interface StaticFiles {
   readonly files: ReadonlyMap<string, StaticFile>;
   /** Of all of them: part of their address, so that a browser may keep them for ever. */
   readonly version: string;
-  readonly page: string;
+  /** The page that shows one of `pages/`, by its name. */
+  page(this: void, name: string): string;
   /** The import map's, for the content security policy. */
   readonly scriptHash: string;
 }
@@ -32,21 +33,13 @@ export interface StaticFiles {
 interface Vendored {
   readonly specifier: string;
   readonly file: string;
-  /** Appended: what makes a module of a plain script. */
-  readonly more?: string;
 }
 
 const vendored: readonly Vendored[] = [
   { specifier: 'preact', file: 'vendor/preact.js' },
   { specifier: 'preact/hooks', file: 'vendor/hooks.js' },
   { specifier: 'htm', file: 'vendor/htm.js' },
-  // cost: the package's own module is not minified, and three times as large
-  { specifier: 'uplot/dist/uPlot.iife.min.js', file: 'vendor/uplot.js', more: '\nexport default uPlot;\n' },
-  { specifier: 'uplot/dist/uPlot.min.css', file: 'vendor/uplot.css' },
 ];
-
-/** Loaded by every page: fetched at once, instead of one after the other as the imports are met. */
-const first = /^(?:vendor\/(?:preact|hooks|htm)\.js|app\.js|parts\/(?:html|location|api|format|icons|shell|keyboard|later|theme|states)\.js)$/;
 
 const types: Readonly<Record<string, string>> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' };
 
@@ -65,19 +58,33 @@ export function readStaticFiles(): StaticFiles {
   // cost: one file compresses better than four; what not every page needs is asked for by those that do
   files.set('styles.css', fileOf('styles.css', Buffer.from(leanStyle(found(['styles/[1-4]-*.css']).map(textOf).join('')))));
   for (const path of found(['styles/[a-z]*.css'])) files.set(path, fileOf(path, Buffer.from(leanStyle(textOf(path)))));
-  for (const { specifier, file, more = '' } of vendored) {
+  for (const { specifier, file } of vendored) {
     const text = readFileSync(fileURLToPath(import.meta.resolve(specifier)), 'utf8').replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, '');
-    files.set(file, fileOf(file, Buffer.from(text + more)));
+    files.set(file, fileOf(file, Buffer.from(text)));
   }
   const version = digest([...files.values()].map(({ etag }) => etag).join(), 'base64url').slice(0, 12);
   const at = (path: string): string => `/dashboard/assets/${version}/${path}`;
-  const imports = Object.fromEntries(vendored.filter(({ file }) => file.endsWith('.js')).map(({ specifier, file }) => [specifier.split('/dist/')[0], at(file)]));
+  const imports = Object.fromEntries(vendored.map(({ specifier, file }) => [specifier, at(file)]));
   const map = JSON.stringify({ imports });
-  const styles = [...files.keys()].filter((path) => path === 'styles.css' || path === 'vendor/uplot.css').map((path) => `<link rel="stylesheet" href="${at(path)}">`);
-  const preloads = [...files.keys()].filter((path) => first.test(path)).map((path) => `<link rel="modulepreload" href="${at(path)}">`);
-  const parts: Readonly<Record<string, string>> = { importmap: map, styles: styles.join(''), preloads: preloads.join(''), assets: at('') };
-  const page = readFileSync(new URL('index.html', root), 'utf8').replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => parts[name] ?? '');
+  const template = textOf('index.html');
+  const page = (name: string): string => {
+    const preloads = [...modulesOf(files, ['app.js', `pages/${name}.js`])].map((path) => `<link rel="modulepreload" href="${at(path)}">`);
+    const parts: Readonly<Record<string, string>> = { importmap: map, preloads: preloads.join(''), assets: at('') };
+    return template.replaceAll(/\{\{(\w+)\}\}/g, (_, part: string) => parts[part] ?? '');
+  };
   return { files, version, page, scriptHash: `sha256-${digest(map, 'base64')}` };
+}
+
+/** What these import, and what that imports: fetched at once, instead of one after the other as the imports are met. */
+function modulesOf(files: StaticFiles['files'], paths: readonly string[], known = new Set<string>()): Set<string> {
+  for (const path of paths) {
+    const file = files.get(path);
+    if (file === undefined || known.has(path)) continue;
+    known.add(path);
+    const imported = Array.from(file.bytes.toString().matchAll(/^(?:import|export) [^;]*?from '([^']+)';$/gm), ([, specifier = '']) => specifier);
+    modulesOf(files, imported.map((specifier) => vendored.find((one) => one.specifier === specifier)?.file ?? new URL(specifier, `file:///${path}`).pathname.slice(1)), known);
+  }
+  return known;
 }
 
 const digest = (text: string | Buffer, encoding: 'base64' | 'base64url'): string => createHash('sha256').update(text).digest(encoding);

@@ -13,6 +13,7 @@ const others = ['bucket', 'limit', 'cursor', 'by', 'meta'];
 const largestPage = 500;
 const topRows = 5;
 const day = 86_400_000;
+const hour = day / 24;
 
 function queryOf({ params, now }: Asked): LogQuery {
   const filter = parseLogFilter(params, others);
@@ -26,18 +27,14 @@ function before(query: LogQuery, now: number): LogQuery {
   return { ...query, from: from - ((query.to ?? now) - from), to: from };
 }
 
-const nothing: StatsRow = {
-  value: null, requests: 0, errors: 0, promptTokens: 0, completionTokens: 0, reasoningTokens: 0, cachedTokens: 0, cost: null, unpriced: 0,
-  latencyP50Ms: null, latencyP95Ms: null, timeToFirstTokenP50Ms: null, timeToFirstTokenP95Ms: null,
-};
-
-const totalOf = async (reader: LogReader, query: LogQuery): Promise<StatsRow> => (await reader.stats(query, { by: null, limit: 1 }))[0] ?? nothing;
-
 /** A width that keeps a chart to a few hundred points, whatever is asked. */
-function bucketOf({ params, now }: Asked, query: LogQuery): number {
+function bucketOf({ params, now }: Asked, query: LogQuery, by: string | null = null): number {
   const span = (query.to ?? now) - (query.from ?? now - day);
   const asked = Number(params.get('bucket'));
-  return Math.max(Number.isSafeInteger(asked) && asked >= 1000 ? asked : 60_000, Math.ceil(span / 300 / 1000) * 1000);
+  const bucketMs = Math.max(Number.isSafeInteger(asked) && asked >= 1000 ? asked : 60_000, Math.ceil(span / 300 / 1000) * 1000);
+  // cost: sums by metadata are kept by the hour and by the day
+  const isMeta = [by, ...query.conditions.map(({ field }) => field)].some((name) => name?.startsWith('meta.') === true);
+  return isMeta ? Math.max(bucketMs, span > 10 * day ? day : span > day / 2 ? hour : 0) : bucketMs;
 }
 
 export async function logsView(asked: Asked): Promise<object> {
@@ -45,14 +42,13 @@ export async function logsView(asked: Asked): Promise<object> {
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const limit = Math.min(largestPage, Math.max(1, Number(params.get('limit') ?? 100) || 100));
-  const [page, total, points, facets, { retentionDays }] = await Promise.all([
+  const [page, series, facets, { retentionDays }] = await Promise.all([
     reader.list(query, { limit, cursor: params.get('cursor') }),
-    totalOf(reader, query),
     reader.series(query, { bucketMs, by: null }),
     reader.facets(query),
     reader.status(),
   ]);
-  return { ...page, total, bucketMs, points, facets, retentionDays };
+  return { ...page, ...series, bucketMs, facets, retentionDays };
 }
 
 /** The figures: what the page shows first. */
@@ -61,13 +57,12 @@ export async function overviewView(asked: Asked): Promise<object> {
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const errors: LogQuery = { ...query, conditions: [...query.conditions, { field: 'status', operator: 'in', values: ['error'] }] };
-  const [total, points, earlier, recent] = await Promise.all([
-    totalOf(reader, query),
+  const [series, [earlier], recent] = await Promise.all([
     reader.series(query, { bucketMs, by: null }),
-    totalOf(reader, before(query, now)),
+    reader.stats(before(query, now), { by: null, limit: 1 }),
     reader.list(errors, { limit: topRows, cursor: null }),
   ]);
-  return { total, earlier, bucketMs, points, recent: recent.data };
+  return { ...series, earlier, bucketMs, recent: recent.data };
 }
 
 /** What the figures are made of. cost: a question of its own, so that they need not wait for it where the log is large. */
@@ -78,24 +73,24 @@ export async function topsView(asked: Asked): Promise<object> {
   const metaKeys = await reader.metadataKeys(query);
   const meta = params.get('meta') ?? metaKeys[0] ?? null;
   const top = (by: string): Promise<readonly StatsRow[]> => reader.stats(query, { by, limit: topRows });
-  const [byModel, models, providers, keys, values] = await Promise.all([reader.series(query, { bucketMs, by: 'model' }), top('model'), top('provider'), top('key'), meta === null ? [] : top(`meta.${meta}`)]);
+  const [{ points: byModel }, models, providers, keys, values] = await Promise.all([reader.series(query, { bucketMs, by: 'model' }), top('model'), top('provider'), top('key'), meta === null ? [] : top(`meta.${meta}`)]);
   return { bucketMs, byModel, models, providers, keys, meta, metaKeys, values };
 }
 
-/** `by`: what to group by. With the earlier period beside it, and over time for the largest. */
+/** `by`: what to group by, with the time before beside it. `bucket`: the largest values over time too. */
 export async function breakdownView(asked: Asked): Promise<object> {
   const { reader, params, now } = asked;
   const by = parseDimension(params.get('by') ?? 'model');
   const query = queryOf(asked);
-  const bucketMs = bucketOf(asked, query);
-  const [total, rows, earlier, points, metaKeys] = await Promise.all([
-    totalOf(reader, query),
+  const bucketMs = bucketOf(asked, query, by);
+  const [[total], rows, earlier, metaKeys, series] = await Promise.all([
+    reader.stats(query, { by: null, limit: 1 }),
     reader.stats(query, { by, limit: 1000 }),
     reader.stats(before(query, now), { by, limit: 1000 }),
-    reader.series(query, { bucketMs, by }),
     reader.metadataKeys(query),
+    params.has('bucket') ? reader.series(query, { bucketMs, by }) : null,
   ]);
-  return { by, total, rows, earlier, bucketMs, points, metaKeys };
+  return { by, total, rows, earlier, bucketMs, points: series?.points ?? [], metaKeys };
 }
 
 export const noLog = (): GatewayError => new GatewayError('unknown_url', 'No log is kept: the config lists no plugin for it (log/journal).');

@@ -1,10 +1,11 @@
-/** Answers that are one piece of JSON. */
+/** Answers that are one piece: JSON, and sums as CSV too. */
 import type { Arrived } from '../../../core/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { badFilter, parseDimension, parseLogFilter, parseSpan, resolveQuery } from '../../../core/log-query.ts';
 import type { LogQuery, LogReader } from '../../../core/log-store.ts';
 import type { Answer } from '../../../core/routes.ts';
 import { json } from '../../../core/routes.ts';
+import { csvOf, seriesColumns, statsColumns } from './csv.ts';
 
 /** A request that was let in. */
 export interface Asked {
@@ -30,6 +31,22 @@ export function limitOf(query: URLSearchParams, { otherwise, most }: { otherwise
   return limit;
 }
 
+/** The first of the formats where nobody says. */
+export function formatOf<Format extends string>(query: URLSearchParams, formats: readonly [Format, ...Format[]]): Format {
+  const asked = query.get('format') ?? formats[0];
+  const format = formats.find((one) => one === asked);
+  if (format === undefined) throw badFilter('format', `"format" is ${formats.join(' or ')}.`);
+  return format;
+}
+
+const types = { csv: 'text/csv; charset=utf-8; header=present', jsonl: 'application/jsonl; charset=utf-8' };
+
+/** A file to keep: `requests-2026-03-01T12-00-00.csv`. */
+export function fileOf({ name, format, body }: { name: string; format: keyof typeof types; body: Answer['body'] }, now: number): Answer {
+  const moment = new Date(now).toISOString().slice(0, 19).replaceAll(':', '-');
+  return { headers: { 'content-type': types[format], 'content-disposition': `attachment; filename="${name}-${moment}.${format}"` }, body };
+}
+
 export async function listRequests(asked: Asked): Promise<Answer> {
   const query = queryOf(asked, ['limit', 'cursor']);
   const page = { limit: limitOf(asked.query, { otherwise: 50, most: mostRecords }), cursor: asked.query.get('cursor') };
@@ -45,8 +62,10 @@ export async function oneRequest({ params, reader }: Asked): Promise<Answer> {
 
 export async function stats(asked: Asked): Promise<Answer> {
   const by = asked.query.get('by');
+  const format = formatOf(asked.query, ['json', 'csv']);
   const options = { by: by === null ? null : parseDimension(by), limit: limitOf(asked.query, { otherwise: 100, most: mostRecords }) };
-  return json({ data: await asked.reader.stats(queryOf(asked, ['by', 'limit']), options) });
+  const data = await asked.reader.stats(queryOf(asked, ['by', 'limit', 'format']), options);
+  return format === 'csv' ? fileOf({ name: 'stats', format, body: csvOf(statsColumns, data) }, asked.now) : json({ data });
 }
 
 const day = 86_400_000;
@@ -56,17 +75,15 @@ const niceBuckets = [1, 5, 15, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600
 /** Sums over time. Where no time is asked, of the last day. */
 export async function series(asked: Asked): Promise<Answer> {
   const by = asked.query.get('by');
-  const asking = queryOf(asked, ['by', 'bucket']);
+  const format = formatOf(asked.query, ['json', 'csv']);
+  const asking = queryOf(asked, ['by', 'bucket', 'format']);
   const to = asking.to ?? asked.now;
   const from = asking.from ?? to - day;
   const bucketMs = bucketOf(asked.query.get('bucket'), Math.max(0, to - from));
-  const points = await asked.reader.series({ ...asking, from, to: asking.to }, { bucketMs, by: by === null ? null : parseDimension(by) });
-  return json({
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
-    bucketMs,
-    data: points.map(({ at, ...point }) => ({ at: new Date(at).toISOString(), ...point })),
-  });
+  const { points } = await asked.reader.series({ ...asking, from, to: asking.to }, { bucketMs, by: by === null ? null : parseDimension(by) });
+  const data = points.map(({ at, ...point }) => ({ at: new Date(at).toISOString(), ...point }));
+  if (format === 'csv') return fileOf({ name: 'series', format, body: csvOf(seriesColumns, data) }, asked.now);
+  return json({ from: new Date(from).toISOString(), to: new Date(to).toISOString(), bucketMs, data });
 }
 
 /** About a hundred buckets where nobody says. */

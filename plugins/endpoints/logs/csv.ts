@@ -1,5 +1,5 @@
-/** Records as rows of a spreadsheet. */
-import type { LoggedRequest } from '../../../core/log-store.ts';
+/** Records and sums as rows of a spreadsheet. */
+import type { LoggedRequest, StatsRow } from '../../../core/log-store.ts';
 
 type Cell = string | number | boolean | null;
 
@@ -12,6 +12,7 @@ const columns: Readonly<Record<string, (record: LoggedRequest) => Cell>> = {
   model: ({ model }) => model,
   provider: ({ provider }) => provider,
   key: ({ key }) => key,
+  userAgent: ({ userAgent }) => userAgent,
   stream: ({ stream }) => stream,
   finishReason: ({ finishReason }) => finishReason,
   durationMs: ({ durationMs }) => durationMs,
@@ -23,6 +24,7 @@ const columns: Readonly<Record<string, (record: LoggedRequest) => Cell>> = {
   cachedTokens: ({ usage }) => usage.cachedTokens,
   cacheWriteTokens: ({ usage }) => usage.cacheWriteTokens,
   totalTokens: ({ usage }) => usage.totalTokens,
+  usageEstimated: ({ usageEstimated }) => usageEstimated,
   cost: ({ cost }) => cost,
   attempts: ({ attempts }) => attempts.length,
   error: ({ error }) => error?.code ?? null,
@@ -40,6 +42,31 @@ export function csvLine(record: LoggedRequest, metadataKeys: readonly string[]):
   const cells = metadataKeys.map((key) => (Object.hasOwn(metadata, key) ? (metadata[key] ?? null) : null));
   return line([...Object.values(columns).map((read) => read(record)), ...cells, others.length === 0 ? null : JSON.stringify(Object.fromEntries(others))]);
 }
+
+/** The names of the JSON, in its order. */
+export const statsColumns = [
+  'value',
+  'requests',
+  'errors',
+  'promptTokens',
+  'completionTokens',
+  'reasoningTokens',
+  'cachedTokens',
+  'cost',
+  'unpriced',
+  'estimated',
+  'tokensPerSecond',
+  'latencyP50Ms',
+  'latencyP95Ms',
+  'latencyP99Ms',
+  'timeToFirstTokenP50Ms',
+  'timeToFirstTokenP95Ms',
+] as const satisfies readonly (keyof StatsRow)[];
+
+export const seriesColumns = ['at', ...statsColumns] as const;
+
+export const csvOf = <Name extends string>(names: readonly Name[], rows: readonly Readonly<Record<Name, Cell>>[]): string =>
+  [names, ...rows.map((row) => names.map((name) => row[name]))].map(line).join('');
 
 /**
  * safety: a spreadsheet runs a text that begins like a formula, and callers write metadata and model names. A leading

@@ -1,8 +1,7 @@
 /** Everything that a filter selects, as CSV or JSON Lines: page by page, as fast as it is read. */
-import { badFilter } from '../../../core/log-query.ts';
 import type { LogQuery, LogReader } from '../../../core/log-store.ts';
 import type { Answer } from '../../../core/routes.ts';
-import { limitOf, queryOf } from './answers.ts';
+import { fileOf, formatOf, limitOf, queryOf } from './answers.ts';
 import type { Asked } from './answers.ts';
 import { csvHead, csvLine } from './csv.ts';
 
@@ -19,19 +18,16 @@ interface Page {
 type ReadPage = (limit: number, cursor: string | null) => Promise<Page>;
 
 export async function exportRequests(asked: Asked): Promise<Answer> {
-  const format = asked.query.get('format') ?? 'jsonl';
-  if (format !== 'csv' && format !== 'jsonl') throw badFilter('format', '"format" is csv or jsonl.');
+  const format = formatOf(asked.query, ['jsonl', 'csv']);
   const limit = limitOf(asked.query, { otherwise: Infinity, most: 999_999_999 });
   // what comes in while the export runs is not in it
   const query = { ...queryOf(asked, ['format', 'limit']) };
   const bounded = { ...query, to: Math.min(query.to ?? Infinity, asked.now + 1) };
-  const { type, head, size, read } = format === 'csv' ? await asCsv(asked.reader, bounded) : asJsonLines(asked.reader, bounded);
-  const name = `requests-${new Date(asked.now).toISOString().slice(0, 19).replaceAll(':', '-')}.${format}`;
-  return { headers: { 'content-type': type, 'content-disposition': `attachment; filename="${name}"` }, body: streamOf({ head, size, read, limit }) };
+  const { head, size, read } = format === 'csv' ? await asCsv(asked.reader, bounded) : asJsonLines(asked.reader, bounded);
+  return fileOf({ name: 'requests', format, body: streamOf({ head, size, read, limit }) }, asked.now);
 }
 
 interface Source {
-  readonly type: string;
   readonly head: string;
   readonly size: number;
   readonly read: ReadPage;
@@ -40,7 +36,6 @@ interface Source {
 async function asCsv(reader: LogReader, query: LogQuery): Promise<Source> {
   const keys = await reader.metadataKeys(query);
   return {
-    type: 'text/csv; charset=utf-8; header=present',
     head: csvHead(keys),
     size: pageSize,
     async read(limit, cursor) {
@@ -51,7 +46,6 @@ async function asCsv(reader: LogReader, query: LogQuery): Promise<Source> {
 }
 
 const asJsonLines = (reader: LogReader, query: LogQuery): Source => ({
-  type: 'application/jsonl; charset=utf-8',
   head: '',
   size: wholePageSize,
   async read(limit, cursor) {
@@ -61,7 +55,7 @@ const asJsonLines = (reader: LogReader, query: LogQuery): Source => ({
 });
 
 /** The next page is read when the one before has been taken. A store that fails breaks the stream: a part is not the whole. */
-function streamOf({ head, size, read, limit }: Pick<Source, 'head' | 'size' | 'read'> & { limit: number }): ReadableStream<Uint8Array> {
+function streamOf({ head, size, read, limit }: Source & { readonly limit: number }): ReadableStream<Uint8Array> {
   let cursor: string | null = null;
   let left = limit;
   let isBegun = false;

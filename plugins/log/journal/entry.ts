@@ -2,10 +2,11 @@
 import type { ChatRequest } from '../../../core/chat.ts';
 import type { RequestRecord, Streaming } from '../../../core/context.ts';
 import type { LoggedRequest } from '../../../core/log-store.ts';
+import { clientRequestIdOf, userAgentOf } from '../../../core/record.ts';
 import type { FoldedChoice, Reply } from '../../../core/reply.ts';
 
 /** At dispatch: what is left of a request whose process dies. `id` comes first, readers rely on it. */
-export type Started = Pick<LoggedRequest, 'id' | 'clientRequestId' | 'createdAt' | 'method' | 'path' | 'requestedModel' | 'model' | 'provider' | 'key' | 'stream' | 'metadata' | 'configHash'>;
+export type Started = Pick<LoggedRequest, 'id' | 'clientRequestId' | 'userAgent' | 'createdAt' | 'method' | 'path' | 'requestedModel' | 'model' | 'provider' | 'key' | 'stream' | 'metadata' | 'configHash'>;
 
 /** At the end. Bodies are absent where they are not stored. */
 export interface Finished extends LoggedRequest {
@@ -18,7 +19,8 @@ export interface Finished extends LoggedRequest {
 export function startedOf({ id, createdAt, method, path, headers, principal, metadata, request, attempt, config }: Streaming): Started {
   return {
     id,
-    clientRequestId: clientIdOf(headers['x-request-id']),
+    clientRequestId: clientRequestIdOf(headers),
+    userAgent: userAgentOf(headers),
     createdAt: new Date(createdAt).toISOString(),
     method,
     path,
@@ -31,9 +33,6 @@ export function startedOf({ id, createdAt, method, path, headers, principal, met
     configHash: config.hash,
   };
 }
-
-/** A caller's own id, kept only where it is a plain word. */
-const clientIdOf = (id: string | undefined): string | null => (id !== undefined && /^[\w.:-]{1,128}$/.test(id) ? id : null);
 
 /** The record as a list shows it: no bodies, nothing that only settling needed. Its id comes first, whoever has settled it. */
 export function loggedOf({ id, request: _request, response: _response, reasoningContent: _reasoning, served: _served, ...logged }: RequestRecord): LoggedRequest {

@@ -62,4 +62,20 @@ export const postgresMigrations: readonly Migration[] = [
       end $$;
     `,
   },
+  {
+    id: 2,
+    name: 'user agents, estimates, sums',
+    sql: `
+      alter table gateway_requests add column user_agent text collate "C", add column estimated boolean not null default false;
+      create index gateway_requests_agent on gateway_requests (user_agent, id);
+      create table gateway_rollup (
+        span_ms bigint not null,
+        dimension text collate "C" not null,
+        starts_at bigint not null,
+        data text not null,
+        primary key (span_ms, dimension, starts_at)
+      );
+      create index gateway_rollup_time on gateway_rollup (starts_at);
+    `,
+  },
 ];

@@ -56,4 +56,21 @@ export const sqliteMigrations: readonly Migration[] = [
       ) without rowid;
     `,
   },
+  {
+    id: 2,
+    name: 'user agents, estimates, sums',
+    sql: `
+      alter table gateway_requests add column user_agent text;
+      alter table gateway_requests add column estimated integer not null default 0;
+      create index gateway_requests_agent on gateway_requests (user_agent, id);
+      create table gateway_rollup (
+        span_ms integer not null,
+        dimension text not null,
+        starts_at integer not null,
+        data text not null,
+        primary key (span_ms, dimension, starts_at)
+      ) without rowid;
+      create index gateway_rollup_time on gateway_rollup (starts_at);
+    `,
+  },
 ];

@@ -35,6 +35,9 @@ export interface RequestRow {
   readonly metadata: Readonly<Record<string, string>>;
   /** JSON of what is shown and never searched. */
   readonly more: string;
+  readonly user_agent: string | null;
+  /** Token counts among them are an estimate. */
+  readonly estimated: boolean;
 }
 
 export interface BodyRow {
@@ -51,7 +54,10 @@ export interface Row {
   readonly payload: string;
 }
 
-type More = Pick<LoggedRequest, 'clientRequestId' | 'method' | 'path' | 'nativeFinishReason' | 'tokensPerSecond' | 'attempts' | 'ruledOut' | 'adjustments' | 'error' | 'configHash'>;
+type More = Pick<LoggedRequest, 'clientRequestId' | 'method' | 'path' | 'nativeFinishReason' | 'tokensPerSecond' | 'prices' | 'attempts' | 'ruledOut' | 'adjustments' | 'error' | 'configHash'>;
+
+/** Rows that are older than a field have none. */
+type StoredMore = Omit<More, 'prices'> & Partial<More>;
 
 const longestName = 256;
 const longestTag = 256;
@@ -71,14 +77,14 @@ const unknownUsage = { promptTokens: null, completionTokens: null, reasoningToke
 /** A request whose process died: money may have been spent, and how much nobody knows. */
 function interrupted(started: Started): Finished {
   const error = { code: 'interrupted', message: 'The gateway ended before the answer was complete.', plugin: null };
-  const nothing = { finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, cost: null };
-  return { ...started, ...nothing, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, attempts: [], ruledOut: [], adjustments: [], error };
+  const nothing = { finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, cost: null, prices: null };
+  return { ...started, ...nothing, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, usageEstimated: false, attempts: [], ruledOut: [], adjustments: [], error };
 }
 
 function requestRow(entry: Finished): RequestRow {
-  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, attempts, ruledOut, adjustments, error, configHash } = entry;
+  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, prices, attempts, ruledOut, adjustments, error, configHash } = entry;
   const usage = (entry.usage as Finished['usage'] | null | undefined) ?? unknownUsage;
-  const more: More = { clientRequestId, method, path, nativeFinishReason, tokensPerSecond: real(tokensPerSecond), attempts, ruledOut, adjustments, error, configHash };
+  const more: More = { clientRequestId, method, path, nativeFinishReason, tokensPerSecond: real(tokensPerSecond), prices, attempts, ruledOut, adjustments, error, configHash };
   const createdAt = Date.parse(entry.createdAt);
   if (Number.isNaN(createdAt)) throw new Error('its time is none');
   return {
@@ -104,6 +110,8 @@ function requestRow(entry: Finished): RequestRow {
     cost: costOf(entry.cost),
     metadata: metadataOf(entry.metadata),
     more: JSON.stringify(more),
+    user_agent: text(entry.userAgent, longestName),
+    estimated: (entry.usageEstimated as unknown) === true,
   };
 }
 
@@ -137,10 +145,11 @@ const numberOf = (value: unknown): number | null => (value === null || value ===
 const objectOf = (value: unknown): unknown => (typeof value === 'string' ? JSON.parse(value) : value);
 
 export function recordOf(row: Found): LoggedRequest {
-  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, attempts, ruledOut, adjustments, error, configHash } = objectOf(row['more']) as More;
+  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, prices = null, attempts, ruledOut, adjustments, error, configHash } = objectOf(row['more']) as StoredMore;
   return {
     id: row['id'] as string,
     clientRequestId,
+    userAgent: row['user_agent'] as string | null,
     createdAt: new Date(Number(row['created_at'])).toISOString(),
     method,
     path,
@@ -164,9 +173,11 @@ export function recordOf(row: Found): LoggedRequest {
       cacheWriteTokens: numberOf(row['cache_write_tokens']),
       totalTokens: numberOf(row['total_tokens']),
     },
+    usageEstimated: Boolean(row['estimated']),
     cost: typeof row['cost'] === 'string' ? formatDollars(BigInt(row['cost'])) : null,
+    prices,
     metadata: objectOf(row['metadata']) as Record<string, string>,
-    attempts,
+    attempts: attempts.map((attempt) => ({ ...attempt, startedMs: attempt.startedMs ?? null })),
     ruledOut,
     adjustments,
     error,

@@ -1,23 +1,26 @@
-/** The read side of a store, as SQL: lists by keyset, one record, sums and series with exact percentiles. */
-import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, SeriesOptions, SeriesPoint, StatsRow } from '../../../core/log-store.ts';
-import { formatDollars } from '../../../core/money.ts';
+/** The read side of a store, as SQL: lists by keyset, one record, sums and series. */
+import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, Series, SeriesOptions, StatsRow } from '../../../core/log-store.ts';
 import { detailOf, recordOf } from './rows.ts';
 import type { Found } from './rows.ts';
-import { dimensionSql, isProbed, Params, probeSql, sourceOf, textSql } from './sql-where.ts';
+import { groupsOf } from './rollup.ts';
+import { isProbed, Params, probeSql, sourceOf, textSql } from './sql-where.ts';
 import type { Grammar, Source } from './sql-where.ts';
 import { firstIdAt } from './store.ts';
 import type { Reader } from './store.ts';
+import { addSums, noSums, statsOf } from './sums.ts';
 
 export interface Engine {
   readonly grammar: Grammar;
   all(sql: string, params: readonly unknown[]): Promise<readonly Found[]>;
   /** Epoch milliseconds before which nothing is shown. */
   floor(): number;
+  /** In one transaction, at one time; not at all where another process is at it. */
+  exclusively(work: (engine: Engine) => Promise<void>): Promise<void>;
 }
 
 const rowColumns = [
   'id', 'created_at', 'requested_model', 'model', 'provider', 'key_name', 'stream', 'status', 'failed', 'outcome', 'finish_reason', 'duration_ms', 'ttft_ms',
-  'prompt_tokens', 'completion_tokens', 'reasoning_tokens', 'cached_tokens', 'cache_write_tokens', 'total_tokens', 'metadata', 'more',
+  'prompt_tokens', 'completion_tokens', 'reasoning_tokens', 'cached_tokens', 'cache_write_tokens', 'total_tokens', 'metadata', 'more', 'user_agent', 'estimated',
 ].map((column) => `r.${column}`).join(', ') + ', cast(r.cost as text) as cost';
 const allColumns = `${rowColumns}, b.request, b.response, b.reasoning`;
 const withBodies = 'left join gateway_bodies b on b.id = r.id';
@@ -39,8 +42,9 @@ export function createReader(engine: Engine): Reader {
     const floor = engine.floor();
     return floor === -Infinity ? query : { ...query, from: Math.max(query.from ?? floor, floor) };
   };
-  const found = async (sql: string, { values }: Params): Promise<Found[]> => (await engine.all(sql, values)).map((row) => ('id' in row ? { ...row, id: grammar.idOf(row['id']) } : row));
-  const page = (query: LogQuery, options: ListOptions): Promise<Page> => (query.text === null ? plainPage : searchedPage)({ engine, found }, shown(query), options);
+  const asking = askingOf(engine);
+  const { found } = asking;
+  const page = (query: LogQuery, options: ListOptions): Promise<Page> => (query.text === null ? plainPage : searchedPage)(asking, shown(query), options);
   return {
     async list(query, options): Promise<LogPage> {
       const { rows, next } = await page(query, options);
@@ -48,7 +52,7 @@ export function createReader(engine: Engine): Reader {
     },
     async exportRows(query, options) {
       const { rows, next } = await page(query, options);
-      const bodies = await bodiesOf({ engine, found }, rows);
+      const bodies = await bodiesOf(asking, rows);
       return { data: rows.map((row) => detailOf({ ...row, ...(bodies.get(row['id']) ?? noBodies) })), next };
     },
     async get(id): Promise<LoggedDetail | null> {
@@ -58,21 +62,27 @@ export function createReader(engine: Engine): Reader {
       return row === undefined ? null : detailOf(row);
     },
     async stats(query, by): Promise<StatsRow[]> {
-      const params = new Params(grammar);
-      const dimension = dimensionSql(by, params, grammar);
-      const { from, where } = sourceOf(shown(query), { params, grammar, withText: true });
-      const rows = await found(`select ${dimension} as value, ${sums(grammar)} from ${from}${all(where)} group by 1 order by 2 desc, 1 limit ${largestGroups}`, params);
-      return rows.map(statsOf);
+      const groups = await groupsOf(asking, shown(query), { by, bucketMs: null });
+      if (by === null) return [statsOf(null, groups[0]?.sums ?? noSums())];
+      const largest = groups.toSorted((a, b) => b.sums.requests - a.sums.requests || byText(a.value, b.value)).slice(0, largestGroups);
+      return largest.map(({ value, sums }) => statsOf(value, sums));
     },
-    series: (query, options) => series({ engine, found }, shown(query), options),
-    facets: (query) => facets({ engine, found }, shown(query)),
+    series: (query, options) => series(asking, shown(query), options),
+    facets: (query) => facets(asking, shown(query)),
   };
 }
 
-interface Asking {
+export interface Asking {
   readonly engine: Engine;
-  found(sql: string, params: Params): Promise<Found[]>;
+  found(this: void, sql: string, params: Params): Promise<readonly Found[]>;
 }
+
+export function askingOf(engine: Engine): Asking {
+  const { idOf } = engine.grammar;
+  return { engine, found: async (sql, { values }) => (await engine.all(sql, values)).map((row) => ('id' in row ? { ...row, id: idOf(row['id']) } : row)) };
+}
+
+const byText = (a: string | null, b: string | null): number => (a === b ? 0 : (a ?? '') < (b ?? '') ? -1 : 1);
 
 interface Page {
   readonly rows: readonly Found[];
@@ -133,58 +143,15 @@ async function searchedPage({ engine: { grammar }, found }: Asking, query: LogQu
   return { rows, next: (last?.['id'] as string | undefined) ?? null };
 }
 
-const tokenColumns = ['prompt_tokens', 'completion_tokens', 'reasoning_tokens', 'cached_tokens'];
-const million = 1_000_000;
-
-const sums = (grammar: Grammar): string => [
-  'cast(count(*) as integer) as requests',
-  'cast(sum(case when r.failed then 1 else 0 end) as integer) as errors',
-  ...tokenColumns.map((column) => `cast(coalesce(sum(r.${column}), 0) as text) as ${column}`),
-  // in two parts, as the sum of many costs is more than 64 bits hold
-  `cast(sum(r.cost / ${million}) as text) as cost_millions`,
-  `cast(sum(r.cost % ${million}) as text) as cost_rest`,
-  "cast(sum(case when r.cost is null and r.outcome <> 'refused' then 1 else 0 end) as integer) as unpriced",
-  `${grammar.percentiles('r.duration_ms')} as latency`,
-  `${grammar.percentiles('r.ttft_ms')} as ttft`,
-].join(', ');
-
-function statsOf(row: Found): StatsRow {
-  const [latencyP50Ms, latencyP95Ms] = pairOf(row['latency']);
-  const [timeToFirstTokenP50Ms, timeToFirstTokenP95Ms] = pairOf(row['ttft']);
-  const millions = row['cost_millions'] as string | null;
-  return {
-    value: row['value'] as string | null,
-    requests: Number(row['requests']),
-    errors: Number(row['errors']),
-    promptTokens: Number(row['prompt_tokens']),
-    completionTokens: Number(row['completion_tokens']),
-    reasoningTokens: Number(row['reasoning_tokens']),
-    cachedTokens: Number(row['cached_tokens']),
-    cost: millions === null ? null : formatDollars(BigInt(millions) * BigInt(million) + BigInt(row['cost_rest'] as string)),
-    unpriced: Number(row['unpriced']),
-    latencyP50Ms,
-    latencyP95Ms,
-    timeToFirstTokenP50Ms,
-    timeToFirstTokenP95Ms,
-  };
-}
-
-function pairOf(value: unknown): readonly [number | null, number | null] {
-  const pair = (typeof value === 'string' ? JSON.parse(value) : value) as readonly (number | null)[] | null;
-  return [pair?.[0] ?? null, pair?.[1] ?? null];
-}
-
-async function series({ engine: { grammar }, found }: Asking, query: LogQuery, { bucketMs, by }: SeriesOptions): Promise<SeriesPoint[]> {
-  const params = new Params(grammar);
-  const width = Math.max(1000, Math.floor(bucketMs));
-  const dimension = by === null || by === undefined ? 'null' : dimensionSql(by, params, grammar);
-  const { from, where } = sourceOf(query, { params, grammar, withText: true });
-  const rows = await found(`select cast(r.created_at / ${width} as bigint) as bucket, ${dimension} as value, ${sums(grammar)} from ${from}${all(where)} group by 1, 2 order by 1, 2`, params);
-  const points = rows.map((row) => ({ at: Number(row['bucket']) * width, ...statsOf(row) }));
+/** cost: the sums of all come of the same reading. */
+async function series(asking: Asking, query: LogQuery, { bucketMs, by = null }: SeriesOptions): Promise<Series> {
+  const groups = await groupsOf(asking, query, { by, bucketMs: Math.max(1000, Math.floor(bucketMs)) });
   const totals = new Map<string | null, number>();
-  for (const { value, requests } of points) totals.set(value, (totals.get(value) ?? 0) + requests);
-  const largest = new Set([...totals].sort(([, a], [, b]) => b - a).slice(0, seriesValues).map(([value]) => value));
-  return points.filter(({ value }) => largest.has(value));
+  for (const { value, sums } of groups) totals.set(value, (totals.get(value) ?? 0) + sums.requests);
+  const largest = new Set([...totals].sort(([x, a], [y, b]) => b - a || byText(x, y)).slice(0, seriesValues).map(([value]) => value));
+  const points = groups.filter(({ value }) => largest.has(value)).map(({ at, value, sums }) => ({ at, ...statsOf(value, sums) }));
+  const total = groups.reduce((sums, group) => addSums(sums, group.sums), noSums());
+  return { points: points.sort((a, b) => a.at - b.at || byText(a.value, b.value)), total: statsOf(null, total) };
 }
 
 const facetColumns = { model: 'model', provider: 'provider', key: 'key_name', finish: 'finish_reason', status: 'status' } as const;

@@ -13,8 +13,10 @@ export interface Grammar {
   meta(placeholder: string, name: string): string;
   /** Whether a text holds another, upper and lower case the same. */
   readonly like: string;
-  /** The median and the 95th percentile (by nearest rank), as a list or as JSON of one. */
-  percentiles(column: string): string;
+  /** All values of a group, as a list or as JSON of one. */
+  list(column: string): string;
+  /** What names the metadata of a row, as `j.key`, beside it in `from`. */
+  readonly metadataKeys: string;
 }
 
 export class Params {
@@ -43,8 +45,9 @@ export interface Source {
   readonly key: string;
 }
 
-const columns: Readonly<Record<string, string>> = { model: 'r.model', provider: 'r.provider', key: 'r.key_name', finish: 'r.finish_reason', outcome: 'r.outcome' };
+const columns: Readonly<Record<string, string>> = { model: 'r.model', provider: 'r.provider', key: 'r.key_name', finish: 'r.finish_reason', outcome: 'r.outcome', agent: 'r.user_agent' };
 const bounds: Readonly<Record<string, string>> = { latency: 'duration_ms', ttft: 'ttft_ms', tokens: 'total_tokens', cost: 'cost' };
+const flags: Readonly<Record<string, string>> = { stream: 'r.stream', cached: '(coalesce(r.cached_tokens, 0) > 0)', reasoning: '(coalesce(r.reasoning_tokens, 0) > 0)' };
 const comparisons = new Set(['>', '<', '>=', '<=']);
 
 /** Conditions whose index gives no order: whether it pays depends on how many rows it would bring. */
@@ -91,8 +94,16 @@ function conditionSql(condition: Condition, writing: Writing): string {
   if (ids !== undefined) return ids.length === 0 ? 'false' : `r.id in (${ids.map((id) => writing.params.id(id)).join(', ')})`;
   if (comparisons.has(operator)) return boundSql(condition, writing);
   if (values.length === 0) throw new BadQuery(`"${field}" needs a value.`);
-  const either = isTag(condition) ? tagSql(condition, writing) : field === 'status' ? statusSql(values, writing.params) : field === 'stream' ? streamSql(values) : valuesSql(columnOf(field), values, writing.params);
+  const either = eitherSql(condition, writing);
   return operator === 'in' ? `(${either})` : `not coalesce((${either}), false)`;
+}
+
+function eitherSql(condition: Condition, writing: Writing): string {
+  const { field, values } = condition;
+  const flag = flags[field];
+  if (flag !== undefined) return flagSql(flag, condition);
+  if (isTag(condition)) return tagSql(condition, writing);
+  return field === 'status' ? statusSql(values, writing.params) : valuesSql(columnOf(field), values, writing.params);
 }
 
 function columnOf(field: string): string {
@@ -129,10 +140,10 @@ function statusSql(values: readonly string[], params: Params): string {
   }).join(' or ');
 }
 
-function streamSql(values: readonly string[]): string {
+function flagSql(flag: string, { field, values }: Condition): string {
   return values.map((value) => {
-    if (value !== 'true' && value !== 'false') throw new BadQuery('"stream" is true or false.');
-    return `r.stream = ${value}`;
+    if (value !== 'true' && value !== 'false') throw new BadQuery(`"${field}" is true or false.`);
+    return `${flag} = ${value}`;
   }).join(' or ');
 }
 

@@ -6,7 +6,11 @@ import { postgresMigrations } from './migrations-postgres.ts';
 import { createWeek, dropOld, listPartitions, weekOf } from './partitions.ts';
 import { tagOf } from './rows.ts';
 import type { Row } from './rows.ts';
+import { Roller } from './roller.ts';
+import { spans, timesOver } from './rollup.ts';
+import type { Time } from './rollup.ts';
 import { createReader } from './sql-read.ts';
+import type { Engine } from './sql-read.ts';
 import type { Grammar } from './sql-where.ts';
 import { floorOf } from './store.ts';
 import type { Store, StoreSettings } from './store.ts';
@@ -17,19 +21,21 @@ const grammar: Grammar = {
   idOf: String,
   meta: (name) => `(r.metadata ->> cast(${name} as text)) collate "C"`,
   like: 'ilike',
-  percentiles: (column) => `percentile_disc(array[0.5, 0.95]) within group (order by ${column})`,
+  list: (column) => `json_agg(${column})`,
+  metadataKeys: 'jsonb_object_keys(r.metadata) j(key)',
 };
 
 /** Advisory locks: any two numbers that nobody else is likely to use. */
 const migrationLock = '727472101';
 const partitionLock = '727472102';
+const rollupLock = '727472103';
 
 /** cost: one parameter, one text of the statement for any number of rows; a list of values would be parsed anew for each size. */
 const insertRequests = `
   insert into gateway_requests select * from json_to_recordset($1::json) as x(
     id uuid, created_at bigint, requested_model text, model text, provider text, key_name text, stream boolean, status integer, failed boolean, outcome text,
     finish_reason text, duration_ms integer, ttft_ms integer, prompt_tokens integer, completion_tokens integer, reasoning_tokens integer, cached_tokens integer,
-    cache_write_tokens integer, total_tokens integer, cost bigint, metadata jsonb, more text
+    cache_write_tokens integer, total_tokens integer, cost bigint, metadata jsonb, more text, user_agent text, estimated boolean
   ) on conflict do nothing`;
 const insertBodies = 'insert into gateway_bodies select * from json_to_recordset($1::json) as x(id uuid, request text, response text, reasoning text) on conflict do nothing';
 const insertTags = 'insert into gateway_tags select * from json_to_recordset($1::json) as x(name text, value text, id uuid) on conflict do nothing';
@@ -62,11 +68,17 @@ function createPool(url: string): Pool {
 export function createPostgresStore({ url, retentionDays }: StoreSettings): Store {
   const pool = createPool(url ?? '');
   const weeks = new Set<number>();
-  const engine = {
+  const engineOn = (client: Pick<Pool, 'query'>): Engine => ({
     grammar,
-    all: async (sql: string, params: readonly unknown[]) => (await pool.query(sql, [...params])).rows as Record<string, unknown>[],
+    all: async (sql, params) => (await client.query<Record<string, unknown>>(sql, [...params])).rows,
     floor: () => floorOf(retentionDays, Date.now()),
-  };
+    exclusively: (work) => connected(pool, (held) => within(held, async () => {
+      const { rows } = await held.query<{ held: boolean }>(`select pg_try_advisory_xact_lock(${rollupLock}) as held`);
+      if (rows[0]?.held === true) await work(engineOn(held));
+    })),
+  });
+  const engine = engineOn(pool);
+  const roller = new Roller(engine);
   return {
     ...createReader(engine),
     open: () => connected(pool, (client) => migrateOn(client)),
@@ -79,12 +91,18 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
         weeks.clear();
         await insertInto(pool, rows, weeks);
       }
+      const over = timesOver(rows.map(({ request }) => request.created_at), Date.now());
+      if (over.length > 0) await connected(pool, (client) => unroll(client, over));
     },
     async ping() {
       await pool.query('select 1');
     },
-    retain: (before) => connected(pool, (client) => dropWeek(client, before)),
-blame: (error) => (ofRows.has(stateOf(error).slice(0, 2)) ? 'row' : 'store'),
+    async retain(before) {
+      await pool.query('delete from gateway_rollup where starts_at < $1', [before - spans[0]]);
+      return await connected(pool, (client) => dropWeek(client, before));
+    },
+    roll: () => roller.step(Date.now()),
+    blame: (error) => (ofRows.has(stateOf(error).slice(0, 2)) ? 'row' : 'store'),
     close: () => pool.end(),
   };
 }
@@ -143,6 +161,14 @@ async function ensureWeek(client: PoolClient, week: number): Promise<void> {
   await within(client, async () => {
     await client.query(`select pg_advisory_xact_lock(${partitionLock})`);
     for (const sql of createWeek(week)) await client.query(sql);
+  });
+}
+
+/** safety: the records are there; whoever sums up at this moment has not seen them, and is waited for. */
+async function unroll(client: PoolClient, times: readonly Time[]): Promise<void> {
+  await within(client, async () => {
+    await client.query(`select pg_advisory_xact_lock(${rollupLock})`);
+    await client.query('delete from gateway_rollup where (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', [times.map(({ start }) => start), times.map(({ span }) => span)]);
   });
 }
 

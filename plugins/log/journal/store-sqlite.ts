@@ -2,13 +2,16 @@
 import { closeSync, existsSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import type { AggregateOptions, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { migrate } from './migrations.ts';
 import type { Migrating } from './migrations.ts';
 import { sqliteMigrations } from './migrations-sqlite.ts';
 import { tagOf } from './rows.ts';
 import type { BodyRow, RequestRow, Row } from './rows.ts';
+import { Roller } from './roller.ts';
+import { spans, timesOver } from './rollup.ts';
 import { createReader } from './sql-read.ts';
+import type { Engine } from './sql-read.ts';
 import type { Grammar } from './sql-where.ts';
 import { firstIdAt, floorOf } from './store.ts';
 import type { Store, StoreSettings } from './store.ts';
@@ -20,7 +23,8 @@ const grammar: Grammar = {
   // cost: the arrow is the faster one, and takes a name with a sign in it for a path
   meta: (placeholder, name) => (/^\w[\w.-]*$/.test(name) ? `(r.metadata ->> ${placeholder})` : `(select value from json_each(r.metadata) where key = ${placeholder})`),
   like: 'like',
-  percentiles: (column) => `percentiles(${column})`,
+  list: (column) => `json_group_array(${column})`,
+  metadataKeys: 'json_each(r.metadata) j',
 };
 
 function bytesOf(id: string): Buffer {
@@ -43,19 +47,21 @@ const rowsAtOnce = 500;
 
 const requestColumns = [
   'id', 'created_at', 'requested_model', 'model', 'provider', 'key_name', 'stream', 'status', 'failed', 'outcome', 'finish_reason', 'duration_ms', 'ttft_ms',
-  'prompt_tokens', 'completion_tokens', 'reasoning_tokens', 'cached_tokens', 'cache_write_tokens', 'total_tokens', 'cost', 'metadata', 'more',
+  'prompt_tokens', 'completion_tokens', 'reasoning_tokens', 'cached_tokens', 'cache_write_tokens', 'total_tokens', 'cost', 'metadata', 'more', 'user_agent', 'estimated',
 ] as const satisfies readonly (keyof RequestRow)[];
 
 interface Statements {
   readonly request: StatementSync;
   readonly body: StatementSync;
   readonly tag: StatementSync;
+  readonly unroll: StatementSync;
 }
 
 const prepareInserts = (database: DatabaseSync): Statements => ({
   request: database.prepare(`insert into gateway_requests (${requestColumns.join(', ')}) values (${requestColumns.map(() => '?').join(', ')}) on conflict do nothing`),
   body: database.prepare('insert into gateway_bodies (id, request, response, reasoning) values (?, ?, ?, ?) on conflict do nothing'),
   tag: database.prepare('insert into gateway_tags (name, value, id) values (?, ?, ?) on conflict do nothing'),
+  unroll: database.prepare('delete from gateway_rollup where starts_at = ? and span_ms = ?'),
 });
 
 export const sqliteFile = (dataDir: string): string => join(dataDir, 'logs.db');
@@ -67,11 +73,13 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
     if (database === null) throw new Error('the database is not open');
     return database;
   };
-  const engine = {
+  const engine: Engine = {
     grammar,
     all: async (sql: string, params: readonly unknown[]) => opened().prepare(sql).all(...(params as SQLInputValue[])),
     floor: () => floorOf(retentionDays, Date.now()),
+    exclusively: (work) => transaction(opened(), () => work(engine)),
   };
+  const roller = new Roller(engine);
   return {
     ...createReader(engine),
     async open() {
@@ -85,12 +93,17 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
       if (statements === null) throw new Error('the database is not open');
       within(opened(), () => {
         for (const row of rows) insertRow(statements, row);
+        for (const { span, start } of timesOver(rows.map(({ request }) => request.created_at), Date.now())) statements.unroll.run(start, span);
       });
     },
     async ping() {
       opened().prepare('select 1').get();
     },
-    retain: async (before) => deleteSome(opened(), firstIdAt(before)),
+    async retain(before) {
+      opened().prepare('delete from gateway_rollup where starts_at < ?').run(before - spans[0]);
+      return deleteSome(opened(), firstIdAt(before));
+    },
+    roll: () => roller.step(Date.now()),
     blame: (error) => (ofRows.has(codeOf(error)) || error instanceof RangeError || error instanceof TypeError ? 'row' : 'store'),
     async close() {
       database?.close();
@@ -119,7 +132,6 @@ function configured(file: string, isDurable: boolean): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 5000 });
   try {
     database.exec(`pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = ${isDurable ? 'full' : 'normal'}; pragma cache_size = -65536; pragma temp_store = memory; pragma wal_autocheckpoint = 4000`);
-database.aggregate('percentiles', percentiles);
   } catch (error) {
     database.close();
     throw error;
@@ -127,27 +139,22 @@ database.aggregate('percentiles', percentiles);
   return database;
 }
 
-/** What a group has gathered may be anything; the type of the library knows values of SQL only. */
-const percentiles = {
-  start: (): number[] => [],
-  step(values: number[], value: unknown): number[] {
-    if (typeof value === 'number') values.push(value);
-    return values;
-  },
-  result: percentilesOf,
-} as unknown as AggregateOptions;
-
-/** By nearest rank, as PostgreSQL's percentile_disc. */
-function percentilesOf(values: number[]): string | null {
-  if (values.length === 0) return null;
-  const sorted = Float64Array.from(values).sort();
-  return JSON.stringify([0.5, 0.95].map((share) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)]));
-}
-
 function within<T>(database: DatabaseSync, work: () => T): T {
   database.exec('begin immediate');
   try {
     const result = work();
+    database.exec('commit');
+    return result;
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback');
+    throw error;
+  }
+}
+
+async function transaction<T>(database: DatabaseSync, work: () => Promise<T>): Promise<T> {
+  database.exec('begin exclusive');
+  try {
+    const result = await work();
     database.exec('commit');
     return result;
   } catch (error) {
@@ -195,17 +202,7 @@ function migrating(database: DatabaseSync): Migrating {
   return {
     run: async (sql) => database.exec(sql),
     all: async (sql) => database.prepare(sql).all(),
-    async transaction(work) {
-      // one process migrates, others wait for it up to the timeout
-      database.exec('begin exclusive');
-      try {
-        const result = await work();
-        database.exec('commit');
-        return result;
-      } catch (error) {
-        if (database.isTransaction) database.exec('rollback');
-        throw error;
-      }
-    },
+    // one process migrates, others wait for it up to the timeout
+    transaction: (work) => transaction(database, work),
   };
 }

@@ -1,5 +1,5 @@
 /** What a store is: two there are, SQLite and PostgreSQL, and one contract suite runs on both. Used by the worker only. */
-import type { ListOptions, LogFacets, LoggedDetail, LogPage, LogQuery, SeriesOptions, SeriesPoint, StatsRow } from '../../../core/log-store.ts';
+import type { ListOptions, LogFacets, LoggedDetail, LogPage, LogQuery, Series, SeriesOptions, StatsRow } from '../../../core/log-store.ts';
 import type { Row } from './rows.ts';
 
 /** Where records are kept. */
@@ -20,8 +20,8 @@ export interface Reader {
   /** As `list`, with bodies. */
   exportRows(query: LogQuery, options: ListOptions): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
   get(id: string): Promise<LoggedDetail | null>;
-  stats(query: LogQuery, by: string): Promise<readonly StatsRow[]>;
-  series(query: LogQuery, options: SeriesOptions): Promise<readonly SeriesPoint[]>;
+  stats(query: LogQuery, by: string | null): Promise<readonly StatsRow[]>;
+  series(query: LogQuery, options: SeriesOptions): Promise<Series>;
   facets(query: LogQuery): Promise<LogFacets>;
 }
 
@@ -34,6 +34,8 @@ export interface Store extends Reader {
   ping(): Promise<void>;
   /** Drops a part of what is older; false when nothing more is. */
   retain(before: number): Promise<boolean>;
+  /** Sums up a time that is over, for the reader to find; false when nothing is left to do. */
+  roll(): Promise<boolean>;
   /** What the fault of a statement calls for: `row`: one of the rows is not acceptable. `store`: it may go well later. */
   blame(error: unknown): 'row' | 'store';
   close(): Promise<void>;

@@ -17,6 +17,9 @@ const tell = (told: Told): void => port.postMessage(told);
 
 const idleMs = 100;
 const backoffMs = { first: 100, most: 5000 };
+/** Between two times that are summed up, and after a fault. */
+const rollingMs = 5;
+const rollAgainMs = 60_000;
 
 const store: Store = await createStore(settings);
 const { root, folder, retentionDays } = settings;
@@ -79,20 +82,35 @@ function failed(error: unknown): number {
   return longest * (0.5 + Math.random() / 2);
 }
 
-let turn: Promise<void> = Promise.resolve();
+let turn: Promise<unknown> = Promise.resolve();
 
 /** One at a time: the loop, and whoever wants the journal drained at once. */
-function inTurn(): Promise<void> {
-  const next = turn.then(work);
-  turn = next.catch(() => {});
+function inTurn<T>(doing: () => Promise<T>): Promise<T> {
+  const next = turn.then(doing);
+  turn = Promise.allSettled([next]);
   return next;
+}
+
+let rollAt = 0;
+
+/** True: there is more to sum up. A fault in it is no fault of the log: the records can be asked. */
+async function roll(): Promise<boolean> {
+  if (phase.isClosing || performance.now() < rollAt) return false;
+  try {
+    return await store.roll();
+  } catch (error) {
+    rollAt = performance.now() + rollAgainMs;
+    tell({ type: 'log', level: 'warn', message: 'times that are over could not be summed up; it is tried again', facts: { reason: error instanceof Error ? error.message : String(error) } });
+    return false;
+  }
 }
 
 async function run(): Promise<void> {
   while (!phase.isClosing) {
     let pauseMs = idleMs;
     try {
-      await inTurn();
+      await inTurn(work);
+      if (await inTurn(roll)) pauseMs = rollingMs;
     } catch (error) {
       pauseMs = failed(error);
     }
@@ -109,7 +127,7 @@ const own: OwnCalls = {
     const { deadLettered, lastDrainAt, drained } = drain;
     return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), deadLettered, lastDrainAt, drained };
   },
-  flush: inTurn,
+  flush: () => inTurn(work),
   async finish(withinMs) {
     phase.isClosing = true;
     wake();

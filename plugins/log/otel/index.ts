@@ -40,7 +40,6 @@ const mostNotes = 65_536;
 /** What a record does not say of its request. */
 interface Note {
   readonly parent: Parent | null;
-  readonly starts: number[];
   isPrivate: boolean;
 }
 
@@ -66,7 +65,7 @@ export default definePlugin<Options>({
 
     hooks.auth.tap({ name, stage: EARLY }, ({ id, headers }) => {
       if (notes.size === mostNotes) notes.delete(notes.keys().next().value as string);
-      notes.set(id, { parent: parentOf(headers), starts: [], isPrivate: asksForPrivacy(headers) });
+      notes.set(id, { parent: parentOf(headers), isPrivate: asksForPrivacy(headers) });
       return undefined;
     });
     hooks.metadata.tap(name, (metadata, { id, principal }) => {
@@ -74,15 +73,14 @@ export default definePlugin<Options>({
       if (note !== undefined && principal.logBodies === false) note.isPrivate = true;
       return metadata;
     });
-    hooks.attempted.tap(name, (_, { id, startedAt, attempt }) => void notes.get(id)?.starts.push(attempt.startedAt - startedAt));
     hooks.log.tap(name, (record) => {
       const note = notes.get(record.id);
       // what came through no door is no request to a model
       if (note === undefined && record.attempts.length === 0) return;
       notes.delete(record.id);
-      const { parent = null, starts = [], isPrivate = true } = note ?? {};
+      const { parent = null, isPrivate = true } = note ?? {};
       if (!(parent?.isSampled ?? isSampled(record, ratio))) return;
-      exporter.add(spansOf({ record, parent, starts, metadata, nameOf, withContent: capture && !isPrivate }).map((span) => JSON.stringify(span)).join(','));
+      exporter.add(spansOf({ record, parent, metadata, nameOf, withContent: capture && !isPrivate }).map((span) => JSON.stringify(span)).join(','));
     });
     return () => exporter.close(flushWithinMs);
   },

@@ -26,8 +26,6 @@ export interface Span {
 export interface Traced {
   readonly record: RequestRecord;
   readonly parent: Parent | null;
-  /** When each attempt began, in milliseconds after the request. */
-  readonly starts: readonly number[];
   /** Whether messages and the words of errors may be exported. */
   readonly withContent: boolean;
   /** Metadata keys that become attributes. */
@@ -52,7 +50,7 @@ export const traceIdOf = (id: string): string => id.replaceAll('-', '');
 const attemptId = (spanId: string, number: number): string => (number & 0x7f).toString(16).padStart(2, '0') + spanId.slice(2);
 
 export function spansOf(traced: Traced): Span[] {
-  const { record, parent, starts, withContent } = traced;
+  const { record, parent, withContent } = traced;
   const ownId = traceIdOf(record.id);
   const traceId = parent?.traceId ?? ownId;
   const spanId = ownId.slice(16);
@@ -72,7 +70,7 @@ export function spansOf(traced: Traced): Span[] {
     status: statusOf(record.error, withContent),
   };
   const attempts = record.attempts.map((attempt, at): Span => {
-    const began = Math.min(start + (starts[at] ?? 0), end);
+    const began = Math.min(start + (attempt.startedMs ?? 0), end);
     return {
       traceId,
       spanId: attemptId(spanId, at + 1),
@@ -113,11 +111,13 @@ function aboutRequest({ record, metadata, nameOf }: Traced): Record<string, Valu
     'gen_ai.usage.cache_creation.input_tokens': int(usage.cacheWriteTokens),
     'http.response.status_code': int(record.status),
     'error.type': text(record.error?.code),
+    'user_agent.original': text(record.userAgent),
     'gateway.request.id': text(record.id),
     'gateway.outcome': text(record.outcome),
     'gateway.model': text(record.model),
     'gateway.provider': text(record.provider),
     'gateway.key': text(record.key),
+    'gateway.usage_estimated': record.usageEstimated ? flag(true) : null,
     // a number, because backends add it up; the exact text is in the record
     'gateway.cost_dollars': record.cost === null ? null : double(Number(record.cost)),
     ...Object.fromEntries(metadata.map((key) => [`gateway.metadata.${key}`, text(record.metadata[key])])),

@@ -1,4 +1,6 @@
-import { buildConnector } from 'undici';
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Socket } from 'node:net';
+import { buildConnector, errors } from 'undici';
 import { GatewayError } from '../../../core/errors.ts';
 
 interface Fault {
@@ -11,18 +13,26 @@ interface Fault {
 
 const resets = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
+/** Milliseconds to connect. undici keeps the context of a request, also of one that waits in its queue. */
+const patience = new AsyncLocalStorage<number>();
+
+/** Where this opens a connection, it is given so long. */
+export const connectingWithin = <T>(ms: number, work: () => T): T => patience.run(ms, work);
+
 /**
- * undici's connector, but its sockets say in their errors how much they had read: undici does so for a connection that was
- * ended, not for one that was reset.
+ * undici's connector, but each connection has the time of the request that opens it, to the millisecond, and its sockets say in
+ * their errors how much they had read: undici does so for a connection that was ended, not for one that was reset.
  */
-export function createConnector(options: buildConnector.BuildOptions): buildConnector.connector {
-  const connect = buildConnector(options);
+export function createConnector(ms: number): buildConnector.connector {
+  const connect = buildConnector({ timeout: 0 });
   return (target, callback) => {
-    connect(target, (...[error, socket]) => {
+    const opened = connect(target, (...[error, socket]) => {
+      clearTimeout(timer);
       if (error !== null) return callback(error, null);
       socket.prependListener('error', (fault) => void Object.assign(fault, { socket: { bytesRead: socket.bytesRead } }));
       callback(null, socket);
-    });
+    }) as unknown as Socket;
+    const timer = setTimeout(() => opened.destroy(new errors.ConnectTimeoutError()), patience.getStore() ?? ms);
   };
 }
 

@@ -7,16 +7,15 @@ import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { addressOf } from '../../../core/address.ts';
 import type { Config, Provider } from '../../../core/config.ts';
-import type { Streaming } from '../../../core/context.ts';
+import type { Attempt, Streaming } from '../../../core/context.ts';
 import type { Dialect, Target, WireRequest } from '../../../core/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/hooks.ts';
 import { LATE } from '../../../core/hooks.ts';
 import { definePlugin } from '../../../core/plugin.ts';
-import type { Stop } from '../../../core/stop.ts';
 import { version } from '../../../core/version.ts';
 import { bodySource, failure, streamSource } from './answer.ts';
-import { createConnector, isStaleConnection, unreachable } from './connection.ts';
+import { connectingWithin, createConnector, isStaleConnection, unreachable } from './connection.ts';
 
 const name = 'stream/upstream';
 
@@ -59,8 +58,11 @@ function baseUrlOf(provider: Provider, dialects: ReadonlyMap<string, Dialect>): 
 
 function createLine({ connections }: Provider, baseUrl: string, config: Config): Line {
   const { origin, pathname } = new URL(baseUrl);
-  // the time limits but for connecting are the core's: undici's own would end long thinking after five minutes
-  const pool = new Pool(origin, { connections, connect: createConnector({ timeout: config.routing.default.timeouts.connect }), headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
+  const connect = createConnector(config.routing.default.timeouts.connect);
+  // the time limits but for connecting are the core's: undici's own would end long thinking after five minutes.
+  // `allowH2` is not about what is spoken, which the connector settles: with it, requests to a provider that cannot be
+  // connected to wait in a row for one connection after the other
+  const pool = new Pool(origin, { connections, connect, allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
   return { pool, origin, prefix: pathname.replace(/\/$/, '') };
 }
 
@@ -76,7 +78,7 @@ interface Asking {
 async function ask(context: Streaming, asking: Asking): Promise<ChunkSource> {
   const { dialect, target } = asking;
   const wire = dialect.encode(context.request, target);
-  const answer = await send(await authorised(wire, asking), asking.line, context.attempt.stop);
+  const answer = await send(await authorised(wire, asking), asking.line, context.attempt);
   const { statusCode: status, headers, body } = answer;
   if (status >= 300 && status < 400) {
     body.destroy();
@@ -100,7 +102,7 @@ async function authorised(wire: WireRequest, { vendor, target, line, clock }: As
   return { ...wire, headers: { ...headers, ...signature } };
 }
 
-async function send(wire: WireRequest, { pool, prefix }: Line, stop: Stop): Promise<Dispatcher.ResponseData> {
+async function send(wire: WireRequest, { pool, prefix }: Line, { stop, policy }: Attempt): Promise<Dispatcher.ResponseData> {
   const options: Dispatcher.RequestOptions = {
     method: 'POST',
     path: prefix + wire.path,
@@ -110,7 +112,7 @@ async function send(wire: WireRequest, { pool, prefix }: Line, stop: Stop): Prom
   };
   for (let stale = 0; ; stale++) {
     try {
-      return await pool.request(options);
+      return await connectingWithin(policy.timeouts.connect, () => pool.request(options));
     } catch (thrown) {
       if (stop.hasCome) throw stop.reason;
       // wire: a provider may close an idle connection at the moment it is used again; more than one may be stale

@@ -42,6 +42,12 @@ describe('gateway logs', () => {
     expect(second).toMatch(new RegExp(`429 .*${newer.id} +failed: upstream_rate_limited$`));
   });
 
+  it('marks what is an estimate', async () => {
+    const { id } = scene.log.add({ usageEstimated: true, userAgent: 'curl/8' });
+    expect((await logs()).at(-1)).toMatch(/ ≈10 +≈5 +≈2 +≈\$0\.00002 /);
+    expect((await logs(id)).join('\n')).toMatch(/\nuser agent +curl\/8\n[\s\S]*\ntokens +≈10 in \(≈0 cached\), ≈5 out \(≈2 reasoning\)\ncost +≈\$0\.00002\n/);
+  });
+
   it('passes the filters on', async () => {
     scene.log.add({ metadata: { team: 'a' } });
     scene.log.add({ metadata: { team: 'b' } });

@@ -20,6 +20,12 @@ describe('the line of a request', () => {
     expect(line).toMatch(/^\d\d:\d\d:\d\d  200  plain → up\/plain  \d+ ms  (\(first \d+ ms\)  )?10\+5 tokens  \$0\.00002  [\da-f-]{36}$/);
   });
 
+  it('says what is an estimate', async () => {
+    const record = { ...(await recordOf({})), usageEstimated: true };
+    expect(stripVTControlCharacters(textLine(record))).toContain('  ≈10+5 tokens  ≈$0.00002  ');
+    expect(JSON.parse(jsonLine(record))).toMatchObject({ usageEstimated: true });
+  });
+
   it('says what went wrong', async () => {
     expect(stripVTControlCharacters(textLine(await recordOf({ model: 'nothing' })))).toMatch(/  404  nothing  \d+ ms  refused: model_not_found  /);
   });

@@ -5,7 +5,7 @@ import type { Usage } from '../../../core/chat.ts';
 import type { Pricing } from '../../../core/config.ts';
 import { formatDollars, parseDollars } from '../../../core/money.ts';
 import { costOf } from '../../../plugins/log/cost.ts';
-import { oneUpstream } from '../../_kit/gateway.ts';
+import { oneUpstream, quietPlugins } from '../../_kit/gateway.ts';
 import { answers, completion } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
@@ -69,17 +69,18 @@ const chatOf = async (counts: object | undefined, pricing?: object) => {
   const up = await provider(answers({ ...completion('a'), usage: counts }));
   const base = oneUpstream(up.url) as { models: { id: string; pricing: object }[] };
   const models = pricing === undefined ? base.models : [{ ...base.models[0], ...pricing }];
-  const { chat, records, lines } = await gatewayOf({ ...base, models });
+  const { chat, records, lines } = await gatewayOf({ ...base, models, plugins: quietPlugins.filter((name) => name !== 'log/estimate') });
   await chat({});
   expect(lines).toEqual([]);
-  return records[0]?.cost;
+  return records[0];
 };
 
 describe('log/cost', () => {
-  it('writes dollars into the record', async () => expect(await chatOf({ prompt_tokens: 10, completion_tokens: 5 })).toBe('0.00002'));
+  it('writes dollars into the record', async () => expect((await chatOf({ prompt_tokens: 10, completion_tokens: 5 }))?.cost).toBe('0.00002'));
 
   it('prices at the mapping where it has prices of its own', async () => {
-    expect(await chatOf({ prompt_tokens: 10, completion_tokens: 5 }, { providers: [{ providerId: 'up', externalId: 'x', pricing: { prompt: '1', completion: '1' } }] })).toBe('15');
+    const pricing = { prompt: '1', completion: '1' };
+    expect(await chatOf({ prompt_tokens: 10, completion_tokens: 5 }, { providers: [{ providerId: 'up', externalId: 'x', pricing }] })).toMatchObject({ cost: '15', prices: pricing });
   });
 
   it.each<[string, object | undefined]>([
@@ -88,7 +89,7 @@ describe('log/cost', () => {
     ['text', { prompt_tokens: '10', completion_tokens: '5' }],
     ['half', { prompt_tokens: 10 }],
     ['fractions', { prompt_tokens: 1.5, completion_tokens: 2 }],
-  ])('says null where the counts are %s', async (_, counts) => expect(await chatOf(counts)).toBe(null));
+  ])('says null where the counts are %s', async (_, counts) => expect(await chatOf(counts)).toMatchObject({ cost: null, prices: null }));
 
   it('says null for a request that nobody served', async () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));

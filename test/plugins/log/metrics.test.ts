@@ -83,8 +83,9 @@ describe('the counters', () => {
   });
 
   it('count what is served and has no known price apart from the cost', async () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
     const gateway = await gatewayOf(oneUpstream((await provider(answers({ ...completion('a'), usage: undefined }))).url));
-    await gateway.chat({});
+    await gateway.chat({ messages: [{ role: 'user', content: [image] }] });
     const samples = await scrape(gateway);
     expect(total(samples, 'gateway_requests_unpriced_total', { model: 'plain', provider: 'up' })).toBe(1);
     expect(samples.some(({ name }) => name === 'gateway_cost_dollars_total')).toBe(false);

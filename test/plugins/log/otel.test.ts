@@ -55,6 +55,12 @@ describe('a request', () => {
     });
   });
 
+  it('says who asked, and that its usage is an estimate where it is', async () => {
+    const { gateway, spans } = await exporter(oneUpstream((await provider(answers({ ...completion('a'), usage: undefined }))).url));
+    await gateway.chat({}, { 'user-agent': 'OpenAI/Python 2.1.0' });
+    expect(first(await spans()).attributes).toMatchObject({ 'user_agent.original': 'OpenAI/Python 2.1.0', 'gen_ai.usage.output_tokens': 1, 'gateway.usage_estimated': true });
+  });
+
   it('lasts as long as its record says, and a stream says when its first piece came', async () => {
     const { gateway, spans } = await exporter(oneUpstream((await provider(streams(said('a', 'b')))).url));
     await (await gateway.chat({ stream: true })).text();

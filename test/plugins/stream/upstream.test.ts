@@ -1,10 +1,12 @@
 /** stream/upstream: what goes over the wire, and what connections do. What a fault means to the caller: core/attempts.test.ts. */
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { answers, completion, pause, said, streams } from '../../_kit/upstream.ts';
-import { contentOf, errorOf, gatewayOf, provider } from '../../core/scene.ts';
+import { contentOf, errorOf, gatewayOf, provider, routing } from '../../core/scene.ts';
 
 const hello = answers(completion('hello'));
 
@@ -161,6 +163,41 @@ describe('a connection', () => {
     await (await chat({})).text();
     await close();
     await closed;
+  });
+});
+
+/** Takes connections and says nothing, so that TLS is never agreed on. */
+async function mute(): Promise<string> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => void sockets.add(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
+
+describe('a connection that does not come about', () => {
+  it.each<[string, Record<string, number>, Record<string, number>, number]>([
+    ['the default', { connect: 200 }, {}, 200],
+    ['a shorter one of the model', { connect: 5000 }, { connect: 200 }, 200],
+    ['a longer one of the model', { connect: 50 }, { connect: 400 }, 400],
+  ])('is given up in its time: %s', async (_, byDefault, own, ms) => {
+    const two = await provider();
+    const { routing: policy } = routing(byDefault) as { routing: object };
+    const { chat, records } = await gatewayOf(twoUpstreams(await mute(), two.url, { routing: { ...policy, models: { plain: { timeout_ms: own } } } }));
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect(records[0]?.attempts[0]).toMatchObject({ outcome: 'upstream_timeout', error: 'The provider could not be connected to in time.' });
+    expect(records[0]?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(ms - 5);
+    expect(records[0]?.attempts[0]?.durationMs).toBeLessThan(ms + 150);
+  });
+
+  it('keeps no other request waiting', async () => {
+    const two = await provider();
+    const { chat, records } = await gatewayOf(twoUpstreams(await mute(), two.url, routing({ connect: 200 })));
+    await Promise.all(Array.from({ length: 5 }, async () => await chat({})));
+    expect(Math.max(...records.map(({ attempts: [first] }) => first?.durationMs ?? Infinity))).toBeLessThan(400);
   });
 });
 

@@ -1,7 +1,9 @@
 /** One number by one dimension: as a ranking beside the time before, or over time. A row opens by a second dimension. */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
+import { Legend } from '../parts/chart-words.js';
 import { BreakdownTable } from '../parts/breakdown-table.js';
+import { ExportMenu } from '../parts/export-menu.js';
 import { measures } from '../parts/measures.js';
 import { go, withParams } from '../parts/location.js';
 import { apiParams, bucketOf, rangeOf } from '../parts/query.js';
@@ -10,10 +12,11 @@ import { SearchBar } from '../parts/search-bar.js';
 import { Head } from '../parts/shell.js';
 import { stackOf } from '../parts/stack.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
-import { Legend, TimeChart } from '../parts/time-chart.js';
+import { TimeChart } from '../parts/time-chart.js';
 import { TimeRange } from '../parts/time-range.js';
+import { ViewsMenu } from '../parts/views-menu.js';
 
-const dimensions = { model: 'Model', provider: 'Provider', key: 'Key', status: 'Status', finish: 'Finish reason', outcome: 'Outcome' };
+const dimensions = { model: 'Model', provider: 'Provider', key: 'Key', status: 'Status', finish: 'Finish reason', outcome: 'Outcome', agent: 'User agent', stream: 'Stream' };
 const tops = ['10', '20', '50', '100'];
 
 /** @param {{ params: URLSearchParams }} props */
@@ -21,12 +24,17 @@ export function BreakdownPage({ params }) {
   const range = rangeOf(params);
   const bucketMs = bucketOf(range.to - range.from, 60);
   const by = params.get('by') ?? 'model';
-  const metric = params.get('metric') !== null && Object.hasOwn(measures, params.get('metric')) ? params.get('metric') : 'cost';
+  const metric = Object.hasOwn(measures, params.get('metric') ?? '') ? params.get('metric') : 'cost';
   const isOverTime = params.get('view') === 'time';
   const top = Number(params.get('top') ?? '20');
-  const { data, error, loading, reload } = useData(`/api/views/breakdown?${apiParams(params, { by, bucket: String(bucketMs) })}`, { everyMs: range.isRelative ? 20_000 : 0 });
+  const { data, error, loading, reload } = useData(`/api/views/breakdown?${apiParams(params, { by, ...(isOverTime && { bucket: String(bucketMs) }) })}`, { everyMs: range.isRelative ? 20_000 : 0 });
   const metaKeys = data?.metaKeys ?? (by.startsWith('meta.') ? [by.slice(5)] : []);
-  return html`<${Head} title="Breakdown"><${TimeRange} params=${params} /><//>
+  const rows = apiParams(params, { by, format: 'csv' });
+  return html`<${Head} title="Breakdown">
+      <${TimeRange} params=${params} />
+      <${ExportMenu} files=${[[`/api/stats?limit=1000&${rows}`, 'CSV', 'one row a value, every number'], [`/api/series?bucket=${bucketMs / 1000}s&${rows}`, 'CSV over time', 'one row a value and time']]} />
+      <${ViewsMenu} href=${withParams({}, params)} />
+    <//>
     <${SearchBar} params=${params} facets=${{}} />
     <div class="pickers">
       <label>Measure <select value=${metric} onChange=${choose('metric', 'cost')}>${Object.entries(measures).map(([name, { label }]) => html`<option key=${name} value=${name}>${label}</option>`)}</select></label>
@@ -38,8 +46,8 @@ export function BreakdownPage({ params }) {
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
     ${data !== null && (data.total.requests === 0 ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>` : html`
-      ${isOverTime && html`<${OverTime} data=${data} metric=${metric} range=${range} params=${params} />`}
-      <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} metric=${metric} top=${top} params=${params} /></div>`)}`;
+      ${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metric} range=${range} params=${params} />`}
+      <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} name=${dimensions[/** @type {keyof typeof dimensions} */ (by)] ?? by.slice(5)} metric=${metric} top=${top} params=${params} /></div>`)}`;
 }
 
 const choose = (name, usual) => (event) => go(withParams({ [name]: event.target.value === usual ? null : event.target.value }));
@@ -53,7 +61,7 @@ function Dimension({ value, metaKeys, none, onChange }) {
 }
 
 function OverTime({ data, metric, range, params }) {
-  const { label, of, format, isRate } = measures[/** @type {keyof typeof measures} */ (metric)];
+  const { label, of, format, isRate } = measures[metric];
   const { times, lines } = stackOf(data.points, range, { bucketMs: data.bucketMs, of: (point) => of(point) ?? 0, top: 8 });
   // what does not add up is not stacked, and where nothing was measured there is a gap
   const shown = isRate ? lines.filter((line) => line.label !== 'Other').map((line) => ({ ...line, values: line.values.map((value) => (value === 0 ? null : value)) })) : lines;

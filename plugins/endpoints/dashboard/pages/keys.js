@@ -1,7 +1,8 @@
 /** Who calls: the keys of the config by name, and what each was used for. The keys themselves are not kept anywhere. */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
-import { compact, count, duration, money, percent, unknown } from '../parts/format.js';
+import { aboutSum } from '../parts/estimate.js';
+import { compact, count, duration, failsMuch, money, percent } from '../parts/format.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 
@@ -14,6 +15,8 @@ export function KeysPage() {
     ${data !== null && !data.isOpen && html`<div class="table-scroll"><table class="table"><thead><tr><th scope="col">Key</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in</th><th scope="col" class="num">out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th><th scope="col" /></tr></thead>
       <tbody>${data.data.map(({ name, models, metadata, use }) => html`<tr key=${name}>
         <td class="cell-name">${name}</td><td class="wrap">${models === null ? html`<span class="soft">all</span>` : models.join(', ')}</td><td class="wrap">${Object.entries(metadata).map(([key, value]) => html`<span class="pill" key=${key}>${key} ${value}</span> `)}</td>
-        <td class="num">${use === null ? unknown : count(use.requests)}</td><td class="num">${use === null ? unknown : percent(use.errors, use.requests)}</td><td class="num">${compact(use?.promptTokens)}</td><td class="num">${compact(use?.completionTokens)}</td><td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${money(use?.cost)}</td>
+        <${Use} use=${use} />
         <td class="num"><a href=${`/dashboard/logs?since=30d&key=${encodeURIComponent(name)}`}>Logs</a></td></tr>`)}</tbody></table></div>`}`;
 }
+
+const Use = ({ use }) => use === null ? html`<td class="num" colspan="6"><span class="soft">not used</span></td>` : html`<td class="num">${count(use.requests)}</td><td class="num ${failsMuch(use) ? 'is-bad' : ''}">${percent(use.errors, use.requests)}</td><td class="num">${aboutSum(compact(use.promptTokens), use)}</td><td class="num">${aboutSum(compact(use.completionTokens), use)}</td><td class="num">${duration(use.latencyP95Ms)}</td><td class="num">${aboutSum(money(use.cost), use)}</td>`;

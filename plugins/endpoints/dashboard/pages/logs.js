@@ -1,7 +1,9 @@
 /** The log: every request, filtered, as it happens. */
 import { html, useMemo, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
-import { ColumnMenu, ExportMenu } from '../parts/log-menus.js';
+import { ColumnMenu } from '../parts/column-menu.js';
+import { aboutSum } from '../parts/estimate.js';
+import { ExportMenu } from '../parts/export-menu.js';
 import { compact, count, duration, moment, money, percent } from '../parts/format.js';
 import { Facets } from '../parts/facets.js';
 import { Icon } from '../parts/icons.js';
@@ -18,6 +20,7 @@ import { Head } from '../parts/shell.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 import { styles } from '../parts/styles.js';
 import { hrefOfRange, rangeLabel, TimeRange } from '../parts/time-range.js';
+import { ViewsMenu } from '../parts/views-menu.js';
 
 const pageSize = 100;
 const firstRequest = () => import('../parts/first-request.js').then((part) => part.FirstRequest);
@@ -45,11 +48,14 @@ export function LogsPage({ params }) {
   const metaKeys = Object.keys(data?.facets ?? {}).filter((name) => name.startsWith('meta.')).map((name) => name.slice(5));
   const names = chosenColumns(params, metaKeys);
   const isEmpty = answered !== null && records.length === 0 && cursor === null;
-  useKeys({ l: () => go(withParams({ live: isLive ? null : '1', cursor: null })), e: () => document.querySelector('[data-menu="export"]')?.click() });
+  useKeys({ l: () => go(withParams({ live: isLive ? null : '1', cursor: null })) });
+  const rows = apiParams(params);
 
   return html`<${Head} title="Logs">
       <${LiveSwitch} isLive=${isLive} isConnected=${tail.isConnected} />
-      <${TimeRange} params=${params} /><${ColumnMenu} names=${names} metaKeys=${metaKeys} params=${params} /><${ExportMenu} params=${params} />
+      <${TimeRange} params=${params} /><${ColumnMenu} names=${names} metaKeys=${metaKeys} params=${params} />
+      <${ExportMenu} files=${[[`/api/logs/export?format=csv&${rows}`, 'CSV', 'one row a request, metadata as columns'], [`/api/logs/export?format=jsonl&${rows}`, 'JSON Lines', 'whole records, with bodies']]} />
+      <${ViewsMenu} href=${withParams({ log: null, tab: null, cursor: null, cols: names.join() }, params)} />
     <//>
     <${SearchBar} params=${params} facets=${data?.facets ?? {}} />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
@@ -97,8 +103,8 @@ function LiveSwitch({ isLive, isConnected }) {
 function Totals({ total, loading }) {
   const { requests, errors, promptTokens, completionTokens, cost, unpriced, latencyP50Ms, latencyP95Ms } = total;
   return html`<p class="totals" aria-busy=${loading}>
-    <b>${count(requests)}</b> requests<i>·</i><b class=${errors > 0 ? 'is-bad' : ''}>${percent(errors, requests)}</b> errors<i>·</i><b>${compact(promptTokens + completionTokens)}</b> tokens<i>·</i>
-    <b title=${cost === null ? undefined : `$${cost}`}>${money(cost)}</b>${unpriced > 0 ? html` <span class="soft" title="no price in the catalogue, or a count is missing">and ${count(unpriced)} without a price</span>` : ' cost'}<i>·</i>
+    <b>${count(requests)}</b> requests<i>·</i><b class=${errors > 0 ? 'is-bad' : ''}>${percent(errors, requests)}</b> errors<i>·</i><b>${aboutSum(compact(promptTokens + completionTokens), total)}</b> tokens<i>·</i>
+    <b title=${cost === null ? undefined : `$${cost}`}>${aboutSum(money(cost), total)}</b>${unpriced > 0 ? html` <span class="soft" title="no price in the catalogue, or a count is missing">and ${count(unpriced)} without a price</span>` : ' cost'}<i>·</i>
     p50 <b>${duration(latencyP50Ms)}</b> p95 <b>${duration(latencyP95Ms)}</b>
   </p>`;
 }

@@ -2,6 +2,7 @@
 import { html, useMemo } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Copy } from '../parts/copy.js';
+import { aboutSum } from '../parts/estimate.js';
 import { compact, count, duration, money, perMillion, percent, unknown } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { go, withParams } from '../parts/location.js';
@@ -12,7 +13,7 @@ import { Fault, Notice, Skeleton } from '../parts/states.js';
 const columns = {
   id: { label: 'Model', of: ({ id }) => id },
   providers: { label: 'Providers', of: ({ providers }) => providers.length, num: false },
-  context: { label: 'Context', of: ({ contextLength }) => contextLength, num: true },
+  context: { label: 'Context', of: ({ contextLength }) => contextLength || null, num: true },
   in: { label: 'Input /M', of: ({ pricing }) => numberOf(pricing.prompt), num: true },
   cached: { label: 'Cached /M', of: ({ pricing }) => numberOf(pricing.input_cache_read), num: true },
   out: { label: 'Output /M', of: ({ pricing }) => numberOf(pricing.completion), num: true },
@@ -51,9 +52,9 @@ function Row({ model, isOpen, off }) {
   return html`<tr class=${isOn ? '' : 'is-faint'}>
       <td><a class="cell-name" href=${withParams({ model: isOpen ? null : id })} aria-expanded=${isOpen}>${id}</a> ${name !== id && html`<span class="soft">${name}</span>`} ${stability !== 'stable' && html`<span class="pill">${stability}</span>`} ${deprecatedAt && html`<span class="pill">deprecated ${deprecatedAt.slice(0, 10)}</span>`}</td>
       <td title=${providers.map(({ providerId }) => providerId).join(', ')}>${providers.slice(0, 2).map(({ providerId }) => providerId).join(', ')}${providers.length > 2 ? ` +${providers.length - 2}` : ''}</td>
-      <td class="num">${compact(contextLength)}</td><td class="num">${perMillion(pricing.prompt)}</td><td class="num">${perMillion(pricing.input_cache_read)}</td><td class="num">${perMillion(pricing.completion)}</td>
+      <td class="num">${compact(contextLength || null)}</td><td class="num">${perMillion(pricing.prompt)}</td><td class="num">${perMillion(pricing.input_cache_read)}</td><td class="num">${perMillion(pricing.completion)}</td>
       <td><${Abilities} model=${model} /></td>
-      <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?model=${encodeURIComponent(id)}`}>${count(use.requests)}</a>`}</td><td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${money(use?.cost)}</td>
+      <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?model=${encodeURIComponent(id)}`}>${count(use.requests)}</a>`}</td><td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${use === null ? unknown : aboutSum(money(use.cost), use)}</td>
     </tr>
     ${isOpen && html`<tr class="opened"><td colspan="10"><${Detail} model=${model} off=${off} /></td></tr>`}`;
 }

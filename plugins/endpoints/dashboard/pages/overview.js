@@ -1,6 +1,8 @@
 /** What happened, on one page: how much, how well, what for, and what it cost, each beside the time before. */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
+import { Legend } from '../parts/chart-words.js';
+import { aboutSum } from '../parts/estimate.js';
 import { Later } from '../parts/later.js';
 import { ago, clock, compact, count, duration, money, unknown } from '../parts/format.js';
 import { HealthStrip } from '../parts/health-strip.js';
@@ -12,7 +14,7 @@ import { Head } from '../parts/shell.js';
 import { Fault, Skeleton } from '../parts/states.js';
 import { StatusMark } from '../parts/status-mark.js';
 import { stackOf } from '../parts/stack.js';
-import { Legend, TimeChart } from '../parts/time-chart.js';
+import { TimeChart } from '../parts/time-chart.js';
 import { hrefOfRange, TimeRange } from '../parts/time-range.js';
 import { Metrics } from '../parts/metrics.js';
 
@@ -61,7 +63,7 @@ const withMore = (params, by) => hrefOf('/dashboard/breakdown', new URLSearchPar
 
 function Spend({ data, range, params }) {
   const { times, lines } = stackOf(data.byModel, range, { bucketMs: data.bucketMs, of: ({ cost }) => Number(cost ?? 0), top: 6 });
-  return html`<section class="card"><header><h2>Cost by model</h2><b class="card-figure">${money(data.total.cost)}</b></header>
+  return html`<section class="card"><header><h2>Cost by model</h2><b class="card-figure">${aboutSum(money(data.total.cost), data.total)}</b></header>
     <${TimeChart} title="Cost by model over time" summary=${`${money(data.total.cost)} in all.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${money} onZoom=${zoomOf(params)} />
     <${Legend} lines=${lines} /></section>`;
 }
@@ -69,11 +71,12 @@ function Spend({ data, range, params }) {
 function Latency({ data, range, params }) {
   const { times, at } = filled(data.points, range, data.bucketMs);
   const lines = [
+    { label: 'p99', colour: '--c5', values: at.map((point) => point?.latencyP99Ms ?? null) },
     { label: 'p95', colour: '--c1', values: at.map((point) => point?.latencyP95Ms ?? null) },
     { label: 'p50', colour: '--c2', values: at.map((point) => point?.latencyP50Ms ?? null) },
     { label: 'First token p50', colour: '--c3', values: at.map((point) => point?.timeToFirstTokenP50Ms ?? null) },
   ];
-  return html`<section class="card"><header><h2>Latency</h2><b class="card-figure">${duration(data.total.latencyP95Ms)}</b></header>
+  return html`<section class="card"><header><h2>Latency</h2><b class="card-figure">p95 ${duration(data.total.latencyP95Ms)}</b></header>
     <${TimeChart} title="Latency over time" summary=${`p50 ${duration(data.total.latencyP50Ms)}, p95 ${duration(data.total.latencyP95Ms)}.`} kind="lines" times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${duration} onZoom=${zoomOf(params)} />
     <${Legend} lines=${lines} /></section>`;
 }
@@ -87,7 +90,7 @@ function Tokens({ data, range, params }) {
     { label: 'Reasoning', colour: '--c3', values: of(({ reasoningTokens }) => reasoningTokens) },
     { label: 'Answer', colour: '--c2', values: of(({ completionTokens, reasoningTokens }) => completionTokens - reasoningTokens) },
   ];
-  return html`<section class="card"><header><h2>Tokens</h2><b class="card-figure">${compact(data.total.promptTokens + data.total.completionTokens)}</b></header>
+  return html`<section class="card"><header><h2>Tokens</h2><b class="card-figure">${aboutSum(compact(data.total.promptTokens + data.total.completionTokens), data.total)}</b></header>
     <${TimeChart} title="Tokens over time" summary=${`${count(data.total.promptTokens)} in, ${count(data.total.completionTokens)} out.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${compact} onZoom=${zoomOf(params)} />
     <${Legend} lines=${lines} /></section>`;
 }

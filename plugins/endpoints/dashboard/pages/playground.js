@@ -14,7 +14,7 @@ import { Notice } from '../parts/states.js';
 export function PlaygroundPage({ params }) {
   const [form, setForm] = useState({ ...emptyForm, model: params.get('model') ?? 'auto' });
   const [answer, setAnswer] = useState(nothing());
-  const [fault, setFault] = useState(/** @type {Error | null} */ (null));
+  const [fault, setFault] = useState(/** @type {any} */ (null));
   const [isRunning, setRunning] = useState(false);
   const running = useRef(/** @type {AbortController | null} */ (null));
   const { data: models } = useData('/api/models');
@@ -37,7 +37,7 @@ export function PlaygroundPage({ params }) {
     try {
       await complete(body, { headers, signal: running.current.signal, tell: setAnswer });
     } catch (error) {
-      if (!running.current.signal.aborted) setFault(/** @type {Error} */ (error));
+      if (!running.current.signal.aborted) setFault(error);
     }
     setRunning(false);
   };
@@ -54,8 +54,8 @@ export function PlaygroundPage({ params }) {
           : html`<button class="button button-main" disabled=${problem !== null}><${Icon} name="playground" />Send</button>`}<span class="soft"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span></div>
       </form>
       <section aria-label="Answer">
-        ${fault !== null && html`<${Notice} tone="bad" title=${/** @type {any} */ (fault).code ?? 'It failed'}>${fault.message}<//>`}
-        <${PlaygroundAnswer} answer=${answer} isRunning=${isRunning} />
+        ${fault !== null && html`<${Notice} tone="bad" title=${fault.code ?? 'It failed'}>${fault.message} ${fault.status === 401 && 'Write one under “Key of the gateway”. '}${answer.id !== null && html`<a href=${`/dashboard/logs/${answer.id}`}>Its row in the log</a>`}<//>`}
+        ${(fault === null || answer.text !== '') && html`<${PlaygroundAnswer} answer=${answer} isRunning=${isRunning} />`}
       </section>
     </div>`;
 }

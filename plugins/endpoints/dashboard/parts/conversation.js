@@ -2,6 +2,7 @@
 import { html, useState } from './html.js';
 import { count } from './format.js';
 import { Copy } from './copy.js';
+import { usePrinting } from './printing.js';
 import { Notice } from './states.js';
 
 const folded = 1600;
@@ -50,7 +51,8 @@ function Part({ part }) {
 
 function Folded({ text }) {
   const [isOpen, setOpen] = useState(false);
-  if (text.length <= folded || isOpen) return html`<div class="prose">${text}</div>`;
+  const isPrinting = usePrinting();
+  if (text.length <= folded || isOpen || isPrinting) return html`<div class="prose">${text}</div>`;
   return html`<div class="prose">${text.slice(0, folded)}…</div><button type="button" class="link" onClick=${() => setOpen(true)}>Show all ${count(text.length)} characters</button>`;
 }
 

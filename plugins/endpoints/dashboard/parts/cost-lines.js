@@ -1,10 +1,11 @@
 /** Each class of tokens, its price, and what it came to. */
 import { html } from './html.js';
+import { about, whyEstimated } from './estimate.js';
 import { count, money, perMillion, unknown } from './format.js';
 
 const rest = (all, ...parts) => (all === null ? null : all - parts.reduce((sum, part) => sum + (part ?? 0), 0));
 
-/** Classes that do not overlap. */
+/** Classes that do not overlap; the rarer ones where there are any. */
 function linesOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens }, prices) {
   const { prompt, completion, input_cache_read: read = prompt, input_cache_write: write = prompt, internal_reasoning: thought = completion } = prices ?? {};
   return [
@@ -13,22 +14,29 @@ function linesOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens
     ['Input into cache', cacheWriteTokens, write],
     ['Reasoning', reasoningTokens, thought],
     ['Answer', rest(completionTokens, reasoningTokens), completion],
-  ];
+  ].filter(([, tokens], at) => tokens !== 0 || at === 0 || at === 4);
 }
 
 /** @param {{ data: any }} props */
-export function CostLines({ data: { record, prices, isSameConfig } }) {
-  const lines = linesOf(record.usage, prices);
+export function CostLines({ data }) {
+  const { record } = data;
+  const { usage, usageEstimated } = record;
+  // what an older record does not say, the config may still
+  const prices = record.prices ?? data.prices;
+  const lines = linesOf(usage, prices);
   const most = Math.max(1, ...lines.map(([, tokens]) => tokens ?? 0));
-  return html`<table class="table cost-table"><thead><tr><th scope="col">Tokens</th><th scope="col" class="num">Count</th><th scope="col"><span class="hidden">Share</span></th><th scope="col" class="num">Per million</th><th scope="col" class="num">Cost</th></tr></thead>
-    <tbody>${lines.map(([name, tokens, price]) => html`<tr key=${name}><th scope="row">${name}</th><td class="num">${count(tokens)}</td><td class="cell-bar"><i style=${`width:${(100 * (tokens ?? 0)) / most}%`} /></td><td class="num">${perMillion(price)}</td><td class="num">${tokens === null || price === undefined ? unknown : money(tokens * Number(price))}</td></tr>`)}</tbody>
-    <tfoot><tr><th scope="row">Total</th><td class="num">${count(record.usage.totalTokens)}</td><td /><td /><td class="num" title=${record.cost === null ? undefined : `$${record.cost}`}><b>${money(record.cost)}</b></td></tr></tfoot></table>
-  <p class="soft">${noteOf(record, prices, isSameConfig)}</p>`;
+  const figure = (text) => about(text, usageEstimated);
+  return html`<table class="table cost-table"><thead><tr><th scope="col">Tokens</th><th scope="col" class="num">Count</th><th scope="col" class="cell-bar"><span class="hidden">Share</span></th><th scope="col" class="num">Per million</th><th scope="col" class="num">Cost</th></tr></thead>
+    <tbody>${lines.map(([name, tokens, price]) => html`<tr key=${name}><th scope="row">${name}</th><td class="num">${figure(count(tokens))}</td><td class="cell-bar"><i style=${`width:${(100 * (tokens ?? 0)) / most}%`} /></td><td class="num">${perMillion(price)}</td><td class="num">${tokens === null || price === undefined ? unknown : figure(money(tokens * Number(price)))}</td></tr>`)}
+      ${Number(prices?.request) > 0 && html`<tr><th scope="row">The request itself</th><td /><td class="cell-bar" /><td /><td class="num">${money(prices.request)}</td></tr>`}</tbody>
+    <tfoot><tr><th scope="row">Total</th><td class="num">${figure(count(usage.totalTokens))}</td><td class="cell-bar" /><td /><td class="num" title=${record.cost === null ? undefined : `$${record.cost}`}><b>${figure(money(record.cost))}</b></td></tr></tfoot></table>
+  <p class="soft">${noteOf(data, prices)}</p>`;
 }
 
-function noteOf(record, prices, isSameConfig) {
+function noteOf({ record, isSameConfig }, prices) {
   if (record.model === null) return 'Nothing was served, so nothing was priced.';
   if (prices === null) return 'The catalogue has no price for this model now; the total is what was recorded.';
   if (record.cost === null) return 'The cost is not known: no price in the catalogue, or the provider left out a count.';
-  return isSameConfig ? 'With the prices of the config that served this request. Where a count is missing, its tokens are part of another line.' : 'The config has changed since: the total is what was recorded then, the prices are those of now.';
+  if (record.usageEstimated) return `The counts are ${whyEstimated}. The prices are those of that moment.`;
+  return record.prices || isSameConfig ? 'With the prices of the config that served this request. Where a count is missing, its tokens are part of another line.' : 'The config has changed since: the total is what was recorded then, the prices are those of now.';
 }

@@ -5,7 +5,7 @@ import { Icon } from './icons.js';
 import { hrefOf } from './location.js';
 import { addFilter, filtersOf, removeFilter } from './query.js';
 
-const names = { status: 'Status', model: 'Model', provider: 'Provider', key: 'Key', finish: 'Finish reason', outcome: 'Outcome' };
+const names = { status: 'Status', model: 'Model', provider: 'Provider', key: 'Key', finish: 'Finish reason', outcome: 'Outcome', agent: 'User agent' };
 const shownFirst = 6;
 
 /** @param {{ facets: Record<string, { value: string, count: number }[]>, params: URLSearchParams }} props */

@@ -28,7 +28,8 @@ export function money(dollars) {
 export function perMillion(perToken) {
   if (perToken === undefined || perToken === null) return unknown;
   const value = Number(perToken) * 1e6;
-  return value === 0 ? 'free' : `$${Number(value.toPrecision(6))}`;
+  const short = String(Number(value.toPrecision(6)));
+  return value === 0 ? 'free' : `$${/\.\d\d/.test(short) ? short : value.toFixed(2)}`;
 }
 
 /** @param {number | null | undefined} ms */
@@ -41,12 +42,18 @@ export function duration(ms) {
   return `${Math.floor(ms / 60_000)} m ${String(Math.round((ms % 60_000) / 1000)).padStart(2, '0')} s`;
 }
 
+/** Tokens in a second. @param {number | null | undefined} value */
+export const speed = (value) => (value === null || value === undefined ? unknown : value >= 100 || Number.isInteger(value) ? whole.format(Math.round(value)) : value.toFixed(1));
+
 /** @param {number} part @param {number} all */
 export function percent(part, all) {
   if (all === 0) return unknown;
   const share = (100 * part) / all;
   return share > 0 && share < 0.1 ? '<0.1 %' : `${share >= 10 ? share.toFixed(0) : share.toFixed(1)} %`;
 }
+
+/** More errors than one looks past. @param {{ errors: number, requests: number }} row */
+export const failsMuch = ({ errors, requests }) => errors / requests >= 0.05;
 
 /** @param {number | null | undefined} bytes */
 export function size(bytes) {

@@ -4,6 +4,9 @@ import { go } from './location.js';
 
 const pages = { o: '/dashboard', l: '/dashboard/logs', b: '/dashboard/breakdown', m: '/dashboard/models', p: '/dashboard/providers', k: '/dashboard/keys', y: '/dashboard/playground', n: '/dashboard/connect', c: '/dashboard/config' };
 
+/** Each opens, where the page has it. */
+const menus = { t: 'time', e: 'export', v: 'views' };
+
 const isTyping = (target) => target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 /**
@@ -49,7 +52,7 @@ export function useShortcuts() {
         setTimeout(() => (awaitsPage = false), 1500);
       } else if (event.key === '?') setHelpOpen(true);
       else if (event.key === '/') focus('.search input', event);
-      else if (event.key === 't') focus('[data-menu="time"]', event)?.click();
+      else if (Object.hasOwn(menus, event.key)) focus(`[data-menu="${menus[/** @type {keyof typeof menus} */ (event.key)]}"]`, event)?.click();
       else if (event.key === 'c') void navigator.clipboard?.writeText(location.href).then(() => dispatchEvent(new CustomEvent('gateway:say', { detail: 'Link copied' })));
     };
     // before the keys of a page see it

@@ -52,6 +52,6 @@ export function withParams(changes, from = new URLSearchParams(location.search))
 
 /** Keeps what a person reads readable: `meta.team=search`, `since=24h`. */
 export function hrefOf(path, params) {
-  const text = String(params).replaceAll('%3E', '>').replaceAll('%3C', '<').replaceAll('%3A', ':').replaceAll('%2F', '/');
+  const text = String(params).replaceAll('%3E', '>').replaceAll('%3C', '<').replaceAll('%3A', ':').replaceAll('%2F', '/').replaceAll('%2C', ',');
   return text === '' ? path : `${path}?${text}`;
 }

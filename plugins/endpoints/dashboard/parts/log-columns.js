@@ -1,6 +1,7 @@
 /** The columns that the log can show. */
 import { html } from './html.js';
-import { count, duration, exact, moment, money, unknown } from './format.js';
+import { about } from './estimate.js';
+import { count, duration, exact, moment, money, speed, unknown } from './format.js';
 import { Icon } from './icons.js';
 import { StatusMark } from './status-mark.js';
 
@@ -12,6 +13,9 @@ import { StatusMark } from './status-mark.js';
  * @property {(record: any) => { field: string, value: string } | null} [filter] what a click on the cell asks for
  * @property {(record: any) => string | undefined} [title]
  */
+
+/** Of the tokens, and what follows from them. */
+const figure = (of, format) => (record) => about(format(of(record)), record.usageEstimated);
 
 const value = (field, of) => (record) => ({ field, value: of(record) ?? '' });
 
@@ -28,15 +32,16 @@ export const columns = {
   key: { label: 'Key', show: ({ key }) => key ?? unknown, filter: value('key', ({ key }) => key) },
   ttft: { label: 'First token', num: true, show: ({ timeToFirstTokenMs }) => duration(timeToFirstTokenMs), title: ({ timeToFirstTokenMs }) => (timeToFirstTokenMs === null ? undefined : `${count(timeToFirstTokenMs)} ms`) },
   total: { label: 'Total', num: true, show: ({ durationMs }) => duration(durationMs), title: ({ durationMs }) => `${count(durationMs)} ms` },
-  in: { label: 'In', num: true, show: ({ usage }) => count(usage.promptTokens), title: ({ usage }) => (usage.cachedTokens ? `${count(usage.cachedTokens)} of them cached` : undefined) },
-  out: { label: 'Out', num: true, show: ({ usage }) => count(usage.completionTokens) },
-  reasoning: { label: 'Reasoning', num: true, show: ({ usage }) => count(usage.reasoningTokens) },
-  cost: { label: 'Cost', num: true, show: ({ cost }) => money(cost), title: ({ cost, model }) => (cost === null ? (model === null ? 'nothing was served' : 'no price in the catalogue, or a count is missing') : `$${cost}`) },
-  speed: { label: 'Tokens/s', num: true, show: ({ tokensPerSecond }) => (tokensPerSecond === null ? unknown : tokensPerSecond.toFixed(1)) },
-  cached: { label: 'Cached', num: true, show: ({ usage }) => count(usage.cachedTokens) },
+  in: { label: 'In', num: true, show: figure(({ usage }) => usage.promptTokens, count), title: ({ usage }) => (usage.cachedTokens ? `${count(usage.cachedTokens)} of them cached` : undefined) },
+  out: { label: 'Out', num: true, show: figure(({ usage }) => usage.completionTokens, count) },
+  reasoning: { label: 'Reasoning', num: true, show: figure(({ usage }) => usage.reasoningTokens, count) },
+  cost: { label: 'Cost', num: true, show: figure(({ cost }) => cost, money), title: ({ cost, model }) => (cost === null ? (model === null ? 'nothing was served' : 'no price in the catalogue, or a count is missing') : `$${cost}`) },
+  speed: { label: 'Tokens/s', num: true, show: figure(({ tokensPerSecond }) => tokensPerSecond, speed) },
+  cached: { label: 'Cached', num: true, show: figure(({ usage }) => usage.cachedTokens, count) },
   requested: { label: 'Asked for', show: ({ requestedModel }) => requestedModel ?? unknown },
   provider: { label: 'Provider', show: ({ provider }) => provider ?? unknown, filter: value('provider', ({ provider }) => provider) },
   finish: { label: 'Finish', show: ({ finishReason }) => finishReason ?? unknown, filter: value('finish', ({ finishReason }) => finishReason) },
+  agent: { label: 'User agent', show: ({ userAgent }) => userAgent ?? unknown, filter: value('agent', ({ userAgent }) => userAgent), title: ({ userAgent }) => userAgent ?? undefined },
   stream: { label: 'Stream', show: ({ stream }) => (stream ? 'yes' : 'no'), filter: value('stream', ({ stream }) => String(stream)) },
   attempts: { label: 'Attempts', num: true, show: ({ attempts }) => count(attempts.length) },
   error: { label: 'Error', show: ({ error }) => error?.code ?? unknown, title: ({ error }) => error?.message },
@@ -52,9 +57,9 @@ export function columnOf(name) {
   return { label: key, show: ({ metadata }) => metadata[key] ?? unknown, filter: value(name, ({ metadata }) => metadata[key]), title: ({ metadata }) => metadata[key] };
 }
 
-/** As chosen in the address, else in this browser, else the usual ones with the metadata key most seen. @param {URLSearchParams} params @param {readonly string[]} metaKeys */
+/** As chosen in the address, else in this browser, else the usual ones with the metadata keys most seen, as far as there is room. @param {URLSearchParams} params @param {readonly string[]} metaKeys */
 export function chosenColumns(params, metaKeys) {
   const asked = params.get('cols') ?? localStorage.getItem('gateway.columns');
-  const names = asked === null ? [...defaultColumns, ...metaKeys.slice(0, 2).map((key) => `meta.${key}`)] : asked.split(',');
+  const names = asked === null ? [...defaultColumns, ...metaKeys.slice(0, innerWidth < 1600 ? 1 : 2).map((key) => `meta.${key}`)] : asked.split(',');
   return names.filter((name) => columnOf(name) !== null);
 }

@@ -1,6 +1,7 @@
 /** The figures that matter, each with what became of it since the time before. */
 import { html } from './html.js';
-import { compact, count, duration, money, percent } from './format.js';
+import { aboutSum } from './estimate.js';
+import { compact, count, duration, money, percent, speed } from './format.js';
 import { filled } from './request-histogram.js';
 
 /** @param {{ data: any, range: { from: number, to: number } }} props */
@@ -11,10 +12,10 @@ export function Metrics({ data, range }) {
   const figures = [
     { name: 'Requests', value: count(total.requests), change: changeOf(total.requests, earlier.requests), trend: trend(({ requests }) => requests), note: paceOf(total.requests, range) },
     { name: 'Errors', value: percent(total.errors, total.requests), change: changeOf(rate(total), rate(earlier), 'less'), trend: trend(({ errors }) => errors), note: `${count(total.errors)} requests`, isBad: total.errors > 0 },
-    { name: 'Cost', value: money(total.cost), change: changeOf(numberOf(total.cost), numberOf(earlier.cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `${count(total.unpriced)} without a price` : `${money(perRequest(total))} a request`, title: total.cost === null ? undefined : `$${total.cost}` },
-    { name: 'Tokens', value: compact(total.promptTokens + total.completionTokens), change: changeOf(total.promptTokens + total.completionTokens, earlier.promptTokens + earlier.completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: `${compact(total.reasoningTokens)} for reasoning` },
-    { name: 'Latency p95', value: duration(total.latencyP95Ms), change: changeOf(total.latencyP95Ms, earlier.latencyP95Ms, 'less'), trend: trend(({ latencyP95Ms }) => latencyP95Ms), note: `p50 ${duration(total.latencyP50Ms)}` },
-    { name: 'First token p50', value: duration(total.timeToFirstTokenP50Ms), change: changeOf(total.timeToFirstTokenP50Ms, earlier.timeToFirstTokenP50Ms, 'less'), trend: trend(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms), note: `p95 ${duration(total.timeToFirstTokenP95Ms)}` },
+    { name: 'Cost', value: aboutSum(money(total.cost), total), change: changeOf(numberOf(total.cost), numberOf(earlier.cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `${count(total.unpriced)} without a price` : `${money(perRequest(total))} a request`, title: total.cost === null ? undefined : `$${total.cost}` },
+    { name: 'Tokens', value: aboutSum(compact(total.promptTokens + total.completionTokens), total), change: changeOf(total.promptTokens + total.completionTokens, earlier.promptTokens + earlier.completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: `${compact(total.reasoningTokens)} for reasoning` },
+    { name: 'Latency p95', value: duration(total.latencyP95Ms), change: changeOf(total.latencyP95Ms, earlier.latencyP95Ms, 'less'), trend: trend(({ latencyP95Ms }) => latencyP95Ms), note: `p50 ${duration(total.latencyP50Ms)}${total.latencyP99Ms == null ? '' : ` · p99 ${duration(total.latencyP99Ms)}`}` },
+    { name: 'First token p50', value: duration(total.timeToFirstTokenP50Ms), change: changeOf(total.timeToFirstTokenP50Ms, earlier.timeToFirstTokenP50Ms, 'less'), trend: trend(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms), note: `p95 ${duration(total.timeToFirstTokenP95Ms)}${total.tokensPerSecond == null ? '' : ` · ${speed(total.tokensPerSecond)} tok/s`}` },
   ];
   return html`<dl class="metrics">${figures.map(({ name, value, change, trend: values, note, title, isBad }) => html`<div class="metric" key=${name} title=${title}>
     <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title="against the same time before">${change.text}</span>`}</dt><dd class="metric-value ${isBad ? 'is-bad' : ''}">${value}</dd>

@@ -3,6 +3,7 @@ import { html, useEffect, useState } from './html.js';
 import { ask } from './api.js';
 import { ToolCall } from './conversation.js';
 import { Copy } from './copy.js';
+import { about } from './estimate.js';
 import { count, duration, money, unknown } from './format.js';
 import { Notice } from './states.js';
 
@@ -23,12 +24,12 @@ export function PlaygroundAnswer({ answer, isRunning }) {
 
 /** The cost is the log's: known a moment after the answer. */
 function Took({ answer: { id, usage, firstMs, totalMs, finish, model } }) {
-  const [cost, setCost] = useState(/** @type {string | null} */ (null));
+  const [{ cost, usageEstimated }, setRecord] = useState(/** @type {{ cost: string | null, usageEstimated?: boolean }} */ ({ cost: null }));
   useEffect(() => {
     if (id === null) return undefined;
-    const tries = [300, 1200, 3000].map((ms) => setTimeout(() => ask(`/api/logs/${id}`).then((record) => setCost(record.cost), () => {}), ms));
+    const tries = [300, 1200, 3000].map((ms) => setTimeout(() => ask(`/api/logs/${id}`).then(setRecord, () => {}), ms));
     return () => tries.forEach(clearTimeout);
   }, [id]);
-  const figures = [['Model', model ?? unknown], ['First token', duration(firstMs)], ['Total', duration(totalMs)], ['In', count(usage?.prompt_tokens)], ['Out', count(usage?.completion_tokens)], ['Reasoning', count(usage?.completion_tokens_details?.reasoning_tokens)], ['Cost', money(cost)], ['Finish', finish ?? unknown]];
+  const figures = [['Model', model ?? unknown], ['First token', duration(firstMs)], ['Total', duration(totalMs)], ['In', count(usage?.prompt_tokens)], ['Out', count(usage?.completion_tokens)], ['Reasoning', count(usage?.completion_tokens_details?.reasoning_tokens)], ['Cost', about(money(cost), usageEstimated)], ['Finish', finish ?? unknown]];
   return html`<dl class="took">${figures.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>${id !== null && html`<a href=${`/dashboard/logs/${id}`}>Its row in the log</a>`}`;
 }

@@ -2,7 +2,7 @@
 
 /** @typedef {{ field: string, value: string, not: boolean }} Filter */
 
-export const fields = ['model', 'provider', 'status', 'key', 'finish', 'outcome', 'stream', 'latency', 'ttft', 'tokens', 'cost'];
+export const fields = ['model', 'provider', 'status', 'key', 'finish', 'outcome', 'stream', 'cached', 'reasoning', 'agent', 'latency', 'ttft', 'tokens', 'cost'];
 export const presets = /** @type {const} */ ({ '15m': 'Last 15 min', '1h': 'Last hour', '6h': 'Last 6 h', '24h': 'Last 24 h', '7d': 'Last 7 days', '30d': 'Last 30 days' });
 export const defaultSince = '24h';
 
@@ -75,7 +75,8 @@ export function parseBar(text) {
   return words.length === 0 ? found : [...found, { field: 'q', value: words.join(' '), not: false }];
 }
 
-const steps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 604_800].map((seconds) => seconds * 1000);
+/** Round spans of time. */
+export const steps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800].map((seconds) => seconds * 1000);
 
 /** A round width of about so many columns. @param {number} span @param {number} columns */
 export const bucketOf = (span, columns = 60) => steps.find((step) => span / step <= columns) ?? 604_800_000;

@@ -4,9 +4,11 @@ import { useData } from './api.js';
 import { Conversation } from './conversation.js';
 import { Copy } from './copy.js';
 import { CostLines } from './cost-lines.js';
-import { count, duration, exact, money, unknown } from './format.js';
+import { about } from './estimate.js';
+import { count, duration, exact, money, speed, unknown } from './format.js';
 import { Icon } from './icons.js';
 import { withParams } from './location.js';
+import { usePrinting } from './printing.js';
 import { RequestFacts } from './request-facts.js';
 import { curlOf } from './snippets.js';
 import { Fault, Notice, Skeleton } from './states.js';
@@ -44,24 +46,24 @@ function Title({ record }) {
   </header>`;
 }
 
-function Figures({ record: { durationMs, timeToFirstTokenMs, tokensPerSecond, usage, cost, attempts } }) {
+function Figures({ record: { durationMs, timeToFirstTokenMs, tokensPerSecond, usage, usageEstimated, cost, attempts } }) {
   const figures = [
     ['Total', duration(durationMs), `${count(durationMs)} ms`],
     ['First token', duration(timeToFirstTokenMs), timeToFirstTokenMs === null ? 'not streamed, or nothing came' : `${count(timeToFirstTokenMs)} ms`],
-    ['Tokens/s', tokensPerSecond === null ? unknown : tokensPerSecond.toFixed(1), undefined],
-    ['Tokens', count(usage.totalTokens), undefined],
-    ['Cost', money(cost), cost === null ? 'no price in the catalogue, or a count is missing' : `$${cost}`],
+    ['Tokens/s', about(speed(tokensPerSecond), usageEstimated), undefined],
+    ['Tokens', about(count(usage.totalTokens), usageEstimated), undefined],
+    ['Cost', about(money(cost), usageEstimated), cost === null ? 'no price in the catalogue, or a count is missing' : `$${cost}`],
     ['Attempts', count(attempts.length), undefined],
   ];
   return html`<dl class="figures">${figures.map(([name, value, title]) => html`<div key=${name} title=${title}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
 function Tabs({ data, params }) {
-  const { record } = data;
-  const reasoning = record.usage.reasoningTokens;
+  const { reasoningTokens } = data.record.usage;
+  const isPrinting = usePrinting();
   const tabs = [
     ['conversation', 'Conversation', null],
-    ['reasoning', 'Reasoning', reasoning],
+    ['reasoning', 'Reasoning', reasoningTokens],
     ['facts', 'Details', null],
     ['cost', 'Tokens and cost', null],
     ['request', 'Request', null],
@@ -69,8 +71,10 @@ function Tabs({ data, params }) {
     ['raw', 'Raw', null],
   ];
   const open = tabs.some(([name]) => name === params.get('tab')) ? params.get('tab') : 'conversation';
+  // on paper all that people read, and of the rest what is open
+  if (isPrinting) return tabs.filter(([name], at) => at < 4 || name === open).map(([name, label]) => html`<section key=${name}><h2 class="tab-title">${label}</h2><div class="tab"><${Tab} name=${name} data=${data} /></div></section>`);
   return html`<nav class="tabs" aria-label="Parts of the request">${tabs.map(([name, label, many]) => html`<a key=${name} href=${withParams({ tab: name === 'conversation' ? null : name })} aria-current=${open === name ? 'true' : undefined}>${label}${many !== null && many !== undefined && html` <span class="tab-count">${count(many)}</span>`}</a>`)}</nav>
-    <div class="tab">${html`<${Tab} name=${open} data=${data} />`}</div>`;
+    <div class="tab"><${Tab} name=${open} data=${data} /></div>`;
 }
 
 function Tab({ name, data }) {

@@ -24,12 +24,13 @@ export function RequestFacts({ data: { record } }) {
     <${Ends} record=${record} />`;
 }
 
-function Ends({ record: { key, stream, finishReason, nativeFinishReason, clientRequestId, path, configHash, outcome } }) {
+function Ends({ record: { key, stream, finishReason, nativeFinishReason, clientRequestId, userAgent, path, configHash, outcome } }) {
   return html`<dl class="facts">
     <${Fact} name="Outcome">${outcome}<//>
     <${Fact} name="Finish reason">${finishReason === null ? null : `${finishReason}${nativeFinishReason && nativeFinishReason !== finishReason ? ` (the provider's word: ${nativeFinishReason})` : ''}`}<//>
     <${Fact} name="Key">${key ?? 'none: the gateway is open'}<//>
     <${Fact} name="Streamed">${stream ? 'yes' : 'no'}<//>
+    <${Fact} name="User agent">${userAgent && html`${userAgent} <a href=${hrefOf('/dashboard/logs', new URLSearchParams([['agent', userAgent]]))}>Filter</a>`}<//>
     <${Fact} name="Caller's own id">${clientRequestId}<//>
     <${Fact} name="Path">${path}<//>
     <${Fact} name="Config">${configHash}<//>

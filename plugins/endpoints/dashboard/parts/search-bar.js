@@ -4,7 +4,7 @@ import { Icon } from './icons.js';
 import { go, hrefOf } from './location.js';
 import { addFilter, fields, filtersOf, isFilter, parseBar, removeFilter, wordsOf } from './query.js';
 
-const examples = { latency: ['>2s', '>500ms'], ttft: ['>500ms', '>1s'], tokens: ['>1000'], cost: ['>0.01'], stream: ['true', 'false'], status: ['ok', 'error', '4xx', '5xx', '429'] };
+const examples = { latency: ['>2s', '>500ms'], ttft: ['>500ms', '>1s'], tokens: ['>1000'], cost: ['>0.01'], stream: ['true', 'false'], cached: ['true', 'false'], reasoning: ['true', 'false'], status: ['ok', 'error', '4xx', '5xx', '429'] };
 
 /** What may come next, for the word under the cursor. */
 function suggestions(word, facets) {

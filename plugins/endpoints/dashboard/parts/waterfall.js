@@ -1,23 +1,37 @@
-/** Where the time went: the gateway's own part, and each attempt, one after the other. */
+/** Where the time went: the gateway's own part, each attempt, and the pauses before another one. */
 import { html } from './html.js';
 import { duration } from './format.js';
 
-/** Attempts end where the request ends; what is before them is the gateway's. */
-function rowsOf({ attempts, durationMs }) {
+/** When each attempt began. An old record does not say: then they end where the request ends, one after the other. */
+function startsOf({ attempts, durationMs }) {
+  if (attempts.every(({ startedMs = null }) => startedMs !== null)) return attempts.map(({ startedMs }) => startedMs);
   const asked = attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0);
-  const whole = Math.max(durationMs, asked, 1);
-  let at = Math.max(0, whole - asked);
-  const own = { name: 'gateway', note: 'key, metadata, routing', parts: [{ kind: 'own', from: 0, to: at }], tone: '', text: duration(at) };
-  const rows = attempts.map((attempt, index) => {
-    const from = at;
-    at += attempt.durationMs;
-    const first = attempt.timeToFirstTokenMs;
-    const isAnswered = attempt.outcome === 'answered';
-    const parts = first === null ? [{ kind: isAnswered ? 'answer' : 'bad', from, to: at }] : [{ kind: 'wait', from, to: from + first }, { kind: isAnswered ? 'answer' : 'bad', from: from + first, to: at }];
-    const said = isAnswered ? (first === null ? 'answered whole' : `first token ${duration(first)}, then ${duration(attempt.durationMs - first)}`) : `${attempt.status ?? ''} ${attempt.outcome}`.trim();
-    return { name: `${index + 1} ${attempt.provider}`, note: `${said}${attempt.error ? `: ${attempt.error}` : ''}`, parts, tone: isAnswered ? '' : 'bad', text: duration(attempt.durationMs) };
+  let at = Math.max(0, durationMs - asked);
+  return attempts.map((attempt) => (at += attempt.durationMs) - attempt.durationMs);
+}
+
+/** A pause that is told, in milliseconds: what is below is the gateway's own work between two attempts. */
+const shortest = 20;
+
+function rowsOf(record) {
+  const { attempts, durationMs } = record;
+  const starts = startsOf(record);
+  const ends = attempts.map((attempt, at) => starts[at] + attempt.durationMs);
+  const own = starts[0] ?? durationMs;
+  const rows = attempts.flatMap((attempt, at) => {
+    const before = ends[at - 1] ?? own;
+    return starts[at] - before < shortest ? [rowOf(attempt, at, starts[at])] : [pause(before, starts[at], at), rowOf(attempt, at, starts[at])];
   });
-  return { rows: [own, ...rows], whole };
+  return { rows: [{ name: 'gateway', note: 'key, metadata, routing', parts: [{ kind: 'own', from: 0, to: own }], tone: '', text: duration(own) }, ...rows], whole: Math.max(durationMs, ...ends, 1) };
+}
+
+const pause = (from, to, at) => ({ name: 'waited', note: `before attempt ${at + 1}`, parts: [{ kind: 'gap', from, to }], tone: 'gap', text: duration(to - from) });
+
+function rowOf({ provider, outcome, status, error, durationMs, timeToFirstTokenMs: first }, at, from) {
+  const isAnswered = outcome === 'answered';
+  const rest = { kind: isAnswered ? 'answer' : 'bad', from: from + (first ?? 0), to: from + durationMs };
+  const said = isAnswered ? (first === null ? 'answered whole' : `first token ${duration(first)}, then ${duration(durationMs - first)}`) : `${status ?? ''} ${outcome}`.trim();
+  return { name: `${at + 1} ${provider}`, note: `${said}${error ? `: ${error}` : ''}`, parts: first === null ? [rest] : [{ kind: 'wait', from, to: from + first }, rest], tone: isAnswered ? '' : 'bad', text: duration(durationMs) };
 }
 
 /** @param {{ record: any }} props */
@@ -25,7 +39,7 @@ export function Waterfall({ record }) {
   const { rows, whole } = rowsOf(record);
   const share = (ms) => `${(100 * ms) / whole}%`;
   return html`<section class="waterfall" aria-label="Timing">
-    <ol>${rows.map(({ name, note, parts, tone, text }) => html`<li key=${name} class=${tone === 'bad' ? 'is-bad' : ''}>
+    <ol>${rows.map(({ name, note, parts, tone, text }) => html`<li key=${name + note} class=${tone && `is-${tone}`}>
       <span class="waterfall-name" title=${name}>${name}</span>
       <span class="waterfall-track" aria-hidden="true">${parts.map(({ kind, from, to }) => html`<i class="bar-${kind}" style=${`left:${share(from)};width:max(2px,${share(to - from)})`} />`)}</span>
       <span class="waterfall-time">${text}</span>

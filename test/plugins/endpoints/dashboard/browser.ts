@@ -36,19 +36,24 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export async function stage(config: object = mockConfig()): Promise<Stage> {
-  const [gateway, browser] = await Promise.all([start(config), chromium.launch(browserOptions)]);
+/** @param shared a browser that is there already; it is left open */
+export async function stage(config: object = mockConfig(), shared?: Browser): Promise<Stage> {
+  const [gateway, browser] = await Promise.all([start(config), shared ?? chromium.launch(browserOptions)]);
+  // cost: pages of one context share what they have loaded
+  const context = await browser.newContext({ acceptDownloads: true });
   const complaints: string[] = [];
   return {
     gateway,
     browser,
     complaints,
     async open(path, { colorScheme = 'light', width = 1360, reducedMotion } = {}) {
-      const page = await browser.newPage({ viewport: { width, height: 860 }, colorScheme, ...(reducedMotion && { reducedMotion }), acceptDownloads: true });
+      const page = await context.newPage();
+      await page.setViewportSize({ width, height: 860 });
+      await page.emulateMedia({ colorScheme, reducedMotion: reducedMotion ?? null });
       page.on('pageerror', (error) => void complaints.push(error.message));
       page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
       page.setDefaultTimeout(8000);
-      await page.goto(gateway.url + path);
+      await page.goto(gateway.url + path, { waitUntil: 'commit' });
       return page;
     },
     async chat(content, more = {}, headers = {}) {
@@ -65,7 +70,7 @@ export async function stage(config: object = mockConfig()): Promise<Stage> {
       }
     },
     async close() {
-      await browser.close();
+      await (shared === undefined ? browser.close() : context.close());
       await gateway.stop();
     },
   };
@@ -77,6 +82,6 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export async function violations(page: Page, what = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']"): Promise<string[]> {
   // through the debugger: the page's own policy would not let a script in
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe);
-  const found = await page.evaluate<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>(`axe.run({ runOnly: ${what} })`);
+  const found = await page.evaluate<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>(`axe.run({ runOnly: ${what}, resultTypes: ["violations"] })`);
   return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary.slice(0, 200)}`));
 }

@@ -62,7 +62,12 @@ describe('a newcomer', () => {
     await page.getByRole('button', { name: 'search by outcome' }).click();
     await page.locator('.under').filter({ hasText: 'failed' }).waitFor();
     await page.getByRole('link', { name: 'Over time' }).click();
-    await page.locator('.over-time canvas').waitFor();
+    await page.locator('.over-time .chart-bars').first().waitFor();
+    await page.getByRole('columnheader', { name: 'Errors' }).getByRole('link').click();
+    await page.locator('th[aria-sort=descending]').filter({ hasText: 'Errors' }).waitFor();
+    expect((await page.locator('.breakdown tbody tr:not(.under) .cell-name').allTextContents())).toEqual(['search', 'support']);
+    await page.getByRole('button', { name: 'Export' }).click();
+    expect(await page.getByRole('link', { name: /^CSV one row a value/ }).getAttribute('href')).toBe('/api/stats?limit=1000&since=24h&by=meta.team&format=csv');
   });
 
   test('takes the filtered rows along as CSV', async () => {
@@ -72,6 +77,42 @@ describe('a newcomer', () => {
     const lines = readFileSync(await download.path(), 'utf8').trim().split('\n');
     expect(lines).toHaveLength(3);
     expect(lines[0]).toContain('meta.team');
+  });
+
+  test('gives the view a name, finds it again elsewhere, and lets it go', async () => {
+    const name = page.getByLabel('Name');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('v');
+    await expect.poll(() => name.evaluate((input) => input === input.ownerDocument.activeElement)).toBe(true);
+    await page.keyboard.type('Search team');
+    await page.keyboard.press('Enter');
+    await page.goto(`${scene.gateway.url}/dashboard/breakdown`);
+    await page.getByRole('button', { name: 'Views' }).click();
+    await page.getByRole('link', { name: 'Search team' }).click();
+    await page.waitForURL(/logs\?meta\.team=search&cols=time,status,model/);
+    await page.locator('.log-table tbody tr').first().waitFor();
+    await page.keyboard.press('v');
+    await page.getByRole('button', { name: 'Delete the view Search team' }).click();
+    await name.waitFor();
+    expect(await page.evaluate('localStorage["gateway.views"]')).toBe('[]');
+  });
+
+  test('drags over the histogram to see that time alone', async () => {
+    const box = await page.locator('.chart-box').boundingBox();
+    if (box === null) throw new Error('no histogram');
+    await page.mouse.move(box.x + box.width / 2, box.y + 20);
+    await page.mouse.down();
+    await page.mouse.move(box.x + box.width - 2, box.y + 20);
+    await page.mouse.up();
+    await page.waitForURL((url) => url.searchParams.has('from') && url.searchParams.has('to'));
+    await page.locator('.log-table tbody tr').first().waitFor();
+  });
+
+  test('tries a provider', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/providers`);
+    await page.getByRole('button', { name: 'Test mock', exact: true }).click();
+    await page.getByText(/answered in \d+ ms/).waitFor();
+    await page.getByRole('link', { name: 'See it in the log' }).waitFor();
   });
 
   test('asks in the playground and sees the thinking apart', async () => {
@@ -133,7 +174,7 @@ describe('text', () => {
   test('is never markup, wherever it comes from', async () => {
     const evil = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
     const id = await scene.chat(`${evil} [[say:${evil}]]`, { tools: [{ type: 'function', function: { name: 'a_tool', description: evil } }], user: evil }, { 'x-gateway-evil': evil });
-    await scene.stored(6);
+    await scene.stored(7);
     page = await scene.open(`/dashboard/logs?log=${id}&cols=time,model,meta.evil`);
     await page.locator('.conversation').getByText(evil).first().waitFor();
     for (const tab of ['Details', 'Request', 'Response', 'Raw']) {
@@ -149,25 +190,20 @@ describe('text', () => {
   });
 });
 
-describe('a model without a price, a store without bodies', () => {
+describe('a model without a price, a request without bodies', () => {
   test('show a dash and say so', async () => {
-    const quiet = await stage(mockConfig({ server: {} }));
-    try {
-      const id = await quiet.chat('hush', { model: 'unpriced' }, { 'x-log-bodies': 'off' });
-      await quiet.stored(1);
-      const shown = await quiet.open(`/dashboard/logs/${id}`);
-      await shown.getByText('Bodies are not stored').waitFor();
-      expect(await shown.locator('.figures').textContent()).toMatch(/Cost–/);
-      expect(await shown.locator('body').textContent()).not.toContain('$0');
-    } finally {
-      await quiet.close();
-    }
+    const id = await scene.chat('hush', { model: 'unpriced' }, { 'x-log-bodies': 'off' });
+    await scene.stored(8);
+    await page.goto(`${scene.gateway.url}/dashboard/logs/${id}`);
+    await page.getByText('Bodies are not stored').waitFor();
+    expect(await page.locator('.figures').textContent()).toMatch(/Cost–/);
+    expect(await page.locator('body').textContent()).not.toContain('$0');
   });
 });
 
 describe('with an admin key', () => {
   test('a browser signs in, comes back to where it was, and out again', async () => {
-    const locked = await stage(mockConfig({ server: { admin_key: 'the-admin-key' } }));
+    const locked = await stage(mockConfig({ server: { admin_key: 'the-admin-key' }, keys: [{ name: 'web', key: 'a-key-of-a-caller' }] }), scene.browser);
     try {
       const shown = await locked.open('/dashboard/models?show=all');
       await shown.waitForURL(/login\?next=/);
@@ -179,6 +215,10 @@ describe('with an admin key', () => {
       await shown.locator('.models tbody tr').first().waitFor();
       expect(new URL(shown.url()).search).toBe('?show=all');
       expect(await shown.evaluate('document.cookie')).toBe('');
+      await shown.getByRole('navigation').getByRole('link', { name: 'Providers' }).click();
+      await shown.getByRole('button', { name: 'Test mock', exact: true }).click();
+      await shown.getByText('callers need a key').waitFor();
+      expect(await shown.getByRole('link', { name: 'Test it in the playground with one' }).getAttribute('href')).toBe('/dashboard/playground?model=mock%2Fmock');
       await shown.getByRole('button', { name: 'Sign out' }).click();
       await shown.getByLabel('Admin key').waitFor();
       await shown.goto(`${locked.gateway.url}/dashboard/logs`);

@@ -44,11 +44,21 @@ describe.concurrent.each(pages)('%s', (path, ready) => {
     await page.locator(ready).first().waitFor();
     expect(await violations(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
-    expect(await violations(page, "['color-contrast', 'link-in-text-block']")).toEqual([]);
     await page.setViewportSize({ width: 360, height: 800 });
     await expect.poll(() => overflow(page)).toBeLessThanOrEqual(0);
+    expect(await violations(page, "['color-contrast', 'link-in-text-block', 'link-name', 'button-name', 'target-size']")).toEqual([]);
     await page.close();
   });
+});
+
+test('on paper a request is whole, and nothing else is there', async () => {
+  const page = await scene.open(`/dashboard/logs?log=${id}`, { colorScheme: 'dark' });
+  await page.locator('.conversation').waitFor();
+  await page.emulateMedia({ media: 'print' });
+  await expect.poll(() => page.locator('.tab-title').allTextContents()).toEqual(['Conversation', 'Reasoning', 'Details', 'Tokens and cost']);
+  expect(await page.locator('.side, .panel-bar, .log-table, .detail-tools, .tabs').filter({ visible: true }).count()).toBe(0);
+  expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)');
+  await page.close();
 });
 
 describe('the theme', () => {

@@ -31,13 +31,14 @@ const post = async (path: string, content: unknown, headers: Record<string, stri
 /** Compressed bytes of all that a browser loads before a page shows. */
 function weightOf(page: string): number {
   const { files } = readStaticFiles();
-  const bare: Readonly<Record<string, string>> = { preact: 'vendor/preact.js', 'preact/hooks': 'vendor/hooks.js', htm: 'vendor/htm.js', uplot: 'vendor/uplot.js' };
-  const loaded = new Set(['early.js', 'styles.css', 'vendor/uplot.css']);
+  const textOf = (path: string): string => String(files.get(path)?.bytes);
+  const bare: Readonly<Record<string, string>> = { preact: 'vendor/preact.js', 'preact/hooks': 'vendor/hooks.js', htm: 'vendor/htm.js' };
+  const opening = textOf('app.js').split('\n').find((line) => line.includes(page)) ?? '';
+  const loaded = new Set(['early.js', 'styles.css', 'styles/print.css', ...Array.from(opening.matchAll(/withStyles\('(\w+)'/g), ([, name]) => `styles/${name}.css`)]);
   const load = (path: string): void => {
     if (loaded.has(path)) return;
     loaded.add(path);
-    const text = String(files.get(path)?.bytes);
-    for (const [, specifier = ''] of text.matchAll(/^import .*from ['"]([^'"]+)['"];$/gm)) load(bare[specifier] ?? new URL(specifier, `http://x/${path}`).pathname.slice(1));
+    for (const [, specifier = ''] of textOf(path).matchAll(/^import .*from ['"]([^'"]+)['"];$/gm)) load(bare[specifier] ?? new URL(specifier, `http://x/${path}`).pathname.slice(1));
   };
   load('app.js');
   load(page);
@@ -47,8 +48,17 @@ function weightOf(page: string): number {
 }
 
 describe('the page', () => {
-  test.each(['overview', 'logs', 'breakdown', 'models', 'request', 'playground'])('%s is light to load: less than 62 kB, compressed', (name) => {
-    expect(weightOf(`pages/${name}.js`)).toBeLessThan(62_000);
+  const pages = [...readStaticFiles().files.keys()].filter((path) => path.startsWith('pages/'));
+
+  test.each(pages)('%s is light to load: less than 60 kB, compressed', (page) => {
+    expect(weightOf(page)).toBeLessThan(60_000);
+  });
+
+  test.each([['', 'overview', 'metrics'], ['/logs', 'logs', 'log-table'], ['/logs/some-id', 'request', 'waterfall'], ['/models', 'models', 'sort']])('at /dashboard%s names all that it is made of', async (path, page, part) => {
+    await begin();
+    const fetched = Array.from((await (await gateway.get(`/dashboard${path}`, local)).text()).matchAll(/modulepreload" href="[^"]*\/((?:pages|parts|vendor)\/[^"]+)/g), ([, file]) => file);
+    expect(fetched).toEqual(expect.arrayContaining([`pages/${page}.js`, `parts/${part}.js`, 'vendor/preact.js']));
+    expect(fetched.filter((file) => file?.startsWith('pages/'))).toHaveLength(1);
   });
 
   test('allows nothing from elsewhere', async () => {

@@ -1,7 +1,8 @@
-/** The store goes and comes back while the page is open. */
+/** The page on a log of the test's own: a store that goes and comes back, and what a record may say of itself. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chromium } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { GatewayError } from '../../../../core/errors.ts';
 import type { LogReader } from '../../../../core/log-store.ts';
@@ -14,6 +15,7 @@ const log = memoryLog();
 let isAway = false;
 const closing: (() => Promise<unknown>)[] = [];
 let url = '';
+let page: Page;
 
 /** The log in memory, as a store that can be away. */
 function withAbsence(reader: MemoryLog): MemoryLog {
@@ -37,16 +39,17 @@ beforeAll(async () => {
     server.close();
     await gateway.close();
   });
+  const browser = await chromium.launch(browserOptions);
+  closing.push(() => browser.close());
+  page = await browser.newPage();
+  page.setDefaultTimeout(9000);
+  await page.clock.install();
 });
 afterAll(async () => {
   for (const close of closing.toReversed()) await close();
 });
 
 test('words say so, the tail goes on, and all is back with the store', async () => {
-  const browser = await chromium.launch(browserOptions);
-  closing.push(() => browser.close());
-  const page = await browser.newPage();
-  page.setDefaultTimeout(9000);
   log.add({ model: 'before-it-went' });
   isAway = true;
   await page.goto(`${url}/dashboard/logs?live=1`);
@@ -58,6 +61,25 @@ test('words say so, the tail goes on, and all is back with the store', async () 
   await page.locator('.log-table').getByText('while-it-was-away').waitFor();
   isAway = false;
   // by itself: nobody presses anything
+  await page.clock.fastForward(5000);
   await page.locator('.log-table').getByText('before-it-went').waitFor();
   expect(await page.getByText('cannot be read now').count()).toBe(0);
+});
+
+test('an estimate is marked as one, a pause is a gap, and the cost has the prices of its time', async () => {
+  const attempt = { provider: 'up', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, durationMs: 590, timeToFirstTokenMs: 100, error: null, startedMs: 1410 };
+  const more: object = {
+    usageEstimated: true, userAgent: 'curl/8.7.1', prices: { prompt: '0.000003', completion: '0.000015' }, durationMs: 2000,
+    attempts: [{ ...attempt, outcome: 'upstream_rate_limited', status: 429, durationMs: 400, timeToFirstTokenMs: null, startedMs: 10 }, attempt],
+  };
+  const { id } = log.add({ ...more });
+  await page.goto(`${url}/dashboard/logs?log=${id}&tab=cost`);
+  const panel = page.getByRole('complementary', { name: 'Request' });
+  await panel.getByText('The counts are an estimate').waitFor();
+  expect(await panel.getByRole('row', { name: /^Input/ }).textContent()).toBe('Inputestimated ≈10$3.00estimated ≈$0.00003');
+  expect(await panel.locator('.figures').textContent()).toContain('Costestimated ≈$0.00002');
+  expect(await panel.locator('.waterfall li').allTextContents()).toEqual(expect.arrayContaining([expect.stringContaining('waited1.00 sbefore attempt 2')]));
+  expect(await page.locator('.log-table tbody tr').first().textContent()).toContain('≈$0.00002');
+  await panel.getByRole('link', { name: 'Details' }).click();
+  await panel.getByText('curl/8.7.1').waitFor();
 });

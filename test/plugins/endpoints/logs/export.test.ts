@@ -1,7 +1,7 @@
 /** The export: whole, page by page, and harmless to open. */
 import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { csvCell, csvLine } from '../../../../plugins/endpoints/logs/csv.ts';
+import { csvCell, csvHead, csvLine } from '../../../../plugins/endpoints/logs/csv.ts';
 import { aRecord } from '../../../_kit/log.ts';
 import { at, logScene } from './scene.ts';
 import type { Scene } from './scene.ts';
@@ -23,12 +23,18 @@ describe('an export', () => {
     expect((await exported('format=jsonl')).split('\n').filter((line) => line !== '').map((line) => JSON.parse(line))).toEqual([record]);
   });
 
+  it('says as CSV who asked, and what is an estimate', () => {
+    const [names = [], cells = []] = [csvHead([]), csvLine(aRecord({ userAgent: '=curl', usageEstimated: true }), [])].map((line) => line.trimEnd().split(','));
+    const cell = (name: string): string | undefined => cells[names.indexOf(name)];
+    expect([cell('userAgent'), cell('usageEstimated'), cell('cost')]).toEqual(["'=curl", 'true', '0.00002']);
+  });
+
   it('has a column for each metadata key', async () => {
     scene.log.add({ createdAt: at(1), metadata: { 'tenant-id': 'acme' } });
     scene.log.add({ createdAt: at(2), metadata: { 'tenant-id': 'globex', team: 'a,b' } });
     const [head = '', ...rows] = (await exported('format=csv')).trimEnd().split('\r\n');
     expect(head).toMatch(/^id,createdAt,status,.*,meta\.tenant-id,meta\.team,otherMetadata$/);
-    expect(rows.map((row) => row.split(',').slice(23).join())).toEqual(['acme,,', 'globex,"a,b",']);
+    expect(rows.map((row) => row.split(',').slice(25).join())).toEqual(['acme,,', 'globex,"a,b",']);
   });
 
   it('has metadata of no column in the last one', () => expect(csvLine(aRecord({ metadata: { team: 'a', rare: 'b' } }), ['team'])).toMatch(/,a,"\{""rare"":""b""\}"\r\n$/));

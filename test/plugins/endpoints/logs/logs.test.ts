@@ -96,6 +96,20 @@ describe('stats', () => {
     expect((await scene.read('/api/stats?by=model&status=error')).body.data).toMatchObject([{ value: 'plain', requests: 1 }]);
   });
 
+  it('are a file for a spreadsheet, with the names of the JSON and nothing that it would run', async () => {
+    scene.log.add({ createdAt: at(4), metadata: { team: '=HYPERLINK("x")' }, usageEstimated: true });
+    const { data } = (await scene.read('/api/stats?by=meta.team')).body;
+    const response = await scene.get('/api/stats?by=meta.team&format=csv');
+    expect([response.headers.get('content-type'), response.headers.get('content-disposition')]).toEqual(['text/csv; charset=utf-8; header=present', 'attachment; filename="stats-2026-03-01T12-00-00.csv"']);
+    const [head, ...rows] = (await response.text()).trimEnd().split('\r\n');
+    expect(head).toBe(Object.keys(data[0]).join());
+    expect(rows.map((row) => row.split(',').slice(0, 3).join()).sort()).toEqual([`"'=HYPERLINK(""x"")",1,0`, ',1,1', 'a,2,0']);
+  });
+
+  it('refuse a format that there is not', async () => {
+    expect(await scene.read('/api/stats?format=xlsx')).toMatchObject({ status: 400, body: { error: { param: 'format', message: '"format" is json or csv.' } } });
+  });
+
   it('refuse a dimension that there is not', async () => {
     expect(await scene.read('/api/stats?by=modle')).toMatchObject({ status: 400, body: { error: { param: 'by', message: expect.stringContaining('Did you mean "model"?') } } });
   });
@@ -112,6 +126,13 @@ describe('a series', () => {
     scene.log.add({ createdAt: at(10) });
     scene.log.add({ createdAt: at(20) });
     expect((await scene.read('/api/series?since=1h&bucket=1m&by=model')).body.data).toMatchObject([{ at: at(20), value: 'plain' }, { at: at(10), value: 'plain' }]);
+  });
+
+  it('is a file for a spreadsheet, with the time of each point', async () => {
+    scene.log.add({ createdAt: at(10) });
+    const response = await scene.get('/api/series?since=1h&bucket=1m&format=csv');
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="series-2026-03-01T12-00-00.csv"');
+    expect(await response.text()).toMatch(/^at,value,requests,.*\r\n2026-03-01T11:50:00\.000Z,,1,.*\r\n$/);
   });
 
   it.each(['bucket=1s', 'bucket=soon', 'since=30d&bucket=1m'])('refuses %s', async (query) => expect(await scene.read(`/api/series?${query}`)).toMatchObject({ status: 400, body: { error: { param: 'bucket' } } }));

@@ -54,7 +54,7 @@ describe('the client of the store', () => {
     expect(await reader.get(idAt(begin, 1))).toMatchObject({ id: idAt(begin, 1) });
     expect(await reader.stats(everything, { by: 'model', limit: 10 })).toMatchObject([{ value: 'plain', requests: 2 }]);
     expect(await reader.stats(everything, { by: null, limit: 10 })).toMatchObject([{ value: null, requests: 2 }]);
-    expect(await reader.series(everything, { bucketMs: 1000, by: null })).toHaveLength(1);
+    expect((await reader.series(everything, { bucketMs: 1000, by: null })).points).toHaveLength(1);
     expect(await reader.facets(everything)).toMatchObject({ model: [{ value: 'plain', count: 2 }] });
     expect(await reader.status()).toMatchObject({ connected: true, error: null, waitingBytes: 0, waitingRecords: 0, dropped: 0, bodiesDropped: 0, deadLettered: 0 });
   });

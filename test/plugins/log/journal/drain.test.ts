@@ -108,7 +108,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
   test('what a dead gateway left is taken over; what it had not finished is interrupted', async () => {
     const orphan = createInstance(root);
     const { id, clientRequestId, createdAt, method, path, requestedModel, model, provider, key, stream, metadata, configHash } = finished({ number: 2, metadata: { tenant: 'acme' } });
-    const started = { id, clientRequestId, createdAt, method, path, requestedModel, model, provider, key, stream, metadata, configHash };
+    const started = { id, clientRequestId, userAgent: 'curl/8', createdAt, method, path, requestedModel, model, provider, key, stream, metadata, configHash };
     const frames = [{ kind: STARTED, payload: JSON.stringify({ ...started, id: idAt(begin, 1) }) }, { kind: STARTED, payload: JSON.stringify(started) }, { kind: FINISHED, payload: JSON.stringify(finished({ number: 1 })) }] as const;
     writeFileSync(pathOf(orphan.folder, 1), Buffer.concat([encodeFrames(frames), Buffer.from([9, 0, 0])]));
     const living = createInstance(root);
@@ -117,7 +117,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     const drain = drainOf();
     while (await drain.step());
     expect(await ids()).toEqual([idAt(begin, 1), idAt(begin, 2)]);
-    expect(await store.get(idAt(begin, 2))).toMatchObject({ outcome: 'interrupted', cost: null, metadata: { tenant: 'acme' }, error: { code: 'interrupted' } });
+    expect(await store.get(idAt(begin, 2))).toMatchObject({ outcome: 'interrupted', userAgent: 'curl/8', usageEstimated: false, cost: null, prices: null, metadata: { tenant: 'acme' }, error: { code: 'interrupted' } });
     expect(existsSync(orphan.folder)).toBe(false);
     expect(existsSync(living.folder)).toBe(true);
     living.claim.release();

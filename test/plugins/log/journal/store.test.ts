@@ -164,9 +164,10 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   });
 
   test('makes series, whole and by a dimension', async () => {
-    const hours = await store.series(everything, { bucketMs: 3_600_000 });
+    const { points: hours, total } = await store.series(everything, { bucketMs: 3_600_000 });
+    expect([total]).toEqual(await store.stats(everything, null));
     expect(hours.map(({ at, requests }) => [at, requests])).toEqual([0, 1, 2, 3, 4].map((hour) => [begin + hour * 3_600_000, 60]));
-    const byTenant = await store.series(everything, { bucketMs: 3_600_000, by: 'meta.tenant-id' });
+    const { points: byTenant } = await store.series(everything, { bucketMs: 3_600_000, by: 'meta.tenant-id' });
     expect(byTenant).toHaveLength(30);
     expect(byTenant[0]).toMatchObject({ at: begin, value: 'tenant-0', requests: 10 });
   });

@@ -1,9 +1,8 @@
-/** What the log shows, and how it is taken elsewhere. */
+/** Which columns the log shows. */
 import { html } from './html.js';
 import { columnOf, columns, defaultColumns } from './log-columns.js';
 import { go, withParams } from './location.js';
 import { Menu } from './menu.js';
-import { apiParams } from './query.js';
 
 /** @param {{ names: string[], metaKeys: string[], params: URLSearchParams }} props */
 export function ColumnMenu({ names, metaKeys, params }) {
@@ -21,13 +20,4 @@ export function ColumnMenu({ names, metaKeys, params }) {
   return html`<${Menu} name="columns" icon="columns" label="Columns">${() => html`<div class="menu-checks">
     ${all.map((name) => html`<label class="menu-check" key=${name}><input type="checkbox" checked=${names.includes(name)} onChange=${(event) => choose(name, event.target.checked)} /> ${columnOf(name)?.label}</label>`)}
     </div><button type="button" class="link" onClick=${reset}>The usual columns</button>`}<//>`;
-}
-
-/** @param {{ params: URLSearchParams }} props */
-export function ExportMenu({ params }) {
-  const asked = apiParams(params);
-  return html`<${Menu} name="export" icon="export" label="Export">${(close) => html`<div class="menu-list">
-    <a href=${`/api/logs/export?format=csv&${asked}`} download onClick=${close}>CSV <span class="soft">one row a request, metadata as columns</span></a>
-    <a href=${`/api/logs/export?format=jsonl&${asked}`} download onClick=${close}>JSON Lines <span class="soft">whole records, with bodies</span></a>
-  </div>`}<//>`;
 }

@@ -1,0 +1,48 @@
+/** Saved views: links, kept in this browser; the present one can be added, and each be deleted. */
+import { html, useEffect, useRef, useState } from './html.js';
+import { Icon } from './icons.js';
+
+const place = 'gateway.views';
+
+/** @typedef {{ name: string, href: string }} View */
+
+/** @returns {View[]} */
+function kept() {
+  try {
+    // safety: whatever stands in the storage, a link leads to a page of our own
+    return JSON.parse(localStorage.getItem(place) ?? '[]').filter(({ name, href }) => typeof name === 'string' && /^\/dashboard(?:[/?]|$)/.test(href));
+  } catch {
+    // not ours, or broken: as if nothing had been saved
+    return [];
+  }
+}
+
+/** @param {{ href: string, close: () => void }} props */
+export function SavedViews({ href, close }) {
+  const [views, setViews] = useState(kept);
+  const root = useRef(/** @type {HTMLDivElement | null} */ (null));
+  const focusFirst = () => /** @type {HTMLElement | null} */ (root.current?.querySelector('a,input'))?.focus();
+  useEffect(focusFirst, []);
+  const keep = (next) => {
+    localStorage.setItem(place, JSON.stringify(next));
+    setViews(next);
+  };
+  const save = (event) => {
+    event.preventDefault();
+    const name = event.target.elements.name.value.trim();
+    if (name === '') return;
+    keep([...views.filter((view) => view.name !== name), { name, href }].sort((a, b) => a.name.localeCompare(b.name)));
+    dispatchEvent(new CustomEvent('gateway:say', { detail: `View "${name}" saved` }));
+    close();
+  };
+  const remove = (name) => {
+    keep(views.filter((view) => view.name !== name));
+    focusFirst();
+  };
+  return html`<div class="views" ref=${root}>
+    ${views.length === 0 ? html`<p class="soft">Give these filters, columns and this time a name, and find them here again.</p>` : html`<ul class="menu-list">${views.map((view) => html`<li key=${view.name}>
+      <a href=${view.href} aria-current=${view.href === href ? 'true' : undefined} onClick=${close}>${view.name}<span class="soft">${view.href.startsWith('/dashboard/logs') ? 'Logs' : 'Breakdown'}</span></a>
+      <button type="button" class="button button-plain" aria-label=${`Delete the view ${view.name}`} title="Delete" onClick=${() => remove(view.name)}><${Icon} name="close" /></button></li>`)}</ul>`}
+    <form class="menu-form" onSubmit=${save}><label>Name <input name="name" required maxlength="60" autocomplete="off" placeholder="Errors of the search team" /></label><button class="button">Save this view</button></form>
+  </div>`;
+}

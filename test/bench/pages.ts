@@ -1,0 +1,109 @@
+/**
+ * The dashboard on a million records: how long from the address to the page with its numbers, in a real browser. `RECORDS=100000`
+ * makes it shorter, `STORES=sqlite` leaves PostgreSQL out.
+ */
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import type { Browser, BrowserContext } from 'playwright-core';
+import { createStore } from '../../plugins/log/journal/store.ts';
+import { start } from '../_kit/executable.ts';
+import { ensureProgram, startPostgres } from '../_kit/servers.ts';
+import type { PostgresServer } from '../_kit/servers.ts';
+import { browserOptions, mockConfig } from '../plugins/endpoints/dashboard/browser.ts';
+import { median, milliseconds } from './figures.ts';
+import type { Figure, Subject } from './figures.ts';
+import { fill, records, stores } from './fill.ts';
+import { workFolder } from './processes.ts';
+
+const most = 1000;
+const rounds = 3;
+
+const pages: readonly (readonly [path: string, ready: string])[] = [
+  ['', '.metrics'],
+  ['', '.tops .top'],
+  ['?since=30d', '.metrics'],
+  ['?since=30d', '.tops .top'],
+  ['/logs', '.log-table tbody tr'],
+  ['/logs?since=30d', '.log-table tbody tr'],
+  ['/logs?since=30d&status=error', '.log-table tbody tr'],
+  ['/logs?since=30d&meta.tenant-id=tenant-0', '.log-table tbody tr'],
+  ['/logs?since=30d&model=model-3&status=error', '.log-table tbody tr'],
+  ['/logs?since=30d&latency=>1s', '.log-table tbody tr'],
+  ['/logs/ID', '.conversation'],
+  ['/breakdown?since=30d', '.breakdown tbody tr'],
+  ['/breakdown?since=30d&by=meta.tenant-id&view=time', '.breakdown tbody tr'],
+  ['/breakdown?since=24h&by=meta.user-id', '.breakdown tbody tr'],
+  ['/models?show=all', 'tbody tr'],
+  ['/providers', 'tbody tr'],
+  ['/keys', 'main .notice, tbody tr'],
+  ['/playground', '.playground'],
+  ['/connect', '.connect'],
+  ['/config', '.plugins'],
+];
+
+/** Milliseconds from the address to the page with its numbers. */
+async function timeOf(context: BrowserContext, url: string, ready: string): Promise<number> {
+  const page = await context.newPage();
+  const started = performance.now();
+  await page.goto(url, { waitUntil: 'commit' });
+  await page.locator(ready).first().waitFor({ timeout: 20_000 });
+  const took = performance.now() - started;
+  await page.close();
+  return took;
+}
+
+export async function measurePages(what: string, config: object, browser: Browser): Promise<Figure[]> {
+  const gateway = await start(config);
+  const figures: Figure[] = [];
+  try {
+    const context = await browser.newContext({ viewport: { width: 1360, height: 860 } });
+    const emptyCache = await timeOf(context, `${gateway.url}/dashboard`, '.metrics');
+    figures.push({ what: `${what}: the first page of all, nothing cached`, gateway: milliseconds(emptyCache), target: `≤ ${most} ms`, isMet: emptyCache <= most });
+    const { data } = (await (await fetch(`${gateway.url}/api/logs?limit=1`)).json()) as { data: [{ id: string }] };
+    for (const [path, ready] of pages) {
+      const times: number[] = [];
+      for (let round = 0; round < rounds; round++) times.push(await timeOf(context, `${gateway.url}/dashboard${path.replace('ID', data[0].id)}`, ready));
+      figures.push({ what: `${what}: ${path === '' ? 'overview' : path} ${ready}`, gateway: `${milliseconds(median(times))} (most ${milliseconds(Math.max(...times))})`, target: `≤ ${most} ms`, isMet: median(times) <= most });
+    }
+  } finally {
+    await gateway.stop();
+  }
+  return figures;
+}
+
+export const configOf = (kind: string, url: string | null, dataDir: string): object =>
+  mockConfig({ server: { data_dir: dataDir }, plugins: ['endpoints/chat-completions', 'endpoints/models', 'endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'route/policy', 'stream/upstream', 'stream/mock', 'log/cost', { use: 'log/journal', with: { store: kind, retention_days: 0, ...(url !== null && { url }) } }, 'dialects/openai-chat'] });
+
+async function measure(kind: 'sqlite' | 'postgres', browser: Browser, server: PostgresServer | null): Promise<Figure[]> {
+  const url = server?.database() ?? null;
+  const dataDir = join(workFolder, `pages-${kind}`);
+  mkdirSync(dataDir);
+  const store = await createStore({ store: kind, url, dataDir, retentionDays: 0, isDurable: false });
+  await store.open();
+  await fill(store, dataDir);
+  const started = performance.now();
+  while (await store.roll());
+  const rolled: Figure = { what: `${kind}: summing it all up, once`, gateway: `${Math.round((performance.now() - started) / 1000)} s` };
+  await store.close();
+  const figures = await measurePages(kind, configOf(kind, url, dataDir), browser);
+  rmSync(dataDir, { recursive: true });
+  return [rolled, ...figures];
+}
+
+export default {
+  name: 'pages',
+  about: `each page of the dashboard on ${records} records of 30 days, from the address to its numbers in chromium; median of ${rounds} and the slowest`,
+  async measure() {
+    ensureProgram([browserOptions.executablePath], 'chromium');
+    const browser = await chromium.launch(browserOptions);
+    const figures: Figure[] = [];
+    for (const kind of stores) {
+      const server = kind === 'postgres' ? await startPostgres() : null;
+      figures.push(...(await measure(kind, browser, server)));
+      await server?.stop();
+    }
+    await browser.close();
+    return figures;
+  },
+} satisfies Subject;

@@ -1,0 +1,128 @@
+/** log/estimate: counts that a provider did not give, in the log alone, flagged; a provider's own number stands. */
+import { describe, expect, it } from 'vitest';
+import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
+import type { Step } from '../../_kit/upstream.ts';
+import { answers, completion, event, hangs, said, streams, usage } from '../../_kit/upstream.ts';
+import { errorOf, gatewayOf, provider } from '../../core/scene.ts';
+
+const house = async (step: Step) => {
+  const up = await provider(step);
+  return { ...(await gatewayOf(oneUpstream(up.url))), up };
+};
+const silent = (more: object = {}): Step => answers({ ...completion('Half of an answer.', more), usage: undefined });
+const call = { id: 'call-1', type: 'function', function: { name: 'weather', arguments: '{"city":"Kyiv"}' } };
+const half = [event({ role: 'assistant', content: 'Half of ' }), event({ content: 'an answer.' })];
+const nothing = { promptTokens: null, completionTokens: null, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: null };
+const pricing = { prompt: '0.000001', completion: '0.000002' };
+
+/** `hi` between the bounds of its message; the five words of the answer. */
+const estimate = { usageEstimated: true, usage: { ...nothing, promptTokens: 5, completionTokens: 5, totalTokens: 10 }, cost: '0.000015', prices: pricing };
+const unknown = { usageEstimated: false, usage: nothing, cost: null, prices: null };
+
+describe('an estimate is on record', () => {
+  it('of a stream that the provider cut', async () => {
+    const { chat, records } = await house(streams(half));
+    const { events } = await readEvents(await chat({ stream: true }));
+    expect(records).toMatchObject([{ outcome: 'cut', ...estimate }]);
+    expect(JSON.stringify(events)).not.toContain('usage');
+  });
+
+  it('of a stream whose client left', async () => {
+    const { chat, records, up } = await house(streams([half.join('')], { end: 'hang' }));
+    const reader = ((await chat({ stream: true })).body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    await reader.cancel();
+    await up.asked[0]?.closed;
+    expect(records).toMatchObject([{ outcome: 'gone', ...estimate }]);
+  });
+
+  it('of a provider that does not count, and not in its reply', async () => {
+    const { chat, records } = await house(silent());
+    expect(await (await chat({})).json()).not.toHaveProperty('usage');
+    expect(records).toMatchObject([{ outcome: 'answered', ...estimate }]);
+  });
+
+  it('of the counts alone that are missing', async () => {
+    const { chat, records } = await house(answers({ ...completion('Half of an answer.'), usage: { prompt_tokens: 70, prompt_tokens_details: { cached_tokens: 30 } } }));
+    await chat({});
+    expect(records).toMatchObject([{ usageEstimated: true, usage: { ...nothing, promptTokens: 70, cachedTokens: 30, completionTokens: 5, totalTokens: 75 }, cost: '0.00008' }]);
+  });
+
+  it('with thinking apart, and the arguments of calls', async () => {
+    const { chat, records } = await house(silent({ reasoning_content: 'They want an answer.', tool_calls: [call] }));
+    await chat({ model: 'thinker' });
+    expect(records[0]?.usage).toMatchObject({ reasoningTokens: 5, completionTokens: 5 + 5 + 6 });
+  });
+
+  it('of all that a prompt says: texts, calls and tools', async () => {
+    const { chat, records } = await house(silent());
+    const question = { role: 'user', content: [{ type: 'text', text: 'The weather in Kyiv?' }] };
+    const asks = { role: 'assistant', content: null, tool_calls: [call] };
+    const told = { role: 'tool', tool_call_id: 'call-1', content: 'Sunny.' };
+    const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } }];
+    for (const more of [{ messages: [question] }, { messages: [question, asks] }, { messages: [question, asks, told] }, { messages: [question, asks, told], tools }]) await chat(more);
+    expect(records.map((record) => record.usage.promptTokens)).toEqual([9, 19, 25, 52]);
+  });
+
+  it('of a prompt of any length, as if all of it were counted', async () => {
+    const { chat, records } = await house(silent());
+    const page = 'A provider answers, and the gateway hands it on as it comes: 3.14 words a token. '.repeat(100);
+    for (const pages of [1, 200]) await chat({ messages: [{ role: 'user', content: page.repeat(pages) }] });
+    const [one = 0, all = 0] = records.map(({ usage: { promptTokens } }) => promptTokens ?? 0);
+    expect(all / (one * 200)).toBeCloseTo(1, 2);
+  });
+
+  it('without the small number by which Messages streams begin', async () => {
+    const messages = [{ type: 'message_start', message: { usage: { input_tokens: 12, output_tokens: 1 } } }, { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }, { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Half of an answer.' } }];
+    const up = await provider(streams(messages.map((one) => `event: ${one.type}\ndata: ${JSON.stringify(one)}\n\n`)));
+    const { chat, records } = await gatewayOf({ ...oneUpstream(up.url), providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } } });
+    await (await chat({ stream: true })).text();
+    expect(records).toMatchObject([{ outcome: 'cut', usageEstimated: true, usage: { promptTokens: 12, completionTokens: 5 } }]);
+  });
+});
+
+describe('what a provider counted stands', () => {
+  it.each<[string, object, Step]>([
+    ['in a reply', {}, answers(completion('Half of an answer.'))],
+    ['in a stream', { stream: true }, streams(said('Half of ', 'an answer.'))],
+  ])('%s', async (_, more, step) => {
+    const { chat, records } = await house(step);
+    await (await chat(more)).text();
+    expect(records).toMatchObject([{ usageEstimated: false, usage: { promptTokens: usage.prompt_tokens, completionTokens: usage.completion_tokens }, cost: '0.00002', prices: pricing }]);
+  });
+});
+
+describe('nothing is estimated', () => {
+  it('of a request that was refused', async () => {
+    const { chat, records } = await house(silent());
+    expect((await errorOf(await chat({ model: 'made-up' }))).code).toBe('model_not_found');
+    expect(records).toMatchObject([{ outcome: 'refused', ...unknown }]);
+  });
+
+  it('of one that failed before an answer began', async () => {
+    const down = await provider(answers({ error: { message: 'no' } }, { status: 503 }));
+    const { chat, records } = await gatewayOf(twoUpstreams(down.url, down.url));
+    await chat({});
+    expect(records).toMatchObject([{ outcome: 'failed', ...unknown }]);
+  });
+
+  it('of one whose client left before', async () => {
+    const { post, records, up } = await house(hangs);
+    const leaving = new AbortController();
+    up.script(() => leaving.abort());
+    await post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true }, { signal: leaving.signal });
+    expect(records).toMatchObject([{ outcome: 'gone', ...unknown }]);
+  });
+
+  it('of a prompt with an image, and so no cost', async () => {
+    const { chat, records } = await house(silent());
+    await chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] }] });
+    expect(records).toMatchObject([{ usageEstimated: true, usage: { ...nothing, completionTokens: 5 }, cost: null, prices: null }]);
+  });
+
+  it('of an image that was answered', async () => {
+    const { chat, records } = await house(silent({ images: [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }] }));
+    await chat({});
+    expect(records).toMatchObject([{ usageEstimated: true, usage: { ...nothing, promptTokens: 5 }, cost: null }]);
+  });
+});
