@@ -57,7 +57,7 @@ export function createService(serving: Serving): Service {
       const exchange = begin('POST', door.path, request.headers as Exchange['headers']);
       const body = (): Promise<unknown> => readJson(request, exchange);
       begunOn.set(request.socket, { exchange, response });
-      const answering = desk.attend(exchange, watchResponse(response, exchange), () => complete(exchange, { door, machine, body }));
+      const answering = desk.attend(exchange, watchResponse(response, exchange), () => desk.complete(exchange, { door, body }));
       answering
         .then((answer) => nodeReply(answer, response))
         .catch((error: unknown) => {
@@ -82,7 +82,7 @@ class Desk {
   /** Streams that go on for as long as somebody watches: the gateway does not wait for their end. */
   readonly endless = new WeakSet<Exchange>();
   readonly #machine: Machine;
-  #isDraining = false;
+  isDraining = false;
 
   constructor(machine: Machine) {
     this.#machine = machine;
@@ -93,7 +93,7 @@ class Desk {
     this.running.add(exchange);
     let answer: Answer;
     try {
-      answer = this.#isDraining ? await refuse(exchange, stopped(), this.#machine) : await work();
+      answer = await work();
     } catch (thrown) {
       answer = refused(thrown, exchange, this.#machine);
     }
@@ -106,8 +106,12 @@ class Desk {
     return answer;
   }
 
+  async complete(exchange: Exchange, how: { readonly door: Door; readonly body: () => Promise<unknown> }): Promise<Answer> {
+    return this.isDraining ? await refuse(exchange, stopped(), this.#machine) : await complete(exchange, { ...how, machine: this.#machine });
+  }
+
   drain(): void {
-    this.#isDraining = true;
+    this.isDraining = true;
     for (const exchange of this.running) if (this.endless.has(exchange)) exchange.abort(stopped());
   }
 }
@@ -131,7 +135,7 @@ function createApp({ doors, endpoints, machine }: Serving, { desk, begin }: { de
     allowed.set(path, [...(allowed.get(path) ?? []), method]);
   };
 
-  for (const door of doors) on('POST', door.path, (exchange, event) => complete(exchange, { door, machine, body: () => readJson(sourceOf(event), exchange) }));
+  for (const door of doors) on('POST', door.path, (exchange, event) => desk.complete(exchange, { door, body: () => readJson(sourceOf(event), exchange) }));
   for (const endpoint of endpoints) {
     const work = workOf(endpoint, desk);
     on(endpoint.method, endpoint.path, work);
@@ -142,10 +146,11 @@ function createApp({ doors, endpoints, machine }: Serving, { desk, begin }: { de
   return app;
 }
 
-const workOf = (endpoint: Endpoint, { endless }: Desk): Work => async (exchange, event) => {
+const workOf = (endpoint: Endpoint, desk: Desk): Work => async (exchange, event) => {
+  if (desk.isDraining) throw stopped();
   const answer = await endpoint.handle({ arrived: exchange, params: paramsOf(event), query: event.url.searchParams, body: () => bytesOf(sourceOf(event), exchange) });
   if (!(answer.body instanceof ReadableStream)) return answer;
-  if (answer.isEndless === true) endless.add(exchange);
+  if (answer.isEndless === true) desk.endless.add(exchange);
   return { ...answer, body: closing(answer.body, { exchange, mayEnd: answer.isEndless === true }) };
 };
 

@@ -264,6 +264,12 @@ describe('the end', () => {
     expect(records.map(({ outcome, status }) => [outcome, status])).toEqual([['refused', 503], ['answered', 200]]);
   });
 
+  it('leaves no record of a page that is asked for', async () => {
+    const { get, gateway, records } = await gatewayOf(oneUpstream('http://127.0.0.1:9'));
+    gateway.drain();
+    expect([(await get('/v1/models')).status, records]).toEqual([503, []]);
+  });
+
   it('counts the requests under way', async () => {
     const up = await provider(streams(said('a'), { everyMs: 20 }));
     const { chat, gateway } = await gatewayOf(oneUpstream(up.url));
