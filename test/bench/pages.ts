@@ -14,16 +14,15 @@ import { browserOptions, mockConfig } from '../plugins/endpoints/dashboard/brows
 import { median, milliseconds } from './figures.ts';
 import type { Figure, Subject } from './figures.ts';
 import { fill, records, stores } from './fill.ts';
-import { workFolder } from './processes.ts';
+import { wait, workFolder } from './processes.ts';
 
 const most = 1000;
+const mostPatience = 20_000;
 const rounds = 3;
 
 const pages: readonly (readonly [path: string, ready: string])[] = [
   ['', '.metrics'],
-  ['', '.tops .top'],
   ['?since=30d', '.metrics'],
-  ['?since=30d', '.tops .top'],
   ['/logs', '.log-table tbody tr'],
   ['/logs?since=30d', '.log-table tbody tr'],
   ['/logs?since=30d&status=error', '.log-table tbody tr'],
@@ -42,15 +41,28 @@ const pages: readonly (readonly [path: string, ready: string])[] = [
   ['/config', '.plugins'],
 ];
 
+/** The page looks for it itself, at each change, and notes the time of the frame that shows it. */
+const watchFor = (ready: string): string => `{
+  const watch = new MutationObserver(() => {
+    if (document.querySelector(${JSON.stringify(ready)}) === null) return;
+    watch.disconnect();
+    requestAnimationFrame(() => (window.readyMs = performance.now()));
+  });
+  watch.observe(document, { childList: true, subtree: true });
+}`;
+
 /** Milliseconds from the address to the page with its numbers. */
 async function timeOf(context: BrowserContext, url: string, ready: string): Promise<number> {
   const page = await context.newPage();
-  const started = performance.now();
+  await page.addInitScript(watchFor(ready));
   await page.goto(url, { waitUntil: 'commit' });
-  await page.locator(ready).first().waitFor({ timeout: 20_000 });
-  const took = performance.now() - started;
-  await page.close();
-  return took;
+  for (const started = performance.now(); performance.now() - started < mostPatience; await wait(50)) {
+    const took = await page.evaluate<number | undefined>('window.readyMs');
+    if (took === undefined) continue;
+    await page.close();
+    return took;
+  }
+  throw new Error(`${url} does not show ${ready}`);
 }
 
 export async function measurePages(what: string, config: object, browser: Browser): Promise<Figure[]> {
@@ -64,7 +76,7 @@ export async function measurePages(what: string, config: object, browser: Browse
     for (const [path, ready] of pages) {
       const times: number[] = [];
       for (let round = 0; round < rounds; round++) times.push(await timeOf(context, `${gateway.url}/dashboard${path.replace('ID', data[0].id)}`, ready));
-      figures.push({ what: `${what}: ${path === '' ? 'overview' : path} ${ready}`, gateway: `${milliseconds(median(times))} (most ${milliseconds(Math.max(...times))})`, target: `≤ ${most} ms`, isMet: median(times) <= most });
+      figures.push({ what: `${what}: /dashboard${path}`, gateway: `${milliseconds(median(times))} (most ${milliseconds(Math.max(...times))})`, target: `≤ ${most} ms`, isMet: median(times) <= most });
     }
   } finally {
     await gateway.stop();

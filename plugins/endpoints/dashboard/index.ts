@@ -13,7 +13,7 @@ import { readStaticFiles, serveFile } from './static-files.ts';
 import type { StaticFiles } from './static-files.ts';
 import { configView, keysView, modelsView, providersView } from './views-config.ts';
 import { requestView } from './views-request.ts';
-import { breakdownView, logsView, noLog, overviewView, topsView } from './views.ts';
+import { breakdownView, logsView, noLog, overviewView } from './views.ts';
 import type { Asked } from './views.ts';
 
 const name = 'endpoints/dashboard';
@@ -55,7 +55,6 @@ export default definePlugin({
         },
       });
     view('/api/views/overview', overviewView);
-    view('/api/views/tops', topsView);
     view('/api/views/logs', logsView);
     view('/api/views/breakdown', breakdownView);
     view('/api/views/request/:id', ({ reader }, { params }) => requestView(params['id'] ?? '', { reader, config }));

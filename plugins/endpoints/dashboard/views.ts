@@ -51,30 +51,26 @@ export async function logsView(asked: Asked): Promise<object> {
   return { ...page, ...series, bucketMs, facets, retentionDays };
 }
 
-/** The figures: what the page shows first. */
+/** `meta`: the metadata key whose largest values are shown; the most used one where none is named. */
 export async function overviewView(asked: Asked): Promise<object> {
-  const { reader, now } = asked;
+  const { reader, params, now } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const errors: LogQuery = { ...query, conditions: [...query.conditions, { field: 'status', operator: 'in', values: ['error'] }] };
-  const [series, [earlier], recent] = await Promise.all([
-    reader.series(query, { bucketMs, by: null }),
-    reader.stats(before(query, now), { by: null, limit: 1 }),
-    reader.list(errors, { limit: topRows, cursor: null }),
-  ]);
-  return { ...series, earlier, bucketMs, recent: recent.data };
-}
-
-/** What the figures are made of. cost: a question of its own, so that they need not wait for it where the log is large. */
-export async function topsView(asked: Asked): Promise<object> {
-  const { reader, params } = asked;
-  const query = queryOf(asked);
-  const bucketMs = bucketOf(asked, query);
   const metaKeys = await reader.metadataKeys(query);
   const meta = params.get('meta') ?? metaKeys[0] ?? null;
   const top = (by: string): Promise<readonly StatsRow[]> => reader.stats(query, { by, limit: topRows });
-  const [{ points: byModel }, models, providers, keys, values] = await Promise.all([reader.series(query, { bucketMs, by: 'model' }), top('model'), top('provider'), top('key'), meta === null ? [] : top(`meta.${meta}`)]);
-  return { bucketMs, byModel, models, providers, keys, meta, metaKeys, values };
+  const [series, [earlier], recent, { points: byModel }, models, providers, keys, values] = await Promise.all([
+    reader.series(query, { bucketMs, by: null }),
+    reader.stats(before(query, now), { by: null, limit: 1 }),
+    reader.list(errors, { limit: topRows, cursor: null }),
+    reader.series(query, { bucketMs, by: 'model' }),
+    top('model'),
+    top('provider'),
+    top('key'),
+    meta === null ? [] : top(`meta.${meta}`),
+  ]);
+  return { ...series, earlier, bucketMs, recent: recent.data, byModel, models, providers, keys, meta, metaKeys, values };
 }
 
 /** `by`: what to group by, with the time before beside it. `bucket`: the largest values over time too. */

@@ -70,7 +70,9 @@ export async function groupsOf(asking: Asking, query: LogQuery, grouping: Groupi
     return known.sums;
   };
   const rest = await addKeptTimes(asking, query, { spans: usable, plan: { dimension, rules: rules as Rule[], by, into } });
-  const read = await Promise.all(rest.map((gap) => sumsOf(asking, { ...query, ...gap }, grouping)));
+  // cost: of many values the small ones do not count, unless they are large elsewhere
+  const most = groups.size === 0 && rest.length === 1 ? grouping : { by, bucketMs };
+  const read = await Promise.all(rest.map((gap) => sumsOf(asking, { ...query, ...gap }, most)));
   for (const { at, value, sums } of read.flat()) addSums(into(at, value), sums);
   return [...groups.values()];
 }

@@ -62,7 +62,7 @@ export function createReader(engine: Engine): Reader {
       return row === undefined ? null : detailOf(row);
     },
     async stats(query, by): Promise<StatsRow[]> {
-      const groups = await groupsOf(asking, shown(query), { by, bucketMs: null });
+      const groups = await groupsOf(asking, shown(query), { by, bucketMs: null, most: largestGroups });
       if (by === null) return [statsOf(null, groups[0]?.sums ?? noSums())];
       const largest = groups.toSorted((a, b) => b.sums.requests - a.sums.requests || byText(a.value, b.value)).slice(0, largestGroups);
       return largest.map(({ value, sums }) => statsOf(value, sums));

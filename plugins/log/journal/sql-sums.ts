@@ -19,6 +19,8 @@ export interface Grouping {
   readonly by: string | null;
   /** null: one for all. */
   readonly bucketMs: number | null;
+  /** Groups, the largest; where it is not said, as many as there may be. */
+  readonly most?: number;
 }
 
 /** A dimension may have as many values as there are records. */
@@ -49,12 +51,12 @@ const columnsOf = ({ list }: Grammar): string => [
 ].join(', ');
 
 /** cost: values come as a list and are ordered here: faster than an aggregate of ours in SQLite, as fast as PostgreSQL's. */
-export async function sumsOf({ engine: { grammar }, found }: Asking, query: LogQuery, { by, bucketMs }: Grouping): Promise<Group[]> {
+export async function sumsOf({ engine: { grammar }, found }: Asking, query: LogQuery, { by, bucketMs, most = mostGroups }: Grouping): Promise<Group[]> {
   const params = new Params(grammar);
   const dimension = by === null ? 'null' : dimensionSql(by, params, grammar);
   const bucket = bucketMs === null ? '0' : `cast(r.created_at / ${bucketMs} as bigint)`;
   const { from, where } = sourceOf(query, { params, grammar, withText: true });
-  const groups = by === null && bucketMs === null ? '' : ` group by 1, 2 order by count(*) desc limit ${mostGroups}`;
+  const groups = by === null && bucketMs === null ? '' : ` group by 1, 2 order by count(*) desc limit ${most}`;
   const rows = await found(`select ${bucket} as bucket, ${dimension} as value, ${columnsOf(grammar)} from ${from}${where.length === 0 ? '' : ` where ${where.join(' and ')}`}${groups}`, params);
   return rows.filter(({ requests }) => requests !== '0').map((row) => ({ at: Number(row['bucket']) * (bucketMs ?? 0), value: row['value'] as string | null, sums: readSums(row) }));
 }

@@ -25,33 +25,30 @@ export function OverviewPage({ params }) {
   const range = rangeOf(params);
   const bucketMs = bucketOf(range.to - range.from, 60);
   const meta = params.get('meta');
-  const everyMs = range.isRelative ? 10_000 : 0;
-  const { data, error, reload } = useData(`/api/views/overview?${apiParams(params, { bucket: String(bucketMs) })}`, { everyMs });
-  const hasSome = data !== null && data.total.requests > 0;
-  const { data: tops } = useData(hasSome ? `/api/views/tops?${apiParams(params, { bucket: String(bucketMs), ...(meta !== null && { meta }) })}` : null, { everyMs });
+  const { data, error, reload } = useData(`/api/views/overview?${apiParams(params, { bucket: String(bucketMs), ...(meta !== null && { meta }) })}`, { everyMs: range.isRelative ? 10_000 : 0 });
   return html`<${Head} title="Overview"><${TimeRange} params=${params} /><//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
-    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOn=${true} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} tops=${tops} range=${range} params=${params} />`)}`;
+    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOn=${true} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} range=${range} params=${params} />`)}`;
 }
 
-function Filled({ data, tops, range, params }) {
+function Filled({ data, range, params }) {
   const link = (field) => (value) => hrefOf('/dashboard/logs', new URLSearchParams([...kept(params), [field, value ?? '']]));
   return html`
     <${Metrics} data=${data} range=${range} />
     <div class="charts">
       <section class="card wide"><header><h2>Requests</h2><a href=${hrefOf('/dashboard/logs', kept(params))}>View logs</a></header>
         <${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} height=${170} isBare=${false} /></section>
-      ${tops === null ? html`<section class="card" aria-busy="true"><header><h2>Cost by model</h2></header></section>` : html`<${Spend} data=${{ ...tops, total: data.total }} range=${range} params=${params} />`}
+      <${Spend} data=${data} range=${range} params=${params} />
       <${Latency} data=${data} range=${range} params=${params} />
       <${Tokens} data=${data} range=${range} params=${params} />
     </div>
-    ${tops === null ? html`<${Skeleton} rows=${4} />` : html`<div class="tops">
-      <${TopList} title="Models" rows=${tops.models} total=${data.total} link=${link('model')} more=${withMore(params, 'model')} />
-      <${TopList} title="Providers" rows=${tops.providers} total=${data.total} link=${link('provider')} more=${withMore(params, 'provider')} />
-      <${TopList} title="Keys" rows=${tops.keys} total=${data.total} link=${link('key')} more=${withMore(params, 'key')} none="no key" />
-      <${MetaTop} data=${{ ...tops, total: data.total }} link=${link} params=${params} />
-    </div>`}
+    <div class="tops">
+      <${TopList} title="Models" rows=${data.models} total=${data.total} link=${link('model')} more=${withMore(params, 'model')} />
+      <${TopList} title="Providers" rows=${data.providers} total=${data.total} link=${link('provider')} more=${withMore(params, 'provider')} />
+      <${TopList} title="Keys" rows=${data.keys} total=${data.total} link=${link('key')} more=${withMore(params, 'key')} none="no key" />
+      <${MetaTop} data=${data} link=${link} params=${params} />
+    </div>
     <div class="tops">
       <${RecentErrors} records=${data.recent} params=${params} />
       <${HealthStrip} />

@@ -104,7 +104,7 @@ describe('a file of the page', () => {
 });
 
 describe('who may see', () => {
-  test.each(['/api/views/overview', '/api/views/tops', '/api/views/logs', '/api/views/breakdown', '/api/views/request/x', '/api/providers', '/api/keys', '/api/models', '/api/config'])('%s needs the admin key', async (path) => {
+  test.each(['/api/views/overview', '/api/views/logs', '/api/views/breakdown', '/api/views/request/x', '/api/providers', '/api/keys', '/api/models', '/api/config'])('%s needs the admin key', async (path) => {
     await begin({ admin_key: 'the-admin-key' });
     expect((await gateway.get(path, local)).status).toBe(401);
     expect((await gateway.get(path, { ...local, authorization: 'Bearer wrong' })).status).toBe(401);
@@ -163,7 +163,7 @@ describe('what is shown', () => {
     await begin();
     for (let at = 0; at < 3; at++) log.add({ metadata: { team: at === 0 ? 'a' : 'b' }, ...(at === 2 && { status: 500, outcome: 'failed' as const }) });
     expect(await body(await gateway.get('/api/views/overview', local))).toMatchObject({ total: { requests: 3, errors: 1 }, earlier: { requests: 0 }, recent: [{ status: 500 }] });
-    expect(await body(await gateway.get('/api/views/tops', local))).toMatchObject({ meta: 'team', values: [{ value: 'b', requests: 2 }, { value: 'a', requests: 1 }] });
+    expect(await body(await gateway.get('/api/views/overview', local))).toMatchObject({ meta: 'team', values: [{ value: 'b', requests: 2 }, { value: 'a', requests: 1 }] });
     expect(await body(await gateway.get('/api/views/logs?limit=2', local))).toMatchObject({ data: [{}, {}], total: { requests: 3 } });
     expect(await body(await gateway.get('/api/views/breakdown?by=meta.team', local))).toMatchObject({ by: 'meta.team', rows: [{ value: 'b', requests: 2 }, { value: 'a', requests: 1 }] });
     expect((await gateway.get('/api/views/logs?latency=soon', local)).status).toBe(400);
