@@ -203,7 +203,7 @@ export function resolveQuery({ since, from, to, conditions, text }: LogFilter, n
   return { from: since === null ? from : now - since, to, conditions, text };
 }
 
-const dimensions = ['model', 'provider', 'key', 'agent', 'finish', 'status', 'outcome', 'stream'];
+export const dimensions: readonly string[] = ['model', 'provider', 'key', 'agent', 'finish', 'status', 'outcome', 'stream'];
 
 /** What to group by: a field, or `meta.<key>`. */
 export function parseDimension(text: string, param = 'by'): string {

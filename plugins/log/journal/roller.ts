@@ -1,66 +1,79 @@
-/** Sums up what is over, time by time, newest first, while there is nothing better to do. */
+/**
+ * Sums up what is over, period by period, newest first, while there is nothing better to do. Without a lock: a period is claimed,
+ * read, and kept only if the claim still stands. Whoever stores a record takes the claims and the sums of its periods away.
+ */
+import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import { dimensions } from '../../../core/log-query.ts';
 import type { LogQuery } from '../../../core/log-store.ts';
-import { dimensions, groupsOf, isKept, spans, startOf, whole } from './rollup.ts';
-import type { KeptValues, Time } from './rollup.ts';
+import { groupsOf, isKept, leftOut, spans, startOf, whole } from './rollup.ts';
+import type { KeptValues, Period } from './rollup.ts';
 import { askingOf } from './sql-read.ts';
 import type { Asking, Engine } from './sql-read.ts';
 import { Params, sourceOf } from './sql-where.ts';
 import { timeOf } from './store.ts';
 import { keptOf } from './sums.ts';
 
-/** Requests that began in a time end after it: most of them within this. */
+/** Requests that began in a period end after it: most of them within this. */
 const graceMs = 300_000;
 const lookEveryMs = 60_000;
-const failedMs = 3_600_000;
+/** What could not be summed up, for being too much, is not tried again at once. */
+const failedMs = 600_000;
 /** What is older is summed up from the records when it is asked for. */
 const longestMs = 400 * 86_400_000;
-/** Values of metadata that hardly repeat are not worth keeping. */
-const fewValues = 50;
+/** Values of one dimension; the callers may make up any number of them. */
 const mostValues = 2000;
+/** Above so many, values of metadata that hardly repeat are not kept. */
+const fewValues = 50;
+/** Metadata names of one period, the most used ones. */
+const mostNames = 50;
+const mostLeftOut = 1000;
+
+const claim = '~';
 
 export class Roller {
   readonly #engine: Engine;
-  #due: Time[] = [];
+  #due: Period[] = [];
   #lookAt = -Infinity;
-  /** What went wrong, with when to try it again: a time with more records than can be summed up is not tried all day. */
+  /** With when to try it again. */
   readonly #failed = new Map<string, number>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
   }
 
-  /** Sums up one time. True: there are more. */
+  /** Sums up one period. True: there are more. */
   async step(now: number): Promise<boolean> {
     if (this.#due.length === 0) {
       if (performance.now() < this.#lookAt) return false;
       this.#lookAt = performance.now() + lookEveryMs;
-      const due = await dueTimes(askingOf(this.#engine), now);
-      this.#due = due.filter((time) => (this.#failed.get(nameOf(time)) ?? 0) <= now);
+      const due = await duePeriods(askingOf(this.#engine), now);
+      this.#due = due.filter((period) => (this.#failed.get(nameOf(period)) ?? 0) <= now);
     }
     const next = this.#due.pop();
     if (next !== undefined) await this.#sumUp(next, now);
     return this.#due.length > 0;
   }
 
-  async #sumUp(time: Time, now: number): Promise<void> {
+  async #sumUp(period: Period, now: number): Promise<void> {
     try {
-      await this.#engine.exclusively((engine) => sumUp(askingOf(engine), time));
-      this.#failed.delete(nameOf(time));
+      await sumUp(askingOf(this.#engine), period);
+      this.#failed.delete(nameOf(period));
     } catch (error) {
-      this.#failed.set(nameOf(time), now + failedMs);
+      this.#failed.set(nameOf(period), now + failedMs);
       throw error;
     }
   }
 }
 
-const nameOf = ({ span, start }: Time): string => `${span} ${start}`;
+const nameOf = ({ span, start }: Period): string => `${span} ${start}`;
 
 /** Oldest first, and of those that begin together the longest: it is made of the shorter ones. */
-async function dueTimes({ engine, found }: Asking, now: number): Promise<Time[]> {
+async function duePeriods({ engine, found }: Asking, now: number): Promise<Period[]> {
   const [oldest] = await found('select id from gateway_requests order by id limit 1', new Params(engine.grammar));
   if (oldest === undefined) return [];
   const from = Math.max(timeOf(oldest['id'] as string), engine.floor(), now - longestMs);
-  const due: Time[] = [];
+  const due: Period[] = [];
   for (const span of spans) {
     const params = new Params(engine.grammar);
     const first = startOf(from, span);
@@ -70,32 +83,59 @@ async function dueTimes({ engine, found }: Asking, now: number): Promise<Time[]>
   return due.sort((a, b) => a.start - b.start);
 }
 
-async function sumUp(asking: Asking, { span, start }: Time): Promise<void> {
+type Row = readonly [dimension: string, data: unknown];
+
+async function sumUp(asking: Asking, period: Period): Promise<void> {
+  const { engine, found } = asking;
+  const token = randomUUID();
+  const claimed = insertOf(asking, period, [[claim, token]]);
+  await found(`${claimed.sql} on conflict (span_ms, dimension, starts_at) do update set data = excluded.data`, claimed.params);
+  const rows = await rowsOf(asking, period);
+  const params = new Params(engine.grammar);
+  const unclaimed = `delete from gateway_rollup where span_ms = ${params.add(period.span)} and dimension = ${params.add(claim)} and starts_at = ${params.add(period.start)} and data = ${params.add(JSON.stringify(token))}`;
+  const kept = insertOf(asking, period, rows);
+  await engine.swap({ sql: unclaimed, values: params.values }, { sql: `${kept.sql} on conflict do nothing`, values: kept.params.values });
+}
+
+function insertOf({ engine }: Asking, { span, start }: Period, rows: readonly Row[]): { sql: string; params: Params } {
+  const params = new Params(engine.grammar);
+  const values = rows.map(([dimension, data]) => `(cast(${params.add(span)} as bigint), ${params.add(dimension)}, cast(${params.add(start)} as bigint), ${params.add(JSON.stringify(data))})`);
+  return { sql: `insert into gateway_rollup (span_ms, dimension, starts_at, data) values ${values.join(', ')}`, params };
+}
+
+async function rowsOf(asking: Asking, { span, start }: Period): Promise<Row[]> {
   const query: LogQuery = { from: start, to: start + span, conditions: [], text: null };
   const [all] = await groupsOf(asking, query, { by: null, bucketMs: null });
-  const kept: [dimension: string, values: KeptValues][] = [[whole, all === undefined ? [] : [[null, keptOf(all.sums)]]]];
-  const names = all === undefined ? [] : [...dimensions, ...(await metadataNames(asking, query))].filter((name) => isKept(name, span));
-  for (const name of names) kept.push([name, await valuesOf(asking, query, { name, requests: all?.sums.requests ?? 0 })]);
-  const params = new Params(asking.engine.grammar);
-  const rows = kept.map(([dimension, values]) => `(cast(${params.add(span)} as bigint), ${params.add(dimension)}, cast(${params.add(start)} as bigint), ${params.add(JSON.stringify(values))})`);
-  await asking.found(`insert into gateway_rollup (span_ms, dimension, starts_at, data) values ${rows.join(', ')} on conflict do nothing`, params);
+  if (all === undefined || all.sums.requests === 0) return [[whole, []]];
+  const names = isKept('meta.', span) ? await metadataNames(asking, query) : [];
+  const left = names.slice(mostNames);
+  const rows: Row[] = [[whole, [[null, keptOf(all.sums)]]], ...(left.length > 0 ? [[leftOut, left.length > mostLeftOut ? null : left] as const] : [])];
+  for (const name of [...dimensions, ...names.slice(0, mostNames)]) {
+    // the thread of the store has records to store
+    await setImmediate();
+    rows.push([name, await valuesOf(asking, query, { name, requests: all.sums.requests })]);
+  }
+  return rows;
 }
 
 async function valuesOf(asking: Asking, query: LogQuery, { name, requests }: { readonly name: string; readonly requests: number }): Promise<KeptValues> {
   if (await wereTooMany(asking, query, name)) return null;
-  const groups = await groupsOf(asking, query, { by: name, bucketMs: null });
-  const isWorth = !name.startsWith('meta.') || groups.length <= fewValues || (groups.length <= mostValues && groups.length <= requests / 2);
-  return isWorth ? groups.map(({ value, sums }) => [value, keptOf(sums)]) : null;
+  const groups = await groupsOf(asking, query, { by: name, bucketMs: null, most: mostValues + 1 });
+  if (groups.length > mostValues) return null;
+  if (name.startsWith('meta.') && groups.length > fewValues && groups.length > requests / 2) return false;
+  return groups.map(({ value, sums }) => [value, keptOf(sums)]);
 }
 
-/** cost: what was too much for a part of a time is so for the whole of it, and is not read again. */
+/** cost: what was too much for a part of a period is so for the whole of it, and is not read again. */
 async function wereTooMany({ engine: { grammar }, found }: Asking, { from, to }: LogQuery, name: string): Promise<boolean> {
   const params = new Params(grammar);
   return (await found(`select 1 from gateway_rollup where dimension = ${params.add(name)} and starts_at >= ${params.add(from)} and starts_at < ${params.add(to)} and span_ms in (${spans.join(', ')}) and data = 'null' limit 1`, params)).length > 0;
 }
 
+/** As dimensions, the most used first. */
 async function metadataNames({ engine: { grammar }, found }: Asking, query: LogQuery): Promise<string[]> {
   const params = new Params(grammar);
   const { where } = sourceOf(query, { params, grammar });
-  return (await found(`select distinct j.key as name from gateway_requests r, ${grammar.metadataKeys} where ${where.join(' and ')}`, params)).map(({ name }) => `meta.${name as string}`);
+  const rows = await found(`select j.key as name from gateway_requests r, ${grammar.metadataKeys} where ${where.join(' and ')} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`, params);
+  return rows.map(({ name }) => `meta.${name as string}`);
 }

@@ -18,7 +18,7 @@ export function ruleOf({ field, operator, values }: Condition): Rule | null {
 
 function valueRule(field: string, values: readonly string[]): Rule | null {
   const isText = field === 'stream' ? values.every((value) => value === 'true' || value === 'false') : values.every(({ length }) => length < longestValue);
-  return isText ? { dimension: field, keeps: (value) => values.includes(value ?? '') } : null;
+  return isText ? { dimension: field, keeps: (value) => (value === null ? values.includes('') : value !== '' && values.includes(value)) } : null;
 }
 
 function statusRule(values: readonly string[]): Rule | null {

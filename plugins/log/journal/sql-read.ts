@@ -1,21 +1,27 @@
 /** The read side of a store, as SQL: lists by keyset, one record, sums and series. */
-import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, Series, SeriesOptions, StatsRow } from '../../../core/log-store.ts';
+import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../core/log-store.ts';
 import { detailOf, recordOf } from './rows.ts';
 import type { Found } from './rows.ts';
 import { groupsOf } from './rollup.ts';
+import type { Group } from './sql-sums.ts';
 import { isProbed, Params, probeSql, sourceOf, textSql } from './sql-where.ts';
 import type { Grammar, Source } from './sql-where.ts';
 import { firstIdAt } from './store.ts';
 import type { Reader } from './store.ts';
 import { addSums, noSums, statsOf } from './sums.ts';
 
+export interface Statement {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
 export interface Engine {
   readonly grammar: Grammar;
   all(sql: string, params: readonly unknown[]): Promise<readonly Found[]>;
   /** Epoch milliseconds before which nothing is shown. */
   floor(): number;
-  /** In one transaction, at one time; not at all where another process is at it. */
-  exclusively(work: (engine: Engine) => Promise<void>): Promise<void>;
+  /** Both in one transaction; the second only where the first has changed a row. */
+  swap(first: Statement, second: Statement): Promise<void>;
 }
 
 const rowColumns = [
@@ -62,10 +68,9 @@ export function createReader(engine: Engine): Reader {
       return row === undefined ? null : detailOf(row);
     },
     async stats(query, by): Promise<StatsRow[]> {
-      const groups = await groupsOf(asking, shown(query), { by, bucketMs: null, most: largestGroups });
-      if (by === null) return [statsOf(null, groups[0]?.sums ?? noSums())];
-      const largest = groups.toSorted((a, b) => b.sums.requests - a.sums.requests || byText(a.value, b.value)).slice(0, largestGroups);
-      return largest.map(({ value, sums }) => statsOf(value, sums));
+      if (by !== null) return (await largestOf(asking, shown(query), { by, most: largestGroups })).map(({ value, sums }) => statsOf(value, sums));
+      const [all] = await groupsOf(asking, shown(query), { by, bucketMs: null });
+      return [statsOf(null, all?.sums ?? noSums())];
     },
     series: (query, options) => series(asking, shown(query), options),
     facets: (query) => facets(asking, shown(query)),
@@ -143,16 +148,24 @@ async function searchedPage({ engine: { grammar }, found }: Asking, query: LogQu
   return { rows, next: (last?.['id'] as string | undefined) ?? null };
 }
 
-/** cost: the sums of all come of the same reading. */
-async function series(asking: Asking, query: LogQuery, { bucketMs, by = null }: SeriesOptions): Promise<Series> {
-  const groups = await groupsOf(asking, query, { by, bucketMs: Math.max(1000, Math.floor(bucketMs)) });
-  const totals = new Map<string | null, number>();
-  for (const { value, sums } of groups) totals.set(value, (totals.get(value) ?? 0) + sums.requests);
-  const largest = new Set([...totals].sort(([x, a], [y, b]) => b - a || byText(x, y)).slice(0, seriesValues).map(([value]) => value));
-  const points = groups.filter(({ value }) => largest.has(value)).map(({ at, value, sums }) => ({ at, ...statsOf(value, sums) }));
-  const total = groups.reduce((sums, group) => addSums(sums, group.sums), noSums());
-  return { points: points.sort((a, b) => a.at - b.at || byText(a.value, b.value)), total: statsOf(null, total) };
+/** By a dimension: the largest values first, then those alone over time. */
+async function series(asking: Asking, query: LogQuery, { bucketMs: width, by = null }: SeriesOptions): Promise<Series> {
+  const bucketMs = Math.max(1000, Math.floor(width));
+  if (by === null) {
+    const groups = await groupsOf(asking, query, { by, bucketMs });
+    return { points: pointsOf(groups), total: statsOf(null, groups.reduce((sums, group) => addSums(sums, group.sums), noSums())) };
+  }
+  const only = (await largestOf(asking, query, { by, most: seriesValues })).map(({ value }) => value);
+  const [all] = await groupsOf(asking, query, { by: null, bucketMs: null });
+  return { points: pointsOf(await groupsOf(asking, query, { by, bucketMs, only })), total: statsOf(null, all?.sums ?? noSums()) };
 }
+
+async function largestOf(asking: Asking, query: LogQuery, { by, most }: { readonly by: string; readonly most: number }): Promise<readonly Group[]> {
+  const groups = await groupsOf(asking, query, { by, bucketMs: null, most });
+  return groups.toSorted((a, b) => b.sums.requests - a.sums.requests || byText(a.value, b.value)).slice(0, most);
+}
+
+const pointsOf = (groups: readonly Group[]): SeriesPoint[] => groups.map(({ at, value, sums }) => ({ at, ...statsOf(value, sums) })).sort((a, b) => a.at - b.at || byText(a.value, b.value));
 
 const facetColumns = { model: 'model', provider: 'provider', key: 'key_name', finish: 'finish_reason', status: 'status' } as const;
 

@@ -1,18 +1,18 @@
 /** Records in PostgreSQL 13 or newer. Nothing here waits without end: connecting, each statement and each lock have their time. */
-import { Pool, types } from 'pg';
-import type { PoolClient } from 'pg';
+import { Client, Pool, types } from 'pg';
+import type { ClientConfig, PoolClient, PoolConfig } from 'pg';
 import { migrate } from './migrations.ts';
 import { postgresMigrations } from './migrations-postgres.ts';
 import { createWeek, dropOld, listPartitions, weekOf } from './partitions.ts';
 import { tagOf } from './rows.ts';
 import type { Row } from './rows.ts';
 import { Roller } from './roller.ts';
-import { spans, timesOver } from './rollup.ts';
-import type { Time } from './rollup.ts';
+import { periodsOf, spans } from './rollup.ts';
+import type { Period } from './rollup.ts';
 import { createReader } from './sql-read.ts';
 import type { Engine } from './sql-read.ts';
 import type { Grammar } from './sql-where.ts';
-import { floorOf } from './store.ts';
+import { floorOf, timeOf } from './store.ts';
 import type { Store, StoreSettings } from './store.ts';
 
 const grammar: Grammar = {
@@ -28,7 +28,6 @@ const grammar: Grammar = {
 /** Advisory locks: any two numbers that nobody else is likely to use. */
 const migrationLock = '727472101';
 const partitionLock = '727472102';
-const rollupLock = '727472103';
 
 /** cost: one parameter, one text of the statement for any number of rows; a list of values would be parsed anew for each size. */
 const insertRequests = `
@@ -47,63 +46,66 @@ const isOfServer = (error: unknown): boolean => /^(?:08|53|55|57|58|40|25|28|3D)
 
 const statementMs = 5000;
 
-function createPool(url: string): Pool {
-  const pool = new Pool({
-    connectionString: url,
-    application_name: 'model-gateway',
-    max: 6,
-    connectionTimeoutMillis: 1000,
-    query_timeout: statementMs + 500,
-    statement_timeout: statementMs,
-    lock_timeout: 2000,
-    idle_in_transaction_session_timeout: statementMs,
-    keepAlive: true,
-    types: { getTypeParser: types.getTypeParser },
-  });
+const settingsOf = (url: string | null): ClientConfig => ({
+  connectionString: url ?? '',
+  application_name: 'model-gateway',
+  connectionTimeoutMillis: 1000,
+  query_timeout: statementMs + 500,
+  statement_timeout: statementMs,
+  lock_timeout: 2000,
+  idle_in_transaction_session_timeout: statementMs,
+  keepAlive: true,
+  types: { getTypeParser: types.getTypeParser },
+});
+
+function createPool(url: string | null, more: PoolConfig): Pool {
+  const pool = new Pool({ ...settingsOf(url), ...more });
   // safety: without a listener the end of an idle connection ends the process
-  pool.on('error', () => {});
+  pool.on('error', ignore);
   return pool;
 }
 
 export function createPostgresStore({ url, retentionDays }: StoreSettings): Store {
-  const pool = createPool(url ?? '');
+  const writing = createPool(url, { max: 4 });
+  // a page asks several questions at once, and who waits for a connection is no fault; records never wait for a page
+  const reading = createPool(url, { max: 6, connectionTimeoutMillis: statementMs });
   const weeks = new Set<number>();
-  const engineOn = (client: Pick<Pool, 'query'>): Engine => ({
+  const engine: Engine = {
     grammar,
-    all: async (sql, params) => (await client.query<Record<string, unknown>>(sql, [...params])).rows,
+    all: async (sql, params) => (await reading.query<Record<string, unknown>>(sql, [...params])).rows,
     floor: () => floorOf(retentionDays, Date.now()),
-    exclusively: (work) => connected(pool, (held) => within(held, async () => {
-      const { rows } = await held.query<{ held: boolean }>(`select pg_try_advisory_xact_lock(${rollupLock}) as held`);
-      if (rows[0]?.held === true) await work(engineOn(held));
+    swap: (first, second) => connected(writing, (client) => within(client, async () => {
+      const { rowCount } = await client.query(first.sql, [...first.values]);
+      if (rowCount !== 0) await client.query(second.sql, [...second.values]);
     })),
-  });
-  const engine = engineOn(pool);
+  };
   const roller = new Roller(engine);
   return {
     ...createReader(engine),
-    open: () => connected(pool, (client) => migrateOn(client)),
+    open: () => migrateAt(url),
     async insert(rows) {
       try {
-        await insertInto(pool, rows, weeks);
+        await insertInto(writing, rows, weeks);
       } catch (error) {
         // this or another process has dropped a week that was believed to be there
         if (!isMissingWeek(error)) throw error;
         weeks.clear();
-        await insertInto(pool, rows, weeks);
+        await insertInto(writing, rows, weeks);
+      } finally {
+        // also where a part of it was refused: the other parts are there
+        await unroll(writing, periodsOf(rows.map(({ request }) => timeOf(request.id))));
       }
-      const over = timesOver(rows.map(({ request }) => request.created_at), Date.now());
-      if (over.length > 0) await connected(pool, (client) => unroll(client, over));
     },
     async ping() {
-      await pool.query('select 1');
+      await writing.query('select 1');
     },
     async retain(before) {
-      await pool.query('delete from gateway_rollup where starts_at < $1', [before - spans[0]]);
-      return await connected(pool, (client) => dropWeek(client, before));
+      await writing.query('delete from gateway_rollup where starts_at < $1', [before - spans[0]]);
+      return await connected(writing, (client) => dropWeek(client, before));
     },
     roll: () => roller.step(Date.now()),
     blame: (error) => (ofRows.has(stateOf(error).slice(0, 2)) ? 'row' : 'store'),
-    close: () => pool.end(),
+    close: async () => void (await Promise.all([writing.end(), reading.end()])),
   };
 }
 
@@ -164,12 +166,13 @@ async function ensureWeek(client: PoolClient, week: number): Promise<void> {
   });
 }
 
-/** safety: the records are there; whoever sums up at this moment has not seen them, and is waited for. */
-async function unroll(client: PoolClient, times: readonly Time[]): Promise<void> {
-  await within(client, async () => {
-    await client.query(`select pg_advisory_xact_lock(${rollupLock})`);
-    await client.query('delete from gateway_rollup where (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', [times.map(({ start }) => start), times.map(({ span }) => span)]);
-  });
+/**
+ * Twice, as a statement sees nothing that is committed while it runs: the first takes the claim away, or waits for whoever turns it
+ * into sums at this moment; the second takes those. Claims that come later have seen the records.
+ */
+async function unroll(pool: Pool, periods: readonly Period[]): Promise<void> {
+  const values = [periods.map(({ start }) => start), periods.map(({ span }) => span)];
+  for (const name of ['unclaim', 'unroll']) await pool.query({ name, text: 'delete from gateway_rollup where (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', values });
 }
 
 async function dropWeek(client: PoolClient, before: number): Promise<boolean> {
@@ -183,7 +186,21 @@ async function dropWeek(client: PoolClient, before: number): Promise<boolean> {
   return true;
 }
 
-async function migrateOn(client: PoolClient): Promise<void> {
+const migrationMs = 600_000;
+
+/** On a connection of its own: an index on years of records takes longer than any statement otherwise may. */
+async function migrateAt(url: string | null): Promise<void> {
+  const client = new Client({ ...settingsOf(url), statement_timeout: 0, query_timeout: migrationMs, idle_in_transaction_session_timeout: 0 });
+  client.on('error', ignore);
+  try {
+    await client.connect();
+    await migrateOn(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function migrateOn(client: Client): Promise<void> {
   const connection = {
     run: async (sql: string) => void (await client.query(sql)),
     all: async (sql: string) => (await client.query(sql)).rows as Record<string, unknown>[],

@@ -9,11 +9,11 @@ import { sqliteMigrations } from './migrations-sqlite.ts';
 import { tagOf } from './rows.ts';
 import type { BodyRow, RequestRow, Row } from './rows.ts';
 import { Roller } from './roller.ts';
-import { spans, timesOver } from './rollup.ts';
+import { periodsOf, spans } from './rollup.ts';
 import { createReader } from './sql-read.ts';
-import type { Engine } from './sql-read.ts';
+import type { Engine, Statement } from './sql-read.ts';
 import type { Grammar } from './sql-where.ts';
-import { firstIdAt, floorOf } from './store.ts';
+import { firstIdAt, floorOf, timeOf } from './store.ts';
 import type { Store, StoreSettings } from './store.ts';
 
 const grammar: Grammar = {
@@ -77,7 +77,12 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
     grammar,
     all: async (sql: string, params: readonly unknown[]) => opened().prepare(sql).all(...(params as SQLInputValue[])),
     floor: () => floorOf(retentionDays, Date.now()),
-    exclusively: (work) => transaction(opened(), () => work(engine)),
+    async swap(first, second) {
+      const run = ({ sql, values }: Statement): number => Number(opened().prepare(sql).run(...(values as SQLInputValue[])).changes);
+      within(opened(), () => {
+        if (run(first) > 0) run(second);
+      });
+    },
   };
   const roller = new Roller(engine);
   return {
@@ -93,7 +98,7 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
       if (statements === null) throw new Error('the database is not open');
       within(opened(), () => {
         for (const row of rows) insertRow(statements, row);
-        for (const { span, start } of timesOver(rows.map(({ request }) => request.created_at), Date.now())) statements.unroll.run(start, span);
+        for (const { span, start } of periodsOf(rows.map(({ request }) => timeOf(request.id)))) statements.unroll.run(start, span);
       });
     },
     async ping() {
@@ -151,18 +156,6 @@ function within<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-async function transaction<T>(database: DatabaseSync, work: () => Promise<T>): Promise<T> {
-  database.exec('begin exclusive');
-  try {
-    const result = await work();
-    database.exec('commit');
-    return result;
-  } catch (error) {
-    if (database.isTransaction) database.exec('rollback');
-    throw error;
-  }
-}
-
 function insertRow({ request, body, tag }: Statements, row: Row): void {
   const id = bytesOf(row.request.id);
   const { changes } = request.run(...requestColumns.map((column) => valueOf(row.request, column, id)));
@@ -202,7 +195,17 @@ function migrating(database: DatabaseSync): Migrating {
   return {
     run: async (sql) => database.exec(sql),
     all: async (sql) => database.prepare(sql).all(),
-    // one process migrates, others wait for it up to the timeout
-    transaction: (work) => transaction(database, work),
+    async transaction(work) {
+      // one process migrates, others wait for it up to the timeout
+      database.exec('begin exclusive');
+      try {
+        const result = await work();
+        database.exec('commit');
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec('rollback');
+        throw error;
+      }
+    },
   };
 }

@@ -2,6 +2,7 @@
  * The thread that has the store: drains the journals into it and answers what is asked of it. A store that is down is tried
  * again, later and later, and loses nothing: the journal holds.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { BadQuery } from '../../../core/log-store.ts';
@@ -16,8 +17,9 @@ const settings = workerData as WorkerSettings;
 const tell = (told: Told): void => port.postMessage(told);
 
 const idleMs = 100;
+const openMs = 5000;
 const backoffMs = { first: 100, most: 5000 };
-/** Between two times that are summed up, and after a fault. */
+/** Between two periods that are summed up, and after a fault. */
 const rollingMs = 5;
 const rollAgainMs = 60_000;
 
@@ -47,6 +49,8 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => {
 });
 
 async function open(): Promise<void> {
+  // a migration of years of records is not waited for: the journal holds what comes meanwhile
+  const late = setTimeout(tell, openMs, { type: 'opened', refusal: null } satisfies Told);
   try {
     await store.open();
     isOpen = true;
@@ -54,6 +58,8 @@ async function open(): Promise<void> {
   } catch (error) {
     tell({ type: 'opened', refusal: error instanceof MigrationError ? error.message : null });
     throw error;
+  } finally {
+    clearTimeout(late);
   }
 }
 
@@ -91,17 +97,17 @@ function inTurn<T>(doing: () => Promise<T>): Promise<T> {
   return next;
 }
 
-let rollAt = 0;
-
-/** True: there is more to sum up. A fault in it is no fault of the log: the records can be asked. */
-async function roll(): Promise<boolean> {
-  if (phase.isClosing || performance.now() < rollAt) return false;
-  try {
-    return await store.roll();
-  } catch (error) {
-    rollAt = performance.now() + rollAgainMs;
-    tell({ type: 'log', level: 'warn', message: 'times that are over could not be summed up; it is tried again', facts: { reason: error instanceof Error ? error.message : String(error) } });
-    return false;
+/** Beside the draining. A fault in it is no fault of the log: the records can be asked. */
+async function sumUp(): Promise<void> {
+  while (!phase.isClosing) {
+    let pauseMs = idleMs;
+    try {
+      if (isOpen && fault === null && (await store.roll())) pauseMs = rollingMs;
+    } catch (error) {
+      pauseMs = rollAgainMs;
+      tell({ type: 'log', level: 'warn', message: 'a period that is over could not be summed up; it is tried again later', facts: { reason: error instanceof Error ? error.message : String(error) } });
+    }
+    await wait(pauseMs, null, { ref: false });
   }
 }
 
@@ -110,7 +116,6 @@ async function run(): Promise<void> {
     let pauseMs = idleMs;
     try {
       await inTurn(work);
-      if (await inTurn(roll)) pauseMs = rollingMs;
     } catch (error) {
       pauseMs = failed(error);
     }
@@ -174,4 +179,5 @@ async function answer({ id, call, args }: Ask): Promise<void> {
 }
 
 port.on('message', (ask: Ask) => void answer(ask));
+void sumUp();
 await run();

@@ -76,7 +76,7 @@ export function parseBar(text) {
 }
 
 /** Round spans of time. */
-export const steps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 172_800, 604_800].map((seconds) => seconds * 1000);
+export const steps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 86_400, 172_800, 604_800].map((seconds) => seconds * 1000);
 
 /** A round width of about so many columns. @param {number} span @param {number} columns */
 export const bucketOf = (span, columns = 60) => steps.find((step) => span / step <= columns) ?? 604_800_000;

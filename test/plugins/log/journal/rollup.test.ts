@@ -1,5 +1,5 @@
 /** Sums that are kept say what the records say: all the same, and percentiles within one percent. On both stores. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Condition, LogQuery, StatsRow } from '../../../../core/log-store.ts';
 import { createStore } from '../../../../plugins/log/journal/store.ts';
 import type { Store } from '../../../../plugins/log/journal/store.ts';
@@ -32,7 +32,8 @@ const records = Array.from({ length: 440 }, (_, at) => ({
   cost: at % 10 === 9 ? null : `0.${String(at + 1).padStart(6, '0')}`,
   usageEstimated: at % 50 === 7,
   userAgent: at % 2 === 0 ? 'curl/8' : null,
-  metadata: { tenant: `tenant-${at % 6}`, request: `r-${at}`, ...(at < 60 && { 'early "bird"': 'ä' }) } as Record<string, string>,
+  key: at % 7 === 0 ? '' : `team-${at % 3}`,
+  metadata: { ...(at % 13 !== 0 && { empty: at % 11 === 0 ? '' : 'full' }), tenant: `tenant-${at % 6}`, request: `r-${at}`, ...(at < 60 && { 'early "bird"': 'ä' }) } as Record<string, string>,
 }));
 
 const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({ ...everything, conditions: [{ field, operator, values }] });
@@ -53,6 +54,9 @@ const queries: readonly (readonly [what: string, query: LogQuery, by: string | n
   ['what is no 4xx', where('status', 'not in', '4xx'), 'status'],
   ['streams', where('stream', 'in', 'true'), null],
   ['what hardly repeats, and is not kept for each hour', everything, 'meta.request'],
+  ['records without a name, where an empty value is not without', where('meta.empty', 'in', ''), null],
+  ['records with it, where an empty value is one', where('meta.empty', 'not in', ''), 'meta.empty'],
+  ['an empty key', where('key', 'not in', ''), 'key'],
   ['two tenants', where('meta.tenant', 'in', 'tenant-1', 'tenant-2'), 'meta.tenant'],
 ];
 /** Read from the records themselves, before and after. */
@@ -113,10 +117,62 @@ describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
     expect(await counted()).toEqual([441, 1, 74]);
   });
 
+  test('count a record of a time that a clock ahead took to be over', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * hour });
+    await rollAll();
+    vi.useRealTimers();
+    const before = (await store.stats(everything, 'model')).find(({ value }) => value === 'soon');
+    await store.insert([rowFor({ at: Date.now() + 100, number: 5001, model: 'soon' })]);
+    expect([before, (await store.stats(everything, 'model')).find(({ value }) => value === 'soon')?.requests]).toEqual([undefined, 1]);
+  });
+
+  test('count a record where its id says that it belongs', async () => {
+    await rollAll();
+    const at = begin + 4 * hour + 60;
+    await store.insert([rowFor({ at, number: 5002, createdAt: new Date(at - 2 * hour).toISOString(), model: 'backwards' })]);
+    expect((await store.stats({ ...everything, from: begin + 4 * hour, to: begin + 10 * hour }, 'model')).find(({ value }) => value === 'backwards')?.requests).toBe(1);
+  });
+
   test('go with the records that are dropped', async () => {
     while (await store.retain(Date.now() + 8 * 24 * hour));
     await rollAll();
     expect((await store.stats(everything, null))[0]?.requests).toBe(0);
     expect(await store.stats(everything, 'model')).toEqual([]);
+  });
+});
+
+describe.each(['sqlite', 'postgres'] as const)('what callers make up, in %s', (kind) => {
+  const place = folder();
+  let store: Store;
+  const busy = 6000;
+  /** An hour with thousands of user agents, with metadata names by the hundred; and quiet ones with few requests of many tenants. */
+  const crowd = Array.from({ length: busy }, (_, at) => ({ at: begin + 2 * hour + at, number: at, userAgent: at % 2 === 0 ? `agent-${at}` : 'usual', metadata: { tenant: `t-${at % 60}`, [`name-${at % 200}`]: 'x' } as Record<string, string> }));
+  const quiet = Array.from({ length: 80 }, (_, at) => ({ at: begin + 5 * hour + at, number: at, userAgent: 'usual', metadata: { tenant: `t-${at % 60}` } }));
+  beforeAll(async () => {
+    store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: place.path, retentionDays: 0, isDurable: false });
+    await store.open();
+    for (let at = 0; at < busy; at += 500) await store.insert(crowd.slice(at, at + 500).map(rowFor));
+    await store.insert(quiet.map(rowFor));
+    while (await store.roll());
+  });
+  afterAll(async () => {
+    await store.close();
+    place.remove();
+  });
+
+  test('thousands of user agents are none too few', async () => {
+    expect((await store.stats(where('agent', 'not in', 'usual'), null))[0]?.requests).toBe(busy / 2);
+    expect((await store.stats(everything, 'agent'))[0]).toMatchObject({ value: 'usual', requests: busy / 2 + 80 });
+  });
+
+  test('metadata names by the hundred are each what they are', async () => {
+    for (const name of ['name-0', 'name-199']) expect(await store.stats(everything, `meta.${name}`)).toMatchObject([{ value: null, requests: busy + 80 - busy / 200 }, { value: 'x', requests: busy / 200 }]);
+    expect((await store.stats(everything, 'meta.tenant')).length).toBe(60);
+  });
+
+  test('a series shows the largest values whole, however many there are', async () => {
+    const { points, total } = await store.series(everything, { bucketMs: 60_000, by: 'agent' });
+    expect(points.filter(({ value }) => value === 'usual').map(({ at, requests }) => [at - begin, requests])).toEqual([[2 * hour, busy / 2], [5 * hour, 80]]);
+    expect([points.length, total.requests]).toEqual([11, busy + 80]);
   });
 });
