@@ -1,8 +1,8 @@
 /**
  * Token counts that a provider did not give, estimated at `settle` from the text that went out and came back: of a stream that
- * was cut, a client that left, a server without usage. They stand in the log alone, flagged, and a provider's own number is
- * never replaced. What an image, a sound or a file takes only its provider knows: a prompt or an answer with one stays unknown.
- * Thinking that was not shown is in no estimate.
+ * was cut, a client that left, a server without usage. They stand in the log, in metrics and in traces, flagged, and in no reply;
+ * a provider's own number is never replaced. What an image, a sound or a file takes only its provider knows: a prompt or an
+ * answer with one stays unknown. Thinking that was not shown is in no estimate.
  */
 import { estimateTokenCount } from 'tokenx';
 import type { ChatRequest, ContentPart, Message, Usage } from '../../core/chat.ts';

@@ -1,3 +1,4 @@
+import { binSql } from './bins.ts';
 import type { Migration } from './migrations.ts';
 
 /**
@@ -64,10 +65,14 @@ export const postgresMigrations: readonly Migration[] = [
   },
   {
     id: 2,
-    name: 'user agents, estimates, sums',
+    name: 'user agents, estimates, sums, bins',
     sql: `
       alter table gateway_requests add column user_agent text collate "C", add column estimated boolean not null default false;
       create index gateway_requests_agent on gateway_requests (user_agent, id);
+      drop index gateway_requests_duration;
+      drop index gateway_requests_cost;
+      create index gateway_requests_slow on gateway_requests (${binSql('duration_ms')}, id, duration_ms);
+      create index gateway_requests_dear on gateway_requests (${binSql('cost')}, id, cost) where cost is not null;
       create table gateway_rollup (
         span_ms bigint not null,
         dimension text collate "C" not null,

@@ -1,3 +1,4 @@
+import { binSql } from './bins.ts';
 import type { Migration } from './migrations.ts';
 
 /**
@@ -58,11 +59,15 @@ export const sqliteMigrations: readonly Migration[] = [
   },
   {
     id: 2,
-    name: 'user agents, estimates, sums',
+    name: 'user agents, estimates, sums, bins',
     sql: `
       alter table gateway_requests add column user_agent text;
       alter table gateway_requests add column estimated integer not null default 0;
       create index gateway_requests_agent on gateway_requests (user_agent, id);
+      drop index gateway_requests_duration;
+      drop index gateway_requests_cost;
+      create index gateway_requests_slow on gateway_requests (${binSql('duration_ms')}, id, duration_ms);
+      create index gateway_requests_dear on gateway_requests (${binSql('cost')}, id, cost) where cost is not null;
       create table gateway_rollup (
         span_ms integer not null,
         dimension text not null,

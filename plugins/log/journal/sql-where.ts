@@ -2,6 +2,7 @@
 import { BadQuery } from '../../../core/log-store.ts';
 import type { Condition, LogQuery } from '../../../core/log-store.ts';
 import { parseDollars } from '../../../core/money.ts';
+import { binOf, binSql } from './bins.ts';
 import { tagOf } from './rows.ts';
 import { firstIdAt } from './store.ts';
 
@@ -151,16 +152,18 @@ function boundSql(condition: Condition, { params }: Writing): string {
   const { field, operator } = condition;
   const column = bounds[field];
   if (column === undefined) throw new BadQuery(`"${field.slice(0, 64)}" has no order to compare by.`);
-  // cost: the sign keeps the planner from an index that would bring and sort most of the table
-  return `+r.${column} ${operator} cast(${params.add(boundOf(condition))} as bigint)`;
+  return `r.${column} ${operator} cast(${params.add(boundOf(condition))} as bigint)`;
 }
 
-/** The first ids of a probed condition. The order makes sure that a bound's index is used, with or without statistics. */
+/** The first ids of a probed condition. The order makes sure that the bins' index is used, with or without statistics. */
 export function probeSql(condition: Condition, params: Params, most: number): string {
   const { field, operator, values } = condition;
   if (isSomeTags(condition)) return `select id from gateway_tags where name = ${params.add(tagNameOf(condition))} and value in (${values.map((value) => params.add(tagOf(value))).join(', ')}) limit ${most}`;
-  const column = bounds[field];
-  return `select id from gateway_requests where ${column} ${operator} cast(${params.add(boundOf(condition))} as bigint) order by ${column}${operator.startsWith('>') ? ' desc' : ''} limit ${most}`;
+  const column = field === 'cost' ? 'cost' : 'duration_ms';
+  const bound = boundOf(condition);
+  const isAbove = operator.startsWith('>');
+  const bin = binSql(column);
+  return `select id from gateway_requests where ${bin} ${isAbove ? '>=' : '<='} ${binOf(column, BigInt(bound))} and ${column} ${operator} cast(${params.add(bound)} as bigint) order by ${bin}${isAbove ? ' desc' : ''} limit ${most}`;
 }
 
 function boundOf({ field, values: [value = ''] }: Condition): string {

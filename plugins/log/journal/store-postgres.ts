@@ -172,7 +172,7 @@ async function ensureWeek(client: PoolClient, week: number): Promise<void> {
  */
 async function unroll(pool: Pool, periods: readonly Period[]): Promise<void> {
   const values = [periods.map(({ start }) => start), periods.map(({ span }) => span)];
-  for (const name of ['unclaim', 'unroll']) await pool.query({ name, text: 'delete from gateway_rollup where (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', values });
+  for (const name of ['unclaim', 'unroll']) await pool.query({ name, text: 'delete from gateway_rollup where starts_at = any($1) and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', values });
 }
 
 async function dropWeek(client: PoolClient, before: number): Promise<boolean> {

@@ -28,7 +28,7 @@ export interface TailEvents {
   damaged(bytes: number, segment: number): void;
 }
 
-const maxEntries = 500;
+const maxEntries = 1000;
 const maxBytes = 4 * 1024 * 1024;
 const cursorEveryMs = 1000;
 

@@ -38,8 +38,8 @@ export class RequestMeters {
     this.#metadata = metadataLabels.map((key) => ({ key, seen: new Set<string>() }));
     this.#maxValues = maxLabelValues;
     this.#requests = new Counter({ name: 'gateway_requests_total', help: 'Requests by what came of them.', labels: ['model', 'provider', 'status', 'outcome', 'stream', ...more] }, numbers);
-    this.#tokens = new Counter({ name: 'gateway_tokens_total', help: 'Tokens by kind. Kinds do not overlap: prompt is without cached and cache_write, completion without reasoning; their sum is all tokens.', labels: ['model', 'provider', 'kind', ...more] }, numbers);
-    this.#cost = new Counter({ name: 'gateway_cost_dollars_total', help: 'Cost of the requests whose cost is known, in US dollars.', labels: ['model', 'provider', ...more] }, dollars);
+    this.#tokens = new Counter({ name: 'gateway_tokens_total', help: 'Tokens by kind. Kinds do not overlap: prompt is without cached and cache_write, completion without reasoning; their sum is all tokens. estimated is "true" where some counts of the request are no provider\'s.', labels: ['model', 'provider', 'kind', 'estimated', ...more] }, numbers);
+    this.#cost = new Counter({ name: 'gateway_cost_dollars_total', help: 'Cost of the requests whose cost is known, in US dollars. estimated is "true" where it was reckoned from estimated tokens.', labels: ['model', 'provider', 'estimated', ...more] }, dollars);
   }
 
   begin(id: string): void {
@@ -53,15 +53,16 @@ export class RequestMeters {
     const model = record.model ?? NONE;
     const provider = record.provider ?? NONE;
     const stream = String(record.stream);
+    const estimated = String(record.usageEstimated);
     const more = this.#metadata.map(({ key, seen }) => this.#bounded(record.metadata[key], seen));
     this.#requests.add([model, provider, `${Math.floor(status / 100)}xx`, outcome, stream, ...more], 1);
     this.#duration.observe([model, provider, outcome, stream], durationMs / 1000);
     if (timeToFirstTokenMs !== null) this.#firstToken.observe([model, provider], timeToFirstTokenMs / 1000);
     if (error !== null) this.#errors.add([codeOf(error.code), model, provider], 1);
     for (const attempt of attempts) this.#attempts.add([attempt.model, attempt.provider, attempt.outcome === 'answered' ? 'answered' : codeOf(attempt.outcome)], 1);
-    for (const [kind, count] of kindsOf(record.usage)) this.#tokens.add([model, provider, kind, ...more], count);
+    for (const [kind, count] of kindsOf(record.usage)) this.#tokens.add([model, provider, kind, estimated, ...more], count);
     const paid = cost === null ? undefined : parseDollars(cost);
-    if (paid !== undefined) this.#cost.add([model, provider, ...more], paid);
+    if (paid !== undefined) this.#cost.add([model, provider, estimated, ...more], paid);
     else if (served.has(outcome) && record.provider !== null) this.#unpriced.add([model, provider], 1);
   }
 

@@ -1,4 +1,4 @@
-/** log/estimate: counts that a provider did not give, in the log alone, flagged; a provider's own number stands. */
+/** log/estimate: counts that a provider did not give, on record and flagged, in no reply; a provider's own number stands. */
 import { describe, expect, it } from 'vitest';
 import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
 import type { Step } from '../../_kit/upstream.ts';

@@ -82,6 +82,20 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_tokens_total')).toBe(150);
   });
 
+  it('keep estimates apart from what a provider counted', async () => {
+    const up = await provider(answers({ ...completion('Half of an answer.'), usage: undefined }), answers(completion('a')));
+    const gateway = await gatewayOf(oneUpstream(up.url));
+    await gateway.chat({});
+    await gateway.chat({});
+    const samples = await scrape(gateway);
+    const of = { model: 'plain', provider: 'up' };
+    expect(total(samples, 'gateway_tokens_total', { ...of, kind: 'prompt', estimated: 'true' })).toBe(5);
+    expect(total(samples, 'gateway_tokens_total', { ...of, kind: 'completion', estimated: 'true' })).toBe(5);
+    expect(total(samples, 'gateway_tokens_total', { ...of, estimated: 'false' })).toBe(15);
+    expect(total(samples, 'gateway_cost_dollars_total', { ...of, estimated: 'true' })).toBe(0.000015);
+    expect(total(samples, 'gateway_cost_dollars_total', { ...of, estimated: 'false' })).toBe(0.00002);
+  });
+
   it('count what is served and has no known price apart from the cost', async () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
     const gateway = await gatewayOf(oneUpstream((await provider(answers({ ...completion('a'), usage: undefined }))).url));
