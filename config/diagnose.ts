@@ -1,12 +1,11 @@
 /** What a validator found, in words for the person at the YAML: where, what is wrong, what was probably meant. */
 import type { ErrorObject } from 'ajv';
-import { isScalar } from 'yaml';
 import { withoutConsequences } from './consequences.ts';
 import type { Expansion } from './expand.ts';
 import { writtenAs } from './expand.ts';
 import { didYouMean } from './problems.ts';
 import type { Path, Source } from './source.ts';
-import { isSecretName, nodeAt } from './source.ts';
+import { isSecretName, literalAt } from './source.ts';
 
 export interface Diagnosis {
   readonly path: Path;
@@ -108,10 +107,7 @@ function quoted(error: ErrorObject, { source, expansion, pathOf }: Origin): stri
   return typeof error.data === 'string' ? JSON.stringify(error.data) : literal(error, source, path);
 }
 
-function literal(error: ErrorObject, source: Source, path: Path): string {
-  const node = nodeAt(source.document, path);
-  return isScalar(node) && node.source !== undefined ? node.source : String(error.data);
-}
+const literal = (error: ErrorObject, source: Source, path: Path): string => literalAt(source, path) ?? String(error.data);
 
 /** `1e-6` as one writes a price: `0.000001`. */
 const withoutExponent = (text: string): string => (/^\d[\d.]*e-\d+$/i.test(text) ? Number(text).toFixed(12).replace(/\.?0+$/, '') : text);

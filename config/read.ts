@@ -4,7 +4,6 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { isMap, isScalar, visit } from 'yaml';
 import type { Expansion } from './expand.ts';
 import { expand } from './expand.ts';
-import { readJson } from './json.ts';
 import type { Findings } from './problems.ts';
 import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
@@ -27,8 +26,12 @@ export interface ReadContext {
   readonly files: string[];
 }
 
-/** Bytes of one file: five thousand models with five mappings and their prices fit; a data file named by mistake does not. */
-const largest = 16 * 1024 * 1024;
+const mebibyte = 1024 * 1024;
+/** Bytes of one file: twenty thousand models with five mappings and their prices fit; a data file named by mistake does not. */
+const largest = 16 * mebibyte;
+// cost: YAML takes half a second a MiB, JSON a sixth of that, and at a reload nothing else is done meanwhile
+const largestYaml = 4 * mebibyte;
+const largeYaml = mebibyte;
 const aliasesAtMost = 20;
 const nothing: Expansion = { written: new Map(), missing: [], files: [] };
 
@@ -66,7 +69,7 @@ interface Read {
 
 function readText(file: string): Read {
   try {
-    if (statSync(file).size > largest) return { text: null, fault: `larger than ${largest / 1024 / 1024} MiB`, hint: 'split it, and name the parts under `include`' };
+    if (statSync(file).size > largest) return { text: null, fault: `larger than ${largest / mebibyte} MiB`, hint: 'write it as JSON, in parts that are named under `include`' };
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)), fault: null, hint: null };
   } catch (thrown) {
     const { code = '' } = thrown as NodeJS.ErrnoException;
@@ -85,11 +88,23 @@ const unreadable: Readonly<Record<string, readonly [fault: string, hint?: string
 
 type Parsed = Pick<Reading, 'value' | 'expansion' | 'isComplete'>;
 
-function toValue(source: Source, { env, findings, files }: ReadContext): Parsed {
-  const json = readJson(source.text);
-  if (json !== null) return { value: withoutAbsent(json), expansion: nothing, isComplete: true };
+const unread: Parsed = { value: {}, expansion: nothing, isComplete: false };
+
+function toValue(source: Source, context: ReadContext): Parsed {
+  const { text, json } = source;
+  if (json.value !== null) return { value: withoutAbsent(json.value), expansion: nothing, isComplete: true };
+  const size = Buffer.byteLength(text);
+  const isNot = `but this is not read as such: ${json.why}`;
+  if (size > largestYaml) {
+    context.findings.errorAt(source, [0, 1], `larger than ${largestYaml / mebibyte} MiB, the most for YAML; JSON may have ${largest / mebibyte}, ${isNot}`);
+    return unread;
+  }
+  if (size > largeYaml) context.findings.warn({ source, path: [] }, 'is large for YAML: a reload holds up every request', `JSON is read in a sixth of the time, ${isNot}`);
+  return fromYaml(source, context);
+}
+
+function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed {
   const { document } = source;
-  const unread: Parsed = { value: {}, expansion: nothing, isComplete: false };
   const faults = [...document.errors, ...document.warnings];
   for (const { code, message, pos } of faults) findings.errorAt(source, pos, code === 'DUPLICATE_KEY' ? 'this key stands twice in one map' : `not valid YAML: ${message}`);
   // what follows a syntax fault is guesswork, and so would be the faults found in it

@@ -1,6 +1,8 @@
-/** One YAML file: its text, its tree and where each value stands. */
+/** One file of YAML or JSON: its text, what it holds, and where each value stands. */
 import type { Document, Node, Pair } from 'yaml';
 import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, visit } from 'yaml';
+import type { Json, Range, Ranges } from './json.ts';
+import { createFinder, readJson } from './json.ts';
 import type { Problem } from './problems.ts';
 
 export type Path = readonly (string | number)[];
@@ -12,38 +14,63 @@ export interface Source {
   /** As problems show it. */
   readonly shown: string;
   readonly text: string;
-  /** Made when it is asked for. */
+  /** The whole of it, where it is JSON of the kind that is read as such. */
+  readonly json: Json;
+  /** As YAML. Made when it is asked for, which for JSON is never. */
   readonly document: Document;
   /** Whether a value can hold this text. cost: a visit of every node is a tenth of the reading of a large catalogue, which has none of what is looked for. */
   mayHold(text: string): boolean;
+  /** Where a path leads to. */
+  find(path: Path): Ranges;
   /** Where a stretch of the text is; lines have their secrets masked. */
-  position(range: readonly [start: number, end: number]): Position;
+  position(range: Range): Position;
 }
 
 export function parseSource(file: string, shown: string, text: string): Source {
-  const counter = new LineCounter();
+  const json = readJson(text);
   let document: Document | null = null;
+  const parsed = (): Document => (document ??= parseText(text));
+  let finder: Source['find'] | null = null;
+  let lines: LineCounter | null = null;
   return {
     file,
     shown,
     text,
+    json,
     get document() {
-      return (document ??= parseText(text, counter));
+      return parsed();
+    },
+    find(path) {
+      finder ??= json.value === null ? (wanted) => rangesAt(parsed(), wanted) : createFinder(text);
+      return finder(path);
     },
     // an escape can stand for any letter
     mayHold: (wanted) => text.includes(wanted) || text.includes('\\'),
     position([start, end]) {
-      const { line, col } = counter.linePos(start);
-      const lineStart = counter.lineStarts[line - 1] ?? 0;
-      const content = /^[^\r\n]*/.exec(text.slice(lineStart))?.[0] ?? '';
-      const marked = content.slice(col - 1, Math.max(col, col - 1 + end - start)).trimEnd();
-      return { file: shown, line: Math.max(line, 1), col: Math.max(col, 1), source: maskSecrets(content), length: Math.max(marked.length, 1) };
+      const { line, col } = (lines ??= linesOf(text)).linePos(start);
+      const from = start - col + 1;
+      const content = lineAt(text, from, from + longestLine + 1);
+      const marked = lineAt(text, start, Math.min(end, start + longestLine)).trimEnd();
+      return { file: shown, line, col, source: content.length > longestLine ? '' : maskSecrets(content), length: Math.max(marked.length, 1) };
     },
   };
 }
 
-function parseText(text: string, lineCounter: LineCounter): Document {
-  const document = parseDocument(hideBraces(text), { lineCounter, uniqueKeys: true, prettyErrors: false });
+/** cost: a program may write a whole catalogue on one line, and it would be masked for each fault in it: 30 ms a megabyte. */
+const longestLine = 4096;
+
+/** What there is between two places, up to the end of the line. */
+const lineAt = (text: string, start: number, end: number): string => /^[^\r\n]*/.exec(text.slice(start, end))?.[0] ?? '';
+
+function linesOf(text: string): LineCounter {
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) lines.addNewLine(end + 1);
+  return lines;
+}
+
+function parseText(text: string): Document {
+  const document = parseDocument(hideBraces(text), { uniqueKeys: true, prettyErrors: false });
   if (text.includes('${')) {
     visit(document, {
       Scalar(_, node) {
@@ -64,12 +91,28 @@ const showBraces = (text: string): string => text.replaceAll(/\$\uE000([^\uE001]
 /** Where the value at a path is, or the key above it; the nearest ancestor in the text where it is in neither. */
 export function locate(source: Source, path: Path, at: 'key' | 'value'): Position {
   for (let length = path.length; length >= 0; length -= 1) {
-    const { key, value } = nodesAt(source.document, path.slice(0, length));
-    const wanted = at === 'key' && length === path.length ? (key ?? value) : (value ?? key);
-    const range = wanted?.range;
-    if (range) return source.position([range[0], range[1]]);
+    const { key, value } = source.find(path.slice(0, length));
+    const range = at === 'key' && length === path.length ? (key ?? value) : (value ?? key);
+    if (range !== null) return source.position(range);
   }
   return source.position([0, 0]);
+}
+
+/** The scalar at a path as it is written, aliases followed. */
+export function literalAt(source: Source, path: Path): string | null {
+  if (source.json.value === null) {
+    const node = nodeAt(source.document, path);
+    return isScalar(node) ? (node.source ?? null) : null;
+  }
+  const { value } = source.find(path);
+  return value === null ? null : source.text.slice(...value);
+}
+
+const rangeOf = (node: Node | null): Range | null => (node?.range ? [node.range[0], node.range[1]] : null);
+
+function rangesAt(document: Document, path: Path): Ranges {
+  const { key, value } = nodesAt(document, path);
+  return { key: rangeOf(key), value: rangeOf(value) };
 }
 
 /** The value node at a path, aliases followed. */

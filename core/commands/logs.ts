@@ -4,7 +4,7 @@ import { Exit } from '../exit.ts';
 import type { LoggedDetail, LoggedRequest, LogPage } from '../log-store.ts';
 import { createSseReader } from '../sse.ts';
 import type { Ask, Connection } from './connection.ts';
-import { count, dollars, duration, printable, rowOf } from './table.ts';
+import { about, count, dollars, duration, printable, rowOf } from './table.ts';
 
 export type Print = (text: string) => void;
 
@@ -107,9 +107,6 @@ async function* eventsOf(response: Response): AsyncGenerator<TailEvent> {
   }
 }
 
-/** A figure of a request whose counts were estimated says so. */
-const about = (figure: string, { usageEstimated }: LoggedRequest): string => (usageEstimated && figure !== '–' ? `≈${figure}` : figure);
-
 const columns = [
   { title: 'TIME (UTC)', width: 19, read: ({ createdAt }: LoggedRequest) => createdAt.slice(0, 19).replace('T', ' ') },
   { title: 'STATUS', width: 6, isNumber: true, read: ({ status }: LoggedRequest) => String(status) },
@@ -117,10 +114,10 @@ const columns = [
   { title: 'KEY', width: 12, read: ({ key }: LoggedRequest) => key ?? '–' },
   { title: 'FIRST', width: 7, isNumber: true, read: ({ timeToFirstTokenMs }: LoggedRequest) => duration(timeToFirstTokenMs) },
   { title: 'TOTAL', width: 7, isNumber: true, read: ({ durationMs }: LoggedRequest) => duration(durationMs) },
-  { title: 'IN', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.promptTokens), record) },
-  { title: 'OUT', width: 6, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.completionTokens), record) },
-  { title: 'THOUGHT', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.reasoningTokens), record) },
-  { title: 'COST', width: 10, isNumber: true, read: (record: LoggedRequest) => about(dollars(record.cost), record) },
+  { title: 'IN', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.promptTokens), record.usageEstimated) },
+  { title: 'OUT', width: 6, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.completionTokens), record.usageEstimated) },
+  { title: 'THOUGHT', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.reasoningTokens), record.usageEstimated) },
+  { title: 'COST', width: 10, isNumber: true, read: (record: LoggedRequest) => about(dollars(record.cost), record.usageEstimated) },
   { title: 'ID', width: 36, read: ({ id }: LoggedRequest) => id },
   { title: 'OUTCOME', width: 0, read: ({ outcome, error, finishReason }: LoggedRequest) => (error === null ? (finishReason ?? outcome) : `${outcome}: ${error.code}`) },
 ] as const;
@@ -137,7 +134,7 @@ async function showOne(ask: Ask, { id, json }: { id: string; json: boolean }, { 
 
 function detailText(record: LoggedDetail): string {
   const { request, response, reasoningContent, attempts, usage, metadata, error, adjustments, ...facts } = record;
-  const tokens = (value: number | null): string => about(count(value), record);
+  const tokens = (value: number | null): string => about(count(value), record.usageEstimated);
   const rows: [string, string | null][] = [
     ['id', facts.id],
     ['time', facts.createdAt],
@@ -148,7 +145,7 @@ function detailText(record: LoggedDetail): string {
     ['user agent', facts.userAgent],
     ['duration', `${duration(facts.durationMs)}${facts.timeToFirstTokenMs === null ? '' : `, first token after ${duration(facts.timeToFirstTokenMs)}`}`],
     ['tokens', `${tokens(usage.promptTokens)} in (${tokens(usage.cachedTokens)} cached), ${tokens(usage.completionTokens)} out (${tokens(usage.reasoningTokens)} reasoning)`],
-    ['cost', about(facts.cost === null ? '–' : `$${facts.cost}`, record)],
+    ['cost', about(facts.cost === null ? '–' : `$${facts.cost}`, facts.usageEstimated)],
     ...Object.entries(metadata).map(([name, value]): [string, string] => [`meta.${name}`, value]),
     ...attempts.map(({ provider, outcome, durationMs, error: fault }, at): [string, string] => [`attempt ${at + 1}`, `${provider} ${outcome} ${duration(durationMs)}${fault === null ? '' : `: ${fault}`}`]),
     ...adjustments.map(({ parameter, change }): [string, string] => ['adjusted', `${parameter}: ${change}`]),

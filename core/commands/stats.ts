@@ -3,7 +3,7 @@ import type { LogFlags } from '../command-line.ts';
 import type { StatsRow } from '../log-store.ts';
 import type { Connection } from './connection.ts';
 import type { Output } from './logs.ts';
-import { count, dollars, duration, tableOf } from './table.ts';
+import { about, count, dollars, duration, tableOf } from './table.ts';
 import type { Column } from './table.ts';
 
 export async function showStats({ ask }: Pick<Connection, 'ask'>, { filter, by, limit, json }: LogFlags, { print }: Output): Promise<void> {
@@ -13,16 +13,15 @@ export async function showStats({ ask }: Pick<Connection, 'ask'>, { filter, by, 
   else print(tableOf(data, columnsOf(by)) + noteOf(data));
 }
 
-/** A figure says so where some of what it sums up was estimated. */
-const about = (figure: string, { estimated }: StatsRow): string => (estimated > 0 && figure !== '–' && figure !== '0' ? `≈${figure}` : figure);
+const aboutSum = (figure: string, { estimated }: StatsRow): string => about(figure, estimated > 0);
 
 const numbers: readonly Column<StatsRow>[] = [
   { title: 'REQUESTS', isNumber: true, read: ({ requests }) => String(requests) },
   { title: 'ERRORS', isNumber: true, read: ({ errors, requests }) => (errors === 0 ? '0' : `${errors} (${percent(errors / requests)})`) },
-  { title: 'IN', isNumber: true, read: (row) => about(count(row.promptTokens), row) },
-  { title: 'OUT', isNumber: true, read: (row) => about(count(row.completionTokens), row) },
-  { title: 'THOUGHT', isNumber: true, read: (row) => about(count(row.reasoningTokens), row) },
-  { title: 'COST', isNumber: true, read: (row) => about(dollars(row.cost), row) + (row.cost !== null && row.unpriced > 0 ? ' *' : '') },
+  { title: 'IN', isNumber: true, read: (row) => aboutSum(count(row.promptTokens), row) },
+  { title: 'OUT', isNumber: true, read: (row) => aboutSum(count(row.completionTokens), row) },
+  { title: 'THOUGHT', isNumber: true, read: (row) => aboutSum(count(row.reasoningTokens), row) },
+  { title: 'COST', isNumber: true, read: (row) => aboutSum(dollars(row.cost), row) + (row.cost !== null && row.unpriced > 0 ? ' *' : '') },
   { title: 'P50', isNumber: true, read: ({ latencyP50Ms }) => duration(latencyP50Ms) },
   { title: 'P95', isNumber: true, read: ({ latencyP95Ms }) => duration(latencyP95Ms) },
   { title: 'P99', isNumber: true, read: ({ latencyP99Ms }) => duration(latencyP99Ms) },

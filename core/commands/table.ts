@@ -31,6 +31,9 @@ export const rowOf = <Row>(row: Row, columns: readonly (Column<Row> & { readonly
 
 export const count = (value: number | null): string => (value === null ? '–' : String(value));
 
+/** A figure that is an estimate, or has one in it, says so. Nothing is nothing, counted or not. */
+export const about = (figure: string, isEstimate: boolean): string => (isEstimate && !['–', '0', '$0'].includes(figure) ? `≈${figure}` : figure);
+
 /** `310 ms`, `1.9 s`, `2.5 min` */
 export function duration(ms: number | null): string {
   if (ms === null) return '–';

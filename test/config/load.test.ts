@@ -259,10 +259,6 @@ describe('the command line', () => {
     expect(await faults({ 'gateway.config.yaml': new Uint8Array([0xff, 0xfe, 0x00]) })).toEqual([expect.stringContaining('1:1 is not UTF-8 text')]);
   });
 
-  test('names a file that is too large, and what to do with it', async () => {
-    expect(await faults({ 'gateway.config.yaml': `# ${'x'.repeat(16 * 1024 * 1024)}` })).toEqual(['gateway.config.yaml:1:1 larger than 16 MiB, split it, and name the parts under `include`']);
-  });
-
   test('takes a catalogue of 2,000 models with five priced mappings each, in one file', async () => {
     const providers = ['a', 'b', 'c', 'd', 'e'].map((providerId) => ({ providerId, externalId: `vendor/model`, pricing: { prompt: '0.00000125', completion: '0.00001' }, tools: true, reasoning: true }));
     const models = Array.from({ length: 2000 }, (_, at) => ({ id: `model-${at}`, providers }));

@@ -1,6 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Socket } from 'node:net';
-import { buildConnector, errors } from 'undici';
+import { buildConnector, Client, errors } from 'undici';
+import type { Dispatcher } from 'undici';
 import { GatewayError } from '../../../core/errors.ts';
 
 interface Fault {
@@ -13,18 +13,30 @@ interface Fault {
 
 const resets = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** Milliseconds to connect. undici keeps the context of a request, also of one that waits in its queue. */
-const patience = new AsyncLocalStorage<number>();
+/** What a request says to the connection that takes it. */
+export interface Patience {
+  /** Milliseconds to connect, where it has to. */
+  readonly connectMs: number;
+}
 
-/** Where this opens a connection, it is given so long. */
-export const connectingWithin = <T>(ms: number, work: () => T): T => patience.run(ms, work);
+/** One of a pool's: it takes a request at a time, and has that one's time to connect. */
+export function createConnection(origin: URL, options: Client.Options): Client {
+  let ms = 0;
+  const connection = new Client(origin, { ...options, connect: createConnector(() => ms) });
+  const dispatch = connection.dispatch.bind(connection);
+  connection.dispatch = (request: Dispatcher.DispatchOptions & Partial<Patience>, handler) => {
+    ms = request.connectMs ?? ms;
+    return dispatch(request, handler);
+  };
+  return connection;
+}
 
 /**
- * undici's connector, but each connection has the time of the request that opens it, to the millisecond, and its sockets say in
- * their errors how much they had read: undici does so for a connection that was ended, not for one that was reset.
+ * undici's connector, but with a time that is told at each connection, to the millisecond, and for HTTP/1.1 alone. Its sockets
+ * say in their errors how much they had read: undici does so for a connection that was ended, not for one that was reset.
  */
-export function createConnector(ms: number): buildConnector.connector {
-  const connect = buildConnector({ timeout: 0 });
+function createConnector(ms: () => number): buildConnector.connector {
+  const connect = buildConnector({ timeout: 0, allowH2: false });
   return (target, callback) => {
     const opened = connect(target, (...[error, socket]) => {
       clearTimeout(timer);
@@ -32,7 +44,7 @@ export function createConnector(ms: number): buildConnector.connector {
       socket.prependListener('error', (fault) => void Object.assign(fault, { socket: { bytesRead: socket.bytesRead } }));
       callback(null, socket);
     }) as unknown as Socket;
-    const timer = setTimeout(() => opened.destroy(new errors.ConnectTimeoutError()), patience.getStore() ?? ms);
+    const timer = setTimeout(() => opened.destroy(new errors.ConnectTimeoutError()), ms());
   };
 }
 

@@ -1,12 +1,13 @@
 /**
  * Opens an attempt over HTTP: writes the request in the provider's dialect, sends it on that provider's own pool, and gives
- * back the answer as chunks. Decides at `open`, last. It follows no redirect, keeps its own time for connecting, and repeats a
- * request only where a reused connection was reset before any byte of an answer.
+ * back the answer as chunks. Decides at `open`, last. It speaks HTTP/1.1, a request at a time on a connection that is kept,
+ * follows no redirect, keeps its own time for connecting, and repeats a request only where a reused connection was reset before
+ * any byte of an answer.
  */
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
 import { addressOf } from '../../../core/address.ts';
-import type { Config, Provider } from '../../../core/config.ts';
+import type { Provider } from '../../../core/config.ts';
 import type { Attempt, Streaming } from '../../../core/context.ts';
 import type { Dialect, Target, WireRequest } from '../../../core/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -15,7 +16,8 @@ import { LATE } from '../../../core/hooks.ts';
 import { definePlugin } from '../../../core/plugin.ts';
 import { version } from '../../../core/version.ts';
 import { bodySource, failure, streamSource } from './answer.ts';
-import { connectingWithin, createConnector, isStaleConnection, unreachable } from './connection.ts';
+import type { Patience } from './connection.ts';
+import { createConnection, isStaleConnection, unreachable } from './connection.ts';
 
 const name = 'stream/upstream';
 
@@ -28,12 +30,12 @@ interface Line {
 
 export default definePlugin({
   name,
-  summary: 'asks providers over HTTP, in their dialect, on a pool of connections each',
+  summary: 'asks providers over HTTP/1.1, in their dialect, on a pool of connections each',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, dialects, config, clock }) {
+  apply({ hooks, dialects, clock }) {
     const lines = new Map<string, Line>();
     const lineTo = (provider: Provider): Line => {
-      const open = lines.get(provider.id) ?? createLine(provider, baseUrlOf(provider, dialects), config);
+      const open = lines.get(provider.id) ?? createLine(provider, baseUrlOf(provider, dialects));
       lines.set(provider.id, open);
       return open;
     };
@@ -56,13 +58,11 @@ function baseUrlOf(provider: Provider, dialects: ReadonlyMap<string, Dialect>): 
   return url;
 }
 
-function createLine({ connections }: Provider, baseUrl: string, config: Config): Line {
+function createLine({ connections }: Provider, baseUrl: string): Line {
   const { origin, pathname } = new URL(baseUrl);
-  const connect = createConnector(config.routing.default.timeouts.connect);
   // the time limits but for connecting are the core's: undici's own would end long thinking after five minutes.
-  // `allowH2` is not about what is spoken, which the connector settles: with it, requests to a provider that cannot be
-  // connected to wait in a row for one connection after the other
-  const pool = new Pool(origin, { connections, connect, allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
+  // with `allowH2`, requests to a provider that cannot be connected to wait in a row for one connection after the other
+  const pool = new Pool(origin, { connections, factory: createConnection, allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
   return { pool, origin, prefix: pathname.replace(/\/$/, '') };
 }
 
@@ -103,16 +103,17 @@ async function authorised(wire: WireRequest, { vendor, target, line, clock }: As
 }
 
 async function send(wire: WireRequest, { pool, prefix }: Line, { stop, policy }: Attempt): Promise<Dispatcher.ResponseData> {
-  const options: Dispatcher.RequestOptions = {
+  const options: Dispatcher.RequestOptions & Patience = {
     method: 'POST',
     path: prefix + wire.path,
     headers: wire.headers,
     body: wire.body,
     signal: stop.emitter(),
+    connectMs: policy.timeouts.connect,
   };
   for (let stale = 0; ; stale++) {
     try {
-      return await connectingWithin(policy.timeouts.connect, () => pool.request(options));
+      return await pool.request(options);
     } catch (thrown) {
       if (stop.hasCome) throw stop.reason;
       // wire: a provider may close an idle connection at the moment it is used again; more than one may be stale

@@ -45,7 +45,7 @@ describe('gateway logs', () => {
   it('marks what is an estimate', async () => {
     const { id } = scene.log.add({ usageEstimated: true, userAgent: 'curl/8' });
     expect((await logs()).at(-1)).toMatch(/ ≈10 +≈5 +≈2 +≈\$0\.00002 /);
-    expect((await logs(id)).join('\n')).toMatch(/\nuser agent +curl\/8\n[\s\S]*\ntokens +≈10 in \(≈0 cached\), ≈5 out \(≈2 reasoning\)\ncost +≈\$0\.00002\n/);
+    expect((await logs(id)).join('\n')).toMatch(/\nuser agent +curl\/8\n[\s\S]*\ntokens +≈10 in \(0 cached\), ≈5 out \(≈2 reasoning\)\ncost +≈\$0\.00002\n/);
   });
 
   it('passes the filters on', async () => {
@@ -91,6 +91,17 @@ describe('gateway stats', () => {
     expect(printed).toMatch(/^META\.TEAM +REQUESTS +ERRORS/);
     expect(printed).toMatch(/\na +2 +0 .*\$0\.5 \* .*\n\(none\) +1 +1 \(100\.0 %\)/);
     expect(printed).toContain('* without requests whose cost is not known');
+  });
+
+  it('marks sums with an estimate in them, and says what the mark means', async () => {
+    scene.log.add({ usageEstimated: true, model: 'a' });
+    scene.log.add({ usageEstimated: true, model: 'b', cost: '0' });
+    scene.log.add({ model: 'c' });
+    await showStats(connection, flagsOf('stats', '--by', 'model'), output);
+    expect(printed).toMatch(/\na .* ≈10 +≈5 +≈2 +≈\$0\.00002 /);
+    expect(printed).toMatch(/\nb .* ≈10 +≈5 +≈2 +\$0 /);
+    expect(printed).toMatch(/\nc .* 10 +5 +2 +\$0\.00002 /);
+    expect(printed).toContain('≈ some of the counts are estimates');
   });
 
   it('prints JSON for machines', async () => {

@@ -1,8 +1,10 @@
 /** stream/upstream: what goes over the wire, and what connections do. What a fault means to the caller: core/attempts.test.ts. */
+import { createSecureServer } from 'node:http2';
 import { createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { trustedCertificate } from '../../_kit/certificate.ts';
 import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { answers, completion, pause, said, streams } from '../../_kit/upstream.ts';
@@ -166,10 +168,9 @@ describe('a connection', () => {
   });
 });
 
-/** Takes connections and says nothing, so that TLS is never agreed on. */
-async function mute(): Promise<string> {
+async function listening(server: Server): Promise<string> {
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => void sockets.add(socket.on('error', () => {})));
+  server.on('connection', (socket: Socket) => void sockets.add(socket.on('error', () => {})));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
@@ -177,6 +178,30 @@ async function mute(): Promise<string> {
   });
   return `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
 }
+
+/** Takes connections and says nothing, so that TLS is never agreed on. */
+const mute = async (): Promise<string> => await listening(createServer());
+
+/** Speaks HTTP/2 and HTTP/1.1, and would rather speak the former. */
+function bilingual(afterMs: number, headers: Record<string, string> = {}) {
+  const spoken: string[] = [];
+  const server = createSecureServer({ allowHTTP1: true, ...trustedCertificate() }, (request, response) => {
+    spoken.push(request.httpVersion);
+    setTimeout(() => response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(completion('hello'))), afterMs);
+  });
+  return { server, spoken };
+}
+
+describe('a provider that speaks HTTP/2 too', () => {
+  it('is asked over HTTP/1.1, on connections that are used again', async () => {
+    let connections = 0;
+    const { server, spoken } = bilingual(50);
+    server.on('secureConnection', () => { connections += 1; });
+    const { chat } = await gatewayOf(oneUpstream(await listening(server)));
+    for (let round = 0; round < 2; round++) await Promise.all(Array.from({ length: 4 }, async () => await free(await chat({}))));
+    expect([spoken, connections]).toEqual([Array.from({ length: 8 }, () => '1.1'), 4]);
+  });
+});
 
 describe('a connection that does not come about', () => {
   it.each<[string, Record<string, number>, Record<string, number>, number]>([
@@ -191,6 +216,19 @@ describe('a connection that does not come about', () => {
     expect(records[0]?.attempts[0]).toMatchObject({ outcome: 'upstream_timeout', error: 'The provider could not be connected to in time.' });
     expect(records[0]?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(ms - 5);
     expect(records[0]?.attempts[0]?.durationMs).toBeLessThan(ms + 150);
+  });
+
+  it('is given up in the time of the request that has waited for it', async () => {
+    const { server } = bilingual(100, { connection: 'close' });
+    let connections = 0;
+    // the first connection is served, the next one is not
+    const url = await listening(createServer((socket) => { if (connections++ === 0) server.emit('connection', socket); }));
+    const models = { plain: { timeout_ms: { connect: 5000 } }, thinker: { timeout_ms: { connect: 200 } } };
+    const { chat, records } = await gatewayOf(oneUpstream(url, { providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k', connections: 1 } }, routing: { models } }));
+    const [first, second] = await Promise.all([chat({}), chat({ model: 'thinker' })]);
+    expect(await contentOf(first)).toBe('hello');
+    expect((await errorOf(second)).code).toBe('upstream_timeout');
+    expect(records.find(({ model }) => model === 'thinker')?.durationMs).toBeLessThan(1000);
   });
 
   it('keeps no other request waiting', async () => {

@@ -61,8 +61,8 @@ function Dimension({ value, metaKeys, none, onChange }) {
 }
 
 function OverTime({ data, metric, range, params }) {
-  const { label, of, format, isRate } = measures[metric];
-  const { times, lines } = stackOf(data.points, range, { bucketMs: data.bucketMs, of: (point) => of(point) ?? 0, top: 8 });
+  const { label, of, format, isRate, isCounted } = measures[metric];
+  const { times, lines } = stackOf(data.points, range, { bucketMs: data.bucketMs, of: (point) => of(point) ?? 0, top: 8, isCounted });
   // what does not add up is not stacked, and where nothing was measured there is a gap
   const shown = isRate ? lines.filter((line) => line.label !== 'Other').map((line) => ({ ...line, values: line.values.map((value) => (value === 0 ? null : value)) })) : lines;
   return html`<section class="card over-time"><header><h2>${label} over time</h2></header>

@@ -2,7 +2,7 @@
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
-import { aboutSum } from '../parts/estimate.js';
+import { aboutSum, partly } from '../parts/estimate.js';
 import { Later } from '../parts/later.js';
 import { ago, clock, compact, count, duration, money, unknown } from '../parts/format.js';
 import { HealthStrip } from '../parts/health-strip.js';
@@ -59,9 +59,9 @@ const kept = (params) => new URLSearchParams([...params].filter(([name]) => ['si
 const withMore = (params, by) => hrefOf('/dashboard/breakdown', new URLSearchParams([...kept(params), ['by', by]]));
 
 function Spend({ data, range, params }) {
-  const { times, lines } = stackOf(data.byModel, range, { bucketMs: data.bucketMs, of: ({ cost }) => Number(cost ?? 0), top: 6 });
+  const { times, lines } = stackOf(data.byModel, range, { bucketMs: data.bucketMs, of: ({ cost }) => Number(cost ?? 0), top: 6, isCounted: true });
   return html`<section class="card"><header><h2>Cost by model</h2><b class="card-figure">${aboutSum(money(data.total.cost), data.total)}</b></header>
-    <${TimeChart} title="Cost by model over time" summary=${`${money(data.total.cost)} in all.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${money} onZoom=${zoomOf(params)} />
+    <${TimeChart} title="Cost by model over time" summary=${`${money(data.total.cost)} in all${partly(data.total)}.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${money} onZoom=${zoomOf(params)} />
     <${Legend} lines=${lines} /></section>`;
 }
 
@@ -80,15 +80,15 @@ function Latency({ data, range, params }) {
 
 function Tokens({ data, range, params }) {
   const { times, at } = filled(data.points, range, data.bucketMs);
-  const of = (read) => at.map((point) => (point === null ? 0 : Math.max(0, read(point))));
+  const of = (read) => ({ values: at.map((point) => (point === null ? 0 : Math.max(0, read(point)))), estimated: at.map((point) => point?.estimated > 0) });
   const lines = [
-    { label: 'Input', colour: '--c1', values: of(({ promptTokens, cachedTokens }) => promptTokens - cachedTokens) },
-    { label: 'Cached input', colour: '--c4', values: of(({ cachedTokens }) => cachedTokens) },
-    { label: 'Reasoning', colour: '--c3', values: of(({ reasoningTokens }) => reasoningTokens) },
-    { label: 'Answer', colour: '--c2', values: of(({ completionTokens, reasoningTokens }) => completionTokens - reasoningTokens) },
+    { label: 'Input', colour: '--c1', ...of(({ promptTokens, cachedTokens }) => promptTokens - cachedTokens) },
+    { label: 'Cached input', colour: '--c4', ...of(({ cachedTokens }) => cachedTokens) },
+    { label: 'Reasoning', colour: '--c3', ...of(({ reasoningTokens }) => reasoningTokens) },
+    { label: 'Answer', colour: '--c2', ...of(({ completionTokens, reasoningTokens }) => completionTokens - reasoningTokens) },
   ];
   return html`<section class="card"><header><h2>Tokens</h2><b class="card-figure">${aboutSum(compact(data.total.promptTokens + data.total.completionTokens), data.total)}</b></header>
-    <${TimeChart} title="Tokens over time" summary=${`${count(data.total.promptTokens)} in, ${count(data.total.completionTokens)} out.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${compact} onZoom=${zoomOf(params)} />
+    <${TimeChart} title="Tokens over time" summary=${`${count(data.total.promptTokens)} in, ${count(data.total.completionTokens)} out${partly(data.total)}.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${compact} onZoom=${zoomOf(params)} />
     <${Legend} lines=${lines} /></section>`;
 }
 

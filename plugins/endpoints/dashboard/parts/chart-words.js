@@ -1,5 +1,6 @@
 /** What a chart says in words: under the pointer, as a table, and which colour is which. */
 import { html, useState } from './html.js';
+import { aboutPart } from './estimate.js';
 import { exact } from './format.js';
 
 /** In the order in which it is seen. @param {{ at: number, index: number, left: number, width: number, kind: 'bars' | 'lines', lines: import('./time-chart.js').Line[], format: (value: number) => string }} props */
@@ -8,7 +9,7 @@ export function Tooltip({ at, index, left, width, kind, lines, format }) {
   const some = lines.filter(({ values }) => values[index] !== null && values[index] !== 0);
   const rows = some.length === 0 ? lines.slice(0, 1) : kind === 'bars' ? some.toReversed() : some;
   return html`<div class="tooltip" style=${side} aria-hidden="true"><div class="tooltip-time">${exact(at).replace(/:\d\d\.\d+Z?$/, '')}</div>
-    ${rows.map((line) => html`<div class="tooltip-row" key=${line.label}><${Swatch} colour=${line.colour} /><span>${line.label}</span><b>${format(line.values[index] ?? 0)}</b></div>`)}
+    ${rows.map((line) => html`<div class="tooltip-row" key=${line.label}><${Swatch} colour=${line.colour} /><span>${line.label}</span><b>${aboutPart(format(line.values[index] ?? 0), line.estimated?.[index])}</b></div>`)}
   </div>`;
 }
 
@@ -17,7 +18,7 @@ export function ChartTable({ title, times, lines, format }) {
   const [isOpen, setOpen] = useState(false);
   return html`<details class="chart-table" onToggle=${(event) => setOpen(event.target.open)}><summary>View as table<span class="hidden">: ${title}</span></summary>
     ${isOpen && html`<div class="table-scroll" tabindex="0" role="region" aria-label=${title}><table class="table"><thead><tr><th scope="col">Time</th>${lines.map(({ label }) => html`<th scope="col" class="num">${label}</th>`)}</tr></thead>
-      <tbody>${times.map((at, index) => html`<tr key=${at}><td>${exact(at).replace(/\.\d+Z?$/, '')}</td>${lines.map(({ label, values }) => html`<td class="num" key=${label}>${values[index] === null ? '–' : format(values[index])}</td>`)}</tr>`)}</tbody></table></div>`}
+      <tbody>${times.map((at, index) => html`<tr key=${at}><td>${exact(at).replace(/\.\d+Z?$/, '')}</td>${lines.map(({ label, values, estimated }) => html`<td class="num" key=${label}>${values[index] === null ? '–' : aboutPart(format(values[index]), estimated?.[index])}</td>`)}</tr>`)}</tbody></table></div>`}
   </details>`;
 }
 

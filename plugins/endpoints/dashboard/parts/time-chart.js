@@ -3,7 +3,7 @@ import { html, useEffect, useMemo, useRef, useState } from './html.js';
 import { timeTicks, valueTicks } from './chart-ticks.js';
 import { ChartTable, Tooltip } from './chart-words.js';
 
-/** @typedef {{ label: string, colour: string, values: (number | null)[] }} Line */
+/** `estimated`: which of the values hold estimates. @typedef {{ label: string, colour: string, values: (number | null)[], estimated?: boolean[] }} Line */
 
 const above = 6;
 const below = 20;

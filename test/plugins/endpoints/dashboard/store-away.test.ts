@@ -80,6 +80,29 @@ test('an estimate is marked as one, a pause is a gap, and the cost has the price
   expect(await panel.locator('.figures').textContent()).toContain('Costestimated ≈$0.00002');
   expect(await panel.locator('.waterfall li').allTextContents()).toEqual(expect.arrayContaining([expect.stringContaining('waited1.00 sbefore attempt 2')]));
   expect(await page.locator('.log-table tbody tr').first().textContent()).toContain('≈$0.00002');
+  expect(await panel.getByRole('link', { name: 'Reasoning' }).textContent()).toBe('Reasoning estimated ≈2');
   await panel.getByRole('link', { name: 'Details' }).click();
   await panel.getByText('curl/8.7.1').waitFor();
+});
+
+test('a sum with an estimate in it is marked wherever it stands', async () => {
+  log.add({ usageEstimated: true, reasoningContent: 'because' });
+  await page.goto(`${url}/dashboard?since=1h`);
+  const metric = (name: string) => page.locator('.metric').filter({ hasText: name });
+  await metric('Cost').getByText(/≈\$.* a request/).waitFor();
+  expect(await metric('Tokens').locator('.metric-note').textContent()).toMatch(/^estimated ≈\d+ for reasoning$/);
+  for (const title of ['Cost by model', 'Tokens']) {
+    const chart = page.locator('figure').filter({ has: page.getByRole('img', { name: `${title} over time` }) });
+    expect(await chart.getByRole('img').getAttribute('aria-label')).toMatch(/, some of it estimated\.$/);
+    await chart.locator('summary').click();
+    await chart.locator('td').getByText(/^estimated ≈/).first().waitFor();
+  }
+  await page.goto(`${url}/dashboard/keys`);
+  await page.getByText(/requests in the last 30 days, estimated ≈\$/).waitFor();
+});
+
+test('a provider is not said to have kept what was not stored', async () => {
+  const { id } = log.add({ request: null, response: null, reasoningContent: null });
+  await page.goto(`${url}/dashboard/logs/${id}?tab=reasoning`);
+  await page.getByText('Bodies are not stored').waitFor();
 });
