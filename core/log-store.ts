@@ -63,7 +63,7 @@ export interface StatsRow {
   readonly cachedTokens: number;
   /** Dollars, decimal; null: no request of the row has a known cost. */
   readonly cost: string | null;
-  /** Requests whose cost is not known, and which `cost` leaves out. Refused ones cost nothing and do not count. */
+  /** Requests whose cost is not known, and which `cost` leaves out. Those that no provider answered do not count. */
   readonly unpriced: number;
   /** Requests whose tokens, and with them the cost, are an estimate; in the sums. */
   readonly estimated: number;

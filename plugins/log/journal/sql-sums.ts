@@ -37,7 +37,7 @@ const counts: Readonly<Record<Counted, string>> = {
   completionTokens: 'sum(r.completion_tokens)',
   reasoningTokens: 'sum(r.reasoning_tokens)',
   cachedTokens: 'sum(r.cached_tokens)',
-  unpriced: "sum(case when r.cost is null and r.outcome <> 'refused' then 1 else 0 end)",
+  unpriced: "sum(case when r.cost is null and r.outcome not in ('refused', 'failed') then 1 else 0 end)",
   estimated: 'sum(case when r.estimated then 1 else 0 end)',
   generatedTokens: `sum(case when ${generated} then r.completion_tokens end)`,
   generatedMs: `sum(case when ${generated} then r.duration_ms - r.ttft_ms end)`,
