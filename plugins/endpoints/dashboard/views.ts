@@ -79,14 +79,15 @@ export async function breakdownView(asked: Asked): Promise<object> {
   const by = parseDimension(params.get('by') ?? 'model');
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query, by);
-  const [[total], rows, earlier, metaKeys, series] = await Promise.all([
+  const [[total], rows, earlier, metaKeys, series, whole] = await Promise.all([
     reader.stats(query, { by: null, limit: 1 }),
     reader.stats(query, { by, limit: 1000 }),
     reader.stats(before(query, now), { by, limit: 1000 }),
     reader.metadataKeys(query),
     params.has('bucket') ? reader.series(query, { bucketMs, by }) : null,
+    params.has('bucket') ? reader.series(query, { bucketMs, by: null }) : null,
   ]);
-  return { by, total, rows, earlier, bucketMs, points: series?.points ?? [], metaKeys };
+  return { by, total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole?.points ?? [], metaKeys };
 }
 
 export const noLog = (): GatewayError => new GatewayError('unknown_url', 'No log is kept: the config lists no plugin for it (log/journal).');

@@ -62,9 +62,9 @@ function Dimension({ value, metaKeys, none, onChange }) {
 
 function OverTime({ data, metric, range, params }) {
   const { label, of, format, isRate, isCounted } = measures[metric];
-  const { times, lines } = stackOf(data.points, range, { bucketMs: data.bucketMs, of: (point) => of(point) ?? 0, top: 8, isCounted });
+  const { times, lines } = stackOf(data.points, range, { all: isRate ? [] : data.all, bucketMs: data.bucketMs, of: (point) => of(point) ?? 0, top: 8, isCounted });
   // what does not add up is not stacked, and where nothing was measured there is a gap
-  const shown = isRate ? lines.filter((line) => line.label !== 'Other').map((line) => ({ ...line, values: line.values.map((value) => (value === 0 ? null : value)) })) : lines;
+  const shown = isRate ? lines.map((line) => ({ ...line, values: line.values.map((value) => (value === 0 ? null : value)) })) : lines;
   return html`<section class="card over-time"><header><h2>${label} over time</h2></header>
     <${TimeChart} title=${`${label} over time`} kind=${isRate ? 'lines' : 'bars'} times=${times} lines=${shown} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${format} height=${240} onZoom=${zoomOf(params)} />
     <${Legend} lines=${shown} /></section>`;

@@ -59,7 +59,7 @@ const kept = (params) => new URLSearchParams([...params].filter(([name]) => ['si
 const withMore = (params, by) => hrefOf('/dashboard/breakdown', new URLSearchParams([...kept(params), ['by', by]]));
 
 function Spend({ data, range, params }) {
-  const { times, lines } = stackOf(data.byModel, range, { bucketMs: data.bucketMs, of: ({ cost }) => Number(cost ?? 0), top: 6, isCounted: true });
+  const { times, lines } = stackOf(data.byModel, range, { all: data.points, bucketMs: data.bucketMs, of: ({ cost }) => Number(cost ?? 0), top: 6, isCounted: true });
   return html`<section class="card"><header><h2>Cost by model</h2><b class="card-figure">${aboutSum(money(data.total.cost), data.total)}</b></header>
     <${TimeChart} title="Cost by model over time" summary=${`${money(data.total.cost)} in all${partly(data.total)}.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${money} onZoom=${zoomOf(params)} />
     <${Legend} lines=${lines} /></section>`;

@@ -61,6 +61,17 @@ test('on paper a request is whole, and nothing else is there', async () => {
   await page.close();
 });
 
+test('a stack is as high as everything together, also what has no line of its own', async () => {
+  const page = await scene.open('/dashboard/breakdown?view=time');
+  const points = [['a', 5], ['b', 2], ['c', 1]].map(([value, cost]) => ({ at: 0, value, cost }));
+  const all = [{ at: 0, value: null, cost: 10, estimated: 0 }];
+  await page.locator('.pickers').waitFor();
+  const lines = await page.evaluate(`import([...document.querySelectorAll('link[rel=modulepreload]')].map(({ href }) => href).find((href) => href.endsWith('/parts/stack.js')))
+    .then(({ stackOf }) => stackOf(${JSON.stringify(points)}, { from: 0, to: 1000 }, { all: ${JSON.stringify(all)}, bucketMs: 1000, of: ({ cost }) => cost, top: 2 }).lines.map(({ label, values }) => [label, values]))`);
+  expect(lines).toEqual([['a', [5]], ['b', [2]], ['Other', [3]]]);
+  await page.close();
+});
+
 describe('the theme', () => {
   test('follows the system, and the switch over it, and is kept', async () => {
     const page = await scene.open('/dashboard', { colorScheme: 'dark' });
