@@ -36,7 +36,8 @@ const timeFields: readonly string[] = ['since', 'from', 'to'];
 export const filterNames: readonly string[] = [...timeFields, ...Object.keys(valueFields), ...boundFields, 'q'];
 
 const metaPrefix = 'meta.';
-const isMeta = (field: string): boolean => field.startsWith(metaPrefix) && field.length > metaPrefix.length;
+/** `meta.<key>`, of any key. */
+export const isMeta = (field: string): boolean => field.startsWith(metaPrefix) && field.length > metaPrefix.length;
 
 /** Fields whose values may be excluded. */
 const isValueField = (field: string): boolean => Object.hasOwn(valueFields, field) || isMeta(field);

@@ -53,6 +53,13 @@ export async function startAimock(): Promise<Aimock> {
   };
 }
 
+/** What every client's test asks for first. */
+export const plainAnswers = (mock: LLMock): LLMock =>
+  mock
+    .onMessage('Greet me.', { content: 'Hello, dear caller.', usage: spoken(11, 7) })
+    .onMessage('Think first.', { content: 'It is 42.', reasoning: 'Six times seven.' })
+    .onMessage('Describe a person.', { content: '{"name":"Ada","age":36}' });
+
 const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true };
 const efforts = ['low', 'medium', 'high'];
 

@@ -3,7 +3,7 @@ import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { APICallError, generateText, isStepCount, jsonSchema, Output, streamText, tool } from 'ai';
 import type { LanguageModel } from 'ai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { protocolConfig, spoken, startAimock } from '../_kit/aimock.ts';
+import { plainAnswers, protocolConfig, startAimock } from '../_kit/aimock.ts';
 import type { Aimock } from '../_kit/aimock.ts';
 import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -18,10 +18,7 @@ const question = 'What is the weather in Rome?';
 
 beforeAll(async () => {
   aimock = await startAimock();
-  aimock.mock
-    .onMessage('Greet me.', { content: 'Hello, dear caller.', usage: spoken(11, 7) })
-    .onMessage('Think first.', { content: 'It is 42.', reasoning: 'Six times seven.' })
-    .onMessage('Describe a person.', { content: '{"name":"Ada","age":36}' })
+  plainAnswers(aimock.mock)
     .onMessage('Be brief.', { content: 'Once upon', finishReason: 'length' })
     .onMessage('Be busy.', { error: { message: 'Too many of you.', type: 'rate_limit_error' }, status: 429, retryAfter: 7 })
     .onMessage('Break off.', { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' }, { truncateAfterChunks: 8, latency: 2 })

@@ -3,7 +3,7 @@ import { HumanMessage, ToolMessage } from '@langchain/core/messages';
 import type { AIMessage, AIMessageChunk } from '@langchain/core/messages';
 import { ChatOpenAI } from '@langchain/openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { protocolConfig, spoken, startAimock } from '../_kit/aimock.ts';
+import { plainAnswers, protocolConfig, startAimock } from '../_kit/aimock.ts';
 import type { Aimock } from '../_kit/aimock.ts';
 import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -18,10 +18,7 @@ const weather = { type: 'function' as const, function: { name: 'weather', parame
 
 beforeAll(async () => {
   aimock = await startAimock();
-  aimock.mock
-    .onMessage('Greet me.', { content: 'Hello, dear caller.', usage: spoken(11, 7) })
-    .onMessage('Think first.', { content: 'It is 42.', reasoning: 'Six times seven.' })
-    .onMessage('Describe a person.', { content: '{"name":"Ada","age":36}' })
+  plainAnswers(aimock.mock)
     .onMessage('Break off.', { content: 'One two three four five six seven eight nine ten eleven twelve thirteen.' }, { truncateAfterChunks: 6, latency: 2 })
     .on({ userMessage: question.text, hasToolResult: true }, { content: 'It is warm in Rome.' })
     .on({ userMessage: question.text }, { toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }], reasoning: 'I need to look.', reasoningSignature: 'signed-in-rome' });

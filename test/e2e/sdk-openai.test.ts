@@ -1,7 +1,7 @@
 /** The `openai` package asks the started executable, and behind it stand the providers' APIs as `@copilotkit/aimock` mocks them. */
 import OpenAI from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { protocolConfig, protocols, spoken, startAimock } from '../_kit/aimock.ts';
+import { plainAnswers, protocolConfig, protocols, startAimock } from '../_kit/aimock.ts';
 import type { Aimock, Protocol, Tapped } from '../_kit/aimock.ts';
 import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -18,10 +18,7 @@ const weather = { type: 'function' as const, function: { name: 'weather', parame
 
 beforeAll(async () => {
   aimock = await startAimock();
-  aimock.mock
-    .onMessage('Greet me.', { content: 'Hello, dear caller.', usage: spoken(11, 7) })
-    .onMessage('Think first.', { content: 'It is 42.', reasoning: 'Six times seven.' })
-    .onMessage('Describe a person.', { content: '{"name":"Ada","age":36}' })
+  plainAnswers(aimock.mock)
     .on({ userMessage: question.content, hasToolResult: true }, { content: 'It is warm in Rome.' })
     .on({ userMessage: question.content }, { toolCalls: [{ name: 'weather', arguments: '{"city":"Rome"}' }], reasoning: 'I need to look.', reasoningSignature: 'signed-in-rome', redactedThinking: ['a-sealed-thought'] });
   gateway = await start(protocolConfig(aimock.url));

@@ -1,6 +1,6 @@
 /** One answer for each view of the page, so that opening one is one question. The filters are those of the log API. */
 import { GatewayError } from '../../../core/errors.ts';
-import { parseDimension, parseLogFilter, resolveQuery } from '../../../core/log-query.ts';
+import { isMeta, parseDimension, parseLogFilter, resolveQuery } from '../../../core/log-query.ts';
 import type { LogQuery, LogReader, StatsRow } from '../../../core/log-store.ts';
 
 export interface Asked {
@@ -33,8 +33,8 @@ function bucketOf({ params, now }: Asked, query: LogQuery, by: string | null = n
   const asked = Number(params.get('bucket'));
   const bucketMs = Math.max(Number.isSafeInteger(asked) && asked >= 1000 ? asked : 60_000, Math.ceil(span / 300 / 1000) * 1000);
   // cost: sums by metadata are kept by the hour and by the day
-  const isMeta = [by, ...query.conditions.map(({ field }) => field)].some((name) => name?.startsWith('meta.') === true);
-  return isMeta ? Math.max(bucketMs, span > 10 * day ? day : span > day / 2 ? hour : 0) : bucketMs;
+  const isOfMetadata = [by, ...query.conditions.map(({ field }) => field)].some((name) => name !== null && isMeta(name));
+  return isOfMetadata ? Math.max(bucketMs, span > 10 * day ? day : span > day / 2 ? hour : 0) : bucketMs;
 }
 
 export async function logsView(asked: Asked): Promise<object> {
@@ -79,15 +79,15 @@ export async function breakdownView(asked: Asked): Promise<object> {
   const by = parseDimension(params.get('by') ?? 'model');
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query, by);
-  const [[total], rows, earlier, metaKeys, series, whole] = await Promise.all([
-    reader.stats(query, { by: null, limit: 1 }),
+  const isOverTime = params.has('bucket');
+  const [rows, earlier, metaKeys, series, whole] = await Promise.all([
     reader.stats(query, { by, limit: 1000 }),
     reader.stats(before(query, now), { by, limit: 1000 }),
     reader.metadataKeys(query),
-    params.has('bucket') ? reader.series(query, { bucketMs, by }) : null,
-    params.has('bucket') ? reader.series(query, { bucketMs, by: null }) : null,
+    isOverTime ? reader.series(query, { bucketMs, by }) : null,
+    isOverTime ? reader.series(query, { bucketMs, by: null }) : reader.stats(query, { by: null, limit: 1 }).then(([total]) => ({ points: [], total })),
   ]);
-  return { by, total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole?.points ?? [], metaKeys };
+  return { by, total: whole.total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole.points, metaKeys };
 }
 
 export const noLog = (): GatewayError => new GatewayError('unknown_url', 'No log is kept: the config lists no plugin for it (log/journal).');

@@ -4,13 +4,14 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { dimensions } from '../../../core/log-query.ts';
+import { dimensions, isMeta } from '../../../core/log-query.ts';
 import type { LogQuery } from '../../../core/log-store.ts';
-import { groupsOf, isKept, leftOut, spans, startOf, whole } from './rollup.ts';
+import { groupsOf, keepsMetadata, leftOut, spans, startOf, whole } from './rollup.ts';
 import type { KeptValues, Period } from './rollup.ts';
 import { askingOf } from './sql-read.ts';
-import type { Asking, Engine } from './sql-read.ts';
-import { Params, sourceOf } from './sql-where.ts';
+import type { Asking, Engine, Statement } from './sql-read.ts';
+import { Params, sourceOf, whereSql } from './sql-where.ts';
+import type { Grammar } from './sql-where.ts';
 import { timeOf } from './store.ts';
 import { keptOf } from './sums.ts';
 
@@ -86,28 +87,30 @@ async function duePeriods({ engine, found }: Asking, now: number): Promise<Perio
 type Row = readonly [dimension: string, data: unknown];
 
 async function sumUp(asking: Asking, period: Period): Promise<void> {
-  const { engine, found } = asking;
+  const { engine } = asking;
+  const { grammar } = engine;
   const token = randomUUID();
-  const claimed = insertOf(asking, period, [[claim, token]]);
-  await found(`${claimed.sql} on conflict (span_ms, dimension, starts_at) do update set data = excluded.data`, claimed.params);
-  const rows = await rowsOf(asking, period);
-  const params = new Params(engine.grammar);
-  const unclaimed = `delete from gateway_rollup where span_ms = ${params.add(period.span)} and dimension = ${params.add(claim)} and starts_at = ${params.add(period.start)} and data = ${params.add(JSON.stringify(token))}`;
-  const kept = insertOf(asking, period, rows);
-  await engine.swap({ sql: unclaimed, values: params.values }, { sql: `${kept.sql} on conflict do nothing`, values: kept.params.values });
+  const claimed = put(grammar, period, [[claim, token]]);
+  await engine.all(claimed.sql, claimed.values);
+  await engine.swap(unclaim(grammar, period, token), put(grammar, period, await rowsOf(asking, period)));
 }
 
-function insertOf({ engine }: Asking, { span, start }: Period, rows: readonly Row[]): { sql: string; params: Params } {
-  const params = new Params(engine.grammar);
+function put(grammar: Grammar, { span, start }: Period, rows: readonly Row[]): Statement {
+  const params = new Params(grammar);
   const values = rows.map(([dimension, data]) => `(cast(${params.add(span)} as bigint), ${params.add(dimension)}, cast(${params.add(start)} as bigint), ${params.add(JSON.stringify(data))})`);
-  return { sql: `insert into gateway_rollup (span_ms, dimension, starts_at, data) values ${values.join(', ')}`, params };
+  return { sql: `insert into gateway_rollup (span_ms, dimension, starts_at, data) values ${values.join(', ')} on conflict (span_ms, dimension, starts_at) do update set data = excluded.data`, values: params.values };
+}
+
+function unclaim(grammar: Grammar, { span, start }: Period, token: string): Statement {
+  const params = new Params(grammar);
+  return { sql: `delete from gateway_rollup where span_ms = ${params.add(span)} and dimension = ${params.add(claim)} and starts_at = ${params.add(start)} and data = ${params.add(JSON.stringify(token))}`, values: params.values };
 }
 
 async function rowsOf(asking: Asking, { span, start }: Period): Promise<Row[]> {
   const query: LogQuery = { from: start, to: start + span, conditions: [], text: null };
   const [all] = await groupsOf(asking, query, { by: null, bucketMs: null });
   if (all === undefined || all.sums.requests === 0) return [[whole, []]];
-  const names = isKept('meta.', span) ? await metadataNames(asking, query) : [];
+  const names = keepsMetadata(span) ? await metadataNames(asking, query) : [];
   const left = names.slice(mostNames);
   const rows: Row[] = [[whole, [[null, keptOf(all.sums)]]], ...(left.length > 0 ? [[leftOut, left.length > mostLeftOut ? null : left] as const] : [])];
   for (const name of [...dimensions, ...names.slice(0, mostNames)]) {
@@ -122,7 +125,7 @@ async function valuesOf(asking: Asking, query: LogQuery, { name, requests }: { r
   if (await wereTooMany(asking, query, name)) return null;
   const groups = await groupsOf(asking, query, { by: name, bucketMs: null, most: mostValues + 1 });
   if (groups.length > mostValues) return null;
-  if (name.startsWith('meta.') && groups.length > fewValues && groups.length > requests / 2) return false;
+  if (isMeta(name) && groups.length > fewValues && groups.length > requests / 2) return false;
   return groups.map(({ value, sums }) => [value, keptOf(sums)]);
 }
 
@@ -136,6 +139,6 @@ async function wereTooMany({ engine: { grammar }, found }: Asking, { from, to }:
 async function metadataNames({ engine: { grammar }, found }: Asking, query: LogQuery): Promise<string[]> {
   const params = new Params(grammar);
   const { where } = sourceOf(query, { params, grammar });
-  const rows = await found(`select j.key as name from gateway_requests r, ${grammar.metadataKeys} where ${where.join(' and ')} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`, params);
+  const rows = await found(`select j.key as name from gateway_requests r, ${grammar.metadataKeys}${whereSql(where)} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`, params);
   return rows.map(({ name }) => `meta.${name as string}`);
 }

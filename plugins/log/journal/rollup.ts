@@ -3,7 +3,7 @@
  * and quarter of an hour, by each dimension. What is not kept yet, and the ends of a range, are read from the records: an answer
  * never waits for it, and is the same but for its percentiles, which are within one percent.
  */
-import { dimensions } from '../../../core/log-query.ts';
+import { dimensions, isMeta } from '../../../core/log-query.ts';
 import type { LogQuery } from '../../../core/log-store.ts';
 import { ruleOf } from './rollup-rules.ts';
 import type { Rule } from './rollup-rules.ts';
@@ -36,8 +36,8 @@ export const leftOut = 'meta';
  */
 export type KeptValues = readonly (readonly [value: string | null, sums: Kept])[] | null | false;
 
-const isMeta = (dimension: string): boolean => dimension.startsWith('meta.');
-export const isKept = (dimension: string, span: Span): boolean => (isMeta(dimension) ? span >= hour : dimension === whole || dimensions.includes(dimension));
+export const keepsMetadata = (span: Span): boolean => span >= hour;
+export const isKept = (dimension: string, span: Span): boolean => (isMeta(dimension) ? keepsMetadata(span) : dimension === whole || dimensions.includes(dimension));
 
 export const startOf = (ms: number, span: Span): number => Math.floor(ms / span) * span;
 

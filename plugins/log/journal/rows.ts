@@ -40,6 +40,12 @@ export interface RequestRow {
   readonly estimated: boolean;
 }
 
+/** All of them: adding a field without its column is a compile error. */
+export const requestColumns = Object.keys({
+  id: 0, created_at: 0, requested_model: 0, model: 0, provider: 0, key_name: 0, stream: 0, status: 0, failed: 0, outcome: 0, finish_reason: 0, duration_ms: 0, ttft_ms: 0,
+  prompt_tokens: 0, completion_tokens: 0, reasoning_tokens: 0, cached_tokens: 0, cache_write_tokens: 0, total_tokens: 0, cost: 0, metadata: 0, more: 0, user_agent: 0, estimated: 0,
+} satisfies Record<keyof RequestRow, 0>) as (keyof RequestRow)[];
+
 export interface BodyRow {
   readonly id: string;
   readonly request: string | null;

@@ -1,10 +1,10 @@
 /** The read side of a store, as SQL: lists by keyset, one record, sums and series. */
 import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../core/log-store.ts';
-import { detailOf, recordOf } from './rows.ts';
+import { detailOf, recordOf, requestColumns } from './rows.ts';
 import type { Found } from './rows.ts';
 import { groupsOf } from './rollup.ts';
 import type { Group } from './sql-sums.ts';
-import { isProbed, Params, probeSql, sourceOf, textSql } from './sql-where.ts';
+import { isProbed, Params, probeSql, sourceOf, textSql, whereSql } from './sql-where.ts';
 import type { Grammar, Source } from './sql-where.ts';
 import { firstIdAt } from './store.ts';
 import type { Reader } from './store.ts';
@@ -24,10 +24,7 @@ export interface Engine {
   swap(first: Statement, second: Statement): Promise<void>;
 }
 
-const rowColumns = [
-  'id', 'created_at', 'requested_model', 'model', 'provider', 'key_name', 'stream', 'status', 'failed', 'outcome', 'finish_reason', 'duration_ms', 'ttft_ms',
-  'prompt_tokens', 'completion_tokens', 'reasoning_tokens', 'cached_tokens', 'cache_write_tokens', 'total_tokens', 'metadata', 'more', 'user_agent', 'estimated',
-].map((column) => `r.${column}`).join(', ') + ', cast(r.cost as text) as cost';
+const rowColumns = requestColumns.map((column) => (column === 'cost' ? 'cast(r.cost as text) as cost' : `r.${column}`)).join(', ');
 const allColumns = `${rowColumns}, b.request, b.response, b.reasoning`;
 const withBodies = 'left join gateway_bodies b on b.id = r.id';
 
@@ -39,8 +36,6 @@ const searchedRows = 5000;
 const largestGroups = 1000;
 const facetRows = 10_000;
 const seriesValues = 10;
-
-const all = (conditions: readonly string[]): string => (conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`);
 
 export function createReader(engine: Engine): Reader {
   const { grammar } = engine;
@@ -107,7 +102,7 @@ async function plainPage(asking: Asking, query: LogQuery, options: ListOptions):
   const params = new Params(grammar);
   const source = sourceOf(query, { params, grammar, rare });
   const size = sizeOf(options);
-  const rows = await asking.found(`select ${rowColumns} from ${source.from}${all(beforeCursor(source, options, params))} order by ${source.key} desc limit ${size + 1}`, params);
+  const rows = await asking.found(`select ${rowColumns} from ${source.from}${whereSql(beforeCursor(source, options, params))} order by ${source.key} desc limit ${size + 1}`, params);
   return { rows: rows.slice(0, size), next: rows.length > size ? (rows[size - 1]?.['id'] as string) : null };
 }
 
@@ -137,7 +132,7 @@ async function searchedPage({ engine: { grammar }, found }: Asking, query: LogQu
   const size = sizeOf(options);
   const window = (params: Params): string => {
     const source = sourceOf(query, { params, grammar });
-    return `select ${source.key} as id from ${source.from}${all(beforeCursor(source, options, params))} order by ${source.key} desc limit ${searchedRows}`;
+    return `select ${source.key} as id from ${source.from}${whereSql(beforeCursor(source, options, params))} order by ${source.key} desc limit ${searchedRows}`;
   };
   const params = new Params(grammar);
   const within = window(params);
@@ -172,7 +167,7 @@ const facetColumns = { model: 'model', provider: 'provider', key: 'key_name', fi
 async function facets({ engine: { grammar }, found }: Asking, query: LogQuery): Promise<LogFacets> {
   const params = new Params(grammar);
   const { from, where, key } = sourceOf({ ...query, text: null }, { params, grammar });
-  const rows = await found(`select r.model, r.provider, r.key_name, r.finish_reason, r.status, r.metadata from ${from}${all(where)} order by ${key} desc limit ${facetRows}`, params);
+  const rows = await found(`select r.model, r.provider, r.key_name, r.finish_reason, r.status, r.metadata from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`, params);
   const counts = new Map<string, Map<string, number>>();
   const seen = (field: string, value: unknown): void => {
     if (typeof value !== 'string' && typeof value !== 'number') return;

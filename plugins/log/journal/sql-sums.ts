@@ -1,7 +1,7 @@
 /** Sums read from the records themselves. */
 import type { LogQuery } from '../../../core/log-store.ts';
 import type { Asking } from './sql-read.ts';
-import { dimensionSql, Params, sourceOf } from './sql-where.ts';
+import { dimensionSql, Params, sourceOf, whereSql } from './sql-where.ts';
 import type { Grammar } from './sql-where.ts';
 import type { Found } from './rows.ts';
 import { noSums } from './sums.ts';
@@ -83,7 +83,7 @@ async function readGroups({ engine: { grammar }, found }: Asking, query: LogQuer
   const all = only === undefined ? where : [...where, onlySql(dimension, only, params)];
   const groups = [...(bucketMs === null ? [] : ['1']), ...(by === null ? [] : ['2'])];
   const largest = bucketMs === null && by !== null ? ` order by count(*) desc, 2 nulls first limit ${most}` : '';
-  const rows = await found(`select ${bucket} as bucket, ${dimension} as value, ${columnsOf(grammar)} from ${from}${all.length === 0 ? '' : ` where ${all.join(' and ')}`}${groups.length === 0 ? '' : ` group by ${groups.join(', ')}`}${largest}`, params);
+  const rows = await found(`select ${bucket} as bucket, ${dimension} as value, ${columnsOf(grammar)} from ${from}${whereSql(all)}${groups.length === 0 ? '' : ` group by ${groups.join(', ')}`}${largest}`, params);
   return rows.filter(({ requests }) => requests !== '0').map((row) => ({ at: Number(row['bucket']) * (bucketMs ?? 0), value: row['value'] as string | null, sums: readSums(row) }));
 }
 

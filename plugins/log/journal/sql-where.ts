@@ -57,6 +57,9 @@ export const isProbed = (condition: Condition): boolean => isIndexedBound(condit
 const isIndexedBound = ({ field, operator }: Condition): boolean => comparisons.has(operator) && (field === 'latency' || field === 'cost');
 const isSomeTags = ({ field, operator, values }: Condition): boolean => field.startsWith('meta.') && operator === 'in' && values.length > 1 && !values.includes('');
 
+/** With the blank before it; nothing where there is no condition. */
+export const whereSql = (conditions: readonly string[]): string => (conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`);
+
 export interface SourceOptions {
   readonly params: Params;
   readonly grammar: Grammar;

@@ -6,7 +6,7 @@ import type { SQLInputValue, StatementSync } from 'node:sqlite';
 import { migrate } from './migrations.ts';
 import type { Migrating } from './migrations.ts';
 import { sqliteMigrations } from './migrations-sqlite.ts';
-import { tagOf } from './rows.ts';
+import { requestColumns, tagOf } from './rows.ts';
 import type { BodyRow, RequestRow, Row } from './rows.ts';
 import { Roller } from './roller.ts';
 import { periodsOf, spans } from './rollup.ts';
@@ -44,11 +44,6 @@ const codeOf = (error: unknown): number => ((error as { errcode?: number }).errc
 
 /** cost: rows that one step of the retention deletes, so that the drain waits milliseconds for it and no more. */
 const rowsAtOnce = 500;
-
-const requestColumns = [
-  'id', 'created_at', 'requested_model', 'model', 'provider', 'key_name', 'stream', 'status', 'failed', 'outcome', 'finish_reason', 'duration_ms', 'ttft_ms',
-  'prompt_tokens', 'completion_tokens', 'reasoning_tokens', 'cached_tokens', 'cache_write_tokens', 'total_tokens', 'cost', 'metadata', 'more', 'user_agent', 'estimated',
-] as const satisfies readonly (keyof RequestRow)[];
 
 interface Statements {
   readonly request: StatementSync;
@@ -168,7 +163,7 @@ function insertBody(body: StatementSync, { request, response, reasoning }: BodyR
   body.run(id, request, response, reasoning);
 }
 
-function valueOf(row: RequestRow, column: (typeof requestColumns)[number], id: Buffer): SQLInputValue {
+function valueOf(row: RequestRow, column: keyof RequestRow, id: Buffer): SQLInputValue {
   if (column === 'id') return id;
   if (column === 'metadata') return JSON.stringify(row.metadata);
   if (column === 'cost') return row.cost === null ? null : BigInt(row.cost);

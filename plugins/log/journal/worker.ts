@@ -88,12 +88,12 @@ function failed(error: unknown): number {
   return longest * (0.5 + Math.random() / 2);
 }
 
-let turn: Promise<unknown> = Promise.resolve();
+let turn: Promise<void> = Promise.resolve();
 
 /** One at a time: the loop, and whoever wants the journal drained at once. */
-function inTurn<T>(doing: () => Promise<T>): Promise<T> {
-  const next = turn.then(doing);
-  turn = Promise.allSettled([next]);
+function inTurn(): Promise<void> {
+  const next = turn.then(work);
+  turn = next.catch(() => {});
   return next;
 }
 
@@ -115,7 +115,7 @@ async function run(): Promise<void> {
   while (!phase.isClosing) {
     let pauseMs = idleMs;
     try {
-      await inTurn(work);
+      await inTurn();
     } catch (error) {
       pauseMs = failed(error);
     }
@@ -132,7 +132,7 @@ const own: OwnCalls = {
     const { deadLettered, lastDrainAt, drained } = drain;
     return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), deadLettered, lastDrainAt, drained };
   },
-  flush: () => inTurn(work),
+  flush: inTurn,
   async finish(withinMs) {
     phase.isClosing = true;
     wake();

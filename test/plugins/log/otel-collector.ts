@@ -1,18 +1,10 @@
 /** A collector that takes OTLP over HTTP, as a scripted server: what it was sent, as spans. */
 import { afterEach } from 'vitest';
+import type { Span } from '../../../plugins/log/otel/spans.ts';
 import type { Asked, ScriptedUpstream, Step } from '../../_kit/upstream.ts';
 import { answers, pause, startUpstream } from '../../_kit/upstream.ts';
 
-export interface ReceivedSpan {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly traceState?: string;
-  readonly name: string;
-  readonly kind: number;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly status: { readonly code?: number; readonly message?: string };
+export interface ReceivedSpan extends Omit<Span, 'attributes'> {
   /** By key, as plain values. */
   readonly attributes: Readonly<Record<string, any>>;
 }
