@@ -1,19 +1,15 @@
-/**
- * What every dialect owes the gateway, whatever its wire. A dialect's test calls `describeDialect` once per dialect.
- *
- * A case is a folder: `wire.*` (a stream) or `body.json` (a whole answer) as the provider sends it, `chunks.json`, and
- * where it breaks `error.json`. `target.json` says which model it came from, where that matters.
- */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+/** What every dialect owes the gateway, whatever its wire. A dialect's test calls `describeDialect` once per dialect. */
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { ChatRequest, Chunk } from '../../core/chat.ts';
-import type { Dialect, Target, WireEvent } from '../../core/dialect.ts';
+import type { ChatRequest } from '../../core/chat.ts';
+import type { Dialect, Target } from '../../core/dialect.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { Reply } from '../../core/reply.ts';
 import { Secret } from '../../core/secret.ts';
 import { createSseReader } from '../../core/sse.ts';
+import { answerLike } from './any-answer.ts';
+import { describeRecorded, type EventReader, readJson } from './recorded.ts';
 
 export const testKey = 'sk-test-0123456789abcdef';
 
@@ -42,12 +38,6 @@ export function requestOf(said: Partial<ChatRequest> = {}): ChatRequest {
   return { model: 'model-1', messages: [{ role: 'user', content: 'Hello' }], stream: false, includeUsage: false, reasoning: { effort: null, maxTokens: null }, rest: {}, ...unsaid, ...said };
 }
 
-/** Bytes of a stream → the events that the dialect's decoder takes. */
-export interface EventReader {
-  push(bytes: Uint8Array): readonly WireEvent[];
-  end(): readonly WireEvent[];
-}
-
 export interface DialectUnderTest {
   readonly dialect: Dialect;
   /** Folder of cases; it may be absent. */
@@ -57,19 +47,14 @@ export interface DialectUnderTest {
   readonly reader?: () => EventReader;
 }
 
-interface Outcome {
-  readonly chunks: readonly Chunk[];
-  readonly error: { code: string; status: number; message: string } | null;
-}
-
 export function describeDialect({ dialect, fixtures, target = (wishes) => targetOf(dialect.name, wishes), reader = () => createSseReader({ maxEventBytes: 1 << 20 }) }: DialectUnderTest): void {
   describe(`dialect ${dialect.name}`, () => {
     const cases = existsSync(fixtures) ? readdirSync(fixtures).sort() : [];
     if (cases.length > 0) {
       describe.each(cases)('%s', (name) => {
         const folder = join(fixtures, name);
-        const wishes = (readJson(folder, 'target.json') ?? {}) as TargetWishes;
-        describeCase(folder, (pieces) => (pieces === null ? outcomeOfBody(dialect, readJson(folder, 'body.json'), target(wishes)) : outcomeOf({ dialect, target: target(wishes), reader: reader() }, pieces)));
+        const asked = target(readJson(folder, 'target.json') ?? {});
+        describeRecorded(folder, { dialect, target: asked, reader });
       });
     }
     describeRobustness(dialect, target({}));
@@ -77,32 +62,12 @@ export function describeDialect({ dialect, fixtures, target = (wishes) => target
   });
 }
 
-/** `null` for the whole body, else the pieces of the stream. */
-type Replay = (pieces: readonly Uint8Array[] | null) => Outcome;
-
-function describeCase(folder: string, replay: Replay): void {
-  const wire = readdirSync(folder).find((file) => file.startsWith('wire.'));
-  const bytes = wire === undefined ? null : new Uint8Array(readFileSync(join(folder, wire)));
-  const whole = replay(bytes === null ? null : [bytes]);
-
-  it('gives the chunks of the case', () => {
-    expect(whole).toEqual({ chunks: readJson(folder, 'chunks.json'), error: readJson(folder, 'error.json') });
-  });
-
-  it('keeps the order that encoders rely on', () => expectOrder(whole.chunks));
-
-  if (bytes === null) return;
-  it('gives the same byte by byte', () => {
-    expect(replay(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(whole);
-  });
-
-  it('gives the same at every tear', () => {
-    const wanted = JSON.stringify({ ...whole, reply: folded(whole.chunks) });
-    for (let at = 0; at <= bytes.length; at++) {
-      const torn = replay([bytes.subarray(0, at), bytes.subarray(at)]);
-      if (JSON.stringify({ ...torn, reply: folded(torn.chunks) }) !== wanted) expect({ at, ...torn }).toEqual({ at, ...whole });
-    }
-  });
+function expectPlainError(error: GatewayError): void {
+  const { message, type, param, code } = error.body().error;
+  expect([typeof message, typeof type, typeof code]).toEqual(['string', 'string', 'string']);
+  expect(param === null || typeof param === 'string').toBe(true);
+  expect(JSON.stringify(error.body())).not.toContain(testKey);
+  expect(Buffer.byteLength(message)).toBeLessThanOrEqual(2048);
 }
 
 /** Lets errors of ours pass, and no other. */
@@ -201,83 +166,6 @@ const requests: [string, Partial<ChatRequest>][] = [
     ],
   }],
 ];
-
-/** Values whose keys are those that decoders look at, filled with anything. */
-const keys = ['choices', 'delta', 'message', 'content', 'tool_calls', 'function', 'name', 'arguments', 'index', 'id', 'type', 'text', 'error', 'code', 'usage', 'finish_reason', 'reasoning', 'detail', 'output', 'item', 'candidates', 'parts', 'metadata'];
-const { answerLike } = fc.letrec((tie) => ({
-  answerLike: fc.oneof(
-    { maxDepth: 6, withCrossShrink: true },
-    fc.oneof(fc.constantFrom(null, true, 0, -1, 1e9, '', 'stop', '<think>', []), fc.string({ maxLength: 8 })),
-    fc.array(tie('answerLike'), { maxLength: 3 }),
-    fc.dictionary(fc.constantFrom(...keys), tie('answerLike'), { maxKeys: 5 }),
-  ),
-}));
-
-function outcomeOf({ dialect, target, reader }: { dialect: Dialect; target: Target; reader: EventReader }, pieces: readonly Uint8Array[]): Outcome {
-  const chunks: Chunk[] = [];
-  const decoder = dialect.decoder(target);
-  try {
-    for (const piece of pieces) for (const event of reader.push(piece)) chunks.push(...decoder.push(event));
-    for (const event of reader.end()) chunks.push(...decoder.push(event));
-    chunks.push(...decoder.end());
-    return { chunks, error: null };
-  } catch (error) {
-    return { chunks, error: briefly(error) };
-  }
-}
-
-function outcomeOfBody(dialect: Dialect, body: unknown, target: Target): Outcome {
-  try {
-    return { chunks: dialect.decodeBody(body, target), error: null };
-  } catch (error) {
-    return { chunks: [], error: briefly(error) };
-  }
-}
-
-function briefly(error: unknown): Outcome['error'] {
-  if (!GatewayError.is(error)) throw error;
-  return { code: error.code, status: error.status, message: error.message };
-}
-
-function folded(chunks: readonly Chunk[]): Reply {
-  const reply = new Reply();
-  for (const chunk of chunks) reply.add(chunk);
-  return reply;
-}
-
-function expectOrder(chunks: readonly Chunk[]): void {
-  const calls = new Map<number, number>();
-  const finished = new Set<number>();
-  for (const chunk of chunks) {
-    if (chunk.type === 'usage') continue;
-    if (chunk.type !== 'extra') expect(finished, 'nothing follows a finish').not.toContain(chunk.choice);
-    const begun = calls.get(chunk.choice) ?? 0;
-    if (chunk.type === 'finish') finished.add(chunk.choice);
-    if (chunk.type === 'tool-delta') expect(chunk.index, 'a call begins before its arguments').toBeLessThan(begun);
-    if ('text' in chunk) expect(chunk.text, 'an empty piece says nothing').not.toBe('');
-    if (chunk.type !== 'tool-start') continue;
-    expect(chunk.index, 'calls are counted from 0').toBe(begun);
-    calls.set(chunk.choice, begun + 1);
-  }
-  for (const choice of folded(chunks).choices) {
-    const ids = choice.toolCalls.map(({ id }) => id);
-    expect(new Set(ids).size, 'ids are distinct').toBe(ids.length);
-    if (choice.finish !== null && choice.finish !== 'length_limit') for (const { arguments: text } of choice.toolCalls) expect(() => JSON.parse(text)).not.toThrow();
-  }
-}
-
-function expectPlainError(error: GatewayError): void {
-  const { message, type, param, code } = error.body().error;
-  expect([typeof message, typeof type, typeof code]).toEqual(['string', 'string', 'string']);
-  expect(param === null || typeof param === 'string').toBe(true);
-  expect(JSON.stringify(error.body())).not.toContain(testKey);
-  expect(Buffer.byteLength(message)).toBeLessThanOrEqual(2048);
-}
-
-function readJson(folder: string, file: string): unknown {
-  const path = join(folder, file);
-  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
-}
 
 function deepFreeze<Value>(value: Value): Value {
   if (typeof value === 'object' && value !== null && !(value instanceof Secret) && !Object.isFrozen(value)) {

@@ -17,7 +17,7 @@ type Fields = Readonly<Record<string, unknown>>;
 interface Answer {
   readonly target: Target;
   /** Open blocks by their number on the wire, which counts blocks of every kind. */
-  readonly blocks: Map<number, Block>;
+  readonly blocks: Map<unknown, Block>;
   counts: Counts | null;
   /** Of the answer, from which ids of tool calls are made where the provider gives none. */
   id: string;
@@ -106,9 +106,9 @@ type Reader = (answer: Answer, event: Fields) => void;
 
 const readers: ReadonlyMap<unknown, Reader> = new Map<string, Reader>([
   ['message_start', onMessageStart],
-  ['content_block_start', (answer, event) => openBlock(answer, Number(event['index']), fieldsOf(event['content_block']))],
+  ['content_block_start', (answer, event) => openBlock(answer, event['index'], fieldsOf(event['content_block']))],
   ['content_block_delta', onDelta],
-  ['content_block_stop', (answer, event) => closeBlock(answer, Number(event['index']))],
+  ['content_block_stop', (answer, event) => closeBlock(answer, event['index'])],
   ['message_delta', onMessageDelta],
   ['message_stop', onMessageStop],
 ]);
@@ -147,7 +147,7 @@ function readStop(answer: Answer, said: Fields): void {
 }
 
 /** wire: blocks that the provider works on itself (`server_tool_use`, `*_tool_result`) are not the caller's to answer. */
-function openBlock(answer: Answer, at: number, wire: Fields): void {
+function openBlock(answer: Answer, at: unknown, wire: Fields): void {
   closeBlock(answer, at);
   switch (wire['type']) {
     case 'text':
@@ -174,7 +174,7 @@ const placeOf = ({ text, calls }: Answer): Place => ({ text, calls });
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-function openCall(answer: Answer, at: number, { id, name, input }: Fields): void {
+function openCall(answer: Answer, at: unknown, { id, name, input }: Fields): void {
   if (typeof name !== 'string' || name === '') throw invalid('a tool call without a name');
   if (name === answerTool) {
     answer.blocks.set(at, { kind: 'answer', index: -1, input, hasArguments: false });
@@ -189,7 +189,7 @@ const idFrom = (seed: string): string => `toolu_${createHash('sha256').update(se
 
 function onDelta(answer: Answer, event: Fields): void {
   const delta = fieldsOf(event['delta']);
-  const block = answer.blocks.get(Number(event['index']));
+  const block = answer.blocks.get(event['index']);
   switch (delta['type']) {
     case 'text_delta':
       addText(answer, delta['text']);
@@ -227,7 +227,7 @@ function addArguments(answer: Answer, block: Block | undefined, text: unknown): 
 }
 
 /** The end of a block: a thinking block is whole now, and a call has the arguments that came with its beginning, or none. */
-function closeBlock(answer: Answer, at: number): void {
+function closeBlock(answer: Answer, at: unknown): void {
   const block = answer.blocks.get(at);
   if (block === undefined) return;
   answer.blocks.delete(at);

@@ -24,8 +24,8 @@ const promptWords = /^(?:invalid_|image_|empty_image|unsupported_|failed_to_down
 function statusOf(body: unknown, { type, code }: Complaint): number {
   const error = errorOf(body);
   for (const value of [error['status_code'], error['code'], error['status']]) {
-    const status = Number(value);
-    if (Number.isInteger(status) && status >= 400 && status <= 599) return status;
+    const status = typeof value === 'string' ? Number(value) : value;
+    if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599) return status;
   }
   // a code that is a sentence is none for callers, and yet it tells what it is about
   return promptWords.test(code ?? '') ? statusOfPrompt(code) : statusOfWords(`${type ?? ''} ${code ?? text(error['code']) ?? ''}`);

@@ -54,6 +54,7 @@ describe("a provider's fault", () => {
     [{ error: { code: 'image_content_policy_violation', message: 'a' } }, 'content_filter'],
     [{ code: 'Client specified an invalid argument', error: 'a' }, 'upstream_invalid_request'],
     [{ error: 'a' }, 'upstream_error'],
+    [{ error: 'a', code: { toString: null } }, 'upstream_error'],
   ])('inside an answer is told by its words: %j', (body, code) => {
     expect(decodeAnswerError(body, target).code).toBe(code);
   });

@@ -1,0 +1,28 @@
+/** Answers as no provider sends them. */
+import * as fc from 'fast-check';
+
+/** Values whose keys and words are those that decoders look at, filled with anything: even with what is no text, no number and cannot be made one. */
+const keys = [
+  'choices', 'delta', 'message', 'content', 'tool_calls', 'function', 'name', 'arguments', 'index', 'id', 'type', 'text', 'error', 'code', 'usage', 'finish_reason', 'reasoning', 'detail',
+  'output', 'item', 'candidates', 'parts', 'metadata', 'content_block', 'thinking', 'input', 'partial_json', 'response', 'output_index', 'item_id', 'summary', 'functionCall', 'partialArgs', 'promptFeedback', 'status',
+];
+const words = ['content_block_start', 'content_block_delta', 'content_block_stop', 'text', 'thinking', 'text_delta', 'tool_use', 'message_start', 'message_delta', 'response.output_item.added', 'response.output_text.delta', 'response.failed', 'function_call'];
+export const { answerLike } = fc.letrec((tie) => ({
+  answerLike: fc.oneof(
+    { maxDepth: 6, withCrossShrink: true },
+    fc.oneof(fc.constantFrom(null, true, 0, -1, 1e9, '', 'stop', '<think>', [], { toString: null }, ...words), fc.string({ maxLength: 8 })),
+    fc.array(tie('answerLike'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...keys), tie('answerLike'), { maxKeys: 5 }),
+  ),
+}));
+
+/** What stands where something else was expected. */
+export const oddValue = fc.constantFrom<unknown>(null, true, -1, 1e21, '', 'odd', [], {}, [null], [{}], { toString: null });
+
+/** The JSON with another value at one of its places, which are counted as a reader ends them. */
+export function withOneReplaced(json: string, place: number, value: unknown): string {
+  let places = 0;
+  JSON.parse(json, (_, old: unknown) => { places++; return old; });
+  let left = place % places;
+  return JSON.stringify(JSON.parse(json, (_, old: unknown) => (left-- === 0 ? value : old)));
+}

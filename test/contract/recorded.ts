@@ -1,0 +1,156 @@
+/**
+ * One recorded answer, played to its dialect whole, torn and damaged.
+ *
+ * A case is a folder: `wire.*` (a stream) or `body.json` (a whole answer) as the provider sends it, `chunks.json`, and
+ * where it breaks `error.json`. `target.json` says which model it came from, where that matters.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { expect, it } from 'vitest';
+import type { Chunk } from '../../core/chat.ts';
+import type { Dialect, Target, WireEvent } from '../../core/dialect.ts';
+import { GatewayError } from '../../core/errors.ts';
+import { Reply } from '../../core/reply.ts';
+import { oddValue, withOneReplaced } from './any-answer.ts';
+
+/** Bytes of a stream → the events that the dialect's decoder takes. */
+export interface EventReader {
+  push(bytes: Uint8Array): readonly WireEvent[];
+  end(): readonly WireEvent[];
+}
+
+interface Outcome {
+  readonly chunks: readonly Chunk[];
+  readonly error: { code: string; status: number; message: string } | null;
+}
+
+/** What a case is played to. */
+interface Listener {
+  readonly dialect: Dialect;
+  readonly target: Target;
+  readonly reader: () => EventReader;
+}
+
+export function describeRecorded(folder: string, { dialect, target, reader }: Listener): void {
+  const wire = readdirSync(folder).find((file) => file.startsWith('wire.'));
+  if (wire === undefined) describeBody(folder, (body) => outcomeOfBody(dialect, body, target));
+  else describeStream(folder, { bytes: new Uint8Array(readFileSync(join(folder, wire))), reader, replay: (events) => outcomeOf(dialect, target, events) });
+}
+
+interface Stream {
+  readonly bytes: Uint8Array;
+  readonly reader: () => EventReader;
+  readonly replay: (events: Iterable<WireEvent>) => Outcome;
+}
+
+function describeBody(folder: string, replay: (body: unknown) => Outcome): void {
+  const body = readJson(folder, 'body.json');
+  expectOutcome(folder, replay(body));
+
+  it('survives any value in any place', () => {
+    const json = JSON.stringify(body);
+    fc.assert(fc.property(fc.nat(), oddValue, (place, value) => void replay(JSON.parse(withOneReplaced(json, place, value)))));
+  });
+}
+
+function describeStream(folder: string, { bytes, reader, replay }: Stream): void {
+  const replayed = (pieces: readonly Uint8Array[]): Outcome => replay(eventsOf(reader(), pieces));
+  const events: WireEvent[] = [];
+  const whole = replay(eventsOf(reader(), [bytes], events));
+  expectOutcome(folder, whole);
+
+  it('gives the same byte by byte', () => {
+    expect(replayed(Array.from(bytes, (byte) => Uint8Array.of(byte)))).toEqual(whole);
+  });
+
+  it('gives the same at every tear', () => {
+    const wanted = JSON.stringify({ ...whole, reply: folded(whole.chunks) });
+    for (let at = 0; at <= bytes.length; at++) {
+      const torn = replayed([bytes.subarray(0, at), bytes.subarray(at)]);
+      if (JSON.stringify({ ...torn, reply: folded(torn.chunks) }) !== wanted) expect({ at, ...torn }).toEqual({ at, ...whole });
+    }
+  });
+
+  const readable = events.flatMap(({ data }, at) => (data.startsWith('{') ? [at] : []));
+  if (readable.length === 0) return;
+  it('survives any value in any place', () => {
+    fc.assert(fc.property(fc.constantFrom(...readable), fc.nat(), oddValue, (at, place, value) => {
+      replay(events.map((event, index) => (index === at ? { ...event, data: withOneReplaced(event.data, place, value) } : event)));
+    }));
+  });
+}
+
+function expectOutcome(folder: string, outcome: Outcome): void {
+  it('gives the chunks of the case', () => {
+    expect(outcome).toEqual({ chunks: readJson(folder, 'chunks.json'), error: readJson(folder, 'error.json') });
+  });
+
+  it('keeps the order that encoders rely on', () => expectOrder(outcome.chunks));
+}
+
+function* eventsOf(reader: EventReader, pieces: readonly Uint8Array[], kept: WireEvent[] = []): Generator<WireEvent> {
+  for (const bytes of [...pieces, null]) {
+    for (const event of bytes === null ? reader.end() : reader.push(bytes)) {
+      kept.push(event);
+      yield event;
+    }
+  }
+}
+
+function outcomeOf(dialect: Dialect, target: Target, events: Iterable<WireEvent>): Outcome {
+  const chunks: Chunk[] = [];
+  const decoder = dialect.decoder(target);
+  try {
+    for (const event of events) chunks.push(...decoder.push(event));
+    chunks.push(...decoder.end());
+    return { chunks, error: null };
+  } catch (error) {
+    return { chunks, error: briefly(error) };
+  }
+}
+
+function outcomeOfBody(dialect: Dialect, body: unknown, target: Target): Outcome {
+  try {
+    return { chunks: dialect.decodeBody(body, target), error: null };
+  } catch (error) {
+    return { chunks: [], error: briefly(error) };
+  }
+}
+
+function briefly(error: unknown): Outcome['error'] {
+  if (!GatewayError.is(error)) throw error;
+  return { code: error.code, status: error.status, message: error.message };
+}
+
+function folded(chunks: readonly Chunk[]): Reply {
+  const reply = new Reply();
+  for (const chunk of chunks) reply.add(chunk);
+  return reply;
+}
+
+function expectOrder(chunks: readonly Chunk[]): void {
+  const calls = new Map<number, number>();
+  const finished = new Set<number>();
+  for (const chunk of chunks) {
+    if (chunk.type === 'usage') continue;
+    if (chunk.type !== 'extra') expect(finished, 'nothing follows a finish').not.toContain(chunk.choice);
+    const begun = calls.get(chunk.choice) ?? 0;
+    if (chunk.type === 'finish') finished.add(chunk.choice);
+    if (chunk.type === 'tool-delta') expect(chunk.index, 'a call begins before its arguments').toBeLessThan(begun);
+    if ('text' in chunk) expect(chunk.text, 'an empty piece says nothing').not.toBe('');
+    if (chunk.type !== 'tool-start') continue;
+    expect(chunk.index, 'calls are counted from 0').toBe(begun);
+    calls.set(chunk.choice, begun + 1);
+  }
+  for (const choice of folded(chunks).choices) {
+    const ids = choice.toolCalls.map(({ id }) => id);
+    expect(new Set(ids).size, 'ids are distinct').toBe(ids.length);
+    if (choice.finish !== null && choice.finish !== 'length_limit') for (const { arguments: text } of choice.toolCalls) expect(() => JSON.parse(text)).not.toThrow();
+  }
+}
+
+export function readJson(folder: string, file: string): unknown {
+  const path = join(folder, file);
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
+}
