@@ -43,7 +43,7 @@ export default definePlugin({
     routes.add({ method: 'POST', path: '/api/session', handle: signIn.begin });
     routes.add({ method: 'DELETE', path: '/api/session', handle: signIn.end });
 
-    const view = (path: string, answer: (asked: Asked, request: EndpointRequest) => Promise<object>): void =>
+    const view = (path: string, answer: (asked: Asked, request: EndpointRequest) => Promise<Answer>): void =>
       routes.add({
         method: 'GET',
         path,
@@ -51,13 +51,13 @@ export default definePlugin({
           admitAdmin(request.arrived);
           const reader = log.reader();
           if (reader === null) throw noLog();
-          return confidential(await answer({ reader, params: request.query, now: clock() }, request).catch(refuseBadQuery));
+          return await answer({ reader, params: request.query, now: clock() }, request).catch(refuseBadQuery);
         },
       });
-    view('/api/views/overview', overviewView);
-    view('/api/views/logs', logsView);
-    view('/api/views/breakdown', breakdownView);
-    view('/api/views/request/:id', ({ reader }, { params }) => requestView(params['id'] ?? '', { reader, config }));
+    view('/api/views/overview', async (asked) => confidential(await overviewView(asked)));
+    view('/api/views/logs', (asked) => inParts(logsView(asked)));
+    view('/api/views/breakdown', async (asked) => confidential(await breakdownView(asked)));
+    view('/api/views/request/:id', async ({ reader }, { params }) => confidential(await requestView(params['id'] ?? '', { reader, config })));
 
     const described = (path: string, describe: (asked: { reader: LogReader | null; now: number }) => Promise<object>): void =>
       routes.add({
@@ -80,7 +80,21 @@ function page({ page: pageOf, scriptHash }: StaticFiles, path = 'overview'): Ans
   return { headers: pageHeaders(scriptHash), body: pageOf(/^logs\/./.test(path) ? 'request' : path) };
 }
 
-const confidential = (value: object): Answer => json(value, { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } });
+const confidentially = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+const confidential = (value: object): Answer => json(value, { headers: confidentially });
+
+/** A line of JSON for each part, as soon as it is there. */
+async function inParts(parts: AsyncGenerator<object, void>): Promise<Answer> {
+  // what goes wrong before the first is an error as any other
+  const first = await parts.next();
+  const body = ReadableStream.from(linesOf(first.value ?? {}, parts));
+  return { headers: { ...confidentially, 'content-type': 'application/x-ndjson' }, body };
+}
+
+async function* linesOf(first: object, rest: AsyncGenerator<object, void>): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(`${JSON.stringify(first)}\n`);
+  for await (const part of rest) yield Buffer.from(`${JSON.stringify(part)}\n`);
+}
 
 function refuseBadQuery(thrown: unknown): never {
   throw thrown instanceof BadQuery ? new GatewayError('invalid_value', thrown.message) : thrown;

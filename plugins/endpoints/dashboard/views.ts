@@ -1,4 +1,5 @@
 /** One answer for each view of the page, so that opening one is one question. The filters are those of the log API. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../../../core/errors.ts';
 import { isMeta, parseDimension, parseLogFilter, resolveQuery } from '../../../core/log-query.ts';
 import type { LogQuery, LogReader, StatsRow } from '../../../core/log-store.ts';
@@ -12,6 +13,8 @@ export interface Asked {
 const others = ['bucket', 'limit', 'cursor', 'by', 'meta'];
 const largestPage = 500;
 const topRows = 5;
+/** Rows that are there wait so many milliseconds for the sums of their filter, and then go without. */
+const patienceMs = 100;
 const day = 86_400_000;
 const hour = day / 24;
 
@@ -37,18 +40,26 @@ function bucketOf({ params, now }: Asked, query: LogQuery, by: string | null = n
   return isOfMetadata ? Math.max(bucketMs, span > 10 * day ? day : span > day / 2 ? hour : 0) : bucketMs;
 }
 
-export async function logsView(asked: Asked): Promise<object> {
+/**
+ * In one part, or in two: the rows with `more: true`, and later the sums of all that the filter selects. Where those cannot be made
+ * `total` is null and `fault` an error as the API words it.
+ */
+export async function* logsView(asked: Asked): AsyncGenerator<object, void> {
   const { reader, params } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const limit = Math.min(largestPage, Math.max(1, Number(params.get('limit') ?? 100) || 100));
-  const [page, series, facets, { retentionDays }] = await Promise.all([
-    reader.list(query, { limit, cursor: params.get('cursor') }),
-    reader.series(query, { bucketMs, by: null }),
-    reader.facets(query),
-    reader.status(),
-  ]);
-  return { ...page, ...series, bucketMs, facets, retentionDays };
+  const rows = Promise.all([reader.list(query, { limit, cursor: params.get('cursor') }), reader.facets(query), reader.status()]);
+  const summing = reader.series(query, { bucketMs, by: null }).catch((thrown: unknown) => ({ points: [], total: null, fault: faultOf(thrown) }));
+  const [page, facets, { retentionDays }] = await rows;
+  const sums = await Promise.race([summing, pause(patienceMs, null, { ref: false })]);
+  yield { ...page, facets, retentionDays, bucketMs, ...sums, more: sums === null };
+  if (sums === null) yield { ...(await summing), more: false };
+}
+
+function faultOf(thrown: unknown): object {
+  if (!GatewayError.is(thrown)) throw thrown;
+  return thrown.body().error;
 }
 
 /** `meta`: the metadata key whose largest values are shown; the most used one where none is named. */

@@ -1,4 +1,5 @@
 /** Sums read from the records themselves. */
+import { setImmediate } from 'node:timers/promises';
 import type { LogQuery } from '../../../core/log-store.ts';
 import type { Asking } from './sql-read.ts';
 import { dimensionSql, Params, sourceOf, whereSql } from './sql-where.ts';
@@ -55,8 +56,8 @@ const columnsOf = ({ list }: Grammar): string => [
 const mostBuckets = 400;
 
 /**
- * From the records. cost: without a dimension bucket by bucket, which needs no sorting, and holds the thread of SQLite for a moment
- * each instead of a second.
+ * From the records. cost: without a dimension bucket by bucket, which needs no sorting, and lets others who ask SQLite, or write to
+ * it, have their turn in between.
  */
 export async function sumsOf(asking: Asking, query: LogQuery, grouping: Grouping): Promise<Group[]> {
   const { by, bucketMs } = grouping;
@@ -70,6 +71,7 @@ export async function sumsOf(asking: Asking, query: LogQuery, grouping: Grouping
     const isLast = at + bucketMs >= end;
     const [group] = await readGroups(asking, { ...query, from: Math.max(at, from), to: isLast ? to : at + bucketMs }, { by, bucketMs: null });
     if (group !== undefined) groups.push({ ...group, at });
+    await setImmediate();
   }
   return groups;
 }

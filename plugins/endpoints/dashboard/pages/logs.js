@@ -61,7 +61,9 @@ export function LogsPage({ params }) {
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
     ${data !== null && html`
-      ${data.total !== null && html`<${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} /><${Totals} total=${data.total} loading=${loading} />`}
+      ${data.total && html`<${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} /><${Totals} total=${data.total} loading=${loading} />`}
+      ${data.more && !data.total && html`<div class="summing" role="status">Adding up all that match…</div>`}
+      ${data.fault && html`<${Notice} tone="bad" title="What matches could not be added up">${data.fault.message} A shorter range has less to add up.<//>`}
       <${Cut} range=${range} days=${data.retentionDays} />
       ${isEmpty ? html`<${Empty} params=${params} isLive=${isLive} refresh=${reload} />` : html`<div class="log-body">
         <${FacetColumn} facets=${data.facets} params=${params} />
@@ -103,7 +105,7 @@ function LiveSwitch({ isLive, isConnected }) {
 function Totals({ total, loading }) {
   const { requests, errors, promptTokens, completionTokens, cost, unpriced, latencyP50Ms, latencyP95Ms } = total;
   return html`<p class="totals" aria-busy=${loading}>
-    <b>${count(requests)}</b> requests<i>·</i><b class=${errors > 0 ? 'is-bad' : ''}>${percent(errors, requests)}</b> errors<i>·</i><b>${aboutSum(compact(promptTokens + completionTokens), total)}</b> tokens<i>·</i>
+    <b>${count(requests)}</b> ${requests === 1 ? 'request' : 'requests'}<i>·</i><b class=${errors > 0 ? 'is-bad' : ''}>${percent(errors, requests)}</b> errors<i>·</i><b>${aboutSum(compact(promptTokens + completionTokens), total)}</b> tokens<i>·</i>
     <b title=${cost === null ? undefined : `$${cost}`}>${aboutSum(money(cost), total)}</b>${unpriced > 0 ? html` <span class="soft" title="no price in the catalogue, or a count is missing">and ${count(unpriced)} without a price</span>` : ' cost'}<i>·</i>
     p50 <b>${duration(latencyP50Ms)}</b> p95 <b>${duration(latencyP95Ms)}</b>
   </p>`;

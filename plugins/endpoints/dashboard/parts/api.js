@@ -10,46 +10,70 @@ export class ApiError extends Error {
   }
 }
 
-/** @param {string} path @param {RequestInit} [init] */
-export async function ask(path, init = {}) {
-  let response;
+/**
+ * @param {string} path
+ * @param {RequestInit} [init]
+ * @param {(part: any) => void} [tell] of an answer that comes in parts: what is there so far, while there is more
+ */
+export async function ask(path, init = {}, tell = () => {}) {
+  let response, body;
   try {
     response = await fetch(path, { ...init, headers: { accept: 'application/json', .../** @type {Record<string, string> | undefined} */ (init.headers) } });
+    body = await (response.headers.get('content-type') === 'application/x-ndjson' ? inParts(response, tell) : whole(response));
   } catch (cause) {
     if (init.signal?.aborted) throw cause;
     throw new ApiError(0, 'unreachable', 'The gateway does not answer.');
   }
-  const text = await response.text();
-  const body = text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : {};
   if (response.ok) return body;
   const { code = 'error', message = `Status ${response.status}` } = body.error ?? {};
   if (response.status === 401) dispatchEvent(new CustomEvent('gateway:signed-out'));
   throw new ApiError(response.status, code, message);
 }
 
+/** @param {Response} response */
+async function whole(response) {
+  const text = await response.text();
+  return text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : {};
+}
+
+/** Lines of JSON, each with some fields of the answer. @param {Response} response @param {(part: any) => void} tell */
+async function inParts(response, tell) {
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
+  let answer = {};
+  for (let rest = ''; ; ) {
+    const { done, value } = await reader.read();
+    if (done) return answer;
+    const lines = (rest + value).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) answer = { ...answer, ...JSON.parse(line) };
+    if (answer.more) tell(answer);
+  }
+}
+
 /** @param {string} path @param {unknown} body @param {string} [method] */
 export const send = (path, body, method = 'POST') => ask(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
 /**
- * What the server says to one path, or to several at once. While a new answer is on its way the last one stays.
- * @param {string | readonly string[] | null} paths null: nothing is asked
+ * What the server says to a path. While a new answer is on its way the last one stays.
+ * @param {string | null} path null: nothing is asked
  * @param {{ everyMs?: number }} [options]
  */
-export function useData(paths, { everyMs = 0 } = {}) {
-  const key = paths === null ? null : [paths].flat().join('\n');
+export function useData(path, { everyMs = 0 } = {}) {
   const [again, setAgain] = useState(0);
-  const [state, setState] = useState(/** @type {{ data: any, error: ApiError | null, key: string | null }} */ ({ data: null, error: null, key: null }));
+  const [state, setState] = useState(/** @type {{ data: any, error: ApiError | null, path: string | null }} */ ({ data: null, error: null, path: null }));
   useEffect(() => {
-    if (key === null) return undefined;
+    if (path === null) return undefined;
     const controller = new AbortController();
     let timer = 0;
+    // of an answer that was there before, what is not known anew yet stays
+    const begun = (part) => setState((before) => ({ ...before, data: before.path === path ? { ...before.data, ...part } : part, error: null }));
     const load = async () => {
       try {
-        const answers = document.hidden && timer !== 0 ? null : await Promise.all(key.split('\n').map((path) => ask(path, { signal: controller.signal })));
-        if (answers !== null && !controller.signal.aborted) setState({ data: Array.isArray(paths) ? answers : answers[0], error: null, key });
+        const data = document.hidden && timer !== 0 ? null : await ask(path, { signal: controller.signal }, begun);
+        if (data !== null && !controller.signal.aborted) setState({ data, error: null, path });
       } catch (error) {
         if (controller.signal.aborted) return;
-        setState((before) => ({ ...before, error: /** @type {ApiError} */ (error), key }));
+        setState((before) => ({ ...before, error: /** @type {ApiError} */ (error), path }));
       }
       if (everyMs > 0 && !controller.signal.aborted) timer = setTimeout(load, everyMs);
     };
@@ -58,6 +82,6 @@ export function useData(paths, { everyMs = 0 } = {}) {
       controller.abort();
       clearTimeout(timer);
     };
-  }, [key, everyMs, again]);
-  return { data: state.data, error: state.error, loading: key !== null && state.key !== key, reload: () => setAgain((count) => count + 1) };
+  }, [path, everyMs, again]);
+  return { data: state.data, error: state.error, loading: path !== null && state.path !== path, reload: () => setAgain((count) => count + 1) };
 }

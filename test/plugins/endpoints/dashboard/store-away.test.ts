@@ -13,6 +13,8 @@ import { browserOptions } from './browser.ts';
 
 const log = memoryLog();
 let isAway = false;
+/** What the sums of a filter wait for. */
+let adding: Promise<void> = Promise.resolve();
 const closing: (() => Promise<unknown>)[] = [];
 let url = '';
 let page: Page;
@@ -24,8 +26,12 @@ function withAbsence(reader: MemoryLog): MemoryLog {
     if (isAway) throw away;
     return await (reader[name] as (...given: never[]) => Promise<unknown>)(...args);
   }) as unknown as LogReader[Name];
+  const series: LogReader['series'] = async (...args) => {
+    await adding;
+    return await unlessAway('series')(...args);
+  };
   const status = async () => ({ ...(await reader.status()), connected: !isAway, error: isAway ? ('refused' as const) : null, waitingRecords: isAway ? 7 : 0 });
-  return Object.assign(Object.create(reader) as MemoryLog, { list: unlessAway('list'), get: unlessAway('get'), stats: unlessAway('stats'), series: unlessAway('series'), facets: unlessAway('facets'), metadataKeys: unlessAway('metadataKeys'), status, onRecord: reader.onRecord.bind(reader) });
+  return Object.assign(Object.create(reader) as MemoryLog, { list: unlessAway('list'), get: unlessAway('get'), stats: unlessAway('stats'), series, facets: unlessAway('facets'), metadataKeys: unlessAway('metadataKeys'), status, onRecord: reader.onRecord.bind(reader) });
 }
 
 beforeAll(async () => {
@@ -64,6 +70,28 @@ test('words say so, the tail goes on, and all is back with the store', async () 
   await page.clock.fastForward(5000);
   await page.locator('.log-table').getByText('before-it-went').waitFor();
   expect(await page.getByText('cannot be read now').count()).toBe(0);
+});
+
+test('rows do not wait for the sums of their filter', async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  adding = promise;
+  log.add({ model: 'shown-at-once' });
+  await page.goto(`${url}/dashboard/logs?model=shown-at-once`);
+  await page.locator('.log-table').getByText('shown-at-once').first().waitFor();
+  await page.getByText('Adding up all that match').waitFor();
+  resolve();
+  expect(await page.locator('.totals').textContent()).toMatch(/^\s*1 request·/);
+  expect(await page.getByText('Adding up all that match').count()).toBe(0);
+});
+
+test('rows are shown where their sums cannot be made', async () => {
+  const { promise, reject } = Promise.withResolvers<void>();
+  adding = promise;
+  await page.goto(`${url}/dashboard/logs?model=shown-at-once&since=7d`);
+  await page.locator('.log-table').getByText('shown-at-once').first().waitFor();
+  reject(new GatewayError('log_unavailable', 'The request log cannot be read now: timeout.'));
+  await page.getByText('cannot be read now: timeout. A shorter range has less to add up.').waitFor();
+  adding = Promise.resolve();
 });
 
 test('an estimate is marked as one, a pause is a gap, and the cost has the prices of its time', async () => {

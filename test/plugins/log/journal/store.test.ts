@@ -163,6 +163,16 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await rich.close();
   });
 
+  test('lets another have its turn while it adds up', async () => {
+    const order: string[] = [];
+    const adding = store.series({ ...everything, from: begin, to: begin + 300 * minute }, { bucketMs: minute }).then(() => order.push('sums'));
+    await new Promise((resolve) => setImmediate(resolve));
+    await store.list(everything, { limit: 1 });
+    order.push('list');
+    await adding;
+    expect(order).toEqual(['list', 'sums']);
+  });
+
   test('makes series, whole and by a dimension', async () => {
     const { points: hours, total } = await store.series(everything, { bucketMs: 3_600_000 });
     expect([total]).toEqual(await store.stats(everything, null));
