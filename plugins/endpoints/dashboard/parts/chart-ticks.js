@@ -15,9 +15,13 @@ export function valueTicks(top, height, format) {
 /** From the clock that is shown to the moment. @param {number} at */
 const shift = (at) => (isUtc() ? 0 : new Date(at).getTimezoneOffset() * 60_000);
 
-/** Full hours and days of the zone that is shown. @param {{ from: number, to: number }} range @param {number} width */
+const labelWidth = 72;
+const week = 7 * 86_400_000;
+
+/** Full hours, days and weeks of the zone that is shown. @param {{ from: number, to: number }} range @param {number} width */
 export function timeTicks({ from, to }, width) {
-  const step = steps.find((one) => ((to - from) / one) * 72 <= width) ?? to - from;
+  const least = ((to - from) * labelWidth) / width;
+  const step = steps.find((one) => one >= least) ?? Math.ceil(least / week) * week;
   const ticks = [];
   for (let at = Math.ceil((from - shift(from)) / step) * step; at + shift(at) <= to; at += step) ticks.push({ at: at + shift(at), label: labelOf(at + shift(at)) });
   return ticks;

@@ -72,6 +72,15 @@ test('a stack is as high as everything together, also what has no line of its ow
   await page.close();
 });
 
+test('a narrow chart of long names its days', async () => {
+  const page = await scene.open('/dashboard?since=90d', { width: 360 });
+  await page.locator('.chart-lines').first().waitFor({ state: 'attached' });
+  const named = await page.locator('.chart-drawing text[text-anchor=middle]').allTextContents();
+  expect(named.length).toBeGreaterThan(3);
+  for (const label of named) expect(label).toMatch(/^\d{1,2} [A-Z][a-z]{2,3}$/);
+  await page.close();
+});
+
 describe('the theme', () => {
   test('follows the system, and the switch over it, and is kept', async () => {
     const page = await scene.open('/dashboard', { colorScheme: 'dark' });
