@@ -25,6 +25,8 @@ export function resolveModels(entries: Entries<ModelBlock>, facts: ModelFacts, f
   });
 }
 
+const noCost = { prompt: '0', completion: '0' };
+
 function resolveModel(block: ModelBlock): Model {
   const { architecture, top_provider: topProvider } = block;
   return {
@@ -37,7 +39,7 @@ function resolveModel(block: ModelBlock): Model {
     architecture: { input_modalities: architecture.input_modalities, output_modalities: architecture.output_modalities, tokenizer: architecture.tokenizer },
     top_provider: { is_moderated: topProvider.is_moderated },
     providers: block.providers.map((mapping) => resolveMapping(mapping, block.id)),
-    pricing: block.pricing ?? {},
+    pricing: block.pricing ?? (block.free ? noCost : {}),
     context_length: block.context_length,
     max_output_tokens: block.max_output_tokens ?? null,
     per_request_limits: block.per_request_limits ?? null,

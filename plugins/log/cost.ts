@@ -1,6 +1,7 @@
 /**
  * What a request cost, from its counts and the prices in the catalogue, at `settle`; the prices go on record with it. Integer
- * arithmetic of 10^-12 dollar. A count or a price that is not known makes the cost unknown (null), never 0.
+ * arithmetic of 10^-12 dollar. A count or a price that is not known makes the cost unknown (null), never 0: only
+ * what is free costs nothing, however it counts.
  */
 import type { Usage } from '../../core/chat.ts';
 import type { Pricing } from '../../core/config.ts';
@@ -53,9 +54,10 @@ export function costOf(usage: Usage, pricing: Pricing): bigint | null {
   ];
   let total = price(pricing.request) ?? 0n;
   for (const [tokens, each] of parts) {
+    if (each === 0n || tokens === 0) continue;
     // safety: a provider may count in fractions or beyond all numbers; what cannot be priced exactly is not known
-    if (tokens === null || !Number.isSafeInteger(tokens) || (each === null && tokens > 0)) return null;
-    total += BigInt(tokens) * (each ?? 0n);
+    if (each === null || !Number.isSafeInteger(tokens)) return null;
+    total += BigInt(tokens as number) * each;
   }
   return total;
 }

@@ -49,7 +49,7 @@ describe('a small file', () => {
     expect(models[0]).toEqual({
       id: 'a', name: 'a', aliases: [], created: 0, description: '', family: 'other',
       architecture: { input_modalities: ['text'], output_modalities: ['text'], tokenizer: 'other' },
-      top_provider: { is_moderated: false }, pricing: {}, context_length: 0, max_output_tokens: null, per_request_limits: null,
+      top_provider: { is_moderated: false }, pricing: { prompt: '0', completion: '0' }, context_length: 0, max_output_tokens: null, per_request_limits: null,
       supported_parameters: [], json_output: false, structured_outputs: false, free: true, deprecated_at: null, deactivated_at: null, stability: 'stable',
       providers: [{
         providerId: 'mock', externalId: 'a', dialect: null, supportedVideoSizes: [], supportsVideoAudio: false, supportsVideoWithoutAudio: false, pricing: null,

@@ -91,6 +91,10 @@ describe('log/cost', () => {
     ['fractions', { prompt_tokens: 1.5, completion_tokens: 2 }],
   ])('says null where the counts are %s', async (_, counts) => expect(await chatOf(counts)).toMatchObject({ cost: null, prices: null }));
 
+  it.each([undefined, { prompt_tokens: 10, completion_tokens: 5 }])('says 0 for a free model, with the counts %j', async (counts) => {
+    expect(await chatOf(counts, { pricing: undefined, free: true })).toMatchObject({ cost: '0', prices: { prompt: '0', completion: '0' } });
+  });
+
   it('says null for a request that nobody served', async () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
     await chat({ model: 'nothing' });

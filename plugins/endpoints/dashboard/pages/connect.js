@@ -1,6 +1,7 @@
 /** A ready snippet for each client, and a light that turns green when the first call has come. */
 import { html, useEffect, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
+import { choices, firstChoice } from '../parts/callable.js';
 import { clientsOf } from '../parts/clients.js';
 import { complete } from '../parts/chat-stream.js';
 import { Copy } from '../parts/copy.js';
@@ -12,15 +13,14 @@ import { Notice } from '../parts/states.js';
 /** @param {{ params: URLSearchParams }} props */
 export function ConnectPage({ params }) {
   const { data: models } = useData('/api/models');
-  const model = params.get('model') ?? 'auto';
+  const model = params.get('model') ?? firstChoice(models);
   const clients = clientsOf({ base: `${location.origin}/v1`, model });
   const [name, , text] = clients.find(([one]) => one === params.get('client')) ?? clients[0];
-  const names = models === null ? [model] : [...new Set([...models.policies.map((policy) => policy.name), ...models.data.filter(({ isOn }) => isOn).map(({ id }) => id)])];
   return html`<${Head} title="Connect" />
     <div class="connect">
       <nav aria-label="Clients"><ul>${clients.map(([one]) => html`<li key=${one}><a href=${withParams({ client: one === 'curl' ? null : one })} aria-current=${one === name ? 'true' : undefined}>${one}</a></li>`)}</ul></nav>
       <section>
-        <div class="fields"><label>Model <select value=${model} onChange=${(event) => go(withParams({ model: event.target.value === 'auto' ? null : event.target.value }))}>${names.map((one) => html`<option key=${one}>${one}</option>`)}</select></label></div>
+        <div class="fields"><label>Model <select value=${model} onChange=${(event) => go(withParams({ model: event.target.value }))}>${choices(models, model).map((one) => html`<option key=${one}>${one}</option>`)}</select></label></div>
         <div class="code"><pre tabindex="0" aria-label=${name}><code>${text}</code></pre><${Copy} text=${text} what="snippet" /></div>
         <${Watch} model=${model} />
         <h2 class="section">What every client needs</h2>

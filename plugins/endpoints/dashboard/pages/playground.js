@@ -1,6 +1,7 @@
 /** A request by hand, through the same door as everybody's; its row is in the log. */
 import { html, useEffect, useRef, useState } from '../parts/html.js';
 import { ask, useData } from '../parts/api.js';
+import { firstChoice } from '../parts/callable.js';
 import { complete, nothing } from '../parts/chat-stream.js';
 import { Copy } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
@@ -12,7 +13,7 @@ import { Notice } from '../parts/states.js';
 
 /** @param {{ params: URLSearchParams }} props */
 export function PlaygroundPage({ params }) {
-  const [form, setForm] = useState({ ...emptyForm, model: params.get('model') ?? 'auto' });
+  const [form, setForm] = useState({ ...emptyForm, model: params.get('model') ?? '' });
   const [answer, setAnswer] = useState(nothing());
   const [fault, setFault] = useState(/** @type {any} */ (null));
   const [isRunning, setRunning] = useState(false);
@@ -25,7 +26,8 @@ export function PlaygroundPage({ params }) {
   }, [replay]);
   useEffect(() => () => running.current?.abort(), []);
 
-  const { body, metadata, problem } = bodyOf(form);
+  const filled = { ...form, model: form.model || firstChoice(models) };
+  const { body, metadata, problem } = bodyOf(filled);
   const run = async (event) => {
     event?.preventDefault();
     if (problem !== null || isRunning) return;
@@ -47,7 +49,7 @@ export function PlaygroundPage({ params }) {
     <//>
     <div class="playground">
       <form onSubmit=${run} onKeyDown=${onKeyDown}>
-        <${PlaygroundForm} form=${form} set=${(changes) => setForm((before) => ({ ...before, ...changes }))} models=${models} />
+        <${PlaygroundForm} form=${filled} set=${(changes) => setForm((before) => ({ ...before, ...changes }))} models=${models} />
         ${problem !== null && html`<p class="is-bad" role="alert">${problem}</p>`}
         <div class="playground-run">${isRunning
           ? html`<button type="button" class="button" onClick=${() => running.current?.abort()}><${Icon} name="close" />Stop</button>`

@@ -1,5 +1,7 @@
 /** Nothing is on record yet: the line to send, and the page turns by itself when it has come. */
 import { html, useEffect } from './html.js';
+import { useData } from './api.js';
+import { firstChoice } from './callable.js';
 import { Copy } from './copy.js';
 import { curlOf } from './snippets.js';
 
@@ -17,7 +19,8 @@ export function FirstRequest({ isOn, flipped, widen }) {
       clearInterval(poll);
     };
   }, [isOn]);
-  const line = curlOf({ model: 'auto', messages: [{ role: 'user', content: 'Hello' }] });
+  const { data: models } = useData('/api/models');
+  const line = curlOf({ model: firstChoice(models), messages: [{ role: 'user', content: 'Hello' }] });
   return html`<section class="first"><div class="first-pulse" aria-hidden="true" />
     <h2>Waiting for the first request</h2>
     <p>Send one, and this page turns by itself.</p>

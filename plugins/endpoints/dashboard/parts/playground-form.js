@@ -1,8 +1,9 @@
 /** What is asked in the playground. */
 import { html } from './html.js';
+import { choices } from './callable.js';
 import { Icon } from './icons.js';
 
-export const emptyForm = { model: 'auto', system: '', user: 'Hello! Explain in two sentences what you are.', earlier: /** @type {any[]} */ ([]), effort: '', budget: '', maxTokens: '', temperature: '', stream: true, tools: '', metadata: [['', '']], key: '' };
+export const emptyForm = { model: '', system: '', user: 'Hello! Explain in two sentences what you are.', earlier: /** @type {any[]} */ ([]), effort: '', budget: '', maxTokens: '', temperature: '', stream: true, tools: '', metadata: [['', '']], key: '' };
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
 const exampleTool = '[{ "type": "function", "function": { "name": "get_weather", "parameters": { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] } } }]';
@@ -57,11 +58,9 @@ export function formOf({ model, messages = [], reasoning_effort: effort, reasoni
 
 /** @param {{ form: typeof emptyForm, set: (changes: Partial<typeof emptyForm>) => void, models: any }} props */
 export function PlaygroundForm({ form, set, models }) {
-  const names = models === null ? [form.model] : [...models.policies.map(({ name }) => name), ...models.data.filter(({ isOn }) => isOn).map(({ id }) => id)];
-  const all = names.includes(form.model) ? names : [form.model, ...names];
   const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });
   return html`
-    <div class="fields"><label>Model <select value=${form.model} onChange=${(event) => set({ model: event.target.value })}>${[...new Set(all)].map((name) => html`<option key=${name}>${name}</option>`)}</select></label>
+    <div class="fields"><label>Model <select value=${form.model} onChange=${(event) => set({ model: event.target.value })}>${choices(models, form.model).map((name) => html`<option key=${name}>${name}</option>`)}</select></label>
       <label>Effort <select value=${form.effort} disabled=${form.budget !== ''} onChange=${(event) => set({ effort: event.target.value })}><option value="">not set</option>${efforts.map((effort) => html`<option key=${effort}>${effort}</option>`)}</select></label>
       <label>Budget <input type="number" min="1" placeholder="tokens" ...${text('budget')} /></label>
       <label>At most <input type="number" min="1" placeholder="tokens" ...${text('maxTokens')} /></label>

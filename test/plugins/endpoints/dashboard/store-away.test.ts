@@ -55,6 +55,17 @@ afterAll(async () => {
   for (const close of closing.toReversed()) await close();
 });
 
+test.each(['connect', 'playground'])('without a policy the first model is what %s asks for', async (path) => {
+  await page.goto(`${url}/dashboard/${path}`);
+  await page.getByRole('option', { name: 'plain', exact: true }).waitFor({ state: 'attached' });
+  expect(await page.getByLabel('Model').inputValue()).toBe('plain');
+});
+
+test('the line of an empty log asks for a model that is there', async () => {
+  await page.goto(`${url}/dashboard/logs`);
+  await page.getByLabel('A first request').getByText(/"model": ?"plain"/).waitFor();
+});
+
 test('words say so, the tail goes on, and all is back with the store', async () => {
   log.add({ model: 'before-it-went' });
   isAway = true;
