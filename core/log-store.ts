@@ -104,8 +104,9 @@ export interface StoreStatus {
   readonly connected: boolean;
   /** `timeout`, `refused`, `auth_failed`, `failed`; null while connected. */
   readonly error: string | null;
-  /** What waits in the journal. */
+  /** What waits in the journal, of earlier runs too. */
   readonly waitingBytes: number;
+  /** Of this run. */
   readonly waitingRecords: number;
   /** Records lost for want of room, since the start. */
   readonly dropped: number;

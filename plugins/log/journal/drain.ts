@@ -49,9 +49,18 @@ export class Drain {
     this.#own = this.#tail(settings.folder, false);
   }
 
+  /** What dead gateways left behind is this one's from now on, and counts as what waits. */
+  adopt(): void {
+    if (performance.now() < this.#lookAt) return;
+    this.#lookAt = performance.now() + lookForOrphansMs;
+    const mine = new Set([this.#own, ...this.#orphans.keys()].map(({ folder }) => folder));
+    for (const instance of adoptOrphans(this.#settings.root, mine)) this.#orphans.set(this.#tail(instance.folder, true), instance);
+    if (this.#orphans.size > 0) this.#settings.disk({ removed: 0, elsewhere: this.#elsewhere() });
+  }
+
   /** One batch of each journal, one step of the retention. True: there may be more. Throws when the store is at fault. */
   async step(): Promise<boolean> {
-    this.#adopt();
+    this.adopt();
     let worked = await this.#drain(this.#own);
     for (const [tail, instance] of this.#orphans) worked = (await this.#drainOrphan(tail, instance)) || worked;
     return (await this.#retain()) || worked;
@@ -88,14 +97,6 @@ export class Drain {
 
   #elsewhere(): number {
     return [...this.#orphans.keys()].reduce((sum, tail) => sum + tail.behindBytes, 0);
-  }
-
-  #adopt(): void {
-    if (performance.now() < this.#lookAt) return;
-    this.#lookAt = performance.now() + lookForOrphansMs;
-    const mine = new Set([this.#own, ...this.#orphans.keys()].map(({ folder }) => folder));
-    for (const instance of adoptOrphans(this.#settings.root, mine)) this.#orphans.set(this.#tail(instance.folder, true), instance);
-    if (this.#orphans.size > 0) this.#settings.disk({ removed: 0, elsewhere: this.#elsewhere() });
   }
 
   async #drain(tail: Tail): Promise<boolean> {

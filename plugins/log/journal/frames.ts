@@ -24,8 +24,6 @@ const closeBrace = 0x7d;
 /** safety: a damaged length must not make a reader wait for gigabytes; no request is let in that could make such a frame. */
 const largest = 512 * 1024 * 1024;
 
-export const frameBytes = (payload: string): number => head + Buffer.byteLength(payload);
-
 /** cost: one buffer for the whole group, so that it leaves in one write. */
 export function encodeFrames(frames: readonly Frame[]): Buffer {
   const sizes = frames.map(({ payload }) => Buffer.byteLength(payload));

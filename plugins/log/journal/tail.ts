@@ -71,11 +71,6 @@ export class Tail {
     return segmentsOf(this.folder).filter((segment) => segment >= this.#segment).reduce((sum, segment) => sum + sizeOf(pathOf(this.folder, segment)), -this.#offset);
   }
 
-  /** Requests that have started and not finished, as far as was read. */
-  get openCount(): number {
-    return this.#open.size;
-  }
-
   /**
    * The next batch, or that which follows one taken and not yet committed; null where there is nothing new. An ended journal's
    * last batch holds what was interrupted.

@@ -65,6 +65,7 @@ async function open(): Promise<void> {
 
 /** Until the store has what there was when it began; throws when the store is at fault. */
 async function work(): Promise<void> {
+  drain.adopt();
   if (!isOpen) await open();
   while (!phase.isClosing && (await drain.step())) {
     // a thread that drains still answers

@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs';
+import { renameSync, statSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BadQuery } from '../../../../core/log-store.ts';
 import type { LoggedRequest, LogReader } from '../../../../core/log-store.ts';
@@ -7,9 +7,9 @@ import { createClient } from '../../../../plugins/log/journal/client.ts';
 import type { StoreClient } from '../../../../plugins/log/journal/client.ts';
 import { createEvents } from '../../../../plugins/log/journal/events.ts';
 import type { LogEvents } from '../../../../plugins/log/journal/events.ts';
-import { FINISHED } from '../../../../plugins/log/journal/frames.ts';
+import { encodeFrames, FINISHED } from '../../../../plugins/log/journal/frames.ts';
 import { createLogReader } from '../../../../plugins/log/journal/reader.ts';
-import { createInstance, rootOf } from '../../../../plugins/log/journal/segments.ts';
+import { createInstance, pathOf, rootOf } from '../../../../plugins/log/journal/segments.ts';
 import type { Instance } from '../../../../plugins/log/journal/segments.ts';
 import { JournalWriter } from '../../../../plugins/log/journal/writer.ts';
 import { pause } from '../../../_kit/upstream.ts';
@@ -73,6 +73,14 @@ describe('the client of the store', () => {
     const status = await reader.status();
     expect(status).toMatchObject({ connected: false, error: 'refused', waitingRecords: 1 });
     expect(status.waitingBytes).toBeGreaterThan(0);
+  });
+
+  test('counts what an earlier gateway left, also while there is no store', async () => {
+    const { folder: left, claim } = createInstance(rootOf(place.path));
+    writeFileSync(pathOf(left, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number: 7 })) }]));
+    claim.release();
+    await openOn('postgres', 'postgres://nobody@127.0.0.1:1/none');
+    expect(await reader.status()).toMatchObject({ connected: false, waitingBytes: statSync(pathOf(left, 1)).size });
   });
 
   test('starts its thread again when that has failed', async () => {

@@ -1,9 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeFrame, encodeFrames, FINISHED, frameBytes, nextSound, STARTED } from '../../../../plugins/log/journal/frames.ts';
+import { decodeFrame, encodeFrames, FINISHED, nextSound, STARTED } from '../../../../plugins/log/journal/frames.ts';
 import type { Frame } from '../../../../plugins/log/journal/frames.ts';
 
 const frame = fc.record({ kind: fc.constantFrom(STARTED, FINISHED), payload: fc.dictionary(fc.string(), fc.string({ unit: 'binary' })).map((value) => JSON.stringify(value)) });
+
+const bytesOf = (one: Frame): number => encodeFrames([one]).length;
 
 /** All sound frames, damage stepped over, as a reader does it. */
 function read(bytes: Buffer): Frame[] {
@@ -30,7 +32,7 @@ describe('frames', () => {
       const bytes = encodeFrames(frames);
       const cut = seed % bytes.length;
       let whole = 0;
-      for (let end = 0; whole < frames.length && (end += frameBytes((frames[whole] as Frame).payload)) <= cut;) whole++;
+      for (let end = 0; whole < frames.length && (end += bytesOf(frames[whole] as Frame)) <= cut;) whole++;
       expect(read(bytes.subarray(0, cut))).toEqual(frames.slice(0, whole));
     }));
   });
@@ -41,7 +43,7 @@ describe('frames', () => {
       const at = seed % bytes.length;
       bytes[at] = (bytes[at] as number) ^ change;
       let hit = 0;
-      for (let end = 0; (end += frameBytes((frames[hit] as Frame).payload)) <= at;) hit++;
+      for (let end = 0; (end += bytesOf(frames[hit] as Frame)) <= at;) hit++;
       expect(read(bytes)).toEqual(frames.filter((_, index) => index !== hit));
     }));
   });
