@@ -50,7 +50,7 @@ function isSession(session: string, adminKey: Secret, now: number): boolean {
 const isSameOrigin = (method: string, headers: Arrived['headers']): boolean => method === 'GET' || method === 'HEAD' || headers['sec-fetch-site'] === 'same-origin';
 
 /** In constant time, whatever the lengths. */
-const isSame = (given: string, right: string): boolean => timingSafeEqual(createHash('sha256').update(given).digest(), createHash('sha256').update(right).digest());
+export const isSame = (given: string, right: string): boolean => timingSafeEqual(createHash('sha256').update(given).digest(), createHash('sha256').update(right).digest());
 
 const bearerOf = (header: string | undefined): string | undefined => /^Bearer ([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1];
 

@@ -14,6 +14,9 @@ export interface ServerFacts {
   readonly isGuarded: boolean;
 }
 
+/** Nobody counts wrong guesses: whoever locks out a guesser locks out the owner too. A long key needs no counting. */
+const shortestKey = 16;
+
 /** @param main of which `server` is validated */
 export function resolveServer(main: Reading, { overrides, isGuarded }: ServerFacts, findings: Findings): Server {
   const block = main.value['server'] as ServerBlock;
@@ -21,6 +24,9 @@ export function resolveServer(main: Reading, { overrides, isGuarded }: ServerFac
   const host = overrides.host ?? block.host;
   if (!isLoopback(host) && !isGuarded) {
     findings.error({ source: main.source, path: ['server', 'host'] }, `on ${host} others can reach the gateway, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
+  }
+  if (!isLoopback(host) && block.admin_key !== undefined && block.admin_key.trim().length < shortestKey) {
+    findings.warn({ source: main.source, path: ['server', 'admin_key'] }, 'is so short that it can be guessed', `write ${shortestKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
   }
   return {
     host,

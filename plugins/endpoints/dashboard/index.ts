@@ -30,10 +30,12 @@ export default definePlugin({
     hooks.attempted.tap(name, (result) => watch.saw(result, clock()));
     const signIn = createSignIn(config.server.adminKey);
     const below = ({ arrived, params }: EndpointRequest): Answer => {
-      const asset = /^assets\/[\w-]+\/(.+)$/.exec(params['path'] ?? '')?.[1];
+      const [, version, asset] = /^assets\/([\w-]+)\/(.+)$/.exec(params['path'] ?? '') ?? [];
       if (asset === undefined) return page(site(), params['path']);
-      const file = site().files.get(asset);
-      if (file === undefined) throw new GatewayError('unknown_url', `The dashboard has no file ${asset.slice(0, 100)}.`);
+      const { files, version: own } = site();
+      // safety: browsers keep a file for ever; what is new must not be kept under an old address
+      const file = version === own ? files.get(asset) : undefined;
+      if (file === undefined) throw new GatewayError('unknown_url', `The dashboard has no file ${asset.slice(0, 100)}.`, { headers: { 'cache-control': 'no-store' } });
       const answer = serveFile(file, arrived.headers);
       return { ...answer, headers: { ...assetHeaders, ...answer.headers } };
     };

@@ -46,7 +46,7 @@ const shownProvider = ({ id, dialect, baseUrl, apiKey, trainsOnData, missing, co
 /** safety: an address can carry a name and password, or a key in its query. */
 function withoutSecrets(address: string): string {
   const url = URL.parse(address);
-  return url === null ? '[unreadable]' : `${url.protocol}//${url.host}${url.pathname}`;
+  return url === null ? mask : `${url.protocol}//${url.host}${url.pathname}`;
 }
 
 export async function keysView({ keys }: Config, asking: Asking): Promise<object> {
@@ -97,26 +97,31 @@ export function configView(config: Config, loadedAt: number): object {
     resolved: masked({
       server,
       keys: keys.map(({ name, models: allowed, metadata }) => ({ name, key: mask, models: allowed, metadata })),
-      providers: Object.fromEntries(Array.from(providers, ([id, provider]) => [id, { ...provider, baseUrl: provider.baseUrl === null ? null : withoutSecrets(provider.baseUrl), headers: Object.fromEntries(Object.keys(provider.headers).map((name) => [name, mask])) }])),
+      providers: Object.fromEntries(providers),
       routing: { default: routing.default, models: Object.fromEntries(routing.models) },
     }),
   };
 }
 
-/** safety: a report quotes lines of the file, and a line may hold a key; what is wrong, and where, is enough. */
+/** safety: a report quotes lines of the file and values, and each may hold a key; what is wrong, and where, is enough. */
 function shownReload(): object | null {
   const reload = lastReload();
   if (reload === null) return null;
   const { at, problems } = reload;
-  return { at, problems: problems === null ? null : problems.split('\n').filter((line) => !/^\s*(?:\d+\s*)?\|/.test(line)).join('\n').trim() };
+  return { at, problems: problems === null ? null : problems.split('\n').filter((line) => !/^\s*(?:\d+\s*)?\|/.test(line)).join('\n').replaceAll(keyLike, `"${mask}"`).trim() };
 }
 
-const mask = '[redacted]';
-const secretName = /key|token|secret|password|credential|authorization|^url$|dsn/i;
+/** A quoted word of eight characters or more with a digit or a capital in it, or an address. */
+const keyLike = /"(?=[^"\s]*[\dA-Z])[^"\s]{8,}"|"[^"\s]*:\/\/[^"]*"/g;
 
-function masked(value: unknown): unknown {
+const mask = '[redacted]';
+const secretName = /(?:key|token|passphrase)$|access_key_id|secret|password|credential|authorization|dsn|^headers$/i;
+
+/** @param isSecret whether a name above says so: then every text in it is one */
+function masked(value: unknown, isSecret = false): unknown {
   if (value instanceof Secret) return mask;
-  if (Array.isArray(value)) return value.map(masked);
+  if (typeof value === 'string') return isSecret && value !== '' ? mask : value.includes('://') ? withoutSecrets(value) : value;
+  if (Array.isArray(value)) return value.map((item) => masked(item, isSecret));
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, typeof inner === 'string' && secretName.test(name) && inner !== '' ? mask : masked(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, masked(inner, isSecret || secretName.test(name))]));
 }
