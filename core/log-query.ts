@@ -55,6 +55,7 @@ export class FilterBuilder {
 
   /** @param name with a leading `-` where its values are excluded */
   add(name: string, value: string): void {
+    if (name.includes('\0') || value.includes('\0')) throw badFilter(name, 'A filter cannot hold the character U+0000.');
     const isExcluded = name.startsWith('-');
     const field = isExcluded ? name.slice(1) : name;
     if (!isExcluded && timeFields.includes(field)) this.#setTime(field as 'since' | 'from' | 'to', value);
@@ -208,6 +209,6 @@ export const dimensions: readonly string[] = ['model', 'provider', 'key', 'agent
 
 /** What to group by: a field, or `meta.<key>`. */
 export function parseDimension(text: string, param = 'by'): string {
-  if (dimensions.includes(text) || isMeta(text)) return text;
+  if (dimensions.includes(text) || (isMeta(text) && !text.includes('\0'))) return text;
   throw badFilter(param, `Requests cannot be grouped by ${quoted(text)}.${didYouMean(text, dimensions)} There are ${dimensions.join(', ')} and meta.<key>.`);
 }

@@ -3,6 +3,7 @@
  * Field names of records are those of the log API.
  */
 import type { RequestRecord } from './context.ts';
+import { GatewayError } from './errors.ts';
 
 /** A record as the log shows it in a list. */
 export type LoggedRequest = Omit<RequestRecord, 'request' | 'response' | 'reasoningContent' | 'served'>;
@@ -76,10 +77,24 @@ export interface StatsRow {
   readonly timeToFirstTokenP95Ms: number | null;
 }
 
+/** What the largest values of a dimension are large in. */
+export const ranks = ['requests', 'errors', 'tokens', 'cost'] as const;
+export type Rank = (typeof ranks)[number];
+
+export interface StatsOptions {
+  /** A dimension, or `meta.<name>`; null: one row over all, also where there is none. */
+  readonly by: string | null;
+  readonly limit: number;
+  /** `requests` where absent. */
+  readonly rank?: Rank;
+}
+
 export interface SeriesOptions {
   readonly bucketMs: number;
   /** A dimension: the points of its ten largest values, apart. */
   readonly by?: string | null;
+  /** `requests` where absent. */
+  readonly rank?: Rank;
 }
 
 export interface SeriesPoint extends StatsRow {
@@ -121,16 +136,16 @@ export interface StoreStatus {
   readonly bodies: boolean;
 }
 
-/** The read side of the store. Every call has its own time limit and rejects with a GatewayError when the store is away. */
+/** The read side of the store. Every call has its own time limit and rejects with a GatewayError when the store is away, or cannot answer what was asked. */
 export interface LogReader {
   /** Newest first. */
   list(query: LogQuery, page: { readonly limit: number; readonly cursor: string | null }): Promise<LogPage>;
   /** As `list`, with bodies: what an export is made of. */
   exportRows(query: LogQuery, page: { readonly limit: number; readonly cursor: string | null }): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
   get(id: string): Promise<LoggedDetail | null>;
-  /** `by`: `model`, `provider`, `key`, `finish`, `status`, `outcome`, `stream`, `agent`, or `meta.<name>`; null: one row over all, also where there is none. Most requests first. */
-  stats(query: LogQuery, options: { readonly by: string | null; readonly limit: number }): Promise<readonly StatsRow[]>;
-  series(query: LogQuery, options: { readonly bucketMs: number; readonly by: string | null }): Promise<Series>;
+  /** The largest first. */
+  stats(query: LogQuery, options: StatsOptions): Promise<readonly StatsRow[]>;
+  series(query: LogQuery, options: SeriesOptions): Promise<Series>;
   /** Values to filter by, seen in the query's range. */
   facets(query: LogQuery): Promise<LogFacets>;
   /** Names of metadata on record, most used first. */
@@ -147,6 +162,8 @@ export interface LogAccess {
   /** Called once, by the plugin that keeps the log. */
   provide(reader: LogReader): void;
 }
+
+export const noLog = (): GatewayError => new GatewayError('unknown_url', 'This gateway keeps no log: no plugin for it, such as log/journal, is listed in its config.');
 
 export function createLogAccess(): LogAccess {
   let provided: LogReader | null = null;

@@ -105,7 +105,7 @@ export function memoryLog(): MemoryLog {
       const records = await found(query);
       return by === null ? [sums(null, records)] : grouped(records, by).slice(0, limit);
     },
-    async series(query, { bucketMs, by }) {
+    async series(query, { bucketMs, by = null }) {
       const all = await found(query);
       const buckets = Map.groupBy(all, ({ createdAt }) => Math.floor(Date.parse(createdAt) / bucketMs) * bucketMs);
       return { points: [...buckets].sort(([a], [b]) => a - b).flatMap(([at, records]) => grouped(records, by).map((row) => ({ at, ...row }))), total: sums(null, all) };

@@ -1,7 +1,7 @@
 /** /dashboard: the page for operators. Static modules, no build; its data comes from the log API and from views of its own. */
 import { admitAdmin } from '../../../core/admin.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { BadQuery } from '../../../core/log-store.ts';
+import { noLog } from '../../../core/log-store.ts';
 import type { LogReader } from '../../../core/log-store.ts';
 import { definePlugin } from '../../../core/plugin.ts';
 import type { Answer, EndpointRequest } from '../../../core/routes.ts';
@@ -13,7 +13,7 @@ import { readStaticFiles, serveFile } from './static-files.ts';
 import type { StaticFiles } from './static-files.ts';
 import { configView, keysView, modelsView, providersView } from './views-config.ts';
 import { requestView } from './views-request.ts';
-import { breakdownView, logsView, noLog, overviewView } from './views.ts';
+import { breakdownView, logsView, overviewView } from './views.ts';
 import type { Asked } from './views.ts';
 
 const name = 'endpoints/dashboard';
@@ -53,7 +53,7 @@ export default definePlugin({
           admitAdmin(request.arrived);
           const reader = log.reader();
           if (reader === null) throw noLog();
-          return await answer({ reader, params: request.query, now: clock() }, request).catch(refuseBadQuery);
+          return await answer({ reader, params: request.query, now: clock() }, request);
         },
       });
     view('/api/views/overview', async (asked) => confidential(await overviewView(asked)));
@@ -96,8 +96,4 @@ async function inParts(parts: AsyncGenerator<object, void>): Promise<Answer> {
 async function* linesOf(first: object, rest: AsyncGenerator<object, void>): AsyncGenerator<Uint8Array> {
   yield Buffer.from(`${JSON.stringify(first)}\n`);
   for await (const part of rest) yield Buffer.from(`${JSON.stringify(part)}\n`);
-}
-
-function refuseBadQuery(thrown: unknown): never {
-  throw thrown instanceof BadQuery ? new GatewayError('invalid_value', thrown.message) : thrown;
 }

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../../../core/errors.ts';
 import { isMeta, parseDimension, parseLogFilter, resolveQuery } from '../../../core/log-query.ts';
+import { ranks } from '../../../core/log-store.ts';
 import type { LogQuery, LogReader, StatsRow } from '../../../core/log-store.ts';
 
 export interface Asked {
@@ -10,7 +11,7 @@ export interface Asked {
   readonly now: number;
 }
 
-const others = ['bucket', 'limit', 'cursor', 'by', 'meta'];
+const others = ['bucket', 'limit', 'cursor', 'by', 'meta', 'rank'];
 const largestPage = 500;
 const topRows = 5;
 /** Rows that are there wait so many milliseconds for the sums of their filter, and then go without. */
@@ -24,10 +25,12 @@ function queryOf({ params, now }: Asked): LogQuery {
   return resolveQuery(filter.since === null && filter.from === null ? { ...filter, since: day } : filter, now);
 }
 
-/** The same length of time just before. */
-function before(query: LogQuery, now: number): LogQuery {
-  const from = query.from ?? now - day;
-  return { ...query, from: from - ((query.to ?? now) - from), to: from };
+/** The same length of time just before; null where the log does not go back to its begin, as a part compares with nothing. */
+async function before(query: LogQuery, { reader, now }: Asked): Promise<LogQuery | null> {
+  const to = query.from ?? now - day;
+  const from = to - ((query.to ?? now) - to);
+  const { retentionDays } = await reader.status();
+  return retentionDays > 0 && from < now - retentionDays * day ? null : { ...query, from, to };
 }
 
 /** A width that keeps a chart to a few hundred points, whatever is asked. */
@@ -64,18 +67,18 @@ function faultOf(thrown: unknown): object {
 
 /** `meta`: the metadata key whose largest values are shown; the most used one where none is named. */
 export async function overviewView(asked: Asked): Promise<object> {
-  const { reader, params, now } = asked;
+  const { reader, params } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const errors: LogQuery = { ...query, conditions: [...query.conditions, { field: 'status', operator: 'in', values: ['error'] }] };
-  const metaKeys = await reader.metadataKeys(query);
+  const [metaKeys, earlierQuery] = await Promise.all([reader.metadataKeys(query), before(query, asked)]);
   const meta = params.get('meta') ?? metaKeys[0] ?? null;
   const top = (by: string): Promise<readonly StatsRow[]> => reader.stats(query, { by, limit: topRows });
-  const [series, [earlier], recent, { points: byModel }, models, providers, keys, values] = await Promise.all([
+  const [series, [earlier = null], recent, { points: byModel }, models, providers, keys, values] = await Promise.all([
     reader.series(query, { bucketMs, by: null }),
-    reader.stats(before(query, now), { by: null, limit: 1 }),
+    earlierQuery === null ? [] : reader.stats(earlierQuery, { by: null, limit: 1 }),
     reader.list(errors, { limit: topRows, cursor: null }),
-    reader.series(query, { bucketMs, by: 'model' }),
+    reader.series(query, { bucketMs, by: 'model', rank: 'cost' }),
     top('model'),
     top('provider'),
     top('key'),
@@ -84,21 +87,21 @@ export async function overviewView(asked: Asked): Promise<object> {
   return { ...series, earlier, bucketMs, recent: recent.data, byModel, models, providers, keys, meta, metaKeys, values };
 }
 
-/** `by`: what to group by, with the time before beside it. `bucket`: the largest values over time too. */
+/** `by`: what to group by, with the time before beside it. `bucket`: the largest values over time too. `rank`: what they are large in. */
 export async function breakdownView(asked: Asked): Promise<object> {
-  const { reader, params, now } = asked;
+  const { reader, params } = asked;
   const by = parseDimension(params.get('by') ?? 'model');
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query, by);
   const isOverTime = params.has('bucket');
+  const rank = ranks.find((one) => one === params.get('rank')) ?? 'requests';
+  const earlierQuery = await before(query, asked);
   const [rows, earlier, metaKeys, series, whole] = await Promise.all([
-    reader.stats(query, { by, limit: 1000 }),
-    reader.stats(before(query, now), { by, limit: 1000 }),
+    reader.stats(query, { by, limit: 1000, rank }),
+    earlierQuery === null ? [] : reader.stats(earlierQuery, { by, limit: 1000, rank }),
     reader.metadataKeys(query),
-    isOverTime ? reader.series(query, { bucketMs, by }) : null,
+    isOverTime ? reader.series(query, { bucketMs, by, rank }) : null,
     isOverTime ? reader.series(query, { bucketMs, by: null }) : reader.stats(query, { by: null, limit: 1 }).then(([total]) => ({ points: [], total })),
   ]);
   return { by, total: whole.total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole.points, metaKeys };
 }
-
-export const noLog = (): GatewayError => new GatewayError('unknown_url', 'No log is kept: the config lists no plugin for it (log/journal).');

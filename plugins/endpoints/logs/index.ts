@@ -3,8 +3,7 @@
  * tail, all under one grammar of filters (`core/log-query.ts`). Asks whatever plugin keeps the log. Needs admin access.
  */
 import { admitAdmin } from '../../../core/admin.ts';
-import { GatewayError } from '../../../core/errors.ts';
-import { BadQuery } from '../../../core/log-store.ts';
+import { noLog } from '../../../core/log-store.ts';
 import { definePlugin } from '../../../core/plugin.ts';
 import type { Answer } from '../../../core/routes.ts';
 import { listFacets, listMetadataKeys, listRequests, oneRequest, series, stats } from './answers.ts';
@@ -28,8 +27,8 @@ export default definePlugin({
         async handle({ arrived, params, query }) {
           admitAdmin(arrived);
           const reader = log.reader();
-          if (reader === null) throw new GatewayError('unknown_url', 'This gateway keeps no log: no plugin for it, such as log/journal, is listed in its config.');
-          const { headers, ...rest } = await answer({ arrived, params, query, reader, now: clock() }).catch(refuseBadQuery);
+          if (reader === null) throw noLog();
+          const { headers, ...rest } = await answer({ arrived, params, query, reader, now: clock() });
           return { ...rest, headers: { ...protective, ...headers } };
         },
       });
@@ -55,8 +54,3 @@ export default definePlugin({
 });
 
 const protective = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
-
-/** What a store cannot answer is the caller's fault, and its words say what. */
-function refuseBadQuery(thrown: unknown): never {
-  throw thrown instanceof BadQuery ? new GatewayError('invalid_value', thrown.message) : thrown;
-}

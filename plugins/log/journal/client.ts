@@ -51,7 +51,7 @@ export function createClient(events: ClientEvents): StoreClient {
     if (worker === null) return Promise.reject(new StoreUnavailable('refused', 'The log store is not open.'));
     const { id, answer } = calls.begin(withinMs);
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
-    worker.postMessage({ id, call, args } satisfies Ask);
+    worker.postMessage({ id, call, args, until: Date.now() + withinMs } satisfies Ask);
     return answer;
   };
   const reading = (call: Call) => (...args: unknown[]): Promise<never> => ask(call, args) as Promise<never>;
@@ -74,6 +74,7 @@ export function createClient(events: ClientEvents): StoreClient {
     stats: reading('stats'),
     series: reading('series'),
     facets: reading('facets'),
+    metadataKeys: reading('metadataKeys'),
     ping: () => ask('ping', [], 500) as Promise<void>,
     state: reading('state'),
     flush: reading('flush'),
@@ -149,7 +150,7 @@ function createCalls() {
     settle(id: number, answer: Answer): void {
       const call = take(id);
       if ('value' in answer) call?.resolve(answer.value);
-      else call?.reject(answer.fault === 'query' ? new BadQuery(answer.message) : answer.fault === 'bug' ? new Error(answer.message) : new StoreUnavailable(answer.fault, answer.message));
+      else call?.reject(answer.fault === 'query' ? new BadQuery(answer.message) : new StoreUnavailable(answer.fault, answer.message));
     },
     rejectAll(error: Error): void {
       for (const id of waiting.keys()) take(id)?.reject(error);

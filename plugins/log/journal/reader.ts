@@ -1,5 +1,6 @@
 /** The store for those who show the log: the log API, the dashboard, the metrics. */
 import { GatewayError } from '../../../core/errors.ts';
+import { BadQuery } from '../../../core/log-store.ts';
 import type { LogReader, StoreStatus } from '../../../core/log-store.ts';
 import { StoreUnavailable } from './client.ts';
 import type { StoreClient } from './client.ts';
@@ -20,14 +21,10 @@ export function createLogReader({ client, events, counts, retentionDays, bodies 
     list: (query, page) => client.list(query, page).catch(refuse),
     exportRows: (query, page) => client.exportRows(query, page).catch(refuse),
     get: (id) => client.get(id).catch(refuse),
-    stats: async (query, { by, limit }) => (await client.stats(query, by).catch(refuse)).slice(0, limit),
+    stats: (query, options) => client.stats(query, options).catch(refuse),
     series: (query, options) => client.series(query, options).catch(refuse),
     facets: (query) => client.facets(query).catch(refuse),
-    async metadataKeys(query) {
-      const fields = Object.entries(await client.facets(query).catch(refuse)).filter(([field]) => field.startsWith('meta.'));
-      const uses = fields.map(([field, values]) => ({ name: field.slice('meta.'.length), count: values.reduce((sum, value) => sum + value.count, 0) }));
-      return uses.sort((a, b) => b.count - a.count).map(({ name }) => name);
-    },
+    metadataKeys: (query) => client.metadataKeys(query).catch(refuse),
     status: () => statusOf({ client, counts, retentionDays, bodies }),
     onRecord: (listener) => events.onRecord(listener),
   };
@@ -35,6 +32,7 @@ export function createLogReader({ client, events, counts, retentionDays, bodies 
 
 /** safety: what a driver says may hold an address or a name. */
 function refuse(thrown: unknown): never {
+  if (thrown instanceof BadQuery) throw new GatewayError('invalid_value', thrown.message, { cause: thrown });
   if (!(thrown instanceof StoreUnavailable)) throw thrown;
   throw new GatewayError('log_unavailable', `The request log cannot be read now: ${thrown.fault}. What happens is kept and will be there.`, { cause: thrown, retryAfterMs: 1000 });
 }

@@ -9,7 +9,7 @@ export interface WorkerSettings extends StoreSettings {
   readonly folder: string;
 }
 
-export const readCalls = ['list', 'exportRows', 'get', 'stats', 'series', 'facets'] as const;
+export const readCalls = ['list', 'exportRows', 'get', 'stats', 'series', 'facets', 'metadataKeys'] as const;
 
 /** Calls: the read side of the store, and these. */
 export interface OwnCalls {
@@ -33,10 +33,12 @@ export interface Ask {
   readonly id: number;
   readonly call: Call;
   readonly args: readonly unknown[];
+  /** Epoch milliseconds from which on nobody waits for it. */
+  readonly until: number;
 }
 
 /** What came of a call. `query`: the caller asked something that cannot be answered. */
-export type Answer = { readonly value: unknown } | { readonly fault: StoreFault | 'query' | 'bug'; readonly message: string };
+export type Answer = { readonly value: unknown } | { readonly fault: StoreFault | 'query'; readonly message: string };
 
 export type Told =
   | { readonly type: 'answer'; readonly id: number; readonly answer: Answer }

@@ -1,5 +1,6 @@
 /** The read side of a store, as SQL: lists by keyset, one record, sums and series. */
-import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../core/log-store.ts';
+import { BadQuery } from '../../../core/log-store.ts';
+import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, Rank, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../core/log-store.ts';
 import { detailOf, recordOf, requestColumns } from './rows.ts';
 import type { Found } from './rows.ts';
 import { groupsOf } from './rollup.ts';
@@ -9,6 +10,7 @@ import type { Grammar, Source } from './sql-where.ts';
 import { firstIdAt } from './store.ts';
 import type { Reader } from './store.ts';
 import { addSums, noSums, statsOf } from './sums.ts';
+import type { Sums } from './sums.ts';
 
 export interface Statement {
   readonly sql: string;
@@ -62,13 +64,14 @@ export function createReader(engine: Engine): Reader {
       const [row] = await found(`select ${allColumns} from gateway_requests r ${withBodies} where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`, params);
       return row === undefined ? null : detailOf(row);
     },
-    async stats(query, by): Promise<StatsRow[]> {
-      if (by !== null) return (await largestOf(asking, shown(query), { by, most: largestGroups })).map(({ value, sums }) => statsOf(value, sums));
+    async stats(query, { by, limit, rank = 'requests' }): Promise<StatsRow[]> {
+      if (by !== null) return (await largestOf(asking, shown(query), { by, rank, most: Math.min(limit, largestGroups) })).map(({ value, sums }) => statsOf(value, sums));
       const [all] = await groupsOf(asking, shown(query), { by, bucketMs: null });
       return [statsOf(null, all?.sums ?? noSums())];
     },
     series: (query, options) => series(asking, shown(query), options),
     facets: (query) => facets(asking, shown(query)),
+    metadataKeys: (query) => metadataKeys(asking, shown(query)),
   };
 }
 
@@ -82,7 +85,7 @@ export function askingOf(engine: Engine): Asking {
   return { engine, found: async (sql, { values }) => (await engine.all(sql, values)).map((row) => ('id' in row ? { ...row, id: idOf(row['id']) } : row)) };
 }
 
-const byText = (a: string | null, b: string | null): number => (a === b ? 0 : (a ?? '') < (b ?? '') ? -1 : 1);
+const byText = (a: string | null, b: string | null): number => (a === b ? 0 : a === null || (b !== null && a < b) ? -1 : 1);
 
 interface Page {
   readonly rows: readonly Found[];
@@ -93,7 +96,9 @@ const isId = (id: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{
 const sizeOf = ({ limit }: ListOptions): number => Math.max(1, Math.min(Math.floor(limit), largestPage));
 
 function beforeCursor({ where, key }: Source, { cursor }: ListOptions, params: Params): readonly string[] {
-  return cursor === null || cursor === undefined || !isId(cursor) ? where : [...where, `${key} < ${params.id(cursor)}`];
+  if (cursor === null || cursor === undefined) return where;
+  if (!isId(cursor)) throw new BadQuery('This cursor is none: take it from "next" of the page before.');
+  return [...where, `${key} < ${params.id(cursor)}`];
 }
 
 async function plainPage(asking: Asking, query: LogQuery, options: ListOptions): Promise<Page> {
@@ -144,21 +149,29 @@ async function searchedPage({ engine: { grammar }, found }: Asking, query: LogQu
 }
 
 /** By a dimension: the largest values first, then those alone over time. */
-async function series(asking: Asking, query: LogQuery, { bucketMs: width, by = null }: SeriesOptions): Promise<Series> {
+async function series(asking: Asking, query: LogQuery, { bucketMs: width, by = null, rank = 'requests' }: SeriesOptions): Promise<Series> {
   const bucketMs = Math.max(1000, Math.floor(width));
   if (by === null) {
     const groups = await groupsOf(asking, query, { by, bucketMs });
     return { points: pointsOf(groups), total: statsOf(null, groups.reduce((sums, group) => addSums(sums, group.sums), noSums())) };
   }
-  const only = (await largestOf(asking, query, { by, most: seriesValues })).map(({ value }) => value);
+  const only = (await largestOf(asking, query, { by, rank, most: seriesValues })).map(({ value }) => value);
   const [all] = await groupsOf(asking, query, { by: null, bucketMs: null });
   return { points: pointsOf(await groupsOf(asking, query, { by, bucketMs, only })), total: statsOf(null, all?.sums ?? noSums()) };
 }
 
-async function largestOf(asking: Asking, query: LogQuery, { by, most }: { readonly by: string; readonly most: number }): Promise<readonly Group[]> {
-  const groups = await groupsOf(asking, query, { by, bucketMs: null, most });
-  return groups.toSorted((a, b) => b.sums.requests - a.sums.requests || byText(a.value, b.value)).slice(0, most);
+async function largestOf(asking: Asking, query: LogQuery, { by, rank, most }: { readonly by: string; readonly rank: Rank; readonly most: number }): Promise<readonly Group[]> {
+  const groups = await groupsOf(asking, query, { by, bucketMs: null, most, rank });
+  return groups.toSorted((a, b) => bySize[rank](a.sums, b.sums) || byText(a.value, b.value)).slice(0, most);
 }
+
+/** Largest first. */
+const bySize: Readonly<Record<Rank, (a: Sums, b: Sums) => number>> = {
+  requests: (a, b) => b.requests - a.requests,
+  errors: (a, b) => b.errors - a.errors,
+  tokens: (a, b) => b.promptTokens + b.completionTokens - a.promptTokens - a.completionTokens,
+  cost: (a, b) => Number((b.cost ?? -1n) - (a.cost ?? -1n)),
+};
 
 const pointsOf = (groups: readonly Group[]): SeriesPoint[] => groups.map(({ at, value, sums }) => ({ at, ...statsOf(value, sums) })).sort((a, b) => a.at - b.at || byText(a.value, b.value));
 
@@ -176,11 +189,20 @@ async function facets({ engine: { grammar }, found }: Asking, query: LogQuery): 
   };
   for (const row of rows) {
     for (const [field, column] of Object.entries(facetColumns)) seen(field, row[column]);
-    const metadata = row['metadata'];
-    const entries = (typeof metadata === 'string' ? JSON.parse(metadata) : metadata) as Record<string, string>;
-    for (const [name, value] of Object.entries(entries)) seen(`meta.${name}`, value);
+    for (const [name, value] of Object.entries(metadataOf(row))) seen(`meta.${name}`, value);
   }
   return Object.fromEntries(Array.from(counts, ([field, values]) => [field, top(values)]));
+}
+
+const metadataOf = ({ metadata }: Found): Readonly<Record<string, string>> => (typeof metadata === 'string' ? JSON.parse(metadata) : metadata) as Record<string, string>;
+
+async function metadataKeys({ engine: { grammar }, found }: Asking, query: LogQuery): Promise<string[]> {
+  const params = new Params(grammar);
+  const { from, where, key } = sourceOf({ ...query, text: null }, { params, grammar });
+  const rows = await found(`select r.metadata from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`, params);
+  const uses = new Map<string, number>();
+  for (const name of rows.flatMap((row) => Object.keys(metadataOf(row)))) uses.set(name, (uses.get(name) ?? 0) + 1);
+  return [...uses].sort(([a, more], [b, less]) => less - more || (a < b ? -1 : 1)).map(([name]) => name);
 }
 
 /** Most frequent first. */

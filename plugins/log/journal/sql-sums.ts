@@ -1,6 +1,6 @@
 /** Sums read from the records themselves. */
 import { setImmediate } from 'node:timers/promises';
-import type { LogQuery } from '../../../core/log-store.ts';
+import type { LogQuery, Rank } from '../../../core/log-store.ts';
 import type { Asking } from './sql-read.ts';
 import { dimensionSql, Params, sourceOf, whereSql } from './sql-where.ts';
 import type { Grammar } from './sql-where.ts';
@@ -22,8 +22,9 @@ export interface Grouping {
   readonly bucketMs: number | null;
   /** These values alone. */
   readonly only?: readonly (string | null)[];
-  /** Groups, the largest. */
+  /** Groups, the largest by their rank. */
   readonly most?: number;
+  readonly rank?: Rank;
 }
 
 /** A dimension may have as many values as there are records. */
@@ -53,6 +54,14 @@ const columnsOf = ({ list }: Grammar): string => [
   `${list('r.ttft_ms')} as ttft`,
 ].join(', ');
 
+/** Largest first. cost: what a value cost is compared in millionths, as the sum of many costs is more than 64 bits hold. */
+const orders: Readonly<Record<Rank, string>> = {
+  requests: 'count(*) desc',
+  errors: `${counts.errors} desc`,
+  tokens: `coalesce(${counts.promptTokens}, 0) + coalesce(${counts.completionTokens}, 0) desc`,
+  cost: `coalesce(sum(r.cost / ${million}), -1) desc`,
+};
+
 const mostBuckets = 400;
 
 /**
@@ -77,14 +86,14 @@ export async function sumsOf(asking: Asking, query: LogQuery, grouping: Grouping
 }
 
 /** cost: values come as a list and are ordered here: faster than an aggregate of ours in SQLite, as fast as PostgreSQL's. */
-async function readGroups({ engine: { grammar }, found }: Asking, query: LogQuery, { by, bucketMs, only, most = mostGroups }: Grouping): Promise<Group[]> {
+async function readGroups({ engine: { grammar }, found }: Asking, query: LogQuery, { by, bucketMs, only, most = mostGroups, rank = 'requests' }: Grouping): Promise<Group[]> {
   const params = new Params(grammar);
   const dimension = by === null ? 'null' : dimensionSql(by, params, grammar);
   const bucket = bucketMs === null ? '0' : `cast(r.created_at / ${bucketMs} as bigint)`;
   const { from, where } = sourceOf(query, { params, grammar, withText: true });
   const all = only === undefined ? where : [...where, onlySql(dimension, only, params)];
   const groups = [...(bucketMs === null ? [] : ['1']), ...(by === null ? [] : ['2'])];
-  const largest = bucketMs === null && by !== null ? ` order by count(*) desc, 2 nulls first limit ${most}` : '';
+  const largest = bucketMs === null && by !== null ? ` order by ${orders[rank]}, 2 nulls first limit ${most}` : '';
   const rows = await found(`select ${bucket} as bucket, ${dimension} as value, ${columnsOf(grammar)} from ${from}${whereSql(all)}${groups.length === 0 ? '' : ` group by ${groups.join(', ')}`}${largest}`, params);
   return rows.filter(({ requests }) => requests !== '0').map((row) => ({ at: Number(row['bucket']) * (bucketMs ?? 0), value: row['value'] as string | null, sums: readSums(row) }));
 }

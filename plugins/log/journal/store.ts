@@ -1,5 +1,5 @@
 /** What a store is: two there are, SQLite and PostgreSQL, and one contract suite runs on both. Used by the worker only. */
-import type { ListOptions, LogFacets, LoggedDetail, LogPage, LogQuery, Series, SeriesOptions, StatsRow } from '../../../core/log-store.ts';
+import type { ListOptions, LogFacets, LoggedDetail, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../core/log-store.ts';
 import type { Row } from './rows.ts';
 
 /** Where records are kept. */
@@ -20,9 +20,11 @@ export interface Reader {
   /** As `list`, with bodies. */
   exportRows(query: LogQuery, options: ListOptions): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
   get(id: string): Promise<LoggedDetail | null>;
-  stats(query: LogQuery, by: string | null): Promise<readonly StatsRow[]>;
+  stats(query: LogQuery, options: StatsOptions): Promise<readonly StatsRow[]>;
   series(query: LogQuery, options: SeriesOptions): Promise<Series>;
   facets(query: LogQuery): Promise<LogFacets>;
+  /** Names of metadata, most used first. */
+  metadataKeys(query: LogQuery): Promise<readonly string[]>;
 }
 
 export interface Store extends Reader {

@@ -168,7 +168,9 @@ function blameOf(error: unknown): Answer {
   return { fault: faultOf(error), message };
 }
 
-async function answer({ id, call, args }: Ask): Promise<void> {
+async function answer({ id, call, args, until }: Ask): Promise<void> {
+  // cost: what came while SQLite was at a long question may have been given up meanwhile
+  if (Date.now() > until) return;
   let answered: Answer;
   try {
     answered = { value: await answerOf(call, args) };

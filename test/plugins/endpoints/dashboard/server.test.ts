@@ -193,4 +193,12 @@ describe('what is shown', () => {
     expect(await body(await gateway.get('/api/views/breakdown?by=meta.team', local))).toMatchObject({ by: 'meta.team', rows: [{ value: 'b', requests: 2 }, { value: 'a', requests: 1 }] });
     expect((await gateway.get('/api/views/logs?latency=soon', local)).status).toBe(400);
   });
+
+  test('compares with the time before only where that is kept', async () => {
+    await begin();
+    log.add({});
+    const earlier = async (view: string, since: string): Promise<unknown> => (await body(await gateway.get(`/api/views/${view}?since=${since}`, local))).earlier;
+    expect(await earlier('overview', '15d')).toMatchObject({ requests: 0 });
+    expect([await earlier('overview', '20d'), await earlier('breakdown', '20d')]).toEqual([null, []]);
+  });
 });

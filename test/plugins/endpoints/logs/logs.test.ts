@@ -1,7 +1,6 @@
 /** The log API: lists, single records, sums. */
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { GatewayError } from '../../../../core/errors.ts';
-import { BadQuery } from '../../../../core/log-store.ts';
 import { pluginContract } from '../../../contract/plugin.ts';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import { at, logScene } from './scene.ts';
@@ -52,7 +51,7 @@ describe('the list', () => {
   });
 
   it('passes on what a store says to a filter it cannot answer', async () => {
-    scene.log.fail(new BadQuery('That is too much.'));
+    scene.log.fail(new GatewayError('invalid_value', 'That is too much.'));
     expect(await scene.read('/api/logs')).toMatchObject({ status: 400, body: { error: { code: 'invalid_value', message: 'That is too much.' } } });
   });
 

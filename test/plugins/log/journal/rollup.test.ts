@@ -82,7 +82,7 @@ describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
     while (await store.roll());
   };
   const raw = new Map<string, { stats: readonly StatsRow[]; series: readonly StatsRow[] }>();
-  const ask = async (query: LogQuery, by: string | null): Promise<{ stats: readonly StatsRow[]; series: readonly StatsRow[] }> => ({ stats: await store.stats(query, by), series: (await store.series(query, { bucketMs: 2 * hour, by })).points });
+  const ask = async (query: LogQuery, by: string | null): Promise<{ stats: readonly StatsRow[]; series: readonly StatsRow[] }> => ({ stats: await store.stats(query, { by, limit: 1000 }), series: (await store.series(query, { bucketMs: 2 * hour, by })).points });
   beforeAll(async () => {
     store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: place.path, retentionDays: 0, isDurable: false });
     await store.open();
@@ -111,7 +111,7 @@ describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
   test('count a record that comes late, at once and when summed up again', async () => {
     const late = { ...records[5], at: begin + 3 * hour + 1, number: 5000, model: 'late' };
     await store.insert([rowFor(late)]);
-    const counted = async (): Promise<(number | undefined)[]> => [(await store.stats(everything, null))[0]?.requests, (await store.stats(everything, 'model')).find(({ value }) => value === 'late')?.requests, (await store.stats(everything, 'meta.tenant'))[0]?.requests];
+    const counted = async (): Promise<(number | undefined)[]> => [(await store.stats(everything, { by: null, limit: 1000 }))[0]?.requests, (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'late')?.requests, (await store.stats(everything, { by: 'meta.tenant', limit: 1000 }))[0]?.requests];
     expect(await counted()).toEqual([441, 1, 74]);
     await rollAll();
     expect(await counted()).toEqual([441, 1, 74]);
@@ -121,23 +121,23 @@ describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * hour });
     await rollAll();
     vi.useRealTimers();
-    const before = (await store.stats(everything, 'model')).find(({ value }) => value === 'soon');
+    const before = (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'soon');
     await store.insert([rowFor({ at: Date.now() + 100, number: 5001, model: 'soon' })]);
-    expect([before, (await store.stats(everything, 'model')).find(({ value }) => value === 'soon')?.requests]).toEqual([undefined, 1]);
+    expect([before, (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'soon')?.requests]).toEqual([undefined, 1]);
   });
 
   test('count a record where its id says that it belongs', async () => {
     await rollAll();
     const at = begin + 4 * hour + 60;
     await store.insert([rowFor({ at, number: 5002, createdAt: new Date(at - 2 * hour).toISOString(), model: 'backwards' })]);
-    expect((await store.stats({ ...everything, from: begin + 4 * hour, to: begin + 10 * hour }, 'model')).find(({ value }) => value === 'backwards')?.requests).toBe(1);
+    expect((await store.stats({ ...everything, from: begin + 4 * hour, to: begin + 10 * hour }, { by: 'model', limit: 1000 })).find(({ value }) => value === 'backwards')?.requests).toBe(1);
   });
 
   test('go with the records that are dropped', async () => {
     while (await store.retain(Date.now() + 8 * 24 * hour));
     await rollAll();
-    expect((await store.stats(everything, null))[0]?.requests).toBe(0);
-    expect(await store.stats(everything, 'model')).toEqual([]);
+    expect((await store.stats(everything, { by: null, limit: 1000 }))[0]?.requests).toBe(0);
+    expect(await store.stats(everything, { by: 'model', limit: 1000 })).toEqual([]);
   });
 });
 
@@ -161,13 +161,13 @@ describe.each(['sqlite', 'postgres'] as const)('what callers make up, in %s', (k
   });
 
   test('thousands of user agents are none too few', async () => {
-    expect((await store.stats(where('agent', 'not in', 'usual'), null))[0]?.requests).toBe(busy / 2);
-    expect((await store.stats(everything, 'agent'))[0]).toMatchObject({ value: 'usual', requests: busy / 2 + 80 });
+    expect((await store.stats(where('agent', 'not in', 'usual'), { by: null, limit: 1000 }))[0]?.requests).toBe(busy / 2);
+    expect((await store.stats(everything, { by: 'agent', limit: 1000 }))[0]).toMatchObject({ value: 'usual', requests: busy / 2 + 80 });
   });
 
   test('metadata names by the hundred are each what they are', async () => {
-    for (const name of ['name-0', 'name-199']) expect(await store.stats(everything, `meta.${name}`)).toMatchObject([{ value: null, requests: busy + 80 - busy / 200 }, { value: 'x', requests: busy / 200 }]);
-    expect((await store.stats(everything, 'meta.tenant')).length).toBe(60);
+    for (const name of ['name-0', 'name-199']) expect(await store.stats(everything, { by: `meta.${name}`, limit: 1000 })).toMatchObject([{ value: null, requests: busy + 80 - busy / 200 }, { value: 'x', requests: busy / 200 }]);
+    expect((await store.stats(everything, { by: 'meta.tenant', limit: 1000 })).length).toBe(60);
   });
 
   test('a series shows the largest values whole, however many there are', async () => {

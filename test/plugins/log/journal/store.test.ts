@@ -126,7 +126,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
 
   test.each(['nothing', 'meta', 'id) or 1=1 --'])('refuses the field %s', async (field) => {
     await expect(store.list(where(field, 'in', 'x'), { limit: 1 })).rejects.toThrow(/no field/);
-    await expect(store.stats(everything, field)).rejects.toThrow(/no field/);
+    await expect(store.stats(everything, { by: field, limit: 1000 })).rejects.toThrow(/no field/);
   });
 
   test.each([['latency', 'soon'], ['cost', '1e-3'], ['status', 'bad'], ['stream', '1']])('refuses %s of "%s"', async (field, value) => {
@@ -135,7 +135,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   });
 
   test('sums by a dimension, with exact percentiles', async () => {
-    const rows = await store.stats(everything, 'model');
+    const rows = await store.stats(everything, { by: 'model', limit: 1000 });
     expect(rows.map(({ value, requests }) => [value, requests])).toEqual(expect.arrayContaining([['plain', 100], ['thinker', 100], [null, 100]]));
     const plain = rows.find(({ value }) => value === 'plain');
     const own = records.filter(({ model }) => model === 'plain');
@@ -151,15 +151,23 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   });
 
   test('sums by metadata, records without it too', async () => {
-    const rows = await store.stats(everything, 'meta.odd "name".x');
+    const rows = await store.stats(everything, { by: 'meta.odd "name".x', limit: 1000 });
     expect(rows.map(({ value, requests }) => [value, requests])).toEqual(expect.arrayContaining([['ä%_', 150], [null, 150]]));
-    expect((await store.stats(where('meta.tenant-id', 'in', 'tenant-1'), 'meta.tenant-id')).map(({ value, requests }) => [value, requests])).toEqual([['tenant-1', 50]]);
+    expect((await store.stats(where('meta.tenant-id', 'in', 'tenant-1'), { by: 'meta.tenant-id', limit: 1000 })).map(({ value, requests }) => [value, requests])).toEqual([['tenant-1', 50]]);
+  });
+
+  test.each([['cost', '1'], ['tokens', '2'], ['errors', '3'], ['requests', '4']] as const)('ranks by %s', async (rank, largest) => {
+    const ranked = await open(36_500);
+    const one = (key: string, more: object) => rowFor({ at: Date.now(), number: Math.floor(Math.random() * 2 ** 31), key, cost: '0.1', ...more });
+    await ranked.insert([one('1', { cost: '9' }), one('2', { usage: { promptTokens: 10, completionTokens: 900, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: 910 } }), ...[1, 2].map(() => one('3', { outcome: 'failed', status: 500 })), ...[1, 2, 3].map(() => one('4', { cost: null }))]);
+    expect(await ranked.stats(everything, { by: 'key', limit: 1, rank })).toMatchObject([{ value: largest }]);
+    await ranked.close();
   });
 
   test('sums what 64 bits do not hold', async () => {
     const rich = await open(36_500);
     await rich.insert([0, 1, 2].map((number) => rowFor({ at: Date.now(), number, cost: '9000000' })));
-    expect((await rich.stats(everything, 'model'))[0]?.cost).toBe('27000000');
+    expect((await rich.stats(everything, { by: 'model', limit: 1000 }))[0]?.cost).toBe('27000000');
     await rich.close();
   });
 
@@ -175,11 +183,19 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
 
   test('makes series, whole and by a dimension', async () => {
     const { points: hours, total } = await store.series(everything, { bucketMs: 3_600_000 });
-    expect([total]).toEqual(await store.stats(everything, null));
+    expect([total]).toEqual(await store.stats(everything, { by: null, limit: 1000 }));
     expect(hours.map(({ at, requests }) => [at, requests])).toEqual([0, 1, 2, 3, 4].map((hour) => [begin + hour * 3_600_000, 60]));
     const { points: byTenant } = await store.series(everything, { bucketMs: 3_600_000, by: 'meta.tenant-id' });
     expect(byTenant).toHaveLength(30);
     expect(byTenant[0]).toMatchObject({ at: begin, value: 'tenant-0', requests: 10 });
+  });
+
+  test('names metadata by its use, however many values it has', async () => {
+    expect(await store.metadataKeys(everything)).toEqual(['tenant-id', 'odd "name".x']);
+  });
+
+  test('refuses a cursor that no page gave', async () => {
+    await expect(store.list(everything, { limit: 1, cursor: 'garbage' })).rejects.toThrow(/take it from "next"/);
   });
 
   test('counts the values seen', async () => {
