@@ -18,6 +18,9 @@ import type { Asked } from './views.ts';
 
 const name = 'endpoints/dashboard';
 
+/** Of the process: a change of the config forgets nothing. */
+const watch = createProviderWatch();
+
 export default definePlugin({
   name,
   summary: 'the dashboard at /dashboard: what happens, what it costs, and why',
@@ -26,7 +29,6 @@ export default definePlugin({
     let known: StaticFiles | null = null;
     const site = (): StaticFiles => (known ??= readStaticFiles());
     const loadedAt = clock();
-    const watch = createProviderWatch();
     hooks.attempted.tap(name, (result) => watch.saw(result, clock()));
     const signIn = createSignIn(config.server.adminKey);
     const below = ({ arrived, params }: EndpointRequest): Answer => {

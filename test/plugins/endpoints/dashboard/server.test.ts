@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { tellReload } from '../../../../core/last-reload.ts';
 import { encoded, readStaticFiles } from '../../../../plugins/endpoints/dashboard/static-files.ts';
 import { pluginContract } from '../../../contract/plugin.ts';
-import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
+import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { keeping, memoryLog } from '../../../_kit/log.ts';
 import type { MemoryLog } from '../../../_kit/log.ts';
@@ -175,6 +175,14 @@ describe('what is shown', () => {
     const { reload } = await body(await gateway.get('/api/config', local));
     expect(reload.problems).not.toMatch(/S3CRET/);
     expect(reload.problems).toMatch(/^gateway\.config\.yaml:3:5 providers\..*did you mean "models"\?$/s);
+  });
+
+  test('is what became of a provider since the start, also after a change of the config', async () => {
+    await begin({}, { plugins: [...quietPlugins, 'endpoints/dashboard'] });
+    await gateway.chat({ model: 'plain' });
+    await gateway.close();
+    await begin();
+    expect((await body(await gateway.get('/api/providers', local))).data).toMatchObject([{ id: 'up', seen: { failures: 1 } }]);
   });
 
   test('is the config even where the store is away', async () => {
