@@ -2,12 +2,14 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { admitAdmin } from '../../../core/admin.ts';
 import { EARLY } from '../../../core/hooks.ts';
-import type { LogReader } from '../../../core/log-store.ts';
+import type { Logger } from '../../../core/logger.ts';
 import { definePlugin } from '../../../core/plugin.ts';
-import { single } from './families.ts';
+import { answerOf } from './answer.ts';
+import { mostSamples } from './families.ts';
 import { ProcessMeters } from './process.ts';
 import { labelOf, RequestMeters } from './requests.ts';
 import type { MeterOptions } from './requests.ts';
+import { configText, journalText } from './state.ts';
 
 const schema = {
   type: 'object',
@@ -46,15 +48,16 @@ export default definePlugin<Options>({
   name,
   summary: 'GET /metrics for Prometheus: requests, errors, latency, tokens, cost',
   schema,
-  apply({ hooks, routes, config, log }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
+  apply({ hooks, routes, config, log, logger }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
     refuseTwins(metadataLabels);
     const options: MeterOptions = { metadataLabels, maxLabelValues };
-    const [meters, leave] = join(JSON.stringify([config.server.dataDir, options]), options);
+    const [meters, leave] = join(config.server.dataDir, options, logger);
     hooks.boot.tap(name, () => meters.process.open());
     hooks.auth.tap({ name, stage: EARLY }, ({ id }) => {
       meters.requests.begin(id);
       return undefined;
     });
+    hooks.attempted.tap(name, (result, { request }) => meters.requests.attempted(result, request.stream));
     hooks.log.tap(name, (record) => meters.requests.end(record));
     routes.add({
       method: 'GET',
@@ -62,7 +65,7 @@ export default definePlugin<Options>({
       async handle({ arrived }) {
         if (!isPublic) admitAdmin(arrived);
         const [process, journal] = await Promise.all([meters.process.text(), journalText(log.reader())]);
-        return { headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' }, body: meters.requests.text() + journal + process };
+        return await answerOf(piecesOf(meters.requests, configText(config) + journal + process), arrived.headers['accept-encoding']);
       },
     });
     return leave;
@@ -77,8 +80,10 @@ function refuseTwins(keys: readonly string[]): void {
   }
 }
 
-function join(key: string, options: MeterOptions): [meters: Meters, leave: () => void] {
-  const meters = shared.get(key) ?? { requests: new RequestMeters(options), process: new ProcessMeters(), users: 0 };
+function join(dataDir: string, options: MeterOptions, logger: Logger): [meters: Meters, leave: () => void] {
+  const key = JSON.stringify([dataDir, options]);
+  const whenFull = (metric: string): void => logger.warn('a metric is full: values of metadata, then models, then keys that are new count as "(other)"', { metric, samples: mostSamples });
+  const meters = shared.get(key) ?? { requests: new RequestMeters(options, whenFull), process: new ProcessMeters(), users: 0 };
   shared.set(key, meters);
   meters.users++;
   let hasLeft = false;
@@ -93,17 +98,7 @@ function join(key: string, options: MeterOptions): [meters: Meters, leave: () =>
   return [meters, leave];
 }
 
-/** How far the store lags behind the journal; nothing where no plugin keeps a log, or where it does not answer now. */
-async function journalText(reader: LogReader | null): Promise<string> {
-  const status = await reader?.status().catch(() => null);
-  if (status === null || status === undefined) return '';
-  const { connected, waitingBytes, waitingRecords, dropped, deadLettered } = status;
-  const parts = [
-    single('gauge', { name: 'gateway_log_store_connected', help: 'Whether the log store answers.' }, connected ? 1 : 0),
-    single('gauge', { name: 'gateway_journal_bytes', help: 'Bytes in the journal that are not in the store yet.' }, waitingBytes),
-    single('gauge', { name: 'gateway_journal_records', help: 'Records in the journal that are not in the store yet.' }, waitingRecords),
-    single('counter', { name: 'gateway_log_records_dropped_total', help: 'Records lost for want of room.' }, dropped),
-    single('counter', { name: 'gateway_log_records_dead_lettered_total', help: 'Records that the store would not take.' }, deadLettered),
-  ];
-  return parts.join('');
+function* piecesOf(requests: RequestMeters, rest: string): Generator<string> {
+  yield* requests.text();
+  yield rest;
 }

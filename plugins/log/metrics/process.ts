@@ -1,53 +1,85 @@
 /** How the process is, read at the scrape, under the names that dashboards for Node expect. */
-import { readdir } from 'node:fs/promises';
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { readdir, readFile } from 'node:fs/promises';
+import { createHistogram, performance } from 'node:perf_hooks';
 import { version } from '../../../core/version.ts';
 import { single } from './families.ts';
 
-/** Milliseconds between two looks at the event loop. */
-const resolution = 20;
-
 export class ProcessMeters {
-  #delay: ReturnType<typeof monitorEventLoopDelay> | null = null;
+  readonly #loop = new LoopLag();
 
   open(): void {
-    this.#delay ??= monitorEventLoopDelay({ resolution });
-    this.#delay.enable();
+    this.#loop.open();
   }
 
   close(): void {
-    this.#delay?.disable();
+    this.#loop.close();
   }
 
   async text(): Promise<string> {
     const { user, system } = process.cpuUsage();
     const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
-    const files = await readdir('/proc/self/fd').catch(() => null);
+    const [files, limits, status] = await Promise.all([readdir('/proc/self/fd').catch(() => null), proc('limits'), proc('status')]);
+    const mostFiles = /^Max open files +(\d+)/m.exec(limits)?.[1];
+    const virtualKiB = /^VmSize:\s+(\d+) kB/m.exec(status)?.[1];
     const parts = [
       single('counter', { name: 'process_cpu_user_seconds_total', help: 'User CPU time spent, in seconds.' }, user / 1e6),
       single('counter', { name: 'process_cpu_system_seconds_total', help: 'System CPU time spent, in seconds.' }, system / 1e6),
       single('counter', { name: 'process_cpu_seconds_total', help: 'User and system CPU time spent, in seconds.' }, (user + system) / 1e6),
       single('gauge', { name: 'process_start_time_seconds', help: 'Start of the process, in seconds since 1970.' }, performance.timeOrigin / 1000),
       single('gauge', { name: 'process_resident_memory_bytes', help: 'Resident memory in bytes.' }, rss),
+      virtualKiB === undefined ? '' : single('gauge', { name: 'process_virtual_memory_bytes', help: 'Virtual memory in bytes.' }, Number(virtualKiB) * 1024),
       single('gauge', { name: 'nodejs_heap_size_total_bytes', help: 'Heap of V8 in bytes.' }, heapTotal),
       single('gauge', { name: 'nodejs_heap_size_used_bytes', help: 'Used heap of V8 in bytes.' }, heapUsed),
       single('gauge', { name: 'nodejs_external_memory_bytes', help: 'Memory of buffers, outside of the heap, in bytes.' }, external),
       files === null ? '' : single('gauge', { name: 'process_open_fds', help: 'Open file descriptors.' }, files.length),
-      this.#lag(),
+      mostFiles === undefined ? '' : single('gauge', { name: 'process_max_fds', help: 'File descriptors that may be open.' }, Number(mostFiles)),
+      this.#loop.text(),
       single('gauge', { name: 'gateway_build_info', help: 'The version that runs; always 1.', labels: { version, node: process.version } }, 1),
     ];
     return parts.join('');
   }
+}
+
+/** Empty where there is no such thing: it is Linux that has it. */
+const proc = (file: string): Promise<string> => readFile(`/proc/self/${file}`, 'utf8').catch(() => '');
+
+/** Milliseconds between two looks at the event loop. */
+const resolution = 20;
+
+/**
+ * How late the event loop is. By a timer of our own: Node's monitorEventLoopDelay leaves out the interval after each reset, and
+ * with it whatever a scrape itself holds up.
+ */
+class LoopLag {
+  /** Microseconds. */
+  readonly #lags = createHistogram();
+  #timer: NodeJS.Timeout | undefined;
+  #lookedAt = 0;
+
+  open(): void {
+    if (this.#timer !== undefined) return;
+    this.#lookedAt = performance.now();
+    this.#timer = setInterval(() => this.#look(), resolution).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    const now = performance.now();
+    this.#lags.record(Math.max(1, Math.round((now - this.#lookedAt - resolution) * 1000)));
+    this.#lookedAt = now;
+  }
 
   /** Since the scrape before: a peak shows once, and then is over. */
-  #lag(): string {
-    const delay = this.#delay;
-    if (delay === null) return '';
-    const seconds = (nanoseconds: number): number => (delay.count === 0 ? 0 : Math.max(0, nanoseconds / 1e6 - resolution) / 1000);
-    const gauge = (which: string, nanoseconds: number): string =>
-      single('gauge', { name: `nodejs_eventloop_lag_${which}_seconds`, help: `Lag of the event loop since the last scrape (${which}), in seconds.` }, seconds(nanoseconds));
-    const text = gauge('mean', delay.mean) + gauge('p50', delay.percentile(50)) + gauge('p99', delay.percentile(99)) + gauge('max', delay.max);
-    delay.reset();
+  text(): string {
+    const lags = this.#lags;
+    const gauge = (which: string, microseconds: number): string =>
+      single('gauge', { name: `nodejs_eventloop_lag_${which}_seconds`, help: `Lag of the event loop since the last scrape (${which}), in seconds.` }, lags.count === 0 ? 0 : microseconds / 1e6);
+    const text = gauge('mean', lags.mean) + gauge('p50', lags.percentile(50)) + gauge('p99', lags.percentile(99)) + gauge('max', lags.max);
+    lags.reset();
     return text;
   }
 }

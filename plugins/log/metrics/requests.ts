@@ -1,8 +1,9 @@
-/** What is counted of each request, from its record. Labels are ids of the catalogue, words of our own, and metadata that the operator allowed. */
-import type { RecordedUsage, RequestRecord } from '../../../core/context.ts';
+/** What is counted of each request, from its record and its attempts. Labels are words of our own, names of the config, and metadata that the operator allowed. */
+import type { AttemptResult, RecordedUsage, RequestRecord } from '../../../core/context.ts';
 import { errorTable } from '../../../core/errors.ts';
 import { parseDollars } from '../../../core/money.ts';
 import { Counter, dollars, Histogram, numbers, OTHER, single } from './families.ts';
+import type { Family, WhenFull } from './families.ts';
 
 export interface MeterOptions {
   /** Metadata that becomes a label. */
@@ -13,62 +14,96 @@ export interface MeterOptions {
 
 const NONE = '(none)';
 
-/** Seconds. A short completion takes half of one, a long thought minutes. */
-const durations = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600];
+/** Seconds. A short completion takes half of one, a long thought minutes; by default a request may take 900. */
+const durations = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1200];
 const firstTokens = [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 20, 30, 60, 120];
 
 /** Label name of a metadata key: `tenant-id` → `metadata_tenant_id`. */
 export const labelOf = (key: string): string => `metadata_${key.replaceAll(/[^a-z0-9_]/gi, '_')}`;
+
+/**
+ * cost: a label of a histogram multiplies 17 samples. What a request took is by model, as callers see it; what a provider took
+ * is of its attempts, or one that is slow before a fallback would be counted under the one that answered.
+ */
+const about = {
+  requests: { name: 'gateway_requests_total', help: 'Requests by what came of them.', labels: ['provider', 'status', 'outcome', 'stream'] },
+  errors: { name: 'gateway_errors_total', help: 'Requests that ended in an error, by its code.', labels: ['code', 'provider'], open: ['model'] },
+  duration: { name: 'gateway_request_duration_seconds', help: 'From the arrival of a request to the last byte of its answer, failed attempts with it.', labels: ['outcome'], open: ['model'] },
+  firstToken: { name: 'gateway_time_to_first_token_seconds', help: 'From the arrival of a streamed request to the first piece of its answer, failed attempts with it.', labels: [], open: ['model'] },
+  tokens: { name: 'gateway_tokens_total', help: 'Tokens by kind. Kinds do not overlap: prompt is without cached and cache_write, completion without reasoning; their sum is all tokens. estimated is "true" where some counts of the request are no provider\'s.', labels: ['provider', 'kind', 'estimated'] },
+  cost: { name: 'gateway_cost_dollars_total', help: 'Cost of the requests whose cost is known, in US dollars. estimated is "true" where it was reckoned from estimated tokens.', labels: ['provider', 'estimated'] },
+  unpriced: { name: 'gateway_requests_unpriced_total', help: 'Requests that were served and whose cost is not known; gateway_cost_dollars_total leaves them out.', labels: ['provider'], open: ['model'] },
+  attempts: { name: 'gateway_attempts_total', help: 'Tries at a provider; outcome is "answered" or the code of the error.', labels: ['provider', 'outcome'], open: ['model'] },
+  attemptDuration: { name: 'gateway_attempt_duration_seconds', help: 'From the start of one try at a provider to its end.', labels: ['provider', 'outcome'] },
+  attemptFirstToken: { name: 'gateway_attempt_time_to_first_token_seconds', help: 'From the start of one try at a provider to the first piece of its answer, of streams.', labels: ['provider'] },
+} as const;
 
 export class RequestMeters {
   readonly #inFlight = new Set<string>();
   readonly #metadata: readonly { readonly key: string; readonly seen: Set<string> }[];
   readonly #maxValues: number;
   readonly #requests: Counter<number>;
+  readonly #errors: Counter<number>;
+  readonly #duration: Histogram;
+  readonly #firstToken: Histogram;
   readonly #tokens: Counter<number>;
   readonly #cost: Counter<bigint>;
-  readonly #unpriced = new Counter({ name: 'gateway_requests_unpriced_total', help: 'Requests that were served and whose cost is not known; gateway_cost_dollars_total leaves them out.', labels: ['model', 'provider'] }, numbers);
-  readonly #errors = new Counter({ name: 'gateway_errors_total', help: 'Requests that ended in an error, by its code.', labels: ['code', 'model', 'provider'] }, numbers);
-  readonly #attempts = new Counter({ name: 'gateway_attempts_total', help: 'Tries at a provider; outcome is "answered" or the code of the error.', labels: ['model', 'provider', 'outcome'] }, numbers);
-  readonly #duration = new Histogram({ name: 'gateway_request_duration_seconds', help: 'From the arrival of a request to the last byte of its answer.', labels: ['model', 'provider', 'outcome', 'stream'] }, durations);
-  readonly #firstToken = new Histogram({ name: 'gateway_time_to_first_token_seconds', help: 'From the arrival of a streamed request to the first piece of its answer.', labels: ['model', 'provider'] }, firstTokens);
+  readonly #unpriced: Counter<number>;
+  readonly #attempts: Counter<number>;
+  readonly #attemptDuration: Histogram;
+  readonly #attemptFirstToken: Histogram;
 
-  constructor({ metadataLabels, maxLabelValues }: MeterOptions) {
-    const more = metadataLabels.map(labelOf);
+  constructor({ metadataLabels, maxLabelValues }: MeterOptions, whenFull: WhenFull) {
     this.#metadata = metadataLabels.map((key) => ({ key, seen: new Set<string>() }));
     this.#maxValues = maxLabelValues;
-    this.#requests = new Counter({ name: 'gateway_requests_total', help: 'Requests by what came of them.', labels: ['model', 'provider', 'status', 'outcome', 'stream', ...more] }, numbers);
-    this.#tokens = new Counter({ name: 'gateway_tokens_total', help: 'Tokens by kind. Kinds do not overlap: prompt is without cached and cache_write, completion without reasoning; their sum is all tokens. estimated is "true" where some counts of the request are no provider\'s.', labels: ['model', 'provider', 'kind', 'estimated', ...more] }, numbers);
-    this.#cost = new Counter({ name: 'gateway_cost_dollars_total', help: 'Cost of the requests whose cost is known, in US dollars. estimated is "true" where it was reckoned from estimated tokens.', labels: ['model', 'provider', 'estimated', ...more] }, dollars);
+    const open = ['key', 'model', ...metadataLabels.map(labelOf)];
+    this.#requests = new Counter({ ...about.requests, open }, numbers, whenFull);
+    this.#errors = new Counter(about.errors, numbers, whenFull);
+    this.#duration = new Histogram(about.duration, durations, whenFull);
+    this.#firstToken = new Histogram(about.firstToken, firstTokens, whenFull);
+    this.#tokens = new Counter({ ...about.tokens, open }, numbers, whenFull);
+    this.#cost = new Counter({ ...about.cost, open }, dollars, whenFull);
+    this.#unpriced = new Counter(about.unpriced, numbers, whenFull);
+    this.#attempts = new Counter(about.attempts, numbers, whenFull);
+    this.#attemptDuration = new Histogram(about.attemptDuration, durations, whenFull);
+    this.#attemptFirstToken = new Histogram(about.attemptFirstToken, firstTokens, whenFull);
   }
 
   begin(id: string): void {
     this.#inFlight.add(id);
   }
 
+  /** One try at a provider is over; its request may go on for long. */
+  attempted({ model, provider, outcome, durationMs, timeToFirstTokenMs }: AttemptResult, isStream: boolean): void {
+    const came = outcome === 'answered' ? outcome : codeOf(outcome);
+    this.#attempts.add([provider, came, model], 1);
+    this.#attemptDuration.observe([provider, came], durationMs / 1000);
+    // the first piece of a plain answer is the whole of it
+    if (isStream && timeToFirstTokenMs !== null) this.#attemptFirstToken.observe([provider], timeToFirstTokenMs / 1000);
+  }
+
   end(record: RequestRecord): void {
     this.#inFlight.delete(record.id);
-    const { status, outcome, cost, error, attempts, durationMs, timeToFirstTokenMs } = record;
+    const { status, outcome, cost, error, durationMs, timeToFirstTokenMs } = record;
     // safety: never `requestedModel`, which is whatever a caller wrote
     const model = record.model ?? NONE;
     const provider = record.provider ?? NONE;
-    const stream = String(record.stream);
     const estimated = String(record.usageEstimated);
-    const more = this.#metadata.map(({ key, seen }) => this.#bounded(record.metadata[key], seen));
-    this.#requests.add([model, provider, `${Math.floor(status / 100)}xx`, outcome, stream, ...more], 1);
-    this.#duration.observe([model, provider, outcome, stream], durationMs / 1000);
-    if (timeToFirstTokenMs !== null) this.#firstToken.observe([model, provider], timeToFirstTokenMs / 1000);
-    if (error !== null) this.#errors.add([codeOf(error.code), model, provider], 1);
-    for (const attempt of attempts) this.#attempts.add([attempt.model, attempt.provider, attempt.outcome === 'answered' ? 'answered' : codeOf(attempt.outcome)], 1);
-    for (const [kind, count] of kindsOf(record.usage)) this.#tokens.add([model, provider, kind, estimated, ...more], count);
+    const open = [record.key ?? NONE, model, ...this.#metadata.map(({ key, seen }) => this.#bounded(record.metadata[key], seen))];
+    this.#requests.add([provider, `${Math.floor(status / 100)}xx`, outcome, String(record.stream), ...open], 1);
+    this.#duration.observe([outcome, model], durationMs / 1000);
+    if (timeToFirstTokenMs !== null) this.#firstToken.observe([model], timeToFirstTokenMs / 1000);
+    if (error !== null) this.#errors.add([codeOf(error.code), provider, model], 1);
+    for (const [kind, count] of kindsOf(record.usage)) this.#tokens.add([provider, kind, estimated, ...open], count);
     const paid = cost === null ? undefined : parseDollars(cost);
-    if (paid !== undefined) this.#cost.add([model, provider, estimated, ...more], paid);
-    else if (served.has(outcome) && record.provider !== null) this.#unpriced.add([model, provider], 1);
+    if (paid !== undefined) this.#cost.add([provider, estimated, ...open], paid);
+    else if (served.has(outcome) && record.provider !== null) this.#unpriced.add([provider, model], 1);
   }
 
-  text(): string {
-    const families = [this.#requests, this.#errors, this.#duration, this.#firstToken, this.#tokens, this.#cost, this.#unpriced, this.#attempts];
-    return families.map((family) => family.text()).join('') + single('gauge', { name: 'gateway_requests_in_flight', help: 'Requests that have begun and are not on record yet.' }, this.#inFlight.size);
+  *text(): Generator<string> {
+    const families: readonly Family[] = [this.#requests, this.#errors, this.#duration, this.#firstToken, this.#tokens, this.#cost, this.#unpriced, this.#attempts, this.#attemptDuration, this.#attemptFirstToken];
+    for (const family of families) yield* family.text();
+    yield single('gauge', { name: 'gateway_requests_in_flight', help: 'Requests that have begun and are not on record yet.' }, this.#inFlight.size);
   }
 
   /** The first values that come are kept apart; a caller who makes up new ones costs one series. */

@@ -1,14 +1,17 @@
 /** log/metrics: what a scrape says is valid, agrees with the traffic, and does not grow with what callers make up. */
+import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/context.ts';
-import type { LogReader } from '../../../core/log-store.ts';
+import { tellReload } from '../../../core/last-reload.ts';
+import type { LogReader, StoreStatus } from '../../../core/log-store.ts';
 import { version } from '../../../core/version.ts';
-import { Counter, Histogram, numbers } from '../../../plugins/log/metrics/families.ts';
+import { ProcessMeters } from '../../../plugins/log/metrics/process.ts';
 import { RequestMeters } from '../../../plugins/log/metrics/requests.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { oneUpstream, quietPlugins, testGateway, twoUpstreams } from '../../_kit/gateway.ts';
 import { answers, completion, hangs, pause, said, streams } from '../../_kit/upstream.ts';
+import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, probe, provider } from '../../core/scene.ts';
 import { parseExposition, total } from './exposition.ts';
 import type { Sample } from './exposition.ts';
@@ -16,6 +19,16 @@ import type { Sample } from './exposition.ts';
 const scrape = async ({ get }: TestGateway, headers: Record<string, string> = {}): Promise<Sample[]> => parseExposition(await (await get('/metrics', headers)).text());
 
 const withOptions = (options: object): { plugins: unknown[] } => ({ plugins: quietPlugins.map((use) => (use === 'log/metrics' ? { use, with: options } : use)) });
+
+const waiting: StoreStatus = { connected: false, error: 'refused', waitingBytes: 4096, waitingRecords: 7, dropped: 2, bodiesDropped: 3, deadLettered: 1, lastDrainAt: null, retentionDays: 30, bodies: true };
+
+/** A log whose store is so. */
+const keeping = (status: Partial<StoreStatus>) => probe(({ log }) => log.provide({ status: async () => ({ ...waiting, ...status }) } as unknown as LogReader));
+
+function block(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
 
 describe('a scrape', () => {
   it('is valid text of the exposition format, as no cache may keep it', async () => {
@@ -29,26 +42,83 @@ describe('a scrape', () => {
 
   it('tells how the process is', async () => {
     const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url)));
-    for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_start_time_seconds', 'nodejs_heap_size_used_bytes']) expect(total(samples, name)).toBeGreaterThan(0);
+    for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_virtual_memory_bytes', 'process_start_time_seconds', 'nodejs_heap_size_used_bytes']) expect(total(samples, name)).toBeGreaterThan(0);
+    expect(total(samples, 'process_max_fds')).toBeGreaterThan(total(samples, 'process_open_fds'));
     expect(samples.filter(({ name }) => name.startsWith('nodejs_eventloop_lag_')).every(({ value }) => value >= 0)).toBe(true);
     expect(total(samples, 'gateway_build_info', { version })).toBe(1);
   });
 
+  it('is compressed for who takes that', async () => {
+    const { get } = await gatewayOf(oneUpstream((await provider()).url));
+    for (const accepted of ['gzip', 'deflate, gzip;q=0.5', 'GZIP ; q=1.0']) {
+      const response = await get('/metrics', { 'accept-encoding': accepted });
+      expect(response.headers.get('content-encoding')).toBe('gzip');
+      expect(total(parseExposition(String(gunzipSync(await response.bytes()))), 'gateway_build_info')).toBe(1);
+    }
+    for (const accepted of ['', 'br', 'gzip;q=0, identity', 'gzip; q=0.000']) {
+      const response = await get('/metrics', { 'accept-encoding': accepted });
+      expect(response.headers.get('content-encoding')).toBeNull();
+      expect(total(parseExposition(await response.text()), 'gateway_build_info')).toBe(1);
+    }
+  });
+
   it('tells what waits in the journal, where one is kept', async () => {
-    const status = { connected: false, error: 'refused', waitingBytes: 4096, waitingRecords: 7, dropped: 2, deadLettered: 1, lastDrainAt: null, retentionDays: 30, bodies: true };
-    const journal = probe(({ log }) => log.provide({ status: async () => status } as unknown as LogReader));
-    const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url), { plugins: [journal] }));
+    const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url), { plugins: [keeping({ lastDrainAt: 1_700_000_000_500 })] }));
     expect(total(samples, 'gateway_log_store_connected')).toBe(0);
     expect(total(samples, 'gateway_journal_bytes')).toBe(4096);
     expect(total(samples, 'gateway_journal_records')).toBe(7);
+    expect(total(samples, 'gateway_journal_last_drain_timestamp_seconds')).toBe(1_700_000_000.5);
     expect(total(samples, 'gateway_log_records_dropped_total')).toBe(2);
+    expect(total(samples, 'gateway_log_bodies_dropped_total')).toBe(3);
     expect(total(samples, 'gateway_log_records_dead_lettered_total')).toBe(1);
+  });
+
+  it('gives no time of the last drain where there was none', async () => {
+    const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url), { plugins: [keeping({ lastDrainAt: null })] }));
+    expect(samples.some(({ name }) => name === 'gateway_journal_last_drain_timestamp_seconds')).toBe(false);
+  });
+
+  it('tells which providers are on', async () => {
+    const { url } = await provider();
+    const config = oneUpstream(url, { providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k' }, away: { dialect: 'openai-chat', base_url: url, api_key: '${NOT_SET}' } } });
+    const samples = await scrape(await gatewayOf(config));
+    const on = samples.filter(({ name }) => name === 'gateway_provider_on').map(({ labels, value }) => [labels['provider'], value]);
+    expect(Object.fromEntries(on)).toEqual({ up: 1, away: 0 });
+  });
+
+  it('tells whether the last change of the config is used', async () => {
+    const gateway = await gatewayOf(oneUpstream((await provider()).url));
+    const atStart = await scrape(gateway);
+    expect(total(atStart, 'gateway_config_last_reload_successful')).toBe(1);
+    expect(total(atStart, 'gateway_config_last_reload_timestamp_seconds')).toBe(total(atStart, 'process_start_time_seconds'));
+    tellReload({ at: 1_700_000_000_000, problems: 'a fault' });
+    const afterwards = await scrape(gateway);
+    expect(total(afterwards, 'gateway_config_last_reload_successful')).toBe(0);
+    expect(total(afterwards, 'gateway_config_last_reload_timestamp_seconds')).toBe(1_700_000_000);
+    tellReload({ at: 1_700_000_060_000, problems: null });
+    expect(total(await scrape(gateway), 'gateway_config_last_reload_successful')).toBe(1);
   });
 
   it('answers without the journal when its store does not', async () => {
     const journal = probe(({ log }) => log.provide({ status: () => Promise.reject(new Error('away')) } as unknown as LogReader));
     const samples = await scrape(await gatewayOf(oneUpstream((await provider()).url), { plugins: [journal] }));
     expect(samples.some(({ name }) => name.includes('journal'))).toBe(false);
+  });
+});
+
+describe('the lag of the event loop', () => {
+  it('shows what a scrape itself held up, in the next one', async () => {
+    const meters = new ProcessMeters();
+    meters.open();
+    await pause(60);
+    const longest = async (): Promise<number> => total(parseExposition(await meters.text()), 'nodejs_eventloop_lag_max_seconds');
+    await longest();
+    block(300);
+    await pause(60);
+    expect(await longest()).toBeGreaterThan(0.2);
+    await pause(60);
+    expect(await longest()).toBeLessThan(0.2);
+    meters.close();
   });
 });
 
@@ -62,14 +132,28 @@ describe('the counters', () => {
     const of = { model: 'plain', provider: 'up' };
     expect(total(samples, 'gateway_requests_total', { ...of, status: '2xx', outcome: 'answered', stream: 'false' })).toBe(1);
     expect(total(samples, 'gateway_requests_total', { ...of, status: '2xx', outcome: 'answered', stream: 'true' })).toBe(1);
-    expect(total(samples, 'gateway_request_duration_seconds_count', of)).toBe(2);
-    expect(total(samples, 'gateway_time_to_first_token_seconds_count', of)).toBe(1);
+    expect(total(samples, 'gateway_request_duration_seconds_count', { model: 'plain', outcome: 'answered' })).toBe(2);
+    expect(total(samples, 'gateway_time_to_first_token_seconds_count', { model: 'plain' })).toBe(1);
+    expect(total(samples, 'gateway_attempt_duration_seconds_count', { provider: 'up', outcome: 'answered' })).toBe(2);
+    expect(total(samples, 'gateway_attempt_time_to_first_token_seconds_count', { provider: 'up' })).toBe(1);
     expect(total(samples, 'gateway_tokens_total', { ...of, kind: 'prompt' })).toBe(20);
     expect(total(samples, 'gateway_tokens_total', { ...of, kind: 'completion' })).toBe(10);
     expect(total(samples, 'gateway_cost_dollars_total', of)).toBe(0.00004);
     expect(total(samples, 'gateway_attempts_total', { ...of, outcome: 'answered' })).toBe(2);
     expect(total(samples, 'gateway_requests_unpriced_total')).toBe(0);
     expect(total(samples, 'gateway_errors_total')).toBe(0);
+  });
+
+  it('keep callers apart by the names of their keys', async () => {
+    const keys = ['search', 'chat'].map((name) => ({ name, key: `the-key-of-${name}` }));
+    const gateway = await gatewayOf(oneUpstream((await provider()).url, { keys }));
+    for (const of of ['search', 'chat', 'search']) await gateway.chat({}, { authorization: `Bearer the-key-of-${of}` });
+    await gateway.chat({}, { authorization: 'Bearer made-up' });
+    const samples = await scrape(gateway);
+    expect(total(samples, 'gateway_requests_total', { key: 'search' })).toBe(2);
+    expect(total(samples, 'gateway_tokens_total', { key: 'chat' })).toBe(15);
+    expect(total(samples, 'gateway_cost_dollars_total', { key: 'chat' })).toBe(0.00002);
+    expect(total(samples, 'gateway_requests_total', { key: '(none)', outcome: 'refused' })).toBe(1);
   });
 
   it('count each token in one kind', async () => {
@@ -117,6 +201,41 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_attempts_total', { provider: 'one', model: 'plain' })).toBe(2);
     expect(total(samples, 'gateway_attempts_total', { provider: 'two', outcome: 'answered' })).toBe(1);
     expect(total(samples, 'gateway_requests_unpriced_total')).toBe(0);
+  });
+
+  it('blame a slow provider for its own time, and not the one that answered after it', async () => {
+    const slowly: Step = async (response, asked) => {
+      await pause(300);
+      await answers({ error: { message: 'no' } }, { status: 503 })(response, asked);
+    };
+    const gateway = await gatewayOf(twoUpstreams((await provider(slowly)).url, (await provider(streams(said('hello')))).url));
+    await (await gateway.chat({ stream: true })).text();
+    const samples = await scrape(gateway);
+    expect(total(samples, 'gateway_attempt_duration_seconds_sum', { provider: 'one', outcome: 'upstream_unavailable' })).toBeGreaterThan(0.29);
+    expect(total(samples, 'gateway_attempt_duration_seconds_sum', { provider: 'two', outcome: 'answered' })).toBeLessThan(0.25);
+    expect(total(samples, 'gateway_attempt_time_to_first_token_seconds_sum', { provider: 'two' })).toBeLessThan(0.25);
+    expect(total(samples, 'gateway_attempt_time_to_first_token_seconds_count')).toBe(1);
+    expect(total(samples, 'gateway_time_to_first_token_seconds_sum', { model: 'plain' })).toBeGreaterThan(0.29);
+    const byProvider = samples.filter(({ name, labels }) => /^gateway_(?:request_duration|time_to_first_token)_seconds/.test(name) && 'provider' in labels);
+    expect(byProvider).toEqual([]);
+  });
+
+  it('know of a failed attempt while the request goes on', async () => {
+    const gateway = await gatewayOf(twoUpstreams((await provider(answers({ error: { message: 'no' } }, { status: 503 }))).url, (await provider(hangs)).url));
+    const leaving = new AbortController();
+    const left = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal }).catch(() => {});
+    while (total(await scrape(gateway), 'gateway_attempts_total', { provider: 'one', outcome: 'upstream_unavailable' }) !== 1) await pause(1);
+    expect(total(await scrape(gateway), 'gateway_requests_in_flight')).toBe(1);
+    leaving.abort();
+    await left;
+  });
+
+  it('have a bucket for what takes as long as a request may', async () => {
+    const gateway = await gatewayOf(oneUpstream((await provider()).url));
+    await gateway.chat({});
+    const { total: longest } = gateway.gateway.config.routing.default.timeouts;
+    const ends = (await scrape(gateway)).flatMap(({ name, labels }) => (name === 'gateway_request_duration_seconds_bucket' ? Number(labels['le']?.replace('+Inf', '0')) : []));
+    expect(Math.max(...ends) * 1000).toBeGreaterThan(longest);
   });
 
   it('count refusals, and requests for addresses that there are not', async () => {
@@ -194,9 +313,9 @@ describe('labels of metadata', () => {
     const base = records[0] as RequestRecord;
     fc.assert(
       fc.property(fc.array(fc.dictionary(fc.constantFrom('a', 'b'), fc.string({ unit: 'binary' }))), fc.integer({ min: 1, max: 5 }), (all, maxLabelValues) => {
-        const meters = new RequestMeters({ metadataLabels: ['a', 'b'], maxLabelValues });
+        const meters = new RequestMeters({ metadataLabels: ['a', 'b'], maxLabelValues }, () => {});
         for (const metadata of all) meters.end({ ...base, metadata });
-        const samples = parseExposition(meters.text());
+        const samples = parseExposition([...meters.text()].join(''));
         expect(total(samples, 'gateway_requests_total')).toBe(all.length);
         for (const label of ['metadata_a', 'metadata_b']) {
           const values = new Set(samples.flatMap(({ labels }) => labels[label] ?? []));
@@ -206,44 +325,6 @@ describe('labels of metadata', () => {
         }
       }),
     );
-  });
-});
-
-describe('a family', () => {
-  it('writes any label so that it can be read back', () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.nat()), { minLength: 1 }), (added) => {
-        const counter = new Counter({ name: 'some_total', help: 'a \\ and\na line', labels: ['of'] }, numbers);
-        for (const [value, amount] of added) counter.add([value.replaceAll('\0', '')], amount);
-        const samples = parseExposition(counter.text());
-        expect(total(samples, 'some_total')).toBe(added.reduce((sum, [, amount]) => sum + amount, 0));
-        expect(new Set(samples.map(({ labels }) => labels['of']))).toEqual(new Set(added.map(([value]) => value.replaceAll('\0', '').toWellFormed())));
-      }),
-    );
-  });
-
-  it('puts each value into the first bucket that holds it, and every later one', () => {
-    const bounds = [0.1, 1, 10];
-    fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 20_000 }).map((ms) => ms / 1000)), (values) => {
-        const histogram = new Histogram({ name: 'took_seconds', help: 'took', labels: [] }, bounds);
-        for (const value of values) histogram.observe([], value);
-        const samples = parseExposition(histogram.text());
-        for (const bound of bounds) expect(total(samples, 'took_seconds_bucket', { le: String(bound) })).toBe(values.filter((value) => value <= bound).length);
-        expect(total(samples, 'took_seconds_bucket', { le: '+Inf' })).toBe(values.length);
-        expect(total(samples, 'took_seconds_count')).toBe(values.length);
-        expect(total(samples, 'took_seconds_sum')).toBeCloseTo(values.reduce((sum, value) => sum + value, 0), 5);
-      }),
-    );
-  });
-
-  it('has room for ten thousand series, and counts the rest as one', () => {
-    const counter = new Counter({ name: 'some_total', help: 'some', labels: ['a', 'b'] }, numbers);
-    for (let at = 0; at < 12_000; at++) counter.add([String(at), 'x'], 1);
-    const samples = parseExposition(counter.text());
-    expect(samples).toHaveLength(10_001);
-    expect(total(samples, 'some_total', { a: '(other)', b: '(other)' })).toBe(2000);
-    expect(total(samples, 'some_total')).toBe(12_000);
   });
 });
 

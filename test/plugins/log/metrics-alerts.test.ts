@@ -1,0 +1,91 @@
+/** log/metrics: the alerts that are shipped, and the expressions in the docs, ask for what a scrape really has. */
+import { readFileSync } from 'node:fs';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { errorTable } from '../../../core/errors.ts';
+import type { LogReader } from '../../../core/log-store.ts';
+import { twoUpstreams } from '../../_kit/gateway.ts';
+import { memoryLog } from '../../_kit/log.ts';
+import { answers, completion, said, streams } from '../../_kit/upstream.ts';
+import { gatewayOf, probe, provider } from '../../core/scene.ts';
+import { parseExposition } from './exposition.ts';
+
+const read = (file: string): string => readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8');
+
+interface Rule {
+  readonly alert: string;
+  readonly expr: string;
+  readonly for?: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const rules = (parse(read('examples/prometheus-alerts.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
+const readme = read('plugins/log/metrics/README.md');
+const documented = /```promql\n([\s\S]*?)```/.exec(readme)?.[1]?.replaceAll(/^#.*$/gm, '') ?? '';
+const asked = [...rules.map(({ alert, expr }) => [alert, expr] as const), ...rules.map(({ alert, annotations }) => [`${alert} (text)`, annotations['description'] ?? ''] as const), ['the README', documented] as const];
+
+/** Names of labels by the metric; every metric of a gateway that has answered, failed, and kept a log. */
+const known = new Map<string, Set<string>>();
+
+beforeAll(async () => {
+  const log: LogReader = memoryLog();
+  const keeping = probe((gateway) => gateway.log.provide({ ...log, status: async () => ({ ...(await log.status()), lastDrainAt: Date.now() }) }));
+  const failing = await provider(answers({ error: { message: 'no' } }, { status: 503 }));
+  const { chat, get } = await gatewayOf(twoUpstreams(failing.url, (await provider(answers(completion('hello')), streams(said('hello')), answers({}, { status: 503 }))).url), { plugins: [keeping] });
+  await chat({});
+  await (await chat({ stream: true })).text();
+  await chat({});
+  for (const { name, labels } of parseExposition(await (await get('/metrics')).text())) known.set(name, new Set([...(known.get(name) ?? []), ...Object.keys(labels)]));
+});
+
+const text = /"(?:[^"\\]|\\.)*"/g;
+
+/** Every metric with the labels that its braces name. */
+const metricsIn = (expression: string): { name: string; labels: string[] }[] =>
+  Array.from(expression.replaceAll(text, '""').matchAll(/\b((?:gateway|process|nodejs)_\w+)(?:\{([^}]*)\})?/g), ([, name = '', matchers = '']) => ({ name, labels: Array.from(matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g), ([, label = '']) => label) }));
+
+/** The labels that a sum keeps, with the first metric it is of. */
+const sumsIn = (expression: string): { name: string; labels: string[] }[] =>
+  Array.from(expression.matchAll(/\bby \(([^)]*)\) \(\w+\((\w+)/g), ([, labels = '', name = '']) => ({ name, labels: labels.split(/,\s*/) }));
+
+describe.each(asked)('%s', (_, expression) => {
+  it('asks for metrics and labels that there are', () => {
+    for (const { name, labels } of [...metricsIn(expression), ...sumsIn(expression)]) {
+      expect(known.has(name), name).toBe(true);
+      for (const label of labels) expect(known.get(name), name).toContain(label);
+    }
+  });
+});
+
+describe('the alerts', () => {
+  it('each have a name of their own, an expression, a severity and a summary', () => {
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+    for (const { alert, expr, labels, annotations } of rules) {
+      expect(metricsIn(expr).length, alert).toBeGreaterThan(0);
+      expect(['page', 'ticket'], alert).toContain(labels['severity']);
+      expect(annotations['summary'], alert).toBeTruthy();
+    }
+  });
+
+  it('take for a failure what no caller can help, and nothing else', () => {
+    const failing = rules.find(({ alert }) => alert === 'GatewayRequestsFail')?.expr ?? '';
+    const [, codes = '', apart = ''] = /code=~"([^"]*)", code!="([^"]*)"/.exec(failing) ?? [];
+    const counted = Object.keys(errorTable).filter((code) => new RegExp(`^(?:${codes})$`).test(code) && code !== apart);
+    // a gateway that stops has been told to, and a log that cannot be read holds up no request
+    const expected = Object.entries(errorTable).filter(([code, [, type]]) => ['server_error', 'upstream_error', 'rate_limit_error'].includes(type) && !['server_shutting_down', 'log_unavailable'].includes(code));
+    expect(counted.sort()).toEqual(expected.map(([code]) => code).sort());
+  });
+});
+
+describe('the table in the README', () => {
+  it('names every metric of the gateway, with its labels, and no other', () => {
+    const rows = Array.from(readme.matchAll(/^\| (`gateway_.*?) \| (.*?) \|/gm), ([, names = '', labels = '']) => ({ names: names.match(/gateway_\w+/g) ?? [], labels: labels.match(/\w+/g) ?? [] }));
+    const families = Array.from(known.keys(), (name) => name.replace(/_seconds_(?:bucket|sum|count)$/, '_seconds')).filter((name) => name.startsWith('gateway_') && name !== 'gateway_build_info');
+    // only an unpriced answer would bring it
+    expect(rows.flatMap(({ names }) => names).sort()).toEqual([...new Set([...families, 'gateway_requests_unpriced_total'])].sort());
+    for (const { names, labels } of rows) {
+      for (const name of names) for (const label of known.get(name) ?? known.get(`${name}_sum`) ?? []) expect(labels, name).toContain(label);
+    }
+  });
+});
