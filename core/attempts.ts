@@ -80,7 +80,7 @@ export class Attempts {
     if (source === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${candidate.provider.dialect}". Add stream/upstream to the plugins.`);
     running.source = source;
     exchange.adjustments = source.adjustments;
-    const first = await this.#next(running);
+    const first = await this.#begun(running);
     exchange.firstPieceAt = running.firstPieceAt = performance.now();
     running.answering();
     if (request.stream) return first;
@@ -90,19 +90,54 @@ export class Attempts {
     return null;
   }
 
+  /** Reads until the answer has begun: counts of tokens alone are none, and nothing to send. */
+  async #begun(running: Running): Promise<readonly Chunk[] | null> {
+    let first: readonly Chunk[] = [];
+    for (;;) {
+      const more = await this.#next(running);
+      if (more === null) return null;
+      first = first.length === 0 ? more : [...first, ...more];
+      if (more.some(({ type }) => type !== 'usage')) return first;
+    }
+  }
+
   /** Reads until there is something to pass on; folds it into the exchange's reply. */
   async #next(running: Running): Promise<readonly Chunk[] | null> {
-    const { reply } = this.#exchange;
+    const { reply, config } = this.#exchange;
+    const { upstreamBody } = config.server.limits;
     for (;;) {
-      const read = await running.read();
+      const read = await this.#read(running);
       if (read === null) {
         if (!reply.finished) throw new GatewayError('upstream_truncated', 'The provider ended its answer before it was complete.');
         return null;
       }
       const chunks = this.#hooks.chunk.isUsed() ? this.#tapped(read) : read;
-      for (const chunk of chunks) reply.add(chunk);
+      for (const chunk of chunks) {
+        reply.add(chunk);
+        if (chunk.type === 'finish' && this.#isWhole()) running.finishing();
+      }
+      // safety: nothing else bounds a stream, and its record holds all of it
+      if (reply.size > upstreamBody) throw new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${upstreamBody} characters.`);
       if (chunks.length > 0) return chunks;
     }
+  }
+
+  /** An answer that has ended is whole, although the provider breaks or holds the connection instead of closing it. */
+  async #read(running: Running): Promise<readonly Chunk[] | null> {
+    try {
+      return await running.read();
+    } catch (thrown) {
+      const isLost = GatewayError.is(thrown) && lostConnection.has(thrown.code) && !this.#exchange.stop.hasCome;
+      if (!isLost || !this.#isWhole()) throw thrown;
+      letGo(running.source);
+      return null;
+    }
+  }
+
+  /** Every answer that was asked for has come to its end. */
+  #isWhole(): boolean {
+    const { reply } = this.#exchange;
+    return reply.finished && reply.choices.length >= (this.#exchange.as().request.n ?? 1);
   }
 
   #tapped(read: readonly Chunk[]): Chunk[] {
@@ -136,6 +171,8 @@ export class Attempts {
   }
 }
 
+const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upstream_unreachable', 'upstream_idle_timeout']);
+
 /** What a plugin's own source threw, under the plugin's name. */
 function faultOf(reason: unknown, source: ChunkSource | null): GatewayError | null {
   const plugin = source === null || GatewayError.is(reason) ? undefined : deciderOf(source);
@@ -164,6 +201,9 @@ function worthTelling(errors: readonly GatewayError[]): GatewayError {
   return found ?? new GatewayError('no_provider_available', 'No provider is left to try.');
 }
 
+/** How long the counts of an answer are waited for. */
+const afterFinishMs = 5000;
+
 /** One attempt at work: what stops it, its clock, and the source of its chunks. */
 class Running {
   readonly startedAt = performance.now();
@@ -173,7 +213,7 @@ class Running {
 
   readonly stop = new Stop();
   readonly #outer: Stop;
-  readonly #idleMs: number;
+  #idleMs: number;
   readonly #offOuter: () => void;
   #timer: NodeJS.Timeout;
   #waitingSince = 0;
@@ -211,6 +251,13 @@ class Running {
   answering(): void {
     clearTimeout(this.#timer);
     this.#watch(this.#idleMs);
+  }
+
+  /** All of an answer is there: what may follow are its counts, and those come at once or never. */
+  finishing(): void {
+    if (this.#idleMs <= afterFinishMs) return;
+    this.#idleMs = afterFinishMs;
+    if (this.firstPieceAt !== null) this.answering();
   }
 
   // cost: one timer that looks at the time of the pending read, instead of one timer per read.

@@ -44,9 +44,14 @@ const newChoice = (): FoldedChoice => ({ text: '', reasoning: '', refusal: '', d
 
 const unknownUsage: Usage = { input: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: null, reasoning: null };
 
+/** Characters for which a call, a detail or a field of an answer counts beside its text. */
+const notText = 200;
+
 export class Reply {
   readonly choices: FoldedChoice[] = [];
   usage: Usage = unknownUsage;
+  /** Characters that it holds; what is not text counts as some. */
+  size = 0;
 
   choice(at: number): FoldedChoice {
     while (this.choices.length <= at) this.choices.push(newChoice());
@@ -71,26 +76,33 @@ export class Reply {
     switch (chunk.type) {
       case 'text-delta':
         choice.text += chunk.text;
+        this.size += chunk.text.length;
         break;
       case 'reasoning-delta':
         choice.reasoning += chunk.text;
+        this.size += chunk.text.length;
         break;
       case 'refusal-delta':
         choice.refusal += chunk.text;
+        this.size += chunk.text.length;
         break;
       case 'reasoning-detail':
         choice.details.push(chunk.detail);
+        this.size += notText + (chunk.detail.text?.length ?? 0) + (chunk.detail.data?.length ?? 0);
         break;
       case 'tool-start':
         choice.toolCalls[chunk.index] = { id: chunk.id, name: chunk.name, arguments: '' };
+        this.size += notText + chunk.name.length;
         break;
       case 'tool-delta': {
         const call = choice.toolCalls[chunk.index];
         if (call !== undefined) call.arguments += chunk.arguments;
+        this.size += chunk.arguments.length;
         break;
       }
       case 'extra':
         addExtra(choice, chunk);
+        this.size += notText;
         break;
       case 'finish':
         choice.finish = chunk.reason;

@@ -13,7 +13,7 @@ const limitsSchema = {
     header_time_ms: { type: 'integer', minimum: 1, default: 10000, description: 'Time that a client has to send its headers, in milliseconds.' },
     request_time_ms: { type: 'integer', minimum: 1, default: 30000, description: 'Time that a client has to send its whole request, in milliseconds.' },
     upstream_event: { type: 'integer', minimum: 1024, default: 1048576, description: 'Largest single event of a provider\'s stream, in bytes.' },
-    upstream_body: { type: 'integer', minimum: 1024, default: 33554432, description: 'Largest provider answer that is not a stream, in bytes.' },
+    upstream_body: { type: 'integer', minimum: 1024, default: 33554432, description: 'Largest provider answer: in bytes, and of a stream in characters of what it says.' },
     keep_alive_ms: { type: 'integer', minimum: 1, default: 15000, description: 'Silence after which a stream gets a keep-alive comment, in milliseconds.' },
     drain_ms: { type: 'integer', minimum: 0, default: 120000, description: 'Time that running requests get to end when the gateway stops, in milliseconds.' },
   },

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { readEvents, twoUpstreams } from '../_kit/gateway.ts';
 import type { Step } from '../_kit/upstream.ts';
-import { answers, completion, event, hangs, said, streams } from '../_kit/upstream.ts';
+import { answers, completion, event, hangs, said, streams, usage } from '../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, provider, routing } from './scene.ts';
 
 const fault = (status: number, error: object = { message: 'no' }, headers: Record<string, string> = {}): Step => answers({ error }, { status, headers });
@@ -35,6 +35,8 @@ const faults: [string, Step, string][] = [
   ['breaks off in its body', saysShort, 'upstream_truncated'],
 ];
 
+const counted = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
+
 const quick = routing({ first_byte: 400 });
 
 describe('the next candidate answers when the first one', () => {
@@ -59,6 +61,7 @@ describe('the next candidate answers when the first one', () => {
     ['ends its stream before it began', streams([]), 'upstream_truncated'],
     ['streams only comments', streams([': waiting\n\n', ': waiting\n\n']), 'upstream_truncated'],
     ['streams an error first', streams([`data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`]), 'upstream_overloaded'],
+    ['counts tokens and then streams an error', streams([counted, `data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`], { everyMs: 20 }), 'upstream_overloaded'],
     ['streams garbage first', streams(['data: {"cho\n\n']), 'upstream_invalid_response'],
     ['resets before its first event', streams([': hm\n\n'], { end: 'reset' }), 'upstream_truncated'],
     ['streams comments and then hangs', streams([': hm\n\n'], { end: 'hang' }), 'upstream_timeout'],

@@ -38,6 +38,19 @@ describe('a stream that ends well', () => {
     expect([done, records[0]?.outcome]).toEqual([true, 'answered']);
   });
 
+  it.each(['reset', 'hang'] as const)('is whole once its finish has come: then a %s takes nothing away', async (end) => {
+    const { chat, records } = await one(streams(said('a').slice(0, -1), { end, everyMs: 5 }), routing({ idle: 600 }));
+    const { text, done, events } = await readEvents(await chat({ stream: true }));
+    expect([text, done, events.at(-1).choices[0].finish_reason]).toEqual(['a', true, 'stop']);
+    expect(records).toMatchObject([{ outcome: 'answered', error: null, usage: { promptTokens: 10 }, attempts: [{ outcome: 'answered' }] }]);
+  });
+
+  it('is not whole while one of several answers is missing', async () => {
+    const { chat, records } = await one(streams(said('a').slice(0, -1), { end: 'reset', everyMs: 5 }));
+    expect((await readEvents(await chat({ stream: true, n: 2 }))).done).toBe(false);
+    expect(records).toMatchObject([{ outcome: 'cut' }]);
+  });
+
   it('does not wait for the provider to close behind its [DONE]', async () => {
     const { chat } = await one(streams(said('a'), { end: 'hang' }));
     expect((await readEvents(await chat({ stream: true }))).done).toBe(true);
@@ -93,6 +106,17 @@ describe('a stream that is cut', () => {
     expect(errors).toEqual([{ error: { message: expect.any(String), type: 'upstream_error', param: null, code: expect.stringMatching(/^upstream_/) } }]);
     expect(errors[0].error.code === code || (code === 'upstream_invalid_response' && errors[0].error.code === 'upstream_truncated')).toBe(true);
     expect(records).toMatchObject([{ outcome: 'cut', status: 200, error: { code: errors[0].error.code }, response: { choices: [{ text: 'half an ' }] } }]);
+  });
+
+  it('is cut where it grows without end, and let go of', async () => {
+    const { chat, records, up } = await one(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const part = event({ content: 'x'.repeat(900) }); !response.destroyed; await pause(1)) response.write(part);
+    }, { server: { limits: { upstream_body: 20_000 } } });
+    const { events, text, done } = await readEvents(await chat({ stream: true }));
+    await up.asked[0]?.closed;
+    expect([events.at(-1).error.code, done, records[0]?.outcome]).toEqual(['upstream_response_too_large', false, 'cut']);
+    expect(text.length).toBeLessThanOrEqual(20_900);
   });
 
   it('goes to no other candidate', async () => {
