@@ -117,7 +117,7 @@ export interface LogFacets {
 /** How it stands with the log: what waits, and what was lost. */
 export interface StoreStatus {
   readonly connected: boolean;
-  /** `timeout`, `refused`, `auth_failed`, `failed`; null while connected. */
+  /** `timeout`, `refused`, `auth_failed`, `journal_not_written`; null while connected. */
   readonly error: string | null;
   /** What waits in the journal, of earlier runs too. */
   readonly waitingBytes: number;

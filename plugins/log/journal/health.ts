@@ -4,8 +4,11 @@ import { StoreUnavailable } from './client.ts';
 
 const freshMs = 1000;
 
+/** The fault of a store that gets nothing, as the disk does not take the journal. */
+export const journalStuck = 'journal_not_written';
+
 /** Whether the store answers, for the health report: asked at most once a second, however often it is looked at. */
-export function createHealth(client: Pick<StoreClient, 'ping'>): (report: HealthReport) => Promise<HealthReport> {
+export function createHealth(client: Pick<StoreClient, 'ping'>, isStuck: () => boolean): (report: HealthReport) => Promise<HealthReport> {
   let asked: Promise<string | null> = Promise.resolve(null);
   let askedAt = -Infinity;
   const faultOf = (): Promise<string | null> => client.ping().then(() => null, (error: unknown) => (error instanceof StoreUnavailable ? error.fault : 'refused'));
@@ -14,7 +17,7 @@ export function createHealth(client: Pick<StoreClient, 'ping'>): (report: Health
       askedAt = performance.now();
       asked = faultOf();
     }
-    const fault = await asked;
+    const fault = isStuck() ? journalStuck : await asked;
     if (fault === null) return { ...report, database: { connected: true } };
     return { ...report, status: report.status === 'ok' ? 'degraded' : report.status, database: { connected: false, error: fault } };
   };

@@ -51,7 +51,8 @@ export default definePlugin<Options>({
     const events: LogEvents = createEvents(logger);
     const disk = ({ removed, elsewhere }: { removed: number; elsewhere: number }): void => writer?.onDisk(removed, elsewhere);
     const client = createClient({ logger, disk });
-    log.provide(createLogReader({ client, events, counts: () => writer?.counts ?? { written: 0, dropped: 0, bodiesDropped: 0 }, retentionDays, bodies }));
+    const isStuck = (): boolean => writer?.isStuck === true;
+    log.provide(createLogReader({ client, events, isStuck, counts: () => writer?.counts ?? { written: 0, dropped: 0, bodiesDropped: 0 }, retentionDays, bodies }));
 
     hooks.boot.tapPromise(name, async () => {
       instance = begin(root);
@@ -75,7 +76,7 @@ export default definePlugin<Options>({
       events.tell(record);
       if (writer !== null) await put(record, { writer, isKept, logger });
     });
-    const health = createHealth(client);
+    const health = createHealth(client, isStuck);
     hooks.health.tapPromise(name, async (report, { skip }) => (skip.has('database') ? report : await health(report)));
 
     return async () => {
@@ -121,10 +122,11 @@ function put(record: RequestRecord, { writer, isKept, logger }: Keeping): Promis
   const logged = loggedOf(record);
   const hasBodies = isKept && (record.request !== null || record.response !== null);
   if (!hasBodies) return writer.append(FINISHED, JSON.stringify(logged));
-  if (writer.pressure !== 'none') {
+  const withoutBodies = (): Promise<void> => {
     writer.counts.bodiesDropped++;
     return writer.append(FINISHED, JSON.stringify(logged));
-  }
+  };
+  if (writer.pressure !== 'none') return withoutBodies();
   let payload: string;
   try {
     payload = JSON.stringify({ ...logged, ...bodiesOf(record) });
@@ -133,5 +135,5 @@ function put(record: RequestRecord, { writer, isKept, logger }: Keeping): Promis
     logger.error('the bodies of a request cannot be written; its record is kept without them', { request: record.id, error });
     payload = JSON.stringify(logged);
   }
-  return writer.append(FINISHED, payload);
+  return writer.hasRoomFor(payload.length) ? writer.append(FINISHED, payload) : withoutBodies();
 }

@@ -5,6 +5,7 @@ import type { LogReader, StoreStatus } from '../../../core/log-store.ts';
 import { StoreUnavailable } from './client.ts';
 import type { StoreClient } from './client.ts';
 import type { LogEvents } from './events.ts';
+import { journalStuck } from './health.ts';
 import type { Counts } from './writer.ts';
 
 export interface ReaderParts {
@@ -12,11 +13,12 @@ export interface ReaderParts {
   readonly events: LogEvents;
   /** What only the request thread knows. */
   counts(): Readonly<Counts>;
+  isStuck(): boolean;
   readonly retentionDays: number;
   readonly bodies: boolean;
 }
 
-export function createLogReader({ client, events, counts, retentionDays, bodies }: ReaderParts): LogReader {
+export function createLogReader({ client, events, counts, isStuck, retentionDays, bodies }: ReaderParts): LogReader {
   return {
     list: (query, page) => client.list(query, page).catch(refuse),
     exportRows: (query, page) => client.exportRows(query, page).catch(refuse),
@@ -25,7 +27,7 @@ export function createLogReader({ client, events, counts, retentionDays, bodies 
     series: (query, options) => client.series(query, options).catch(refuse),
     facets: (query) => client.facets(query).catch(refuse),
     metadataKeys: (query) => client.metadataKeys(query).catch(refuse),
-    status: () => statusOf({ client, counts, retentionDays, bodies }),
+    status: () => statusOf({ client, counts, isStuck, retentionDays, bodies }),
     onRecord: (listener) => events.onRecord(listener),
   };
 }
@@ -38,12 +40,13 @@ function refuse(thrown: unknown): never {
 }
 
 /** Told also while the store, or its thread, does not answer. */
-async function statusOf({ client, counts, retentionDays, bodies }: Omit<ReaderParts, 'events'>): Promise<StoreStatus> {
+async function statusOf({ client, counts, isStuck, retentionDays, bodies }: Omit<ReaderParts, 'events'>): Promise<StoreStatus> {
   const { written, dropped, bodiesDropped } = counts();
   const settings = { dropped, bodiesDropped, retentionDays, bodies };
   try {
     const { connected, error, depthBytes, deadLettered, lastDrainAt, drained } = await client.state();
-    return { ...settings, connected, error, waitingBytes: depthBytes, waitingRecords: Math.max(0, written - drained), deadLettered, lastDrainAt };
+    const standing = isStuck() ? { connected: false, error: journalStuck } : { connected, error };
+    return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: Math.max(0, written - drained), deadLettered, lastDrainAt };
   } catch (thrown) {
     const error = thrown instanceof StoreUnavailable ? thrown.fault : 'refused';
     return { ...settings, connected: false, error, waitingBytes: 0, waitingRecords: written, deadLettered: 0, lastDrainAt: null };

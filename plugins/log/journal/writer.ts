@@ -63,9 +63,25 @@ export class JournalWriter {
 
   /** How much room there is. */
   get pressure(): Pressure {
-    const { maxBytes, maxWaiting } = this.#settings;
-    const used = Math.max((this.#onDisk + this.#elsewhere + this.#waitingBytes) / maxBytes, this.#waitingBytes / maxWaiting);
+    const used = this.#used(0);
     return used >= 1 ? 'full' : used >= roomForBodies ? 'bodies' : 'none';
+  }
+
+  /** Whether bodies of this size leave room for the records after them. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#used(bytes) < roomForBodies;
+  }
+
+  /** Frames wait in memory because the disk does not take them. */
+  get isStuck(): boolean {
+    return this.#fault !== null;
+  }
+
+  /** The share of the room that is taken, with so many bytes more. */
+  #used(more: number): number {
+    const { maxBytes, maxWaiting } = this.#settings;
+    const waiting = this.#waitingBytes + more;
+    return Math.max((this.#onDisk + this.#elsewhere + waiting) / maxBytes, waiting / maxWaiting);
   }
 
   /** Drained segments are gone; what dead instances left behind counts into the bound too. */

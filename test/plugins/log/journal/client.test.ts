@@ -33,7 +33,7 @@ beforeEach(() => {
   writer = new JournalWriter({ folder: instance.folder, maxBytes: 2 ** 30, isDurable: false, logger });
   client = createClient({ logger, disk: ({ removed, elsewhere }) => writer.onDisk(removed, elsewhere) });
   events = createEvents(logger);
-  reader = createLogReader({ client, events, counts: () => writer.counts, retentionDays: 0, bodies: true });
+  reader = createLogReader({ client, events, counts: () => writer.counts, isStuck: () => writer.isStuck, retentionDays: 0, bodies: true });
 });
 afterEach(async () => {
   await writer.close();

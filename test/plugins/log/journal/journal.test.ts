@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LoggedDetail } from '../../../../core/log-store.ts';
@@ -6,7 +6,7 @@ import { createStore } from '../../../../plugins/log/journal/store.ts';
 import { quietPlugins, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
-import { answers, completion, hangs, said, startUpstream, streams } from '../../../_kit/upstream.ts';
+import { answers, completion, hangs, pause, said, startUpstream, streams } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
 import { everything, folder } from './scene.ts';
 
@@ -125,6 +125,25 @@ describe('log/journal', () => {
     const { get } = await begin();
     expect(((await (await get('/')).json()) as any).health).toMatchObject({ status: 'ok', database: { connected: true } });
     expect(((await (await get('/?skip=database')).json()) as any).health.database).toEqual({ connected: false, error: 'skipped' });
+  });
+
+  test('says so while the disk takes nothing, and is well again when it does', async () => {
+    const { chat, get } = await begin();
+    const health = async (): Promise<any> => ((await (await get('/')).json()) as any).health;
+    const [journal] = readdirSync(join(place.path, 'journal'), { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => join(place.path, 'journal', name));
+    renameSync(journal as string, `${journal}-away`);
+    await chat({});
+    expect(await health()).toMatchObject({ status: 'degraded', database: { connected: false, error: 'journal_not_written' } });
+    renameSync(`${journal}-away`, journal as string);
+    while ((await health()).status !== 'ok') await pause(20);
+    expect(await stored()).toHaveLength(1);
+  });
+
+  test('leaves out bodies that would fill what waits in memory, and keeps the records after them', async () => {
+    const { chat } = await begin({ max_bytes: 200_000 });
+    await chat({ messages: [{ role: 'user', content: 'x'.repeat(180_000) }] });
+    await chat({});
+    expect((await stored()).map(({ request }) => request === null)).toEqual([true, false]);
   });
 
   test('begins anew beside a database that is damaged', async () => {
