@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { readEvents, twoUpstreams } from '../_kit/gateway.ts';
+import { quietPlugins, readEvents, twoUpstreams } from '../_kit/gateway.ts';
 import type { Step } from '../_kit/upstream.ts';
 import { answers, completion, event, hangs, said, streams, usage } from '../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, provider, routing } from './scene.ts';
@@ -72,6 +72,14 @@ describe('the next candidate answers when the first one', () => {
     const { text, done } = await readEvents(await chat({ stream: true }));
     expect([text, done]).toEqual(['hello', true]);
     expect(records[0]?.attempts.map((attempt) => attempt.outcome)).toEqual([outcome, 'answered']);
+  });
+
+  it('has no words for what is asked', async () => {
+    const [one, two] = [await provider(), await provider()];
+    const base = twoUpstreams(one.url, two.url, { plugins: [...quietPlugins] }) as { providers: Record<string, object> };
+    const { chat, records } = await gatewayOf({ ...base, providers: { ...base.providers, one: { ...base.providers['one'], dialect: 'anthropic' } } });
+    expect(await contentOf(await chat({ n: 2 }))).toBe('hello');
+    expect([one.asked.length, records[0]?.attempts.map(({ provider: name, outcome }) => [name, outcome])]).toEqual([0, [['one', 'unsupported_value'], ['two', 'answered']]]);
   });
 
   it('refuses the connection', async () => {
