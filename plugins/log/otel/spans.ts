@@ -1,19 +1,23 @@
 /**
- * A request as spans, by OpenTelemetry's semantic conventions for generative AI (Development, as of 2026): one for the request
- * and one below it for each attempt. Usage stands on the request alone, so that a sum over spans counts it once.
+ * A request as spans: one for how the gateway served it, by OpenTelemetry's conventions for HTTP servers, and below it one for
+ * each attempt at a provider, by those for generative AI. What an answer used stands on the attempt that gave it and nowhere
+ * else, as backends add up every `gen_ai.usage` that they find in a trace.
  */
-import type { ChatRequest } from '../../../core/chat.ts';
 import type { AttemptResult, RequestRecord } from '../../../core/context.ts';
 import { attributes, double, flag, int, seconds, text, texts } from './attributes.ts';
 import type { Attribute, Value } from './attributes.ts';
 import { contentOf, finishWord } from './content.ts';
+import { attemptId } from './ids.ts';
+import type { Ids } from './ids.ts';
 import type { Parent } from './trace-context.ts';
+import type { Vendor } from './vendors.ts';
 
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
   readonly parentSpanId?: string;
   readonly traceState?: string;
+  readonly flags: number;
   readonly name: string;
   readonly kind: number;
   readonly startTimeUnixNano: string;
@@ -25,62 +29,57 @@ export interface Span {
 /** A finished request, and what its record does not say. */
 export interface Traced {
   readonly record: RequestRecord;
+  readonly ids: Ids;
   readonly parent: Parent | null;
-  /** Whether messages and the words of errors may be exported. */
-  readonly withContent: boolean;
+  /** Its text may not be kept anywhere. */
+  readonly isPrivate: boolean;
+  /** The operator wants messages and the words of errors; they are exported where the request is not private. */
+  readonly capture: boolean;
   /** Metadata keys that become attributes. */
   readonly metadata: readonly string[];
-  /** Of a provider entry, in the words of the conventions. */
-  readonly nameOf: (provider: string) => string;
+  readonly vendorOf: (provider: string) => Vendor;
 }
 
+type Attributes = Record<string, Value | null>;
+
+const SERVER = 2;
 const CLIENT = 3;
 const ERROR = 2;
-
-/**
- * The request's id is a UUIDv7, 128 bits: the trace's id where the caller brought none, so that log and trace find each other.
- * Its last half, which differs in each request too, is the id of the request's span.
- */
-export const traceIdOf = (id: string): string => id.replaceAll('-', '');
-
-/**
- * cost: random bytes for an id take longer than the rest of its span. The half of a UUID begins with a digit from 8 to b, this
- * begins with a lower one and goes on as random.
- */
-const attemptId = (spanId: string, number: number): string => (number & 0x7f).toString(16).padStart(2, '0') + spanId.slice(2);
+/** Of a trace that begins here: it is recorded, and its id is random. */
+const sampledAndRandom = 3;
 
 export function spansOf(traced: Traced): Span[] {
-  const { record, parent, withContent } = traced;
-  const ownId = traceIdOf(record.id);
-  const traceId = parent?.traceId ?? ownId;
-  const spanId = ownId.slice(16);
+  const { record, ids, parent } = traced;
+  const traceId = parent?.traceId ?? ids.traceId;
+  const flags = parent?.flags ?? sampledAndRandom;
   const start = Date.parse(record.createdAt);
   const end = start + record.durationMs;
   const request: Span = {
     traceId,
-    spanId,
+    spanId: ids.spanId,
     ...(parent !== null && { parentSpanId: parent.spanId }),
     ...(parent !== null && parent.state !== '' && { traceState: parent.state }),
-    // a name is for grouping: what a caller made up is not in it
-    name: record.model === null ? 'chat' : `chat ${record.requestedModel ?? record.model}`.slice(0, 256).toWellFormed(),
-    kind: CLIENT,
+    flags,
+    name: `${record.method} ${routeOf(record)}`,
+    kind: SERVER,
     startTimeUnixNano: nanoseconds(start),
     endTimeUnixNano: nanoseconds(end),
-    attributes: attributes({ ...aboutRequest(traced), ...asked(record.request), ...(withContent && contentOf(record)) }),
-    status: statusOf(record.error, withContent),
+    attributes: attributes(aboutRequest(traced)),
+    status: isFailure(record) ? failed(record.error?.message, traced) : {},
   };
   const attempts = record.attempts.map((attempt, at): Span => {
     const began = Math.min(start + (attempt.startedMs ?? 0), end);
     return {
       traceId,
-      spanId: attemptId(spanId, at + 1),
-      parentSpanId: spanId,
+      spanId: attemptId(ids.spanId, at + 1),
+      parentSpanId: ids.spanId,
+      flags,
       name: `chat ${attempt.externalId}`,
       kind: CLIENT,
       startTimeUnixNano: nanoseconds(began),
       endTimeUnixNano: nanoseconds(Math.min(began + attempt.durationMs, end)),
-      attributes: aboutAttempt(attempt, at + 1, traced),
-      status: statusOf(attempt.outcome === 'answered' ? null : { message: attempt.error ?? '' }, withContent),
+      attributes: attributes({ ...aboutAttempt(attempt, at + 1, traced), ...asked(traced), ...(at === record.attempts.length - 1 && aboutAnswer(attempt, traced)) }),
+      status: attempt.outcome === 'answered' || attempt.outcome === 'client_closed' ? {} : failed(attempt.error, traced),
     };
   });
   return [request, ...attempts];
@@ -89,43 +88,60 @@ export function spansOf(traced: Traced): Span[] {
 /** To the microsecond, which a float still holds. */
 const nanoseconds = (milliseconds: number): string => `${Math.round(milliseconds * 1000)}000`;
 
-/** safety: a provider's message may quote the prompt, so it is content; the code in `error.type` is not. */
-const statusOf = (error: { readonly message: string } | null, withContent: boolean): Span['status'] =>
-  error === null ? {} : { code: ERROR, ...(withContent && { message: error.message.slice(0, 1024).toWellFormed() }) };
+/** Only what came through a door is traced, and the path of a door has no parameters. */
+const routeOf = ({ path }: RequestRecord): string => path.replace(/\/+$/, '');
 
-function aboutRequest({ record, metadata, nameOf }: Traced): Record<string, Value | null> {
-  const { usage, response } = record;
+/** As the conventions have it: what a caller did wrong or broke off is no error of the server, an answer that began and broke is. */
+const isFailure = ({ error, outcome, status }: RequestRecord): boolean => error !== null && outcome !== 'gone' && (status >= 500 || status < 400);
+
+/** safety: a provider's message may quote the prompt, so it is content; the code in `error.type` is not. */
+const failed = (message: string | null | undefined, traced: Traced): Span['status'] => ({ code: ERROR, ...(showsContent(traced) && { message: (message ?? '').slice(0, 1024).toWellFormed() }) });
+
+const showsContent = ({ capture, isPrivate }: Traced): boolean => capture && !isPrivate;
+
+/** Of a caller who left before there was a reply: nobody was sent it. */
+const unsentStatus = 499;
+
+const aboutRequest = ({ record, metadata }: Traced): Attributes => ({
+  'http.request.method': text(record.method),
+  'http.route': text(routeOf(record)),
+  'http.response.status_code': record.status === unsentStatus ? null : int(record.status),
+  'url.path': text(record.path),
+  'url.scheme': text('http'),
+  'error.type': text(record.error?.code),
+  'user_agent.original': text(record.userAgent),
+  'gateway.request.id': text(record.id),
+  'gateway.outcome': text(record.outcome),
+  'gateway.requested_model': text(record.requestedModel),
+  'gateway.model': text(record.model),
+  'gateway.provider': text(record.provider),
+  'gateway.key': text(record.key),
+  'gateway.usage_estimated': record.usageEstimated ? flag(true) : null,
+  // a number, because backends add it up; the exact text is in the record
+  'gateway.cost_dollars': record.cost === null ? null : double(Number(record.cost)),
+  ...Object.fromEntries(metadata.map((key) => [`gateway.metadata.${key}`, text(record.metadata[key])])),
+});
+
+function aboutAttempt(attempt: AttemptResult, number: number, { record, vendorOf }: Traced): Attributes {
+  const { name, address, port } = vendorOf(attempt.provider);
   return {
     'gen_ai.operation.name': text('chat'),
-    'gen_ai.provider.name': text(record.provider === null ? null : nameOf(record.provider)),
-    'gen_ai.request.model': text(record.requestedModel),
+    'gen_ai.provider.name': text(name),
+    'gen_ai.request.model': text(attempt.externalId),
     'gen_ai.request.stream': record.stream ? flag(true) : null,
-    'gen_ai.response.id': response === null ? null : text(`chatcmpl-${record.id}`),
-    'gen_ai.response.model': response === null ? null : text(record.served?.mapping.externalId ?? record.model),
-    'gen_ai.response.finish_reasons': texts(response?.choices.map(({ finish }) => finishWord(finish))),
-    'gen_ai.response.time_to_first_chunk': seconds(record.timeToFirstTokenMs),
-    'gen_ai.usage.input_tokens': int(usage.promptTokens),
-    'gen_ai.usage.output_tokens': int(usage.completionTokens),
-    'gen_ai.usage.reasoning.output_tokens': int(usage.reasoningTokens),
-    'gen_ai.usage.cache_read.input_tokens': int(usage.cachedTokens),
-    'gen_ai.usage.cache_creation.input_tokens': int(usage.cacheWriteTokens),
-    'http.response.status_code': int(record.status),
-    'error.type': text(record.error?.code),
-    'user_agent.original': text(record.userAgent),
-    'gateway.request.id': text(record.id),
-    'gateway.outcome': text(record.outcome),
-    'gateway.model': text(record.model),
-    'gateway.provider': text(record.provider),
-    'gateway.key': text(record.key),
-    'gateway.usage_estimated': record.usageEstimated ? flag(true) : null,
-    // a number, because backends add it up; the exact text is in the record
-    'gateway.cost_dollars': record.cost === null ? null : double(Number(record.cost)),
-    ...Object.fromEntries(metadata.map((key) => [`gateway.metadata.${key}`, text(record.metadata[key])])),
+    'gen_ai.response.time_to_first_chunk': record.stream ? seconds(attempt.timeToFirstTokenMs) : null,
+    'server.address': text(address),
+    'server.port': int(port),
+    'http.response.status_code': int(attempt.status),
+    'error.type': text(attempt.outcome === 'answered' ? null : attempt.outcome),
+    'gateway.attempt': int(number),
+    'gateway.model': text(attempt.model),
+    'gateway.provider': text(attempt.provider),
   };
 }
 
 /** What the caller set. */
-function asked(request: ChatRequest | null): Record<string, Value | null> {
+function asked({ record: { request }, isPrivate }: Traced): Attributes {
   if (request === null) return {};
   return {
     'gen_ai.output.type': request.responseFormat === null ? null : text(request.responseFormat.type === 'text' ? 'text' : 'json'),
@@ -135,21 +151,25 @@ function asked(request: ChatRequest | null): Record<string, Value | null> {
     'gen_ai.request.presence_penalty': double(request.presencePenalty),
     'gen_ai.request.reasoning.level': text(request.reasoning.effort),
     'gen_ai.request.seed': int(request.seed),
+    'gen_ai.request.stop_sequences': isPrivate ? null : texts([request.stop ?? []].flat()),
     'gen_ai.request.temperature': double(request.temperature),
     'gen_ai.request.top_p': double(request.topP),
   };
 }
 
-const aboutAttempt = (attempt: AttemptResult, number: number, { record, nameOf }: Traced): Attribute[] =>
-  attributes({
-    'gen_ai.operation.name': text('chat'),
-    'gen_ai.provider.name': text(nameOf(attempt.provider)),
-    'gen_ai.request.model': text(attempt.externalId),
-    'gen_ai.request.stream': record.stream ? flag(true) : null,
-    'gen_ai.response.time_to_first_chunk': record.stream ? seconds(attempt.timeToFirstTokenMs) : null,
-    'http.response.status_code': int(attempt.status),
-    'error.type': text(attempt.outcome === 'answered' ? null : attempt.outcome),
-    'gateway.attempt': int(number),
-    'gateway.model': text(attempt.model),
-    'gateway.provider': text(attempt.provider),
-  });
+/** The record holds the answer of the last attempt: those before it gave way. */
+function aboutAnswer({ externalId }: AttemptResult, traced: Traced): Attributes {
+  const { id, response, usage, usageEstimated } = traced.record;
+  return {
+    'gen_ai.response.id': response === null ? null : text(`chatcmpl-${id}`),
+    'gen_ai.response.model': response === null ? null : text(externalId),
+    'gen_ai.response.finish_reasons': texts(response?.choices.map(({ finish }) => finishWord(finish))),
+    'gen_ai.usage.input_tokens': int(usage.promptTokens),
+    'gen_ai.usage.output_tokens': int(usage.completionTokens),
+    'gen_ai.usage.reasoning.output_tokens': int(usage.reasoningTokens),
+    'gen_ai.usage.cache_read.input_tokens': int(usage.cachedTokens),
+    'gen_ai.usage.cache_write.input_tokens': int(usage.cacheWriteTokens),
+    'gateway.usage_estimated': usageEstimated ? flag(true) : null,
+    ...(showsContent(traced) && contentOf(traced.record)),
+  };
+}

@@ -8,6 +8,8 @@ export interface Parent {
   readonly spanId: string;
   /** Whether the caller records this trace. */
   readonly isSampled: boolean;
+  /** As they came. */
+  readonly flags: number;
   /** `tracestate`, as it came; empty: none. */
   readonly state: string;
 }
@@ -21,5 +23,6 @@ export function parentOf(headers: Arrived['headers']): Parent | null {
   // a later version may say more at the end; this one may not
   if (version === 'ff' || (version === '00' && more !== undefined) || /^0+$/.test(traceId) || /^0+$/.test(spanId)) return null;
   const state = headers['tracestate'] ?? '';
-  return { traceId, spanId, isSampled: (Number.parseInt(flags, 16) & 1) === 1, state: /^[\x20-\x7e]{1,512}$/.test(state) ? state : '' };
+  const bits = Number.parseInt(flags, 16);
+  return { traceId, spanId, isSampled: (bits & 1) === 1, flags: bits, state: /^[\x20-\x7e]{1,512}$/.test(state) ? state : '' };
 }

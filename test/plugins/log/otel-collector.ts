@@ -1,45 +1,76 @@
-/** A collector that takes OTLP over HTTP, as a scripted server: what it was sent, as spans. */
+/** A collector that takes OTLP over HTTP, compressed or not, as a scripted server: what it was sent, as spans. */
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { gunzipSync } from 'node:zlib';
 import { afterEach } from 'vitest';
 import type { Span } from '../../../plugins/log/otel/spans.ts';
-import type { Asked, ScriptedUpstream, Step } from '../../_kit/upstream.ts';
-import { answers, pause, startUpstream } from '../../_kit/upstream.ts';
+import type { Asked, Step } from '../../_kit/upstream.ts';
+import { answers, pause } from '../../_kit/upstream.ts';
 
 export interface ReceivedSpan extends Omit<Span, 'attributes'> {
   /** By key, as plain values. */
   readonly attributes: Readonly<Record<string, any>>;
 }
 
+export interface Export extends Asked {
+  /** Bytes of its JSON. */
+  readonly size: number;
+}
+
 export interface Collector {
   /** `http://127.0.0.1:port` */
   readonly url: string;
-  readonly asked: readonly Asked[];
+  readonly asked: readonly Export[];
   script(...steps: Step[]): void;
   /** Of every export that has come, whatever it was answered. */
   spans(): ReceivedSpan[];
   /** Resolves when so many exports have come. */
   exports(count: number): Promise<void>;
-  close(): Promise<void>;
 }
 
-const open: ScriptedUpstream[] = [];
+const open: Server[] = [];
 
 afterEach(async () => {
-  for (const one of open.splice(0)) await one.close();
+  for (const server of open.splice(0)) {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  }
 });
 
 export async function startCollector(...steps: Step[]): Promise<Collector> {
-  const server = await startUpstream(...(steps.length === 0 ? [answers({})] : steps));
-  open.push(server);
-  return {
-    url: server.url.replace(/\/v1$/, ''),
-    asked: server.asked,
-    script: server.script,
-    spans: () => server.asked.flatMap(({ json }) => spansOf(json)),
-    async exports(count) {
-      while (server.asked.length < count) await pause(2);
-    },
-    close: server.close,
+  let script = steps.length === 0 ? [answers({})] : steps;
+  let at = 0;
+  const asked: Export[] = [];
+  const server = createServer((request, response) => void take(request, response));
+  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const closed = new Promise<void>((resolve) => response.once('close', resolve));
+    const one: Export = { method: request.method ?? '', url: request.url ?? '', headers: request.headers, closed, ...(await readJson(request)) };
+    asked.push(one);
+    await script[Math.min(at++, script.length - 1)]?.(response, one);
   };
+  open.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    script(...next) {
+      script = next;
+      at = 0;
+    },
+    spans: () => asked.flatMap(({ json }) => spansOf(json)),
+    async exports(count) {
+      while (asked.length < count) await pause(2);
+    },
+  };
+}
+
+async function readJson(request: IncomingMessage): Promise<Pick<Export, 'text' | 'json' | 'size'>> {
+  const sent = await buffer(request);
+  const bytes = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent;
+  const text = bytes.toString('utf8');
+  return { text, json: JSON.parse(text) as Export['json'], size: bytes.length };
 }
 
 const spansOf = (body: any): ReceivedSpan[] =>

@@ -3,10 +3,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createLogger } from '../../../core/logger.ts';
-import { Exporter } from '../../../plugins/log/otel/exporter.ts';
+import { Exporter, pauseMs } from '../../../plugins/log/otel/exporter.ts';
 import type { ExporterParts } from '../../../plugins/log/otel/exporter.ts';
 import { oneUpstream, quietPlugins } from '../../_kit/gateway.ts';
 import { answers, hangs } from '../../_kit/upstream.ts';
+import type { Step } from '../../_kit/upstream.ts';
 import { freePort } from '../../_kit/servers.ts';
 import { contentOf, gatewayOf, provider } from '../../core/scene.ts';
 import { startCollector } from './otel-collector.ts';
@@ -18,15 +19,20 @@ interface Line {
   readonly [fact: string]: unknown;
 }
 
-/** An exporter to a collector at this address, whose spans are numbers. */
+/** An exporter to a collector at this address, whose spans are any JSON. */
 function exporterTo(url: string, more: Partial<ExporterParts> = {}): { exporter: Exporter; lines: Line[] } {
   const lines: Line[] = [];
   const logger = createLogger((line) => void lines.push(JSON.parse(line) as Line));
-  const parts: ExporterParts = { url: new URL('/v1/traces', url), headers: {}, around: ['{"spans":[', ']}'], fetch, logger, batchSize: 100, intervalMs: 1, queueBytes: 100_000, ...more };
+  const parts: ExporterParts = { url: new URL('/v1/traces', url), headers: {}, around: ['{"spans":[', ']}'], fetch, logger, batchSize: 100, intervalMs: 1, queueBytes: 10_000_000, ...more };
   return { exporter: new Exporter(parts), lines };
 }
 
 const received = ({ asked }: Collector): number[][] => asked.map(({ json }) => json['spans']);
+
+const mebibyte = 1_048_576;
+
+/** A collector that takes so many spans in one export and no more. */
+const takes = (most: number): Step => (response, asked) => answers({}, { status: (asked.json['spans'] as unknown[]).length > most ? 413 : 200 })(response, asked);
 
 const refuses = (status: number, headers: Record<string, string> = {}) => answers({ message: 'no' }, { status, headers });
 
@@ -67,11 +73,58 @@ describe('the exporter', () => {
     await collector.exports(1);
     await exporter.close(2000);
     expect(received(collector)).toEqual([[1]]);
-    expect(lines).toMatchObject([{ level: 'warn', msg: 'traces are dropped: the collector does not take them', status, collector: new URL(collector.url).host }]);
+    expect(lines[0]).toMatchObject({ level: 'warn', msg: 'traces are dropped', reason: `the collector answered ${status}`, status, collector: new URL(collector.url).host });
   });
 
-  it('says once that it drops, and how many it dropped when that is over', async () => {
-    const collector = await startCollector(refuses(400), refuses(400), refuses(400), answers({}));
+  it('compresses what it sends', async () => {
+    const collector = await startCollector();
+    const { exporter } = exporterTo(collector.url, { headers: { 'content-encoding': 'br', 'x-token': 'secret' } });
+    exporter.add('1');
+    await exporter.close(2000);
+    expect(collector.asked[0]?.headers).toMatchObject({ 'content-encoding': 'gzip', 'content-type': 'application/json', 'x-token': 'secret' });
+  });
+
+  it('puts no more than 1 MiB into a batch, and sends it at once when there is so much', async () => {
+    const collector = await startCollector();
+    const { exporter } = exporterTo(collector.url, { intervalMs: 600_000 });
+    const span = JSON.stringify('é'.repeat(200_000));
+    for (let at = 0; at < 5; at++) exporter.add(span);
+    await collector.exports(2);
+    await exporter.close(2000);
+    expect(received(collector).map((spans) => spans.length)).toEqual([2, 2, 1]);
+    for (const { size } of collector.asked) expect(size).toBeLessThan(mebibyte);
+  });
+
+  it('sends a larger request alone', async () => {
+    const collector = await startCollector();
+    const { exporter } = exporterTo(collector.url);
+    for (const span of ['1', JSON.stringify('x'.repeat(2 * mebibyte)), '3']) exporter.add(span);
+    await exporter.close(2000);
+    expect(received(collector).map((spans) => spans.length)).toEqual([1, 1, 1]);
+  });
+
+  it('halves a batch that is too large for the collector until it fits', async () => {
+    const collector = await startCollector(takes(3));
+    const { exporter, lines } = exporterTo(collector.url);
+    for (let span = 0; span < 10; span++) exporter.add(String(span));
+    await exporter.close(2000);
+    const taken = received(collector).filter((spans) => spans.length <= 3);
+    expect(taken.flat()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(lines).toEqual([]);
+  });
+
+  it('drops the one request that is too large by itself, and says that this is why', async () => {
+    const collector = await startCollector((response, asked) => answers({ message: 'too large' }, { status: asked.text.includes('huge') ? 413 : 200 })(response, asked));
+    const { exporter, lines } = exporterTo(collector.url);
+    for (const span of ['1', '2', '"huge"', '4']) exporter.add(span);
+    await exporter.close(2000);
+    expect(received(collector).filter((spans) => !spans.includes('huge' as never)).flat()).toEqual([1, 2, 4]);
+    const reason = 'a request is larger than the collector takes';
+    expect(lines).toMatchObject([{ level: 'warn', msg: 'traces are dropped', reason, status: 413 }, { level: 'info', dropped: { [reason]: 1 } }]);
+  });
+
+  it('says the first of each reason, and how many it dropped for each when that is over', async () => {
+    const collector = await startCollector(refuses(400), refuses(400), refuses(401), answers({}));
     const { exporter, lines } = exporterTo(collector.url, { batchSize: 2 });
     for (let exports = 1; exports <= 4; exports++) {
       exporter.add('1');
@@ -79,7 +132,24 @@ describe('the exporter', () => {
       await collector.exports(exports);
     }
     await exporter.close(2000);
-    expect(lines.map(({ level, dropped }) => [level, dropped])).toEqual([['warn', undefined], ['info', 6]]);
+    expect(lines.map(({ level, reason, dropped }) => [level, reason ?? dropped])).toEqual([
+      ['warn', 'the collector answered 400'],
+      ['warn', 'the collector answered 401'],
+      ['info', { 'the collector answered 400': 4, 'the collector answered 401': 2 }],
+    ]);
+  });
+
+  it('does not fill the log where losses and arrivals take turns', async () => {
+    const collector = await startCollector((response, asked) => answers({}, { status: asked.text.includes('bad') ? 400 : 200 })(response, asked));
+    const { exporter, lines } = exporterTo(collector.url, { batchSize: 1 });
+    for (let turn = 0; turn < 20; turn++) {
+      exporter.add('"bad"');
+      exporter.add('"good"');
+    }
+    await collector.exports(40);
+    await exporter.close(2000);
+    expect(lines.map(({ level }) => level)).toEqual(['warn', 'info', 'warn', 'info']);
+    expect(lines[3]).toMatchObject({ dropped: { 'the collector answered 400': 19 } });
   });
 
   it('keeps no more than its queue holds', async () => {
@@ -89,8 +159,8 @@ describe('the exporter', () => {
     for (const span of before) exporter.add(span);
     await collector.exports(1);
     expect(lines).toMatchObject([{ level: 'warn', reason: 'the queue is full' }]);
-    collector.script(answers({}));
     await exporter.close(10);
+    expect(lines.at(-1)).toMatchObject({ level: 'info', dropped: { 'the queue is full': 88, 'the gateway stopped first': 12 } });
     const all = received(collector).flat();
     expect(all.length).toBeLessThanOrEqual(12);
   });
@@ -100,7 +170,8 @@ describe('the exporter', () => {
     const { exporter, lines } = exporterTo(collector.url);
     exporter.add('1');
     await exporter.close(2000);
-    expect(lines).toMatchObject([{ level: 'warn', msg: 'the collector refused some spans', refused: 2, said: 'too old' }]);
+    const reason = 'the collector refused single spans';
+    expect(lines).toMatchObject([{ level: 'warn', reason, said: 'too old' }, { level: 'info', dropped: { [reason]: 2 } }]);
   });
 
   it('takes an answer that is no JSON for what its status says', async () => {
@@ -119,7 +190,19 @@ describe('the exporter', () => {
     exporter.add('2');
     await Promise.all([exporter.close(5000), exporter.close(5000)]);
     exporter.add('3');
-    expect(received(collector)).toEqual([[1], [1], [2]]);
+    expect(received(collector).flat().toSorted((one, other) => one - other)).toEqual([1, 1, 2]);
+    expect(lines).toEqual([]);
+  });
+
+  it('sends batches side by side when it closes', async () => {
+    const under: (() => void)[] = [];
+    const collector = await startCollector((response) => void under.push(() => response.writeHead(200).end('{}')));
+    const { exporter, lines } = exporterTo(collector.url, { batchSize: 1 });
+    for (const span of ['1', '2', '3', '4']) exporter.add(span);
+    const closed = exporter.close(5000);
+    await collector.exports(4);
+    for (const answer of under) answer();
+    await closed;
     expect(lines).toEqual([]);
   });
 
@@ -130,7 +213,20 @@ describe('the exporter', () => {
     await collector.exports(1);
     exporter.add('2');
     await exporter.close(10);
-    expect(lines).toHaveLength(1);
+    const reason = 'the gateway stopped first';
+    expect(lines).toMatchObject([{ level: 'warn', reason }, { level: 'info', dropped: { [reason]: 2 } }]);
+  });
+
+  it('waits as long as the collector asks for, up to five minutes', () => {
+    expect([0, 45_000, 600_000].map((askedMs) => pauseMs(1, askedMs))).toEqual([0, 45_000, 300_000]);
+  });
+
+  it('waits longer each time where the collector does not say, up to half a minute', () => {
+    for (const [tried, middle] of [[1, 500], [2, 1000], [3, 2000], [4, 4000]] as const) {
+      expect(pauseMs(tried, null)).toBeGreaterThanOrEqual(middle / 2);
+      expect(pauseMs(tried, null)).toBeLessThan(middle * 1.5);
+    }
+    expect(pauseMs(20, null)).toBe(30_000);
   });
 });
 
@@ -142,9 +238,10 @@ describe('requests', () => {
     for (let at = 0; at < 20; at++) expect(await contentOf(await gateway.chat({}))).toBe('hello');
     await gateway.close();
     expect(gateway.records).toHaveLength(20);
-    const warnings = gateway.lines.filter((line) => line.includes('traces are dropped'));
-    expect(warnings).toHaveLength(1);
-    expect(gateway.lines).toEqual(warnings);
+    const lines = gateway.lines.map((line) => JSON.parse(line) as Line);
+    expect(lines.length).toBeLessThan(5);
+    expect(lines[0]).toMatchObject({ level: 'warn', msg: 'traces are dropped' });
+    expect(Object.values(lines.at(-1)?.['dropped'] as Record<string, number>).reduce((sum, count) => sum + count)).toBe(20);
   });
 
   it('are answered while the collector holds its connections and says nothing', async () => {
