@@ -11,9 +11,16 @@ import { Head } from '../parts/shell.js';
 import { curlOf, pythonOf, typescriptOf } from '../parts/snippets.js';
 import { Notice } from '../parts/states.js';
 
+/** What was written last, while the page is open: whoever looks something up finds it again. */
+let draft = emptyForm;
+
+/** Headers carry bytes: what is not ASCII goes as UTF-8. @param {string} text */
+const asBytes = (text) => String.fromCharCode(...new TextEncoder().encode(text));
+
 /** @param {{ params: URLSearchParams }} props */
 export function PlaygroundPage({ params }) {
-  const [form, setForm] = useState({ ...emptyForm, model: params.get('model') ?? '' });
+  const [form, setForm] = useState(params.has('model') ? { ...draft, model: params.get('model') ?? '' } : draft);
+  draft = form;
   const [answer, setAnswer] = useState(nothing());
   const [fault, setFault] = useState(/** @type {any} */ (null));
   const [isRunning, setRunning] = useState(false);
@@ -35,7 +42,7 @@ export function PlaygroundPage({ params }) {
     setRunning(true);
     setFault(null);
     setAnswer(nothing());
-    const headers = { ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-gateway-${name}`, value])), ...(form.key !== '' && { authorization: `Bearer ${form.key}` }) };
+    const headers = { ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-gateway-${name}`, asBytes(value)])), ...(form.key !== '' && { authorization: `Bearer ${form.key}` }) };
     try {
       await complete(body, { headers, signal: running.current.signal, tell: setAnswer });
     } catch (error) {
@@ -52,8 +59,8 @@ export function PlaygroundPage({ params }) {
         <${PlaygroundForm} form=${filled} set=${(changes) => setForm((before) => ({ ...before, ...changes }))} models=${models} />
         ${problem !== null && html`<p class="is-bad" role="alert">${problem}</p>`}
         <div class="playground-run">${isRunning
-          ? html`<button type="button" class="button" onClick=${() => running.current?.abort()}><${Icon} name="close" />Stop</button>`
-          : html`<button class="button button-main" disabled=${problem !== null}><${Icon} name="playground" />Send</button>`}<span class="soft"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span></div>
+          ? html`<button key="stop" type="button" class="button" onClick=${() => running.current?.abort()}><${Icon} name="close" />Stop</button>`
+          : html`<button key="send" class="button button-main" disabled=${problem !== null}><${Icon} name="playground" />Send</button>`}<span class="soft"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span></div>
       </form>
       <section aria-label="Answer">
         ${fault !== null && html`<${Notice} tone="bad" title=${fault.code ?? 'It failed'}>${fault.message} ${fault.status === 401 && 'Write one under “Key of the gateway”. '}${answer.id !== null && html`<a href=${`/dashboard/logs/${answer.id}`}>Its row in the log</a>`}<//>`}

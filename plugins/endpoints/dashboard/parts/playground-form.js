@@ -20,6 +20,9 @@ export function bodyOf({ model, system, user, earlier, effort, budget, maxTokens
       problem = `The tools are no JSON: ${/** @type {Error} */ (error).message}`;
     }
   }
+  const named = metadata.filter(([name]) => name.trim() !== '').map(([name, value]) => [name.trim(), value]);
+  const odd = named.find(([name]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name));
+  if (odd !== undefined) problem = `"${odd[0]}" cannot be the name of a header: letters, digits and hyphens can.`;
   const messages = [...(system.trim() === '' ? [] : [{ role: 'system', content: system }]), ...earlier, ...(user.trim() === '' ? [] : [{ role: 'user', content: user }])];
   const body = {
     model,
@@ -30,7 +33,7 @@ export function bodyOf({ model, system, user, earlier, effort, budget, maxTokens
     ...(temperature !== '' && { temperature: Number(temperature) }),
     ...(parsed !== undefined && { tools: parsed }),
   };
-  return { body, metadata: Object.fromEntries(metadata.filter(([name]) => /^[\w.-]+$/.test(name))), problem };
+  return { body, metadata: Object.fromEntries(named), problem };
 }
 
 /** A request of the log, to be sent again. What this form has no field for is left out. @param {any} request @param {Record<string, string>} metadata */
