@@ -11,6 +11,8 @@ import type { Service } from './server.ts';
 export interface Listening {
   /** `http://127.0.0.1:4000` */
   readonly url: string;
+  /** Takes over limits that have changed; that of the headers counts for new connections. */
+  adopt(limits: Limits): void;
   /** Refuses new requests, lets running ones end, those of former services too, and cuts the ones that outlast `drainMs` with an error event. */
   drain(drainMs: number, former: Iterable<Service>): Promise<void>;
 }
@@ -20,16 +22,19 @@ export class PortInUse extends Error {}
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
+  /** The first ones. */
   readonly limits: Limits;
   /** The service of the moment: a reload replaces it. */
   readonly service: () => Service;
 }
 
-export async function listen({ host, port, limits, service }: ListenOptions): Promise<Listening> {
+/** Node reads them anew as it goes: the times at each check, the size at each connection. It refuses to give the headers longer than the whole request. */
+const bounds = ({ headerTimeMs, requestTimeMs, headers }: Limits): object => ({ headersTimeout: Math.min(headerTimeMs, requestTimeMs), requestTimeout: requestTimeMs, maxHeaderSize: headers });
+
+export async function listen({ host, port, limits: first, service }: ListenOptions): Promise<Listening> {
+  let limits = first;
   const settings = {
-    headersTimeout: limits.headerTimeMs,
-    requestTimeout: limits.requestTimeMs,
-    maxHeaderSize: limits.headers,
+    ...bounds(limits),
     // safety: Node looks for slow clients only every 30 s by default
     connectionsCheckingInterval: 1000,
     // longer than load balancers keep their side open, so that they never write into a closed connection
@@ -51,7 +56,14 @@ export async function listen({ host, port, limits, service }: ListenOptions): Pr
   server.on('checkExpectation', take);
   server.on('connect', (_: IncomingMessage, socket: Socket) => refuse(Object.assign(new Error('a proxy is asked for'), { code: 'CONNECT' }), socket));
   server.on('clientError', refuse);
-  return { url, drain: (drainMs, former) => drain(server, [...former, service()], drainMs) };
+  return {
+    url,
+    adopt(next) {
+      limits = next;
+      Object.assign(server, bounds(next));
+    },
+    drain: (drainMs, former) => drain(server, [...former, service()], drainMs),
+  };
 }
 
 const anyHosts = new Set(['0.0.0.0', '::', '']);
@@ -83,7 +95,7 @@ const answered = new WeakSet<Socket>();
 const begun = new WeakMap<Socket, ServerResponse>();
 
 /** Whether this reply is under way and owes nothing to what is broken: its request is whole, or it has begun. Nothing may be written into it. */
-const isAnswered = (reply: ServerResponse | undefined): boolean => reply !== undefined && !reply.writableFinished && (reply.req.complete || reply.headersSent);
+const isAnswered = (reply: ServerResponse): boolean => !reply.writableFinished && (reply.req.complete || reply.headersSent);
 
 /** A fault of the HTTP parser, answered in the same shape as every other error. */
 async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, limits }: { socket: Socket; service: Service; limits: Limits }): Promise<void> {
@@ -92,14 +104,15 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   answered.add(socket);
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
   const reply = begun.get(socket);
-  if (isAnswered(reply)) return closeAfter(reply, socket);
+  if (reply !== undefined && isAnswered(reply)) return closeAfter(reply, socket);
+  // the client has closed its side in the middle of a request: it has left
+  if (error.code === 'HPE_INVALID_EOF_STATE') return void socket.destroy();
   const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.', { headers: { connection: 'close' } });
-  const answer = await service.refuse(fault, reply);
-  if (answer === null) return;
-  const say = (): void => (isAnswered(reply) ? closeAfter(reply, socket) : end(socket, textOf(answer)));
-  const isQueued = reply !== undefined && !reply.writableFinished && reply.socket !== socket;
-  if (isQueued) reply.once('socket', say);
-  else say();
+  if (reply === undefined || reply.req.complete) return end(socket, textOf(await service.refuse(fault)));
+  // what is broken is the body of a request that is answered already, or that now says so in its own reply
+  if (reply.writableFinished) return end(socket);
+  closeAfter(reply, socket);
+  service.abort(fault, reply);
 }
 
 function textOf({ status = 400, headers, body }: Answer): string {
@@ -108,7 +121,7 @@ function textOf({ status = 400, headers, body }: Answer): string {
   return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${text}`;
 }
 
-const closeAfter = (reply: ServerResponse | undefined, socket: Socket): void => void reply?.once('close', () => end(socket));
+const closeAfter = (reply: ServerResponse, socket: Socket): void => void reply.once('close', () => end(socket));
 
 function end(socket: Socket, last = ''): void {
   socket.end(last);
@@ -118,8 +131,8 @@ function end(socket: Socket, last = ''): void {
 }
 
 async function refuseHostless(service: Service, response: ServerResponse): Promise<void> {
-  const answer = await service.refuse(new GatewayError('bad_request', 'The request has no Host header.', { headers: { connection: 'close' } }), response);
-  response.writeHead(answer?.status ?? 400, { ...answer?.headers }).end(answer?.body);
+  const { status = 400, headers, body } = await service.refuse(new GatewayError('bad_request', 'The request has no Host header.', { headers: { connection: 'close' } }));
+  response.writeHead(status, { ...headers }).end(body);
 }
 
 async function drain(server: Server, services: readonly Service[], drainMs: number): Promise<void> {

@@ -24,8 +24,25 @@ export async function nodeReply({ status = 200, headers, body }: Answer, respons
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(bytes) }).end(bytes);
 }
 
-/** What a client gets to take the last piece of a stream that was ended from outside. */
+/** What a client gets beyond its request's time to take what is left of the answer. */
 const lingerMs = 60_000;
+
+/**
+ * Once an answer is over, or cut: lets go of a client that does not take it.
+ * safety: one that has stopped reading would keep its socket, and what is buffered for it, for ever.
+ */
+export function letGo(response: ServerResponse, exchange: Exchange): void {
+  const wait = (): void => {
+    if (response.destroyed || response.writableLength === 0) return;
+    const { total } = (exchange.policy ?? exchange.config.routing.default).timeouts;
+    const left = Math.max(0, exchange.startedAt + total - performance.now());
+    const timer = setTimeout(() => response.destroy(), left + lingerMs).unref();
+    response.once('close', () => clearTimeout(timer));
+  };
+  // all of it is with the socket
+  response.once('prefinish', wait);
+  exchange.stop.on(wait);
+}
 
 /**
  * Writes as fast as the client reads.
@@ -44,12 +61,7 @@ async function writeOut(pump: Pump, response: ServerResponse): Promise<void> {
     stir();
     void pump.cancel();
   });
-  const stopped = (): void => {
-    stir();
-    // safety: a client that has stopped reading would keep its socket for ever
-    setTimeout(() => void (response.writableFinished || response.destroy()), lingerMs).unref();
-  };
-  pump.attach({ comment: (text) => void (isGone() || response.write(text)), stopped });
+  pump.attach({ comment: (text) => void (isGone() || response.write(text)), stopped: stir });
   for (let text = await pump.next(); text !== null; text = await pump.next()) {
     if (isGone() || response.write(text)) continue;
     await new Promise<void>((resolve) => {

@@ -56,8 +56,7 @@ async function start(flags: Flags): Promise<void> {
   const loaded = await loadGood(flags);
   const { config } = loaded;
   let current = await startOrExit(loaded);
-  const { host, port, limits } = config.server;
-  const { url, drain } = await listen({ host, port, limits, service: () => current });
+  const { url, adopt, drain } = await listen({ ...config.server, service: () => current });
 
   const rebuild = async (): Promise<Rebuilt> => {
     const again = await load(flags);
@@ -71,14 +70,15 @@ async function start(flags: Flags): Promise<void> {
   const swap = (next: RunningGateway): RunningGateway => {
     const old = current;
     current = next;
+    adopt(next.config.server.limits);
     return old;
   };
-  const watching = watchConfig({ logger, files: loaded.files, rebuild, swap, readAt });
+  const watching = watchConfig({ logger, files: loaded.files, bound: config.server, rebuild, swap, readAt });
 
   const stop = async (): Promise<void> => {
     watching.stop();
     const former = [...watching.retiring];
-    await drain(limits.drainMs, former);
+    await drain(current.config.server.limits.drainMs, former);
     await Promise.all([current, ...former].map((gateway) => gateway.close()));
     process.exit(0);
   };

@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import type { Server } from './config.ts';
 import type { RunningGateway } from './gateway.ts';
 import { tellReload } from './last-reload.ts';
 import type { Logger } from './logger.ts';
@@ -14,6 +15,8 @@ export type Rebuilt = { readonly gateway: RunningGateway; readonly files: readon
 export interface Watching {
   readonly logger: Logger;
   readonly files: readonly string[];
+  /** Where the port was opened, which only a restart changes. */
+  readonly bound: Pick<Server, 'host' | 'port'>;
   /** Reads the config anew and, when it is good, starts a gateway of it. */
   rebuild(): Promise<Rebuilt>;
   /** Puts the new gateway in the place of the old one. */
@@ -27,7 +30,7 @@ export interface Watching {
  * cost: a look at the content every second finds changes on bind mounts and symlink swaps, where file events do not come.
  * Returns a way to look at once (SIGHUP), a way to stop, and the former gateways that still have requests to end.
  */
-export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 1000, readAt = Infinity }: Watching): { look(): Promise<void>; stop(): void; readonly retiring: ReadonlySet<RunningGateway> } {
+export function watchConfig({ logger, files: first, bound, rebuild, swap, everyMs = 1000, readAt = Infinity }: Watching): { look(): Promise<void>; stop(): void; readonly retiring: ReadonlySet<RunningGateway> } {
   const retiring = new Set<RunningGateway>();
   let files = first;
   let known: string | null = null;
@@ -55,6 +58,8 @@ export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 100
     }
     const old = swap(next.gateway);
     logger.info('config reloaded', { hash: next.gateway.config.hash });
+    const settings = waiting(bound, next.gateway.config.server);
+    if (settings.length > 0) logger.warn('these settings of the reloaded config wait for a restart', { settings });
     retiring.add(old);
     void retire(old, logger).finally(() => retiring.delete(old));
   };
@@ -73,6 +78,8 @@ export function watchConfig({ logger, files: first, rebuild, swap, everyMs = 100
     retiring,
   };
 }
+
+const waiting = (bound: Watching['bound'], next: Server): string[] => (['host', 'port'] as const).filter((name) => next[name] !== bound[name]).map((name) => `server.${name}: ${bound[name]} → ${next[name]}`);
 
 async function fingerprint(files: readonly string[]): Promise<string> {
   const hash = createHash('sha256');

@@ -9,7 +9,7 @@ import type { Config } from './config.ts';
 import { GatewayError } from './errors.ts';
 import { Exchange } from './exchange.ts';
 import { bytesOf, headersOf, readJson, sourceOf, watch, watchResponse } from './inbound.ts';
-import { closing, nodeReply, webReply } from './outflow.ts';
+import { closing, letGo, nodeReply, webReply } from './outflow.ts';
 import { complete, refusal, refuse } from './pipeline.ts';
 import type { Machine } from './pipeline.ts';
 import type { Answer, Door, Endpoint } from './routes.ts';
@@ -27,16 +27,25 @@ export interface Service {
   /** For tests and embedding: no socket needed. */
   readonly fetch: (request: Request) => Promise<Response>;
   readonly node: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Answers a request that is not whole: a fault of the HTTP parser. Null where it is under way, and so gives the answer by itself. */
-  refuse(error: GatewayError, reply?: ServerResponse): Promise<Answer | null>;
+  /** The answer to what is no request: a fault of the HTTP parser. */
+  refuse(error: GatewayError): Promise<Answer>;
+  /** Ends a request whose body turns out to be broken; this reply of its own says so, unless it has begun. */
+  abort(error: GatewayError, reply: ServerResponse): void;
   /** Requests under way. */
   readonly running: ReadonlySet<Exchange>;
   /** From now on every new request is refused. */
   drain(): void;
 }
 
-/** The last completion that began on a socket, and its reply: the body may still be on the way. */
-const begunOn = new WeakMap<object, { readonly exchange: Exchange; readonly response: ServerResponse }>();
+/** Which request a reply is for. Of former services too: a body may be on the way while the config is reloaded. */
+const requestOf = new WeakMap<ServerResponse, Exchange>();
+
+function hold(response: ServerResponse, exchange: Exchange): void {
+  requestOf.set(response, exchange);
+  // an idle connection keeps its last reply, which is not to keep the texts of its request
+  response.once('close', () => requestOf.delete(response));
+  letGo(response, exchange);
+}
 
 export function createService(serving: Serving): Service {
   const { config, machine, clock, doors } = serving;
@@ -56,7 +65,7 @@ export function createService(serving: Serving): Service {
       }
       const exchange = begin('POST', door.path, request.headers as Exchange['headers']);
       const body = (): Promise<unknown> => readJson(request, exchange);
-      begunOn.set(request.socket, { exchange, response });
+      hold(response, exchange);
       const answering = desk.attend(exchange, watchResponse(response, exchange), () => desk.complete(exchange, { door, body }));
       answering
         .then((answer) => nodeReply(answer, response))
@@ -65,12 +74,8 @@ export function createService(serving: Serving): Service {
           response.destroy();
         });
     },
-    async refuse(error, reply) {
-      const begun = reply === undefined ? undefined : begunOn.get(reply.req.socket);
-      if (begun === undefined || begun.response !== reply || begun.exchange.recorded) return await refuse(begin('', '', {}), error, machine);
-      begun.exchange.abort(error);
-      return null;
-    },
+    refuse: async (error) => await refuse(begin('', '', {}), error, machine),
+    abort: (error, reply) => requestOf.get(reply)?.abort(error),
     running: desk.running,
     drain: () => desk.drain(),
   };
@@ -121,6 +126,8 @@ type Work = (exchange: Exchange, event: H3Event) => Promise<Answer>;
 function createApp({ doors, endpoints, machine }: Serving, { desk, begin }: { desk: Desk; begin: (event: H3Event) => Exchange }): H3 {
   const serve = async (event: H3Event, work: Work): Promise<HTTPResponse> => {
     const exchange = begin(event);
+    const response = event.runtime?.node?.res as ServerResponse | undefined;
+    if (response !== undefined) hold(response, exchange);
     const answer = await desk.attend(exchange, watch(event, exchange), () => work(exchange, event));
     return await webReply(answer, { id: exchange.id, isHead: event.req.method === 'HEAD' });
   };
@@ -148,7 +155,7 @@ function createApp({ doors, endpoints, machine }: Serving, { desk, begin }: { de
 
 const workOf = (endpoint: Endpoint, desk: Desk): Work => async (exchange, event) => {
   if (desk.isDraining) throw stopped();
-  const answer = await endpoint.handle({ arrived: exchange, params: paramsOf(event), query: event.url.searchParams, body: () => bytesOf(sourceOf(event), exchange) });
+  const answer = await endpoint.handle({ arrived: exchange, params: paramsOf(event), query: event.url.searchParams, body: () => unlessAborted(exchange, bytesOf(sourceOf(event), exchange)) });
   if (!(answer.body instanceof ReadableStream)) return answer;
   if (answer.isEndless === true) desk.endless.add(exchange);
   return { ...answer, body: closing(answer.body, { exchange, mayEnd: answer.isEndless === true }) };
@@ -156,6 +163,13 @@ const workOf = (endpoint: Endpoint, desk: Desk): Work => async (exchange, event)
 
 /** Decoded; one that cannot be was refused by h3. */
 const paramsOf = ({ context }: H3Event): Record<string, string> => Object.fromEntries(Object.entries(context.params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));
+
+/** What is left of a broken body never comes. */
+const unlessAborted = <T>({ stop }: Exchange, work: Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    stop.on(() => reject(stop.reason));
+    work.then(resolve, reject);
+  });
 
 const stopped = (): GatewayError => new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000, headers: { connection: 'close' } });
 

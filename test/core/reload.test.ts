@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { RunningGateway } from '../../core/gateway.ts';
 import { startGateway } from '../../core/gateway.ts';
+import { lastReload } from '../../core/last-reload.ts';
 import { createLogger } from '../../core/logger.ts';
 import type { LoadedPlugin } from '../../core/plugin.ts';
 import { watchConfig } from '../../core/reload.ts';
@@ -38,13 +39,14 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
   const readAt = Date.now() + 10;
   write('first');
   let current = ((await rebuild()) as { gateway: RunningGateway }).gateway;
+  const bound = current.config.server;
   const swap = (next: RunningGateway): RunningGateway => {
     const old = current;
     current = next;
     return old;
   };
   await meanwhile(write);
-  const watching = watchConfig({ logger: createLogger((line) => void lines.push(line)), files: [file], rebuild, swap, everyMs: 1_000_000, readAt });
+  const watching = watchConfig({ logger: createLogger((line) => void lines.push(line)), files: [file], bound, rebuild, swap, everyMs: 1_000_000, readAt });
   await watching.look();
   ends.push(async () => { watching.stop(); await current.close(); rmSync(folder, { recursive: true }); });
   const name = (): string | undefined => [...current.config.routing.models.keys()][0];
@@ -64,6 +66,22 @@ describe('a config that', () => {
     write('second');
     await look();
     expect([name(), lines.length, lines[0]]).toEqual(['second', 1, expect.stringContaining('config reloaded')]);
+  });
+
+  it('has changed the address too is swapped in, and what waits for a restart is said until it is as it was', async () => {
+    const { write, look, name, lines } = await watched();
+    const told = (): unknown[] => lines.splice(0).map((line) => { const { level, msg, settings } = JSON.parse(line) as Record<string, unknown>; return { level, msg, settings }; });
+    const reloaded = { level: 'info', msg: 'config reloaded' };
+    write('second', { server: { port: 4001, host: 'localhost' } });
+    await look();
+    expect([name(), lastReload()?.problems]).toEqual(['second', null]);
+    expect(told()).toEqual([reloaded, { level: 'warn', msg: expect.stringContaining('restart'), settings: ['server.host: 127.0.0.1 → localhost', 'server.port: 4000 → 4001'] }]);
+    write('third', { server: { port: 4001 } });
+    await look();
+    expect(told()).toEqual([reloaded, { level: 'warn', msg: expect.stringContaining('restart'), settings: ['server.port: 4000 → 4001'] }]);
+    write('fourth');
+    await look();
+    expect(told()).toEqual([reloaded]);
   });
 
   it('has changed between being read and being watched is swapped in', async () => {

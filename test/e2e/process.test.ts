@@ -1,5 +1,6 @@
 /** The process: how it starts, refuses, reloads, drains, and what it answers to clients that do not speak HTTP well. */
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rawExchange, run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -69,7 +70,13 @@ function post(content: string, more: object = {}): string {
   return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
-const brokenBody = 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n';
+/** A request whose body is still to come, all of it or the rest. */
+const begun = (framing: string, path = '/v1/chat/completions'): string => `POST ${path} HTTP/1.1\r\nhost: x\r\nx-gateway-team: a\r\ncontent-type: application/json\r\n${framing}\r\n\r\n`;
+
+const brokenBody = `${begun('transfer-encoding: chunked')}zz\r\n`;
+
+/** Straight to the pipeline, and by way of the router. */
+const paths = ['/v1/chat/completions', '/v1/chat/completions?a=b'];
 
 describe('a running gateway', () => {
   let gateway: Running;
@@ -127,23 +134,61 @@ describe('a running gateway', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
   });
 
-  test('answers a body that does not arrive with 408, and has it on record once', async () => {
+  /** The lines of the request log since `before`. */
+  const requestsSince = (before: string): object[] => gateway.output().stdout.slice(before.length).trim().split('\n').filter((line) => line.includes('"msg":"request"')).map((line) => JSON.parse(line) as object);
+
+  test.each(paths)('answers a body that does not arrive with 408, and has it on record once: %s', async (path) => {
     const before = gateway.output().stdout;
-    const answer = await rawExchange(gateway.port, 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-gateway-team: a\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{');
+    const answer = await rawExchange(gateway.port, `${begun('content-length: 500', path)}{`);
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     const id = /x-request-id: (\S+)/.exec(answer)?.[1];
-    await expect.poll(() => gateway.output().stdout).toContain(`"id":"${id}"`);
-    const lines = gateway.output().stdout.slice(before.length).trim().split('\n').filter((line) => line.includes('"msg":"request"'));
-    expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject([{ id, status: 408, outcome: 'refused', metadata: { team: 'a' }, error: { code: 'request_timeout' } }]);
+    await expect.poll(() => requestsSince(before)).toMatchObject([{ id, status: 408, outcome: 'refused', metadata: { team: 'a' }, error: { code: 'request_timeout' } }]);
   });
 
-  test('answers a broken body with 400, and has it on record once', async () => {
+  test.each(paths)('answers a broken body with 400, and has it on record once: %s', async (path) => {
     const before = gateway.output().stdout;
-    const answer = await rawExchange(gateway.port, brokenBody);
+    const answer = await rawExchange(gateway.port, `${begun('transfer-encoding: chunked', path)}zz\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*"code":"bad_request"/);
     const id = /x-request-id: (\S+)/.exec(answer)?.[1];
-    await expect.poll(() => gateway.output().stdout).toContain(`"id":"${id}"`);
-    expect(gateway.output().stdout.slice(before.length).match(/"msg":"request"/g)).toHaveLength(1);
+    await expect.poll(() => requestsSince(before)).toMatchObject([{ id, status: 400, outcome: 'refused', error: { code: 'bad_request' } }]);
+  });
+
+  test('answers a broken body of an endpoint with 400', async () => {
+    const answer = await rawExchange(gateway.port, `${begun('transfer-encoding: chunked', '/api/session')}zz\r\n`);
+    expect(answer).toMatch(/^HTTP\/1\.1 400 [^]*"code":"bad_request"/);
+    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+  });
+
+  test('answers once where a body breaks after its answer', async () => {
+    const before = gateway.output().stdout;
+    const answer = await rawExchange(gateway.port, [begun('transfer-encoding: chunked', '/nothing'), 'zz\r\n'], 100);
+    expect(answer).toMatch(/^HTTP\/1\.1 404 /);
+    expect(answer.match(/HTTP\/1\.1 /g)).toHaveLength(1);
+    expect(requestsSince(before)).toMatchObject([{ status: 404, error: { code: 'unknown_url' } }]);
+  });
+
+  const ways: [string, (socket: Socket) => void][] = [
+    ['ends', (socket) => void socket.end()],
+    ['closes', (socket) => void socket.destroy()],
+    ['resets', (socket) => void socket.resetAndDestroy()],
+  ];
+  test.each(ways.flatMap(([how, leave]) => paths.map((path) => [how, path, leave] as const)))('has a client that %s its connection while it sends its body on record once, as gone: %s', async (_, path, leave) => {
+    const before = gateway.output().stdout;
+    const socket = connect(gateway.port, '127.0.0.1', () => socket.write(`${begun('content-length: 500', path)}{`));
+    await pause(100);
+    leave(socket);
+    await expect.poll(() => requestsSince(before)).toHaveLength(1);
+    await pause(100);
+    expect(requestsSince(before)).toMatchObject([{ status: 499, outcome: 'gone', metadata: { team: 'a' }, error: { code: 'client_closed' } }]);
+  });
+
+  test('has nothing on record of a client that leaves before there is a request', async () => {
+    const before = gateway.output().stdout;
+    const socket = connect(gateway.port, '127.0.0.1', () => socket.end('GET / HT'));
+    socket.resume();
+    await new Promise((resolve) => socket.once('close', resolve));
+    await pause(50);
+    expect(requestsSince(before)).toEqual([]);
   });
 
   test.each<[string, string, string?]>([
@@ -183,6 +228,19 @@ describe('a change of the config', () => {
     expect(await ids()).toEqual(['mock', 'second']);
     expect(await stream.text()).toContain('[DONE]');
     await gateway.stop();
+  });
+
+  test('changes the limits of the port too', async () => {
+    const gateway = await start({ ...mock, server: { limits: { header_time_ms: 60_000, request_time_ms: 30_000 } } });
+    gateway.write({ ...mock, server: { limits: { headers: 2000, header_time_ms: 1000, request_time_ms: 1500, drain_ms: 200 } } });
+    await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain('config reloaded');
+    expect(await rawExchange(gateway.port, `GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(3000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 [^]*larger than 2000 bytes/);
+    expect(await rawExchange(gateway.port, 'GET / HTTP/1.1\r\n')).toMatch(/^HTTP\/1\.1 408 /);
+    expect(await rawExchange(gateway.port, begun('content-length: 500'))).toMatch(/^HTTP\/1\.1 408 /);
+    const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
+    gateway.child.kill('SIGTERM');
+    expect(await stream.text()).toContain('server_shutting_down');
+    expect(await gateway.stop()).toBe(0);
   });
 });
 

@@ -1,6 +1,6 @@
 /** An upstream's HTTP answer as chunks: a stream of events, one JSON body, or an error. Bytes are bounded in every form. */
-import type { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Duplex, Readable } from 'node:stream';
+import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import type { Chunk } from '../../../core/chat.ts';
 import type { Limits } from '../../../core/config.ts';
@@ -17,16 +17,37 @@ export interface AnswerParts {
   readonly limits: Limits;
 }
 
-const decompressors: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = { gzip: createGunzip, br: createBrotliDecompress, deflate: createInflate };
+const decompressors: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['br', createBrotliDecompress],
+  ['deflate', createInflate],
+  // safety: by itself zstd takes up to 128 MB for an answer; in HTTP it has a window of at most 8 MB (RFC 9659)
+  ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } })],
+]);
 
-/** `identity` is asked for; what comes compressed all the same is unpacked, and bounded after that. */
+// safety: each coding in a list costs memory, and a header has room for thousands
+const mostCodings = 3;
+
+/** `identity` is asked for; what comes compressed all the same is unpacked, the last coding first, and bounded after that. */
 function bytesOf({ headers, body }: Dispatcher.ResponseData): Readable {
-  const unpack = decompressors[String(headers['content-encoding'] ?? '')];
-  if (unpack === undefined) return body;
-  const unpacked = unpack();
-  body.once('error', (error) => unpacked.destroy(error));
-  unpacked.once('close', () => body.destroy());
-  return body.pipe(unpacked);
+  const codings = String(headers['content-encoding'] ?? '').toLowerCase().split(',').map((coding) => coding.trim()).filter((coding) => coding !== '' && coding !== 'identity');
+  let bytes: Readable = body;
+  for (const [at, coding] of codings.toReversed().entries()) {
+    const unpack = decompressors.get(coding);
+    if (unpack === undefined || at >= mostCodings) {
+      bytes.destroy();
+      throw new GatewayError('upstream_invalid_response', `The provider sent a compressed answer that cannot be unpacked: its coding is "${codings.join(', ').slice(0, 100)}".`);
+    }
+    bytes = through(bytes, unpack());
+  }
+  return bytes;
+}
+
+function through(packed: Readable, unpacked: Duplex): Readable {
+  packed.once('error', (error) => unpacked.destroy(error));
+  unpacked.once('close', () => packed.destroy());
+  return packed.pipe(unpacked);
 }
 
 async function readAll(bytes: Readable, limit: number): Promise<string> {
@@ -46,15 +67,20 @@ async function readAll(bytes: Readable, limit: number): Promise<string> {
     });
   } catch (thrown) {
     bytes.destroy();
-    throw size === 0 && !isMalformed(thrown) ? unreachable(thrown) : truncated(thrown);
+    throw size === 0 && !unpacking.test(codeOf(thrown)) ? unreachable(thrown) : truncated(thrown);
   }
   return (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size)).toString('utf8');
 }
 
 const closedEarly = new Error('closed');
 
-/** What came is not the compression that it claims to be. */
-const isMalformed = (thrown: unknown): boolean => /^(?:Z_DATA_ERROR$|ERR__ERROR_FORMAT)/.test((thrown as { code?: string }).code ?? '');
+const codeOf = (thrown: unknown): string => (thrown as { code?: string }).code ?? '';
+
+/** Codes of what goes wrong in unpacking. */
+const unpacking = /^(?:Z_|ERR__|ZSTD_)/;
+
+/** What came is not the compression that it claims to be; where it only ends too early, it is truncated. */
+const isMalformed = (thrown: unknown): boolean => unpacking.test(codeOf(thrown)) && codeOf(thrown) !== 'Z_BUF_ERROR';
 
 function truncated(thrown: unknown): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
@@ -64,7 +90,8 @@ function truncated(thrown: unknown): GatewayError {
 
 /** An answer with an error status. */
 export async function failure(answer: Dispatcher.ResponseData, { dialect, target }: AnswerParts): Promise<GatewayError> {
-  const text = await readAll(bytesOf(answer), errorBytes).catch(() => '');
+  const read = async (): Promise<string> => await readAll(bytesOf(answer), errorBytes);
+  const text = await read().catch(() => '');
   return dialect.decodeError({ status: answer.statusCode, headers: answer.headers, body: parsed(text) }, target);
 }
 

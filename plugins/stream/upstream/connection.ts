@@ -2,13 +2,12 @@ import type { Socket } from 'node:net';
 import { buildConnector, Client, errors } from 'undici';
 import type { Dispatcher } from 'undici';
 import { GatewayError } from '../../../core/errors.ts';
+import { AnswerHead } from './answer-head.ts';
 
 interface Fault {
   readonly code?: string;
-  readonly message?: string;
-  readonly cause?: unknown;
-  /** undici's view of the socket. */
-  readonly socket?: { readonly bytesRead?: number };
+  /** Of the connection, told by itself. */
+  readonly isStale?: boolean;
 }
 
 const resets = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
@@ -22,36 +21,44 @@ export interface Patience {
 /** One of a pool's: it takes a request at a time, and has that one's time to connect. */
 export function createConnection(origin: URL, options: Client.Options): Client {
   let ms = 0;
-  const connection = new Client(origin, { ...options, connect: createConnector(() => ms) });
+  const head = new AnswerHead();
+  const connection = new Client(origin, { ...options, connect: createConnector(head, () => ms) });
   const dispatch = connection.dispatch.bind(connection);
   connection.dispatch = (request: Dispatcher.DispatchOptions & Partial<Patience>, handler) => {
     ms = request.connectMs ?? ms;
+    head.expect();
     return dispatch(request, handler);
   };
   return connection;
 }
 
 /**
- * undici's connector, but with a time that is told at each connection, to the millisecond, and for HTTP/1.1 alone. Its sockets
- * say in their errors how much they had read: undici does so for a connection that was ended, not for one that was reset.
+ * undici's connector, but with a time that is told at each connection, to the millisecond, and for HTTP/1.1 alone. What its
+ * sockets read passes by `head`, and their errors say whether the connection was stale.
  */
-function createConnector(ms: () => number): buildConnector.connector {
+function createConnector(head: AnswerHead, ms: () => number): buildConnector.connector {
   const connect = buildConnector({ timeout: 0, allowH2: false });
   return (target, callback) => {
     const opened = connect(target, (...[error, socket]) => {
       clearTimeout(timer);
       if (error !== null) return callback(error, null);
-      socket.prependListener('error', (fault) => void Object.assign(fault, { socket: { bytesRead: socket.bytesRead } }));
+      head.open();
+      const push = socket.push.bind(socket);
+      socket.push = (part: Buffer | null) => {
+        if (part !== null) head.read(part);
+        return push(part);
+      };
+      socket.prependListener('error', (fault) => void Object.assign(fault, { isStale: head.isStale }));
       callback(null, socket);
     }) as unknown as Socket;
     const timer = setTimeout(() => opened.destroy(new errors.ConnectTimeoutError()), ms());
   };
 }
 
-/** The connection had served an answer before, and was reset before a byte of this one. */
+/** The connection had served an answer before, and was reset or ended before a byte of this one. */
 export function isStaleConnection(thrown: unknown): boolean {
-  const { code = '', socket } = thrown as Fault;
-  return resets.has(code) && (socket?.bytesRead ?? 0) > 0;
+  const { code = '', isStale = false } = thrown as Fault;
+  return resets.has(code) && isStale;
 }
 
 /** A failure of the connection, without the address: that is the operator's business. */

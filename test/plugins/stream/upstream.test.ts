@@ -1,8 +1,9 @@
 /** stream/upstream: what goes over the wire, and what connections do. What a fault means to the caller: core/attempts.test.ts. */
 import { createSecureServer } from 'node:http2';
+import { createServer as createTlsServer } from 'node:https';
 import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { trustedCertificate } from '../../_kit/certificate.ts';
 import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
@@ -11,6 +12,17 @@ import { answers, completion, pause, said, streams } from '../../_kit/upstream.t
 import { contentOf, errorOf, gatewayOf, provider, routing } from '../../core/scene.ts';
 
 const hello = answers(completion('hello'));
+
+async function listening(server: Server): Promise<string> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => void sockets.add(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+}
 
 describe('the request', () => {
   it('says who asks, and that it wants no compression', async () => {
@@ -55,21 +67,33 @@ const compressed = (encoding: string, body: Buffer, type = 'application/json'): 
 describe('the answer', () => {
   const text = JSON.stringify(completion('unpacked'));
 
-  it.each([['gzip', gzipSync(text)], ['br', brotliCompressSync(text)], ['deflate', deflateSync(text)]])('in %s is unpacked', async (encoding, body) => {
+  it.each([
+    ['gzip', gzipSync(text)],
+    ['GZIP', gzipSync(text)],
+    ['x-gzip', gzipSync(text)],
+    ['br', brotliCompressSync(text)],
+    ['deflate', deflateSync(text)],
+    ['zstd', zstdCompressSync(text)],
+    ['identity', Buffer.from(text)],
+    ['deflate, Br , identity', brotliCompressSync(deflateSync(text))],
+  ])('in %s is unpacked', async (encoding, body) => {
     const up = await provider(compressed(encoding, body));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await contentOf(await chat({}))).toBe('unpacked');
   });
 
-  it('as a compressed stream is unpacked', async () => {
-    const up = await provider(compressed('gzip', gzipSync(said('a', 'b').join('')), 'text/event-stream'));
+  it.each([['gzip', gzipSync], ['zstd', zstdCompressSync]])('as a stream in %s is unpacked', async (encoding, pack) => {
+    const up = await provider(compressed(encoding, pack(said('a', 'b').join('')), 'text/event-stream'));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'ab', done: true });
   });
 
   it.each<[string, Step, string]>([
     ['that says it is compressed and is not', compressed('gzip', Buffer.from(text)), 'upstream_invalid_response'],
-    ['in a compression that nobody knows', compressed('zstd', Buffer.from([1, 2, 3])), 'upstream_invalid_response'],
+    ['that says it is zstd and is not', compressed('zstd', Buffer.from(text)), 'upstream_invalid_response'],
+    ['that ends in the middle of its compression', compressed('zstd', zstdCompressSync(text).subarray(0, -20)), 'upstream_truncated'],
+    ['that wants more memory to be unpacked than HTTP allows', compressed('zstd', zstdCompressSync(Buffer.alloc(20_000_000), { params: { [constants.ZSTD_c_windowLog]: 24 } })), 'upstream_invalid_response'],
+    ['in more compressions than make sense', compressed('gzip, gzip, gzip, gzip', gzipSync(gzipSync(gzipSync(gzipSync(text))))), 'upstream_invalid_response'],
     ['that unpacks to a thousand times its size', compressed('gzip', gzipSync(Buffer.alloc(50_000_000, 0x20))), 'upstream_response_too_large'],
     ['of 100 MB', (response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -83,6 +107,19 @@ describe('the answer', () => {
     const response = await chat({});
     expect([response.status, (await errorOf(response)).code]).toEqual([502, expect.stringContaining(code)]);
     await up.asked[0]?.closed;
+  });
+
+  it.each([[{}], [{ stream: true }]])('in a compression that nobody knows is refused by its name: %o', async (more) => {
+    const up = await provider(compressed('gzip, Compress', Buffer.from([1, 2, 3])));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect(await errorOf(await chat(more))).toMatchObject({ code: 'upstream_invalid_response', message: expect.stringContaining('"gzip, compress"') });
+    await up.asked[0]?.closed;
+  });
+
+  it('in a compression that nobody knows is still the error that its status says', async () => {
+    const up = await provider((response) => void response.writeHead(429, { 'content-encoding': 'compress' }).end('?'));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect((await errorOf(await chat({}))).code).toBe('upstream_rate_limited');
   });
 
   it('of an unnamed type is read as the stream that was asked for', async () => {
@@ -103,6 +140,66 @@ const free = async (response: Response): Promise<void> => {
   await response.text();
   await pause(20);
 };
+
+/** Writes these parts as they are, one by one. */
+const raw = (...parts: string[]): Step => async ({ req: { socket } }) => {
+  socket.setNoDelay();
+  for (const part of parts) {
+    socket.write(part);
+    await pause(1);
+  }
+};
+
+const whole = (status: string, body: string): string => `HTTP/1.1 ${status}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+const final = whole('200 OK', JSON.stringify(completion('hello 100')));
+const goOn = 'HTTP/1.1 100 Continue\r\n\r\n';
+
+describe('an interim answer', () => {
+  it.each<[string, Step]>([
+    ['100 Continue', raw(goOn + final)],
+    ['100 Continue with headers', raw(`HTTP/1.1 100 Continue\r\nx-note: HTTP/1.1 100\r\nx-more: 1\r\n\r\n${final}`)],
+    ['100 Continue without a reason', raw(`HTTP/1.1 100\r\n\r\n${final}`)],
+    ['100 Continue more than once, among others', raw(`HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n${goOn}HTTP/1.1 102 Processing\r\n\r\n${goOn}${final}`)],
+    ['100 Continue in single bytes', raw(...(goOn + goOn).split(''), final.slice(0, 5), final.slice(5))],
+    ['100 Continue long before the answer', async (response, asked) => { response.writeContinue(); await pause(50); await answers(completion('hello 100'))(response, asked); }],
+  ])('%s is passed over', async (_, step) => {
+    const up = await provider(step);
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    for (let at = 0; at < 3; at++) {
+      const response = await chat({});
+      expect(await contentOf(response)).toBe('hello 100');
+      await pause(20);
+    }
+    expect(up.asked).toHaveLength(3);
+  });
+
+  it('is passed over where it is encrypted', async () => {
+    const server = createTlsServer(trustedCertificate(), (_, response) => {
+      response.writeContinue();
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion('hello 100')));
+    });
+    const { chat } = await gatewayOf(oneUpstream(await listening(server)));
+    expect(await contentOf(await chat({}))).toBe('hello 100');
+  });
+
+  it('is passed over before a stream', async () => {
+    const up = await provider(async (response, asked) => { response.writeContinue(); await streams(said('a', 'HTTP/1.1 100 Continue'))(response, asked); });
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'aHTTP/1.1 100 Continue', done: true });
+  });
+
+  it.each<[string, Step]>([
+    ['that changes the protocol', raw('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n')],
+    ['that nothing follows', async (response, asked) => { await raw(goOn)(response, asked); await pause(20); response.socket?.resetAndDestroy(); }],
+    ['that is cut', async (response, asked) => { await raw('HTTP/1.1 1')(response, asked); await pause(20); response.socket?.end(); }],
+  ])('%s is no reason to ask again', async (_, step) => {
+    const up = await provider(hello, step);
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    await free(await chat({}));
+    expect((await chat({})).status).toBe(502);
+    expect(up.asked).toHaveLength(2);
+  });
+});
 
 const half: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' }).write('{', () => response.socket?.destroy());
 
@@ -167,17 +264,6 @@ describe('a connection', () => {
     await closed;
   });
 });
-
-async function listening(server: Server): Promise<string> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => void sockets.add(socket.on('error', () => {})));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-}
 
 /** Takes connections and says nothing, so that TLS is never agreed on. */
 const mute = async (): Promise<string> => await listening(createServer());
@@ -249,7 +335,6 @@ describe('an address', () => {
   });
 
   it('that speaks another protocol is told so', async () => {
-    const { createServer } = await import('node:net');
     const server = createServer((socket) => { socket.on('error', () => {}); socket.end('220 mail.example ESMTP\r\n'); });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { chat } = await gatewayOf(oneUpstream(`http://127.0.0.1:${(server.address() as { port: number }).port}/v1`));
