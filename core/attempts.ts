@@ -81,7 +81,6 @@ export class Attempts {
     exchange.adjustments = source.adjustments;
     const first = await this.#begun(running);
     exchange.firstPieceAt = running.firstPieceAt = performance.now();
-    running.answering();
     if (request.stream) return first;
     // nothing has been sent: until its last piece is there, this attempt may give way to the next
     while ((await this.#next(running)) !== null);

@@ -19,6 +19,7 @@ export class Running {
   #idleMs: number;
   readonly #offOuter: () => void;
   #timer: NodeJS.Timeout;
+  #isHeard = false;
   #waitingSince = 0;
   #reject: ((reason: unknown) => void) | null = null;
 
@@ -30,9 +31,11 @@ export class Running {
     this.#timer = setTimeout(() => this.#stop(new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`)), firstByte);
   }
 
-  read(): Promise<readonly Chunk[] | null> {
+  async read(): Promise<readonly Chunk[] | null> {
     this.#waitingSince = performance.now();
-    return this.guard((this.source as ChunkSource).read());
+    const read = await this.guard((this.source as ChunkSource).read());
+    if (!this.#isHeard) this.#heard();
+    return read;
   }
 
   /** The work, or the abort, whichever comes first: a tap that ignores its signal holds nobody up. */
@@ -50,8 +53,9 @@ export class Running {
     });
   }
 
-  /** The first piece is there: from now on the pauses count. */
-  answering(): void {
+  /** wire: a provider that thinks may say no more than comments, or spaces before its JSON: from now on silence counts. */
+  #heard(): void {
+    this.#isHeard = true;
     clearTimeout(this.#timer);
     this.#watch(this.#idleMs);
   }
@@ -60,7 +64,7 @@ export class Running {
   finishing(): void {
     if (this.#idleMs <= afterFinishMs) return;
     this.#idleMs = afterFinishMs;
-    if (this.firstPieceAt !== null) this.answering();
+    if (this.#isHeard) this.#heard();
   }
 
   // cost: one timer that looks at the time of the pending read, instead of one timer per read.
@@ -68,7 +72,7 @@ export class Running {
   #watch(ms: number): void {
     this.#timer = setTimeout(() => {
       const waited = this.#waitingSince === 0 ? 0 : performance.now() - this.#waitingSince;
-      if (waited >= this.#idleMs) this.#stop(new GatewayError('upstream_idle_timeout', `The provider fell silent for ${seconds(this.#idleMs)} in the middle of its answer.`));
+      if (waited >= this.#idleMs) this.#stop(new GatewayError('upstream_idle_timeout', `The provider fell silent for ${seconds(this.#idleMs)} ${this.firstPieceAt === null ? 'before' : 'in the middle of'} its answer.`));
       else this.#watch(Math.max(1, this.#idleMs - waited));
     }, ms);
   }

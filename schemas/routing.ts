@@ -11,8 +11,8 @@ const attempts = { type: 'integer', minimum: 1, maximum: 10, description: 'Most 
 
 const milliseconds = { type: 'integer', minimum: 1 } as const satisfies JSONSchema;
 const connect = { ...milliseconds, description: 'Milliseconds to connect to a provider.' } as const satisfies JSONSchema;
-const firstByte = { ...milliseconds, description: 'Milliseconds from the start of an attempt to the first piece of its answer.' } as const satisfies JSONSchema;
-const idle = { ...milliseconds, description: 'Milliseconds between two pieces of an answer.' } as const satisfies JSONSchema;
+const firstByte = { ...milliseconds, description: 'Milliseconds from the start of an attempt to the first byte of its answer.' } as const satisfies JSONSchema;
+const idle = { ...milliseconds, description: 'Milliseconds of silence in an answer; comments and spaces are none.' } as const satisfies JSONSchema;
 const total = { ...milliseconds, description: 'Milliseconds for the whole request from its arrival, all attempts together.' } as const satisfies JSONSchema;
 
 const timeouts = { type: 'object', description: 'How long to wait, in milliseconds.', additionalProperties: false } as const satisfies JSONSchema;

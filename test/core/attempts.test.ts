@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { quietPlugins, readEvents, twoUpstreams } from '../_kit/gateway.ts';
 import type { Step } from '../_kit/upstream.ts';
-import { answers, completion, event, hangs, said, streams, usage } from '../_kit/upstream.ts';
+import { answers, completion, event, hangs, pause, said, streams, usage } from '../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, provider, routing } from './scene.ts';
 
 const fault = (status: number, error: object = { message: 'no' }, headers: Record<string, string> = {}): Step => answers({ error }, { status, headers });
@@ -37,7 +37,7 @@ const faults: [string, Step, string][] = [
 
 const counted = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
 
-const quick = routing({ first_byte: 400 });
+const quick = routing({ first_byte: 1000, idle: 1000 });
 
 describe('the next candidate answers when the first one', () => {
   it.each(faults)('%s', async (_, step, outcome) => {
@@ -64,7 +64,7 @@ describe('the next candidate answers when the first one', () => {
     ['counts tokens and then streams an error', streams([counted, `data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`], { everyMs: 20 }), 'upstream_overloaded'],
     ['streams garbage first', streams(['data: {"cho\n\n']), 'upstream_invalid_response'],
     ['resets before its first event', streams([': hm\n\n'], { end: 'reset' }), 'upstream_truncated'],
-    ['streams comments and then hangs', streams([': hm\n\n'], { end: 'hang' }), 'upstream_timeout'],
+    ['streams comments and then hangs', streams([': hm\n\n'], { end: 'hang' }), 'upstream_idle_timeout'],
     ['sends an event that is too large', streams([`data: ${'x'.repeat(4000)}\n\n`]), 'upstream_event_too_large'],
   ])('%s', async (_, step, outcome) => {
     const [one, two] = [await provider(step), await provider(streams(said('hello')))];
@@ -72,6 +72,14 @@ describe('the next candidate answers when the first one', () => {
     const { text, done } = await readEvents(await chat({ stream: true }));
     expect([text, done]).toEqual(['hello', true]);
     expect(records[0]?.attempts.map((attempt) => attempt.outcome)).toEqual([outcome, 'answered']);
+  });
+
+  it('begins a plain answer and falls silent', async () => {
+    const begins: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write(' ');
+    const [one, two] = [await provider(begins), await provider()];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, quick));
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect(records[0]?.attempts).toMatchObject([{ outcome: 'upstream_idle_timeout', error: 'The provider fell silent for 1 s before its answer.' }, { outcome: 'answered' }]);
   });
 
   it('has no words for what is asked', async () => {
@@ -105,6 +113,24 @@ describe('the next candidate answers when the first one', () => {
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, { ...quick, server: { limits: { upstream_body: 2048 } } }));
     expect(await contentOf(await chat({}))).toBe('hello');
     expect(records[0]?.attempts[0]?.outcome).toBe('upstream_response_too_large');
+  });
+});
+
+describe('a provider that thinks for long is waited for', () => {
+  const slow = routing({ first_byte: 700, idle: 700 });
+
+  it.each([['spaces before a plain answer', ' ', false], ['comments before a stream', ': thinking\n\n', true]])('while it sends %s', async (_, sign, stream) => {
+    const { url } = await provider(async (response) => {
+      response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
+      for (let at = 0; at < 16; at++) {
+        response.write(sign);
+        await pause(60);
+      }
+      response.end(stream ? said('hello').join('') : JSON.stringify(completion('hello')));
+    });
+    const { chat, records } = await gatewayOf(twoUpstreams(url, url, slow));
+    expect(await (await chat({ stream })).text()).toContain('hello');
+    expect(records[0]?.attempts).toMatchObject([{ outcome: 'answered' }]);
   });
 });
 

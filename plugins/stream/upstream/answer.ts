@@ -50,30 +50,6 @@ function through(packed: Readable, unpacked: Duplex): Readable {
   return packed.pipe(unpacked);
 }
 
-async function readAll(bytes: Readable, limit: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let size = 0;
-  try {
-    // cost: listeners cost less than the steps of an async iterator
-    await new Promise<void>((resolve, reject) => {
-      bytes.on('data', (part: Buffer) => {
-        size += part.length;
-        if (size > limit) reject(new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${limit} bytes.`));
-        else parts.push(part);
-      });
-      bytes.once('end', resolve);
-      bytes.once('error', reject);
-      bytes.once('close', () => reject(closedEarly));
-    });
-  } catch (thrown) {
-    bytes.destroy();
-    throw size === 0 && !unpacking.test(codeOf(thrown)) ? unreachable(thrown) : truncated(thrown);
-  }
-  return (parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size)).toString('utf8');
-}
-
-const closedEarly = new Error('closed');
-
 const codeOf = (thrown: unknown): string => (thrown as { code?: string }).code ?? '';
 
 /** Codes of what goes wrong in unpacking. */
@@ -90,12 +66,44 @@ function truncated(thrown: unknown): GatewayError {
 
 /** An answer with an error status. */
 export async function failure(answer: Dispatcher.ResponseData, { dialect, target }: AnswerParts): Promise<GatewayError> {
-  const read = async (): Promise<string> => await readAll(bytesOf(answer), errorBytes);
-  const text = await read().catch(() => '');
+  const text = await readError(answer).catch(() => '');
   return dialect.decodeError({ status: answer.statusCode, headers: answer.headers, body: parsed(text) }, target);
 }
 
 const errorBytes = 65_536;
+
+async function readError(answer: Dispatcher.ResponseData): Promise<string> {
+  const bytes = bytesOf(answer);
+  const reads = createReads(bytes, truncated);
+  const body = new Body(errorBytes);
+  try {
+    for (let part = await reads.next(); part !== null; part = await reads.next()) body.add(part);
+  } finally {
+    bytes.destroy();
+  }
+  return body.text();
+}
+
+/** What has come of a body, within its bound. */
+class Body {
+  size = 0;
+  readonly #parts: Buffer[] = [];
+  readonly #limit: number;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  add(part: Buffer): void {
+    this.size += part.length;
+    if (this.size > this.#limit) throw new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${this.#limit} bytes.`);
+    this.#parts.push(part);
+  }
+
+  text(): string {
+    return Buffer.concat(this.#parts, this.size).toString('utf8');
+  }
+}
 
 function parsed(text: string): unknown {
   try {
@@ -106,16 +114,23 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A whole answer in one body. */
-export async function bodySource(answer: Dispatcher.ResponseData, { dialect, target, wire, limits }: AnswerParts): Promise<ChunkSource> {
+/** A whole answer in one body: none of its pieces is there before all of it is. */
+export function bodySource(answer: Dispatcher.ResponseData, { dialect, target, wire, limits }: AnswerParts): ChunkSource {
   const bytes = bytesOf(answer);
-  let chunks: readonly Chunk[] | null = decodeBody(await readAll(bytes, limits.upstreamBody), { dialect, target });
+  const body = new Body(limits.upstreamBody);
+  const reads = createReads(bytes, (thrown) => (body.size === 0 && !unpacking.test(codeOf(thrown)) ? unreachable(thrown) : truncated(thrown)));
+  let isOver = false;
   return {
     adjustments: wire.adjustments,
-    read: () => {
-      const next = chunks;
-      chunks = null;
-      return Promise.resolve(next);
+    async read() {
+      if (isOver) return null;
+      const part = await reads.next();
+      if (part !== null) {
+        body.add(part);
+        return [];
+      }
+      isOver = true;
+      return decodeBody(body.text(), { dialect, target });
     },
     cancel: () => void bytes.destroy(),
   };
@@ -137,7 +152,7 @@ export async function streamSource(answer: Dispatcher.ResponseData, { dialect, t
   const bounds = { maxEventBytes: limits.upstreamEvent };
   const events = dialect.frames === undefined ? createSseReader(bounds) : await dialect.frames(bounds);
   const decoder = dialect.decoder(target);
-  const reads = createReads(bytes);
+  const reads = createReads(bytes, truncated);
   const state: { failed: GatewayError | null; isOver: boolean } = { failed: null, isOver: false };
 
   const decode = (list: readonly WireEvent[]): Chunk[] => {
@@ -181,7 +196,7 @@ function release(bytes: Readable): void {
  * Reads a stream part by part; null at its end.
  * cost: one listener for the whole stream and all that is buffered in one part, instead of an async iterator's step per part.
  */
-function createReads(bytes: Readable): { next(): Promise<Buffer | null> } {
+function createReads(bytes: Readable, fault: (thrown: unknown) => GatewayError): { next(): Promise<Buffer | null> } {
   let ended = false;
   let error: unknown = null;
   let wake: (() => void) | null = null;
@@ -204,9 +219,9 @@ function createReads(bytes: Readable): { next(): Promise<Buffer | null> } {
       for (;;) {
         const part = bytes.read() as Buffer | null;
         if (part !== null) return part;
-        if (error !== null) throw truncated(error);
+        if (error !== null) throw fault(error);
         if (ended) return null;
-        if (bytes.destroyed) throw truncated(new Error('closed'));
+        if (bytes.destroyed) throw fault(new Error('closed'));
         await new Promise<void>((resolve) => {
           wake = resolve;
         });

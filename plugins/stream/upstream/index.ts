@@ -88,7 +88,7 @@ async function ask(context: Streaming, asking: Asking): Promise<ChunkSource> {
   if (status >= 400) throw await failure(answer, parts);
   const type = String(headers['content-type'] ?? '');
   if (type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'))) return await streamSource(answer, parts);
-  return await bodySource(answer, parts);
+  return bodySource(answer, parts);
 }
 
 /** Over what the dialect sends: credentials, then the headers of the provider's entry, then a signature over all of it. */
