@@ -2,7 +2,7 @@
 import { html, render, useEffect, useState } from './parts/html.js';
 import { useLocation } from './parts/location.js';
 import { Shell } from './parts/shell.js';
-import { Notice, Skeleton } from './parts/states.js';
+import { NotLoaded, Notice, Skeleton } from './parts/states.js';
 import { styles } from './parts/styles.js';
 
 /** @param {string} name @param {Promise<any>} module */
@@ -46,7 +46,7 @@ function App() {
     addEventListener('gateway:signed-out', signedOut);
     return () => removeEventListener('gateway:signed-out', signedOut);
   }, []);
-  const view = page === null ? html`<${Notice} title="There is no such page"><a href="/dashboard">Overview</a><//>` : loaded?.page !== page ? html`<${Skeleton} rows=${10} />` : loaded.isBroken ? html`<${Notice} tone="bad" title="This page cannot be loaded">The gateway may have been updated. <a href=${path} target="_self">Load it again</a><//>` : html`<${loaded.View} key=${page[0] + id} params=${params} id=${id} />`;
+  const view = page === null ? html`<${Notice} title="There is no such page"><a href="/dashboard">Overview</a><//>` : loaded?.page !== page ? html`<${Skeleton} rows=${10} />` : loaded.isBroken ? html`<${NotLoaded} what="page" />` : html`<${loaded.View} key=${page[0] + id} params=${params} id=${id} />`;
   if (page?.[0] === 'login') return view;
   return html`<${Shell} page=${page?.[0] ?? ''} params=${params}>${view}<//>`;
 }

@@ -10,7 +10,7 @@ import { apiParams, bucketOf, rangeOf } from '../parts/query.js';
 import { zoomOf } from '../parts/request-histogram.js';
 import { SearchBar } from '../parts/search-bar.js';
 import { Head } from '../parts/shell.js';
-import { stackOf } from '../parts/stack.js';
+import { ratesOf, stackOf } from '../parts/stack.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 import { TimeChart } from '../parts/time-chart.js';
 import { TimeRange } from '../parts/time-range.js';
@@ -62,11 +62,10 @@ function Dimension({ value, metaKeys, none, onChange }) {
 
 function OverTime({ data, metric, range, params }) {
   const { label, of, format, isRate, isCounted } = measures[metric];
-  const { times, lines } = stackOf(data.points, range, { all: isRate ? [] : data.all, bucketMs: data.bucketMs, of: (point) => of(point) ?? 0, top: 8, isCounted });
-  // what does not add up is not stacked, and where nothing was measured there is a gap
-  const shown = isRate ? lines.map((line) => ({ ...line, values: line.values.map((value) => (value === 0 ? null : value)) })) : lines;
+  const how = { bucketMs: data.bucketMs, top: 8, isCounted };
+  const { times, lines } = isRate ? ratesOf(data.points, range, { ...how, of }) : stackOf(data.points, range, { ...how, all: data.all, of: (point) => of(point) ?? 0 });
   return html`<section class="card over-time"><header><h2>${label} over time</h2></header>
-    <${TimeChart} title=${`${label} over time`} kind=${isRate ? 'lines' : 'bars'} times=${times} lines=${shown} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${format} height=${240} onZoom=${zoomOf(params)} />
-    <${Legend} lines=${shown} /></section>`;
+    <${TimeChart} title=${`${label} over time`} kind=${isRate ? 'lines' : 'bars'} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${format} height=${240} onZoom=${zoomOf(params)} />
+    <${Legend} lines=${lines} /></section>`;
 }
 

@@ -9,6 +9,7 @@ import { duration, plural } from '../parts/format.js';
 import { go, withParams } from '../parts/location.js';
 import { Head } from '../parts/shell.js';
 import { Notice } from '../parts/states.js';
+import { tail } from '../parts/tail.js';
 
 /** @param {{ params: URLSearchParams }} props */
 export function ConnectPage({ params }) {
@@ -33,11 +34,7 @@ export function ConnectPage({ params }) {
 function Watch({ model }) {
   const [seen, setSeen] = useState(/** @type {any[]} */ ([]));
   const [fault, setFault] = useState('');
-  useEffect(() => {
-    const source = new EventSource('/api/logs/stream');
-    source.addEventListener('request', ({ data }) => setSeen((before) => [JSON.parse(data), ...before].slice(0, 50)));
-    return () => source.close();
-  }, []);
+  useEffect(() => tail('', (record) => setSeen((before) => [record, ...before].slice(0, 50))), []);
   const test = () => {
     setFault('');
     complete({ model, messages: [{ role: 'user', content: 'Say hello.' }] }, { headers: { 'x-gateway-source': 'connect' }, signal: AbortSignal.timeout(60_000), tell: () => {} }).catch((error) => setFault(error.message));

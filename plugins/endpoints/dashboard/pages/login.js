@@ -2,6 +2,7 @@
 import { html, useState } from '../parts/html.js';
 import { send } from '../parts/api.js';
 import { Icon } from '../parts/icons.js';
+import { write } from '../parts/storage.js';
 
 /** @param {{ params: URLSearchParams }} props */
 export function LoginPage({ params }) {
@@ -14,7 +15,7 @@ export function LoginPage({ params }) {
     setFault('');
     try {
       await send('/api/session', { key: new FormData(event.target).get('key') });
-      localStorage.setItem('gateway.signed-in', 'yes');
+      write('signed-in', 'yes');
       // only to a page of our own
       location.assign(/^\/dashboard(?:[/?]|$)/.test(next) ? next : '/dashboard');
     } catch (error) {

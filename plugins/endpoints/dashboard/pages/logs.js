@@ -30,7 +30,9 @@ const requestPanel = () => Promise.all([import('../parts/request-panel.js'), sty
 export function LogsPage({ params }) {
   const range = rangeOf(params);
   const bucketMs = bucketOf(range.to - range.from, 90);
-  const isLive = params.get('live') === '1';
+  const wantsLive = params.get('live') === '1';
+  // the tail holds no bodies in which a text could be
+  const isLive = wantsLive && !params.get('q');
   const cursor = params.get('cursor');
   const asked = apiParams(params, { limit: String(pageSize), bucket: String(bucketMs), ...(cursor !== null && { cursor }) });
   const { data: answered, error, loading, reload } = useData(`/api/views/logs?${asked}`, { everyMs: isLive ? 5000 : cursor === null && range.isRelative ? 15_000 : 0 });
@@ -42,30 +44,33 @@ export function LogsPage({ params }) {
   const fresh = useMemo(() => new Set(tail.rows.map(({ id }) => id)), [tail.rows]);
   const records = useMemo(() => {
     const listed = data?.data ?? [];
-    return isLive ? [...tail.rows, ...listed.filter(({ id }) => !fresh.has(id))].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, mostRows) : listed;
-  }, [answered, tail.rows, isLive]);
+    // a range that ends now begins later with every answer
+    const ended = tail.rows.filter(({ createdAt }) => Date.parse(createdAt) >= range.from);
+    return isLive ? [...ended, ...listed.filter(({ id }) => !fresh.has(id))].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, mostRows) : listed;
+  }, [answered, error, tail.rows, isLive]);
   const selected = useSelection(records, openId, params);
   const metaKeys = Object.keys(data?.facets ?? {}).filter((name) => name.startsWith('meta.')).map((name) => name.slice(5));
   const names = chosenColumns(params, metaKeys);
   const isEmpty = answered !== null && records.length === 0 && cursor === null;
-  useKeys({ l: () => go(withParams({ live: isLive ? null : '1', cursor: null })) });
+  useKeys({ l: () => go(withParams({ live: wantsLive ? null : '1', cursor: null })) });
   const rows = apiParams(params);
 
   return html`<${Head} title="Logs">
-      <${LiveSwitch} isLive=${isLive} isConnected=${tail.isConnected} />
+      <${LiveSwitch} isLive=${isLive} wantsLive=${wantsLive} isConnected=${tail.isConnected} />
       <${TimeRange} params=${params} /><${ColumnMenu} names=${names} metaKeys=${metaKeys} params=${params} />
       <${ExportMenu} files=${[[`/api/logs/export?format=csv&${rows}`, 'CSV', 'one row a request, metadata as columns'], [`/api/logs/export?format=jsonl&${rows}`, 'JSON Lines', 'whole records, with bodies']]} />
       <${ViewsMenu} href=${withParams({ log: null, tab: null, cursor: null, cols: names.join() }, params)} />
     <//>
     <${SearchBar} params=${params} facets=${data?.facets ?? {}} />
+    ${wantsLive && !isLive && html`<p class="soft" role="status">The live tail does not look into bodies: while a text is looked for it is off.</p>`}
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
     ${data !== null && html`
       ${data.total && html`<${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} /><${Totals} total=${data.total} loading=${loading} />`}
-      ${data.more && !data.total && html`<div class="summing" role="status">Adding up all that match…</div>`}
+      ${data.more && !data.total && error === null && html`<div class="summing" role="status">Adding up all that match…</div>`}
       ${data.fault && html`<${Notice} tone="bad" title="What matches could not be added up">${data.fault.message} A shorter range has less to add up.<//>`}
       <${Cut} range=${range} days=${data.retentionDays} />
-      ${isEmpty ? html`<${Empty} params=${params} isLive=${isLive} refresh=${reload} />` : html`<div class="log-body">
+      ${isEmpty ? html`<${Empty} params=${params} isOver=${!range.isRelative} isLive=${isLive} refresh=${reload} />` : html`<div class="log-body">
         <${FacetColumn} facets=${data.facets} params=${params} />
         <div class="log-main" onMouseEnter=${() => setHeld(true)} onMouseLeave=${() => setHeld(false)}>
           ${tail.waiting > 0 && html`<button type="button" class="waiting" onClick=${tail.release}>${tail.waiting >= mostRows ? `${mostRows}+` : tail.waiting} new requests</button>`}
@@ -98,8 +103,8 @@ function useSelection(records, openId, params) {
   return at;
 }
 
-function LiveSwitch({ isLive, isConnected }) {
-  return html`<a class="button live ${isLive ? 'is-live' : ''}" aria-current=${isLive ? 'true' : undefined} href=${withParams({ live: isLive ? null : '1', cursor: null })} title="Requests as they end, of this instance (l)"><span class="live-dot" /><span>${isLive && !isConnected ? 'Connecting' : 'Live'}</span></a>`;
+function LiveSwitch({ isLive, wantsLive, isConnected }) {
+  return html`<a class="button live ${isLive ? 'is-live' : ''}" aria-current=${isLive ? 'true' : undefined} href=${withParams({ live: wantsLive ? null : '1', cursor: null })} title="Requests as they end, of this instance (l)"><span class="live-dot" /><span>${isLive && !isConnected ? 'Connecting' : 'Live'}</span></a>`;
 }
 
 function Totals({ total, loading }) {
@@ -132,10 +137,10 @@ function Pager({ next, cursor, shown, isLive }) {
   </div>`;
 }
 
-function Empty({ params, isLive, refresh }) {
+function Empty({ params, isOver, isLive, refresh }) {
   const filters = filtersOf(params);
   if (filters.length > 0) {
     return html`<${Notice} icon="search" title="No request matches">${rangeLabel(params)}, with ${filters.length === 1 ? 'this filter' : 'all of these filters'}. ${params.get('since') !== '7d' && html`<a href=${hrefOfRange(params, { since: '7d' })}>Widen to 7 days</a> or `}<a href=${hrefOf(location.pathname, new URLSearchParams([...params].filter(([name]) => ['since', 'from', 'to', 'cols'].includes(name))))}>clear the filters</a>.<//>`;
   }
-  return html`<${Later} load=${firstRequest} isOn=${!isLive} flipped=${refresh} widen=${hrefOfRange(params, { since: '30d' })} />`;
+  return html`<${Later} load=${firstRequest} isOver=${isOver} isLive=${isLive} flipped=${refresh} widen=${hrefOfRange(params, { since: '30d' })} />`;
 }

@@ -6,7 +6,7 @@ import { aboutSum, partly } from '../parts/estimate.js';
 import { Later } from '../parts/later.js';
 import { ago, clock, compact, count, duration, money, unknown } from '../parts/format.js';
 import { HealthStrip } from '../parts/health-strip.js';
-import { hrefOf, withParams } from '../parts/location.js';
+import { go, hrefOf, withParams } from '../parts/location.js';
 import { apiParams, bucketOf, rangeOf } from '../parts/query.js';
 import { TopList } from '../parts/top-list.js';
 import { filled, RequestHistogram, zoomOf } from '../parts/request-histogram.js';
@@ -29,7 +29,7 @@ export function OverviewPage({ params }) {
   return html`<${Head} title="Overview"><${TimeRange} params=${params} /><//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
-    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOn=${true} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} range=${range} params=${params} />`)}`;
+    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} range=${range} params=${params} />`)}`;
 }
 
 function Filled({ data, range, params }) {
@@ -94,7 +94,7 @@ function Tokens({ data, range, params }) {
 
 function MetaTop({ data, link, params }) {
   if (data.meta === null) return html`<section class="card top"><header><h2>Metadata</h2></header><p class="soft">Send headers that begin with <code>X-Gateway-</code>, and their values appear here.</p></section>`;
-  const picker = html`<select aria-label="Metadata key" value=${data.meta} onChange=${(event) => { history.replaceState(null, '', withParams({ meta: event.target.value })); dispatchEvent(new PopStateEvent('popstate')); }}>${data.metaKeys.map((key) => html`<option key=${key} value=${key}>${key}</option>`)}</select>`;
+  const picker = html`<select aria-label="Metadata key" value=${data.meta} onChange=${(event) => go(withParams({ meta: event.target.value }), { replace: true })}>${data.metaKeys.map((key) => html`<option key=${key} value=${key}>${key}</option>`)}</select>`;
   return html`<${TopList} title=${picker} rows=${data.values} total=${data.total} link=${link(`meta.${data.meta}`)} more=${withMore(params, `meta.${data.meta}`)} none="without it" />`;
 }
 

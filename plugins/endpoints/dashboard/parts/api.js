@@ -1,5 +1,6 @@
 /** Questions to the server. A question that nobody waits for any more is cancelled. */
 import { useEffect, useState } from './html.js';
+import { linesOf } from './lines.js';
 
 export class ApiError extends Error {
   /** @param {number} status @param {string} code @param {string} message */
@@ -38,23 +39,19 @@ async function whole(response) {
 
 /** Lines of JSON, each with some fields of the answer. @param {Response} response @param {(part: any) => void} tell */
 async function inParts(response, tell) {
-  const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
   let answer = {};
-  for (let rest = ''; ; ) {
-    const { done, value } = await reader.read();
-    if (done) return answer;
-    const lines = (rest + value).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) answer = { ...answer, ...JSON.parse(line) };
+  for await (const line of linesOf(response)) {
+    answer = { ...answer, ...JSON.parse(line) };
     if (answer.more) tell(answer);
   }
+  return answer;
 }
 
 /** @param {string} path @param {unknown} body @param {string} [method] */
 export const send = (path, body, method = 'POST') => ask(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
 /**
- * What the server says to a path. While a new answer is on its way the last one stays.
+ * What the server says to a path. While a new answer is on its way the last one stays; where there is none, only that of the same path.
  * @param {string | null} path null: nothing is asked
  * @param {{ everyMs?: number }} [options]
  */
@@ -66,14 +63,14 @@ export function useData(path, { everyMs = 0 } = {}) {
     const controller = new AbortController();
     let timer = 0;
     // of an answer that was there before, what is not known anew yet stays
-    const begun = (part) => setState((before) => ({ ...before, data: before.path === path ? { ...before.data, ...part } : part, error: null }));
+    const begun = (part) => setState((before) => ({ data: before.path === path ? { ...before.data, ...part } : part, error: null, path }));
     const load = async () => {
       try {
         const data = document.hidden && timer !== 0 ? null : await ask(path, { signal: controller.signal }, begun);
         if (data !== null && !controller.signal.aborted) setState({ data, error: null, path });
       } catch (error) {
         if (controller.signal.aborted) return;
-        setState((before) => ({ ...before, error: /** @type {ApiError} */ (error), path }));
+        setState((before) => ({ data: before.path === path ? before.data : null, error: /** @type {ApiError} */ (error), path }));
       }
       if (everyMs > 0 && !controller.signal.aborted) timer = setTimeout(load, everyMs);
     };

@@ -5,7 +5,7 @@ import { count, failsMuch, percent } from './format.js';
 import { Icon } from './icons.js';
 import { hrefOf } from './location.js';
 import { measures, written } from './measures.js';
-import { addFilter, apiParams } from './query.js';
+import { apiParams, onlyFilter } from './query.js';
 import { SortHead, sorted } from './sort.js';
 
 const beside = { requests: 'Requests', 'error-rate': 'Errors', 'tokens-in': 'Tokens in', 'tokens-out': 'out', cost: 'Cost', 'latency-p50': 'p50', 'latency-p95': 'p95', 'latency-p99': 'p99', 'ttft-p50': 'First token', speed: 'Tokens/s' };
@@ -39,7 +39,7 @@ function Row({ row, by, measure, others, most, whole, earlier, params }) {
   const [isOpen, setOpen] = useState(false);
   const sub = params.get('sub');
   const value = measure.of(row);
-  const link = hrefOf('/dashboard/logs', addFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), { field: by, value: row.value ?? '', not: false }));
+  const link = hrefOf('/dashboard/logs', onlyFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), { field: by, value: row.value ?? '', not: false }));
   return html`<tr>
       <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${row.value ?? '(none)'} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}<a href=${link} title=${row.value}>${row.value ?? '(none)'}</a></td>
       <td class="num"><b>${written(measure, row)}</b></td><${Bar} value=${value} most=${most} /><td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td><td class="num soft">${earlier === undefined ? '–' : written(measure, earlier)}</td>
@@ -49,7 +49,7 @@ function Row({ row, by, measure, others, most, whole, earlier, params }) {
 }
 
 function Under({ by, value, sub, measure, others, most, params }) {
-  const asked = apiParams(addFilter(params, { field: by, value: value ?? '', not: false }), { by: sub, limit: '10' });
+  const asked = apiParams(onlyFilter(params, { field: by, value: value ?? '', not: false }), { by: sub, limit: '10' });
   const { data, error } = useData(`/api/stats?${asked}`);
   if (data === null) return html`<tr class="under"><td colspan="15">${error?.message ?? 'Loading'}</td></tr>`;
   return sorted(data.data, { measure }, '-measure').map((row) => html`<tr class="under" key=${row.value}><td>${row.value ?? '(none)'}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`);

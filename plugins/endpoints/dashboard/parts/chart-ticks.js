@@ -20,6 +20,8 @@ const week = 7 * 86_400_000;
 
 /** Full hours, days and weeks of the zone that is shown. @param {{ from: number, to: number }} range @param {number} width */
 export function timeTicks({ from, to }, width) {
+  // a chart that is folded away
+  if (width <= 0) return [];
   const least = ((to - from) * labelWidth) / width;
   const step = steps.find((one) => one >= least) ?? Math.ceil(least / week) * week;
   const ticks = [];

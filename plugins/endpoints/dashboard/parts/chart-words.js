@@ -6,10 +6,11 @@ import { exact } from './format.js';
 /** In the order in which it is seen. @param {{ at: number, index: number, left: number, width: number, kind: 'bars' | 'lines', lines: import('./time-chart.js').Line[], format: (value: number) => string }} props */
 export function Tooltip({ at, index, left, width, kind, lines, format }) {
   const side = left > width / 2 ? `right:${width - left + 12}px` : `left:${left + 12}px`;
-  const some = lines.filter(({ values }) => values[index] !== null && values[index] !== 0);
+  // a column of nothing is not seen, a line at zero is
+  const some = lines.filter(({ values }) => values[index] !== null && (kind === 'lines' || values[index] !== 0));
   const rows = some.length === 0 ? lines.slice(0, 1) : kind === 'bars' ? some.toReversed() : some;
   return html`<div class="tooltip" style=${side} aria-hidden="true"><div class="tooltip-time">${exact(at).replace(/:\d\d\.\d+Z?$/, '')}</div>
-    ${rows.map((line) => html`<div class="tooltip-row" key=${line.label}><${Swatch} colour=${line.colour} /><span>${line.label}</span><b>${aboutPart(format(line.values[index] ?? 0), line.estimated?.[index])}</b></div>`)}
+    ${rows.map((line) => html`<div class="tooltip-row" key=${line.label}><${Swatch} colour=${line.colour} /><span>${line.label}</span><b>${aboutPart(format(line.values[index] ?? null), line.estimated?.[index])}</b></div>`)}
   </div>`;
 }
 

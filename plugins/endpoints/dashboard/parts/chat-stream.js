@@ -1,5 +1,6 @@
 /** Asks for a completion as any client does, and tells each piece as it comes. */
 import { ApiError } from './api.js';
+import { eventsOf } from './lines.js';
 
 /**
  * @typedef {{ text: string, reasoning: string, toolCalls: { name: string, arguments: string }[], usage: any, id: string | null, firstMs: number | null, totalMs: number | null, finish: string | null, model: string | null, cutBy: string | null }} Answer
@@ -55,14 +56,5 @@ function take(answer, { choices = [], usage, model }) {
     const call = (answer.toolCalls[index] ??= { name: '', arguments: '' });
     call.name += called.name ?? '';
     call.arguments += called.arguments ?? '';
-  }
-}
-
-async function* eventsOf(response) {
-  let rest = '';
-  for await (const text of response.body.pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + text).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) if (line.startsWith('data: ') && line !== 'data: [DONE]') yield JSON.parse(line.slice(6));
   }
 }

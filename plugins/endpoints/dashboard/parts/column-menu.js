@@ -3,6 +3,7 @@ import { html } from './html.js';
 import { columnOf, columns, defaultColumns } from './log-columns.js';
 import { go, withParams } from './location.js';
 import { Menu } from './menu.js';
+import { write } from './storage.js';
 
 /** @param {{ names: string[], metaKeys: string[], params: URLSearchParams }} props */
 export function ColumnMenu({ names, metaKeys, params }) {
@@ -10,11 +11,11 @@ export function ColumnMenu({ names, metaKeys, params }) {
   const choose = (name, isOn) => {
     const kept = isOn ? [...names, name] : names.filter((other) => other !== name);
     const next = kept.length === 0 ? defaultColumns : kept;
-    localStorage.setItem('gateway.columns', next.join());
+    write('columns', next.join());
     go(withParams({ cols: next.join() }, params), { replace: true });
   };
   const reset = () => {
-    localStorage.removeItem('gateway.columns');
+    write('columns', null);
     go(withParams({ cols: null }, params), { replace: true });
   };
   return html`<${Menu} name="columns" icon="columns" label="Columns">${() => html`<div class="menu-checks">

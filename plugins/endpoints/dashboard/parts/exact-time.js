@@ -1,7 +1,8 @@
 /** A time from one moment to another, and the zone in which moments are shown. */
 import { html, useState } from './html.js';
 import { isUtc } from './format.js';
-import { go } from './location.js';
+import { go, notify } from './location.js';
+import { write } from './storage.js';
 import { hrefOfRange } from './time-range.js';
 
 /** For an input of the browser: local time without a zone, or UTC. @param {number} at */
@@ -11,6 +12,10 @@ function inputOf(at) {
 }
 
 export function ExactTime({ from, to, params, close }) {
+  // a range that ends now goes on while somebody types
+  const [opened] = useState({ from, to });
+  const [typed, setTyped] = useState(/** @type {{ from?: string, to?: string }} */ ({}));
+  const field = (name) => ({ name, value: typed[name] ?? inputOf(opened[name]), onInput: (event) => setTyped((before) => ({ ...before, [name]: event.target.value })) });
   const apply = (event) => {
     event.preventDefault();
     const data = new FormData(event.target);
@@ -19,18 +24,15 @@ export function ExactTime({ from, to, params, close }) {
     close();
   };
   return html`<form class="menu-form" onSubmit=${apply}>
-    <label>From <input type="datetime-local" name="from" required value=${inputOf(from)} /></label>
-    <label>To <input type="datetime-local" name="to" required value=${inputOf(to)} /></label>
+    <label>From <input type="datetime-local" required ...${field('from')} /></label>
+    <label>To <input type="datetime-local" required ...${field('to')} /></label>
     <button class="button">Show this time</button>
   </form><${Zone} />`;
 }
 
-function Zone() {
-  const [utc, setUtc] = useState(isUtc());
-  const choose = (value) => {
-    localStorage.setItem('gateway.utc', value ? 'yes' : 'no');
-    setUtc(value);
-    dispatchEvent(new PopStateEvent('popstate'));
-  };
-  return html`<label class="menu-check"><input type="checkbox" checked=${utc} onChange=${(event) => choose(event.target.checked)} /> Times in UTC</label>`;
-}
+const choose = (isChosen) => {
+  write('utc', isChosen ? 'yes' : 'no');
+  notify();
+};
+
+const Zone = () => html`<label class="menu-check"><input type="checkbox" checked=${isUtc()} onChange=${(event) => choose(event.target.checked)} /> Times in UTC</label>`;

@@ -2,10 +2,10 @@
 import { html, useState } from './html.js';
 import { compact } from './format.js';
 import { Icon } from './icons.js';
-import { hrefOf } from './location.js';
+import { go, hrefOf } from './location.js';
 import { addFilter, filtersOf, removeFilter } from './query.js';
 
-const names = { status: 'Status', model: 'Model', provider: 'Provider', key: 'Key', finish: 'Finish reason', outcome: 'Outcome', agent: 'User agent' };
+const names = { status: 'Status', model: 'Model', provider: 'Provider', key: 'Key', finish: 'Finish reason' };
 const shownFirst = 6;
 
 /** @param {{ facets: Record<string, { value: string, count: number }[]>, params: URLSearchParams }} props */
@@ -34,10 +34,7 @@ function Value({ field, value, count, share, chosen, params }) {
   const click = (event) => {
     if (!event.altKey) return;
     event.preventDefault();
-    event.currentTarget.href = next(true);
-    const { pathname, search } = event.currentTarget;
-    history.pushState(null, '', pathname + search);
-    dispatchEvent(new PopStateEvent('popstate'));
+    go(next(true));
   };
   return html`<li><a class="facet-value ${chosen === undefined ? '' : chosen.not ? 'is-not' : 'is-on'}" href=${next(false)} onClick=${click} aria-current=${chosen === undefined ? undefined : 'true'} title="Alt-click excludes">
     <span class="facet-name">${chosen?.not && html`<span class="not">not </span>`}${value === '' ? '(none)' : value}</span><span class="facet-count">${compact(count)}</span><span class="facet-bar" style=${`width:${Math.max(2, share * 100)}%`} />

@@ -1,4 +1,5 @@
 /** Numbers as people read them. What is not known is a dash, never a zero. */
+import { read } from './storage.js';
 
 export const unknown = '–';
 const whole = new Intl.NumberFormat('en-GB');
@@ -18,9 +19,11 @@ export function money(dollars) {
   const value = Number(dollars);
   if (!Number.isFinite(value)) return unknown;
   if (value === 0) return '$0';
+  // what would be rounded up to the next step is written as that
   const size = Math.abs(value);
-  if (size >= 1000) return `$${whole.format(Math.round(value))}`;
-  if (size >= 1) return `$${value.toFixed(2)}`;
+  if (size >= 999.995) return `$${whole.format(Math.round(value))}`;
+  if (size >= 0.99995) return `$${value.toFixed(2)}`;
+  if (size < 1e-12) return '<$0.000000000001';
   return `$${value.toFixed(Math.min(12, 3 - Math.floor(Math.log10(size)))).replace(/0+$/, '')}`;
 }
 
@@ -36,10 +39,12 @@ export function perMillion(perToken) {
 export function duration(ms) {
   if (ms === null || ms === undefined) return unknown;
   if (ms < 1) return ms === 0 ? '0 ms' : '<1 ms';
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 10_000) return `${(ms / 1000).toFixed(2)} s`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
-  return `${Math.floor(ms / 60_000)} m ${String(Math.round((ms % 60_000) / 1000)).padStart(2, '0')} s`;
+  // as for money: never "1000 ms", "10.00 s" or "60.0 s"
+  if (ms < 999.5) return `${Math.round(ms)} ms`;
+  if (ms < 9995) return `${(ms / 1000).toFixed(2)} s`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  return `${Math.floor(seconds / 60)} m ${String(seconds % 60).padStart(2, '0')} s`;
 }
 
 /** Tokens in a second. @param {number | null | undefined} value */
@@ -63,7 +68,7 @@ export function size(bytes) {
   return `${Number((bytes / 1000 ** step).toPrecision(3))} ${steps[step]}`;
 }
 
-export const isUtc = () => localStorage.getItem('gateway.utc') === 'yes';
+export const isUtc = () => read('utc') === 'yes';
 const zone = () => (isUtc() ? { timeZone: 'UTC' } : {});
 
 /** @param {string | number} at */
@@ -71,12 +76,11 @@ export function clock(at) {
   return new Date(at).toLocaleTimeString('en-GB', zone());
 }
 
-/** Today's by the clock alone, others with their day. @param {string | number} at */
+/** Today's by the clock alone, others with their day, those of another year with that too. @param {string | number} at */
 export function moment(at) {
-  const date = new Date(at);
-  const day = date.toLocaleDateString('en-GB', { day: '2-digit', month: 'short', ...zone() });
-  const today = new Date().toLocaleDateString('en-GB', { day: '2-digit', month: 'short', ...zone() });
-  return day === today ? clock(at) : `${day} ${clock(at)}`;
+  const [day = '', today = ''] = [at, Date.now()].map((ms) => new Date(ms).toLocaleDateString('en-GB', { day: '2-digit', month: 'short', year: 'numeric', ...zone() }));
+  const thisYear = today.slice(-' 2026'.length);
+  return day === today ? clock(at) : `${day.replace(thisYear, '')} ${clock(at)}`;
 }
 
 /** To the millisecond, with its zone. @param {string | number} at */

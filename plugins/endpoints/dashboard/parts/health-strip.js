@@ -1,11 +1,11 @@
 /** How it stands with what the gateway leans on. */
-import { html } from './html.js';
-import { useData } from './api.js';
+import { html, useContext } from './html.js';
 import { ago, count, size } from './format.js';
 import { Icon } from './icons.js';
+import { Status } from './shell.js';
 
 export function HealthStrip() {
-  const { data } = useData('/api/status', { everyMs: 10_000 });
+  const data = useContext(Status);
   if (data === null) return html`<section class="card health" />`;
   const { health, log, config } = data;
   const on = config.providers.filter(({ isOn }) => isOn).length;

@@ -1,7 +1,7 @@
 /** Markup as tagged templates: what is written in a value is text, never markup. */
-import { h, render } from 'preact';
-import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { createContext, h, render } from 'preact';
+import { useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import htm from 'htm';
 
 export const html = htm.bind(h);
-export { render, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState };
+export { createContext, render, useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState };

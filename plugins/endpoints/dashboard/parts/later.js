@@ -1,9 +1,13 @@
 /** A part that is loaded when it is first shown. */
 import { html, useEffect, useState } from './html.js';
+import { NotLoaded } from './states.js';
 
 /** @param {{ load: () => Promise<any>, [name: string]: any }} props */
 export function Later({ load, ...props }) {
   const [part, setPart] = useState(/** @type {{ View: any } | null} */ (null));
-  useEffect(() => void load().then((View) => setPart({ View })), [load]);
+  useEffect(() => void load().then((View) => setPart({ View }), () => setPart({ View: Missing })), [load]);
   return part === null ? null : html`<${part.View} ...${props} />`;
 }
+
+/** Where one looks, whatever place in the page the part has. */
+const Missing = () => html`<div class="part-missing"><${NotLoaded} what="part" /></div>`;

@@ -1,5 +1,6 @@
 /** Requests as they end. While somebody reads on, new ones wait; a burst becomes one update of the page. */
 import { useEffect, useRef, useState } from './html.js';
+import { tail } from './tail.js';
 
 export const mostRows = 500;
 
@@ -26,21 +27,19 @@ export function useLiveTail(query, { isHeld }) {
     held.current = [];
     setWaiting(0);
     if (query === null) return setConnected(false);
-    const source = new EventSource(`/api/logs/stream?${query}`);
-    source.addEventListener('open', () => setConnected(true));
-    source.addEventListener('error', () => setConnected(false));
-    source.addEventListener('request', ({ data }) => {
-      held.current.push(JSON.parse(data));
+    const came = (record) => {
+      held.current.push(record);
       // what does not fit on the page would be cut anyway
       if (held.current.length > mostRows) held.current.shift();
-    });
+    };
+    const end = tail(query, came, setConnected);
     const tick = setInterval(() => {
       if (held.current.length === 0) return;
       if (isHeldNow.current) setWaiting(held.current.length);
       else release();
     }, 250);
     return () => {
-      source.close();
+      end();
       clearInterval(tick);
     };
   }, [query]);

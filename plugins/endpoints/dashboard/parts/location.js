@@ -3,7 +3,8 @@ import { useEffect, useState } from './html.js';
 
 /** @type {Set<() => void>} */
 const listeners = new Set();
-const notify = () => listeners.forEach((listener) => listener());
+/** Shows the page anew, where something changed that is not in its address too. */
+export const notify = () => listeners.forEach((listener) => listener());
 
 addEventListener('popstate', notify);
 
@@ -26,14 +27,13 @@ addEventListener('click', (event) => {
 
 /** @returns {{ path: string, params: URLSearchParams }} */
 export function useLocation() {
-  const [at, setAt] = useState(location.pathname + location.search);
+  const [, setTimes] = useState(0);
   useEffect(() => {
-    const changed = () => setAt(location.pathname + location.search);
+    const changed = () => setTimes((times) => times + 1);
     listeners.add(changed);
     return () => void listeners.delete(changed);
   }, []);
-  const [path = '', search = ''] = at.split('?');
-  return { path, params: new URLSearchParams(search) };
+  return { path: location.pathname, params: new URLSearchParams(location.search) };
 }
 
 /**

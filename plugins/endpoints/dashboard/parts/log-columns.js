@@ -4,6 +4,7 @@ import { about } from './estimate.js';
 import { count, duration, exact, moment, money, speed, unknown } from './format.js';
 import { Icon } from './icons.js';
 import { StatusMark } from './status-mark.js';
+import { read } from './storage.js';
 
 /**
  * @typedef {object} Column
@@ -52,14 +53,15 @@ export const defaultColumns = ['time', 'status', 'model', 'key', 'ttft', 'total'
 
 /** A column by its name, `meta.<key>` too. @param {string} name @returns {Column | null} */
 export function columnOf(name) {
-  if (!name.startsWith('meta.')) return columns[name] ?? null;
+  if (!name.startsWith('meta.')) return Object.hasOwn(columns, name) ? columns[name] : null;
   const key = name.slice(5);
-  return { label: key, show: ({ metadata }) => metadata[key] ?? unknown, filter: value(name, ({ metadata }) => metadata[key]), title: ({ metadata }) => metadata[key] };
+  const of = ({ metadata }) => (Object.hasOwn(metadata, key) ? metadata[key] : undefined);
+  return { label: key, show: (record) => of(record) ?? unknown, filter: value(name, of), title: of };
 }
 
 /** As chosen in the address, else in this browser, else the usual ones with the metadata keys most seen, as far as there is room. @param {URLSearchParams} params @param {readonly string[]} metaKeys */
 export function chosenColumns(params, metaKeys) {
-  const asked = params.get('cols') ?? localStorage.getItem('gateway.columns');
+  const asked = params.get('cols') ?? read('columns');
   const names = asked === null ? [...defaultColumns, ...metaKeys.slice(0, innerWidth < 1600 ? 1 : 2).map((key) => `meta.${key}`)] : asked.split(',');
   return names.filter((name) => columnOf(name) !== null);
 }

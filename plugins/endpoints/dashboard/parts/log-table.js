@@ -2,7 +2,7 @@
 import { html, useEffect, useRef } from './html.js';
 import { columnOf } from './log-columns.js';
 import { go, hrefOf, withParams } from './location.js';
-import { addFilter } from './query.js';
+import { onlyFilter } from './query.js';
 
 /** @param {{ records: any[], names: string[], params: URLSearchParams, selected: number, openId: string | null, fresh?: Set<string> }} props */
 export function LogTable({ records, names, params, selected, openId, fresh }) {
@@ -36,7 +36,7 @@ function Cell({ column, record, params }) {
   if (asked === null || asked.value === '') return content;
   const filter = (event) => {
     event.stopPropagation();
-    go(hrefOf('/dashboard/logs', addFilter(params, { ...asked, not: event.altKey })));
+    go(hrefOf('/dashboard/logs', onlyFilter(params, { ...asked, not: event.altKey })));
   };
   return html`<button type="button" class="cell-filter" title=${`${column.title?.(record) ?? ''}\nClick: only these. Alt-click: all others.`.trim()} onClick=${filter} tabindex="-1">${content}</button>`;
 }

@@ -9,13 +9,15 @@ export function Metrics({ data, range }) {
   const { total, earlier, points, bucketMs } = data;
   const { at } = filled(points, range, bucketMs);
   const trend = (read) => at.map((point) => (point === null ? 0 : (read(point) ?? 0)));
+  // of the time before, not everything may be kept: then nothing is said
+  const change = (read, better) => (earlier === null ? null : changeOf(read(total), read(earlier), better));
   const figures = [
-    { name: 'Requests', value: count(total.requests), change: changeOf(total.requests, earlier.requests), trend: trend(({ requests }) => requests), note: paceOf(total.requests, range) },
-    { name: 'Errors', value: percent(total.errors, total.requests), change: changeOf(rate(total), rate(earlier), 'less'), trend: trend(({ errors }) => errors), note: `${count(total.errors)} requests`, isBad: total.errors > 0 },
-    { name: 'Cost', value: aboutSum(money(total.cost), total), change: changeOf(numberOf(total.cost), numberOf(earlier.cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `${count(total.unpriced)} without a price` : html`${aboutSum(money(perRequest(total)), total)} a request`, title: total.cost === null ? undefined : `$${total.cost}` },
-    { name: 'Tokens', value: aboutSum(compact(total.promptTokens + total.completionTokens), total), change: changeOf(total.promptTokens + total.completionTokens, earlier.promptTokens + earlier.completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: html`${aboutSum(compact(total.reasoningTokens), total)} for reasoning` },
-    { name: 'Latency p95', value: duration(total.latencyP95Ms), change: changeOf(total.latencyP95Ms, earlier.latencyP95Ms, 'less'), trend: trend(({ latencyP95Ms }) => latencyP95Ms), note: `p50 ${duration(total.latencyP50Ms)}${total.latencyP99Ms == null ? '' : ` · p99 ${duration(total.latencyP99Ms)}`}` },
-    { name: 'First token p50', value: duration(total.timeToFirstTokenP50Ms), change: changeOf(total.timeToFirstTokenP50Ms, earlier.timeToFirstTokenP50Ms, 'less'), trend: trend(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms), note: `p95 ${duration(total.timeToFirstTokenP95Ms)}${total.tokensPerSecond == null ? '' : ` · ${speed(total.tokensPerSecond)} tok/s`}` },
+    { name: 'Requests', value: count(total.requests), change: change(({ requests }) => requests), trend: trend(({ requests }) => requests), note: paceOf(total.requests, range) },
+    { name: 'Errors', value: percent(total.errors, total.requests), change: change(rate, 'less'), trend: trend(({ errors }) => errors), note: `${count(total.errors)} requests`, isBad: total.errors > 0 },
+    { name: 'Cost', value: aboutSum(money(total.cost), total), change: change(({ cost }) => numberOf(cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `${count(total.unpriced)} without a price` : html`${aboutSum(money(perRequest(total)), total)} a request`, title: total.cost === null ? undefined : `$${total.cost}` },
+    { name: 'Tokens', value: aboutSum(compact(total.promptTokens + total.completionTokens), total), change: change(({ promptTokens, completionTokens }) => promptTokens + completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: html`${aboutSum(compact(total.reasoningTokens), total)} for reasoning` },
+    { name: 'Latency p95', value: duration(total.latencyP95Ms), change: change(({ latencyP95Ms }) => latencyP95Ms, 'less'), trend: trend(({ latencyP95Ms }) => latencyP95Ms), note: `p50 ${duration(total.latencyP50Ms)}${total.latencyP99Ms == null ? '' : ` · p99 ${duration(total.latencyP99Ms)}`}` },
+    { name: 'First token p50', value: duration(total.timeToFirstTokenP50Ms), change: change(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms, 'less'), trend: trend(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms), note: `p95 ${duration(total.timeToFirstTokenP95Ms)}${total.tokensPerSecond == null ? '' : ` · ${speed(total.tokensPerSecond)} tok/s`}` },
   ];
   return html`<dl class="metrics">${figures.map(({ name, value, change, trend: values, note, title, isBad }) => html`<div class="metric" key=${name} title=${title}>
     <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title="against the same time before">${change.text}</span>`}</dt><dd class="metric-value ${isBad ? 'is-bad' : ''}">${value}</dd>
@@ -44,7 +46,7 @@ function changeOf(now, then, better) {
 }
 
 /** @param {{ values: number[] }} props */
-export function Spark({ values }) {
+function Spark({ values }) {
   const top = Math.max(...values);
   if (values.length < 2 || top === 0) return html`<svg class="spark" aria-hidden="true" viewBox="0 0 100 24" preserveAspectRatio="none" />`;
   const points = values.map((value, at) => `${((100 * at) / (values.length - 1)).toFixed(2)} ${(23 - (21 * value) / top).toFixed(2)}`);

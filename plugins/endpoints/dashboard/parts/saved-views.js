@@ -1,8 +1,7 @@
 /** Saved views: links, kept in this browser; the present one can be added, and each be deleted. */
 import { html, useEffect, useRef, useState } from './html.js';
 import { Icon } from './icons.js';
-
-const place = 'gateway.views';
+import { read, write } from './storage.js';
 
 /** @typedef {{ name: string, href: string }} View */
 
@@ -10,7 +9,7 @@ const place = 'gateway.views';
 function kept() {
   try {
     // safety: whatever stands in the storage, a link leads to a page of our own
-    return JSON.parse(localStorage.getItem(place) ?? '[]').filter(({ name, href }) => typeof name === 'string' && /^\/dashboard(?:[/?]|$)/.test(href));
+    return JSON.parse(read('views') ?? '[]').filter(({ name, href }) => typeof name === 'string' && /^\/dashboard(?:[/?]|$)/.test(href));
   } catch {
     // not ours, or broken: as if nothing had been saved
     return [];
@@ -24,7 +23,7 @@ export function SavedViews({ href, close }) {
   const focusFirst = () => /** @type {HTMLElement | null} */ (root.current?.querySelector('a,input'))?.focus();
   useEffect(focusFirst, []);
   const keep = (next) => {
-    localStorage.setItem(place, JSON.stringify(next));
+    write('views', JSON.stringify(next));
     setViews(next);
   };
   const save = (event) => {

@@ -2,22 +2,25 @@
 import { html, useRef, useState } from './html.js';
 import { Icon } from './icons.js';
 import { go, hrefOf } from './location.js';
-import { addFilter, fields, filtersOf, isFilter, parseBar, removeFilter, wordsOf } from './query.js';
+import { addFilter, filtersOf, isFilter, names, parseBar, presets, removeFilter, wordsOf } from './query.js';
 
-const examples = { latency: ['>2s', '>500ms'], ttft: ['>500ms', '>1s'], tokens: ['>1000'], cost: ['>0.01'], stream: ['true', 'false'], cached: ['true', 'false'], reasoning: ['true', 'false'], status: ['ok', 'error', '4xx', '5xx', '429'] };
+const examples = { latency: ['>2s', '>500ms'], ttft: ['>500ms', '>1s'], tokens: ['>1000'], cost: ['>0.01'], stream: ['true', 'false'], cached: ['true', 'false'], reasoning: ['true', 'false'], status: ['ok', 'error', '4xx', '5xx', '429'], since: Object.keys(presets) };
+
+/** safety: a field may be called as something that every object has. */
+const own = (lists, field) => (Object.hasOwn(lists, field) ? lists[field] : []);
 
 /** What may come next, for the word under the cursor. */
 function suggestions(word, facets) {
   const [, minus = '', field, typed] = /^(-?)(meta\.[^\s=:]+|[a-z]+)[:=](.*)$/.exec(word) ?? [];
   if (field !== undefined) {
     const separator = field.startsWith('meta.') ? '=' : ':';
-    const seen = (facets[field] ?? []).map(({ value }) => value);
-    const values = [...new Set([...(examples[/** @type {keyof typeof examples} */ (field)] ?? []), ...seen])].filter((value) => value !== '' && value.toLowerCase().includes((typed ?? '').toLowerCase()));
+    const seen = own(facets, field).map(({ value }) => value);
+    const values = [...new Set([...own(examples, field), ...seen])].filter((value) => value !== '' && value.toLowerCase().includes((typed ?? '').toLowerCase()));
     return values.slice(0, 8).map((value) => `${minus}${field}${separator}${/\s/.test(value) ? `"${value}"` : value}`);
   }
   const bare = word.replace(/^-/, '');
-  const names = [...fields.map((name) => `${name}:`), ...Object.keys(facets).filter((name) => name.startsWith('meta.')).map((name) => `${name}=`)];
-  return names.filter((name) => name.includes(bare)).slice(0, 12).map((name) => (word.startsWith('-') ? `-${name}` : name));
+  const known = [...names.map((name) => `${name}:`), ...Object.keys(facets).filter((name) => name.startsWith('meta.')).map((name) => `${name}=`)];
+  return known.filter((name) => name.includes(bare)).slice(0, 12).map((name) => (word.startsWith('-') ? `-${name}` : name));
 }
 
 /** @param {{ params: URLSearchParams, facets: Record<string, { value: string, count: number }[]> }} props */

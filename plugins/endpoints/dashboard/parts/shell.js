@@ -1,11 +1,12 @@
 /** The frame of every page: where one can go, what the gateway says of itself, and how the page looks. */
-import { html, useEffect, useState } from './html.js';
+import { createContext, html, useEffect, useState } from './html.js';
 import { send, useData } from './api.js';
 import { plural } from './format.js';
 import { Icon } from './icons.js';
 import { useShortcuts } from './keyboard.js';
 import { Later } from './later.js';
 import { Notice } from './states.js';
+import { read, write } from './storage.js';
 import { chooseTheme, chosenTheme } from './theme.js';
 
 const places = [
@@ -22,6 +23,9 @@ const places = [
 
 const keyboardHelp = () => import('./keyboard-help.js').then((part) => part.KeyboardHelp);
 
+/** What `/api/status` says, for the parts of a page that show it; null while it is not known. */
+export const Status = createContext(/** @type {any} */ (null));
+
 /** @param {{ page: string, params: URLSearchParams, children: any }} props */
 export function Shell({ page, params, children }) {
   const { isHelpOpen, openHelp, closeHelp } = useShortcuts();
@@ -35,16 +39,16 @@ export function Shell({ page, params, children }) {
       <ul>${places.map(([name, label, href]) => html`<li key=${name}>
         <a href=${['overview', 'logs', 'breakdown'].includes(name) ? href + range : href} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} /><span>${label}</span></a>
       </li>`)}</ul>
-      <div class="side-foot"><${ThemeSwitch} />${localStorage.getItem('gateway.signed-in') !== null && html`<button type="button" class="button button-plain" onClick=${signOut} aria-label="Sign out" title="Sign out"><${Icon} name="out" /></button>`}<button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)"><${Icon} name="help" /></button></div>
+      <div class="side-foot"><${ThemeSwitch} />${read('signed-in') !== null && html`<button type="button" class="button button-plain" onClick=${signOut} aria-label="Sign out" title="Sign out"><${Icon} name="out" /></button>`}<button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)"><${Icon} name="help" /></button></div>
     </nav>
-    <main id="main" tabindex="-1"><${StoreBanner} status=${status?.log ?? null} />${children}</main>
+    <main id="main" tabindex="-1"><${StoreBanner} status=${status?.log ?? null} /><${Status.Provider} value=${status}>${children}<//></main>
     <${Announcer} />
     ${isHelpOpen && html`<${Later} load=${keyboardHelp} close=${closeHelp} />`}
   </div>`;
 }
 
 async function signOut() {
-  localStorage.removeItem('gateway.signed-in');
+  write('signed-in', null);
   await send('/api/session', {}, 'DELETE').catch(() => {});
   location.assign('/dashboard/login');
 }

@@ -1,12 +1,19 @@
-/** Points of many values as a stack: the largest with colours of their own, the rest together. */
+/** Points of many values as lines with colours of their own: stacked, with the rest together, or each for itself. */
 import { filled } from './request-histogram.js';
 
-export const palette = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
+const palette = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
 
 /** Nothing where the parts are the whole, but for what floats lose. @param {number} whole @param {number[]} parts */
 function restOf(whole, parts) {
   const rest = whole - parts.reduce((sum, part) => sum + part, 0);
   return rest > whole * 1e-9 ? rest : 0;
+}
+
+/** The values of which there is something, the largest first. @param {any[]} points @param {(point: any) => number} of */
+function largest(points, of) {
+  const sums = new Map();
+  for (const point of points) sums.set(point.value, (sums.get(point.value) ?? 0) + of(point));
+  return [...sums].filter(([, sum]) => sum > 0).sort(([, a], [, b]) => b - a).map(([name]) => name);
 }
 
 /**
@@ -18,10 +25,7 @@ function restOf(whole, parts) {
 export function stackOf(points, range, { all, bucketMs, of, top, isCounted = false, none = '(none)' }) {
   const { times, at: wholes } = filled(all, range, bucketMs);
   const place = new Map(times.map((time, at) => [time, at]));
-  const sums = new Map();
-  for (const point of points) sums.set(point.value, (sums.get(point.value) ?? 0) + of(point));
-  const names = [...sums].filter(([, sum]) => sum > 0).sort(([, a], [, b]) => b - a).map(([name]) => name);
-  const own = names.slice(0, top);
+  const own = largest(points, of).slice(0, top);
   const empty = () => ({ values: times.map(() => 0), estimated: times.map(() => false) });
   const lines = own.map((name, at) => ({ label: name ?? none, colour: palette[at % palette.length], ...empty() }));
   for (const point of points) {
@@ -34,4 +38,21 @@ export function stackOf(points, range, { all, bucketMs, of, top, isCounted = fal
   const rest = { label: 'Other', colour: '--c0', values: wholes.map((point, at) => (point === null ? 0 : restOf(of(point), lines.map(({ values }) => values[at])))), estimated: wholes.map((point) => isCounted && (point?.estimated ?? 0) > 0) };
   if (rest.values.some((value) => value > 0)) lines.push(rest);
   return { times, lines: lines.length === 0 ? [{ ...rest, label: 'Nothing' }] : lines };
+}
+
+/**
+ * Of what does not add up: the values with most requests. Null is where nothing was measured; that is not zero.
+ * @param {any[]} points of the largest values, with `at`, `value` and `requests`
+ * @param {{ from: number, to: number }} range
+ * @param {{ bucketMs: number, of: (point: any) => number | null, top: number, isCounted?: boolean, none?: string }} how as of a stack
+ */
+export function ratesOf(points, range, { bucketMs, of, top, isCounted = false, none = '(none)' }) {
+  const { times } = filled([], range, bucketMs);
+  const measured = points.filter((point) => of(point) !== null);
+  const lines = largest(measured, ({ requests }) => requests).slice(0, top).map((name, index) => {
+    const known = new Map(measured.filter(({ value }) => value === name).map((point) => [point.at, point]));
+    const at = times.map((time) => known.get(time) ?? null);
+    return { label: name ?? none, colour: palette[index % palette.length], values: at.map((point) => (point === null ? null : of(point))), estimated: at.map((point) => isCounted && point?.estimated > 0) };
+  });
+  return { times, lines };
 }

@@ -19,4 +19,7 @@ export function Fault({ error, retry }) {
   return html`<${Notice} tone="bad" title=${title}>${error.message}${more === '' ? '' : ` ${more}`} ${retry && html`<button type="button" class="link" onClick=${retry}>Try again</button>`}<//>`;
 }
 
+/** Of a module that the server no longer has. @param {{ what: string }} props */
+export const NotLoaded = ({ what }) => html`<${Notice} tone="bad" title=${`This ${what} cannot be loaded`}>The gateway may have been updated. <a href=${location.pathname + location.search} target="_self">Load it again</a><//>`;
+
 export const Skeleton = ({ rows = 6 }) => html`<div class="skeleton" aria-busy="true" aria-label="Loading">${Array.from({ length: rows }, (_, at) => html`<div class="skeleton-row" key=${at} />`)}</div>`;

@@ -1,15 +1,12 @@
 /** Light, dark, or as the system has it. */
+import { read, write } from './storage.js';
 
 /** @returns {'light' | 'dark' | 'system'} */
-export const chosenTheme = () => /** @type {any} */ (localStorage.getItem('gateway.theme')) ?? 'system';
+export const chosenTheme = () => /** @type {any} */ (read('theme')) ?? 'system';
 
 /** @param {'light' | 'dark' | 'system'} theme */
 export function chooseTheme(theme) {
-  if (theme === 'system') {
-    localStorage.removeItem('gateway.theme');
-    delete document.documentElement.dataset.theme;
-  } else {
-    localStorage.setItem('gateway.theme', theme);
-    document.documentElement.dataset.theme = theme;
-  }
+  write('theme', theme === 'system' ? null : theme);
+  if (theme === 'system') delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
 }

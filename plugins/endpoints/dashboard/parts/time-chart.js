@@ -19,7 +19,7 @@ function scalesOf({ spans, width, height, range, isBare, format }) {
   const top = 1.06 * Math.max(0, ...spans.flat().map((span) => span?.[1] ?? 0)) || 1;
   const ticks = isBare ? [] : valueTicks(top, height - above - below, format);
   const left = isBare ? 0 : 12 + 6.2 * Math.max(...ticks.map(({ label }) => label.length));
-  const perMs = (width - left) / (range.to - range.from);
+  const perMs = (width - left) / Math.max(1, range.to - range.from);
   return {
     left,
     ticks,

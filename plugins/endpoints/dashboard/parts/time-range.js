@@ -1,6 +1,6 @@
 /** Which time the page is about. A relative range stays relative in the address. */
 import { html } from './html.js';
-import { exact, moment } from './format.js';
+import { exact, moment, plural } from './format.js';
 import { Later } from './later.js';
 import { hrefOf } from './location.js';
 import { Menu } from './menu.js';
@@ -16,10 +16,19 @@ export function hrefOfRange(params, { since, from, to }) {
   return hrefOf(location.pathname, next);
 }
 
+const units = { s: ['s', 's'], m: ['min', 'min'], h: ['h', 'h'], d: ['day', 'days'], w: ['week', 'weeks'] };
+
+/** @param {string} since */
+function sinceLabel(since) {
+  if (Object.hasOwn(presets, since)) return presets[/** @type {keyof typeof presets} */ (since)];
+  const [, amount, unit] = /^([\d.]+)([smhdw])$/.exec(since) ?? [];
+  return `Last ${unit === undefined ? since : plural(Number(amount), ...units[/** @type {keyof typeof units} */ (unit)])}`;
+}
+
 /** @param {URLSearchParams} params */
 export function rangeLabel(params) {
   const { from, to, since, isRelative } = rangeOf(params);
-  if (since !== null) return presets[/** @type {keyof typeof presets} */ (since)] ?? `Last ${since}`;
+  if (since !== null) return sinceLabel(since);
   return isRelative ? `Since ${moment(from)}` : `${moment(from)} to ${moment(to)}`;
 }
 

@@ -4,6 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
 
+/** A machine may be busy. */
+const soon = { timeout: 8000 };
+
 let scene: Stage;
 let id = '';
 
@@ -45,7 +48,7 @@ describe.concurrent.each(pages)('%s', (path, ready) => {
     expect(await violations(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
     await page.setViewportSize({ width: 360, height: 800 });
-    await expect.poll(() => overflow(page)).toBeLessThanOrEqual(0);
+    await expect.poll(() => overflow(page), soon).toBeLessThanOrEqual(0);
     expect(await violations(page, "['color-contrast', 'link-in-text-block', 'link-name', 'button-name', 'target-size']")).toEqual([]);
     await page.close();
   });
@@ -55,7 +58,7 @@ test('on paper a request is whole, and nothing else is there', async () => {
   const page = await scene.open(`/dashboard/logs?log=${id}`, { colorScheme: 'dark' });
   await page.locator('.conversation').waitFor();
   await page.emulateMedia({ media: 'print' });
-  await expect.poll(() => page.locator('.tab-title').allTextContents()).toEqual(['Conversation', 'Reasoning', 'Details', 'Tokens and cost']);
+  await expect.poll(() => page.locator('.tab-title').allTextContents(), soon).toEqual(['Conversation', 'Reasoning', 'Details', 'Tokens and cost']);
   expect(await page.locator('.side, .panel-bar, .log-table, .detail-tools, .tabs').filter({ visible: true }).count()).toBe(0);
   expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)');
   await page.close();
@@ -69,6 +72,43 @@ test('a stack is as high as everything together, also what has no line of its ow
   const lines = await page.evaluate(`import([...document.querySelectorAll('link[rel=modulepreload]')].map(({ href }) => href).find((href) => href.endsWith('/parts/stack.js')))
     .then(({ stackOf }) => stackOf(${JSON.stringify(points)}, { from: 0, to: 1000 }, { all: ${JSON.stringify(all)}, bucketMs: 1000, of: ({ cost }) => cost, top: 2 }).lines.map(({ label, values }) => [label, values]))`);
   expect(lines).toEqual([['a', [5]], ['b', [2]], ['Other', [3]]]);
+  await page.close();
+});
+
+test('a rate is zero where none failed, and nothing where none was asked', async () => {
+  const page = await scene.open('/dashboard/breakdown?view=time&metric=error-rate');
+  const points = [[0, 'a', 50], [1000, 'a', 0], [3000, 'a', 50], [0, 'rare', 1]].map(([at, value, errors]) => ({ at, value, errors, requests: value === 'a' ? 100 : 1 }));
+  await page.locator('.over-time .chart-lines').first().waitFor({ state: 'attached' });
+  const lines = await page.evaluate(`import([...document.querySelectorAll('link[rel=modulepreload]')].map(({ href }) => href).find((href) => href.endsWith('/parts/stack.js')))
+    .then(({ ratesOf }) => ratesOf(${JSON.stringify(points)}, { from: 0, to: 4000 }, { bucketMs: 1000, of: ({ errors, requests }) => errors / requests, top: 2 }).lines.map(({ label, values }) => [label, values]))`);
+  expect(lines).toEqual([['a', [0.5, 0, null, 0.5]], ['rare', [1, null, null, null]]]);
+  await page.close();
+});
+
+test('where not all of the time before is kept, nothing is said of it', async () => {
+  const page = await scene.open('/dashboard/config');
+  for (const [view, earlier] of [['overview', null], ['breakdown', []]] as const) {
+    await page.route(`**/api/views/${view}*`, async (route) => {
+      const answer = await route.fetch();
+      await route.fulfill({ json: { ...((await answer.json()) as object), earlier } });
+    });
+  }
+  await page.goto(`${scene.gateway.url}/dashboard`);
+  await page.locator('.metric').first().waitFor();
+  expect(await page.locator('.change').count()).toBe(0);
+  await page.goto(`${scene.gateway.url}/dashboard/breakdown`);
+  await page.locator('.breakdown tbody tr').first().waitFor();
+  expect(new Set(await page.locator('.breakdown tbody td.soft').allTextContents())).toEqual(new Set(['–']));
+  await page.close();
+});
+
+test('the frame and the health of a page ask once', async () => {
+  const page = await scene.browser.newPage();
+  let asked = 0;
+  page.on('request', (request) => void (request.url().endsWith('/api/status') && asked++));
+  await page.goto(`${scene.gateway.url}/dashboard`);
+  await page.locator('.health').getByText('Providers').waitFor();
+  expect(asked).toBe(1);
   await page.close();
 });
 
@@ -97,8 +137,105 @@ describe('the theme', () => {
   });
 });
 
+describe('a browser', () => {
+  test('that keeps nothing shows every page, and remembers until it is left', async () => {
+    const page = await scene.browser.newPage();
+    await page.addInitScript("Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied', 'SecurityError'); } })");
+    await page.goto(`${scene.gateway.url}/dashboard/logs`);
+    await page.locator('.log-table tbody tr').first().waitFor();
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByLabel('Cost').uncheck();
+    await page.waitForURL(/cols=/);
+    await page.goto(`${scene.gateway.url}/dashboard`);
+    await page.locator('.metrics').waitFor();
+    await page.getByRole('button', { name: 'Dark' }).click();
+    expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
+    await page.close();
+  });
+
+  test('that misses a part of the page says so where one looks', async () => {
+    const page = await scene.browser.newPage();
+    await page.route('**/parts/request-panel.js', (route) => route.fulfill({ status: 404 }));
+    await page.goto(`${scene.gateway.url}/dashboard/logs`);
+    await page.locator('.log-table tbody tr').first().click();
+    await page.getByText('This part cannot be loaded').waitFor();
+    const again = page.getByRole('link', { name: 'Load it again' });
+    expect(await again.getAttribute('href')).toMatch(/^\/dashboard\/logs\?log=/);
+    await page.unrouteAll();
+    await again.click();
+    await page.getByRole('complementary', { name: 'Request' }).waitFor();
+    await page.close();
+  });
+});
+
+describe('the time', () => {
+  test('that somebody types stays, whatever comes meanwhile', async () => {
+    const page = await scene.browser.newPage();
+    await page.clock.install();
+    await page.goto(`${scene.gateway.url}/dashboard`);
+    await page.locator('.metrics').waitFor();
+    await page.keyboard.press('t');
+    await page.getByLabel('From').fill('2026-01-01T00:00');
+    await Promise.all([page.waitForResponse(/views\/overview/), page.clock.fastForward(10_000)]);
+    await page.clock.fastForward(70_000);
+    expect(await page.getByLabel('From').inputValue()).toBe('2026-01-01T00:00');
+    await page.getByRole('button', { name: 'Show this time' }).click();
+    await page.waitForURL(/from=(?:2025|2026)/);
+    await page.close();
+  });
+
+  test('is in UTC everywhere as soon as that is chosen', async () => {
+    const context = await scene.browser.newContext({ timezoneId: 'Asia/Tokyo' });
+    const page = await context.newPage();
+    await page.goto(`${scene.gateway.url}/dashboard/logs?from=2026-01-01T00:00`);
+    const first = page.locator('.row-link').first();
+    const before = await first.textContent();
+    await expect.poll(() => page.locator('[data-menu=time]').getAttribute('title'), soon).toContain('1 Jan 2026, 09:00:00');
+    await page.keyboard.press('t');
+    await page.getByLabel('Times in UTC').check();
+    await expect.poll(() => first.textContent(), soon).not.toBe(before);
+    expect(await page.getByLabel('From').inputValue()).toBe('2026-01-01T00:00');
+    await context.close();
+  });
+
+  test.each([['4w', 'Last 4 weeks'], ['1d', 'Last 1 day'], ['1.5h', 'Last 1.5 h'], ['6h', 'Last 6 h']])('since=%s is called "%s"', async (since, label) => {
+    const page = await scene.open(`/dashboard/logs?since=${since}`);
+    await page.getByRole('button', { name: label }).waitFor();
+    await page.close();
+  });
+});
+
 describe('the address', () => {
   let list: Page | null = null;
+
+  test('of a value in a breakdown asks for that value alone', async () => {
+    const page = await scene.open('/dashboard/breakdown?status=error&by=status&sub=model&metric=requests');
+    expect(await page.getByRole('link', { name: '404', exact: true }).getAttribute('href')).toBe('/dashboard/logs?status=404');
+    await page.getByRole('button', { name: '404 by model' }).click();
+    await expect.poll(() => page.locator('.under td:first-child').allTextContents(), soon).toEqual(['(none)']);
+    await page.close();
+  });
+
+  test('of a click with Alt in a facet is one step', async () => {
+    const page = await scene.open('/dashboard/logs');
+    await page.locator('.facet-value').getByText('404').click({ modifiers: ['Alt'] });
+    await page.waitForURL(/-status=404/);
+    await page.goBack();
+    await page.waitForURL(/logs$/);
+    await expect.poll(() => page.locator('.log-table tbody tr').count(), soon).toBe(4);
+    await page.close();
+  });
+
+  test('may hold the name of what every object has', async () => {
+    const page = await scene.open('/dashboard/logs?cols=time,constructor,meta.constructor');
+    await page.locator('.log-table tbody tr').first().waitFor();
+    expect(await page.locator('.log-table thead th').allTextContents()).toEqual(['Time', 'constructor']);
+    expect(await page.locator('.log-table tbody tr').first().textContent()).toMatch(/–$/);
+    await page.locator('.search input').fill('constructor:x');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/q=constructor:x/);
+    await page.close();
+  });
 
   test.each([
     ['model=mock', 3],
@@ -133,7 +270,7 @@ describe('the address', () => {
     await page.waitForURL(/q=Hello/);
     const { searchParams } = new URL(page.url());
     expect([...searchParams]).toEqual([['model', 'mock'], ['-status', 'error'], ['meta.tenant', 'acme corp'], ['latency', '<1h'], ['q', 'Hello']]);
-    await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(1);
+    await expect.poll(() => page.locator('.log-table tbody tr').count(), soon).toBe(1);
     await page.keyboard.press('Backspace');
     await page.waitForURL((url) => !url.searchParams.has('q'));
     await page.close();

@@ -2,14 +2,18 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { chromium } from 'playwright-core';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../../../core/errors.ts';
 import type { LogReader } from '../../../../core/log-store.ts';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import { aRecord, keeping, memoryLog } from '../../../_kit/log.ts';
 import type { MemoryLog } from '../../../_kit/log.ts';
+import { pause } from '../../../_kit/upstream.ts';
 import { browserOptions } from './browser.ts';
+
+/** A machine may be busy. */
+const soon = { timeout: 8000 };
 
 const log = memoryLog();
 let isAway = false;
@@ -17,6 +21,7 @@ let isAway = false;
 let adding: Promise<void> = Promise.resolve();
 const closing: (() => Promise<unknown>)[] = [];
 let url = '';
+let browser: Browser;
 let page: Page;
 
 /** The log in memory, as a store that can be away. */
@@ -45,11 +50,20 @@ beforeAll(async () => {
     server.close();
     await gateway.close();
   });
-  const browser = await chromium.launch(browserOptions);
+  browser = await chromium.launch(browserOptions);
   closing.push(() => browser.close());
-  page = await browser.newPage();
-  page.setDefaultTimeout(9000);
-  await page.clock.install();
+  page = await newPage();
+});
+/** With a clock of its own. */
+async function newPage(): Promise<Page> {
+  const made = await browser.newPage();
+  made.setDefaultTimeout(9000);
+  await made.clock.install();
+  return made;
+}
+
+afterEach(() => {
+  isAway = false;
 });
 afterAll(async () => {
   for (const close of closing.toReversed()) await close();
@@ -81,6 +95,15 @@ test('words say so, the tail goes on, and all is back with the store', async () 
   await page.clock.fastForward(5000);
   await page.locator('.log-table').getByText('before-it-went').waitFor();
   expect(await page.getByText('cannot be read now').count()).toBe(0);
+});
+
+test('a question that fails leaves no answer to another one', async () => {
+  await page.goto(`${url}/dashboard/breakdown?metric=requests`);
+  await page.locator('.breakdown').getByText('before-it-went').waitFor();
+  isAway = true;
+  await page.locator('.pickers select').nth(1).selectOption('provider');
+  await page.getByText('cannot be read now').waitFor();
+  expect(await page.locator('.breakdown').count()).toBe(0);
 });
 
 test('rows do not wait for the sums of their filter', async () => {
@@ -144,4 +167,99 @@ test('a provider is not said to have kept what was not stored', async () => {
   const { id } = log.add({ request: null, response: null, reasoningContent: null });
   await page.goto(`${url}/dashboard/logs/${id}?tab=reasoning`);
   await page.getByText('Bodies are not stored').waitFor();
+});
+
+describe('the live tail', () => {
+  const setHidden = async (shown: Page, isHidden: boolean): Promise<void> => {
+    await shown.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`);
+  };
+  const stream = (sent: { url(): string }): boolean => sent.url().includes('/api/logs/stream');
+
+  test('opens again when a proxy in between has recovered', async () => {
+    const shown = await newPage();
+    await shown.route('**/api/logs/stream*', (route) => route.fulfill({ status: 502, body: 'Bad gateway' }));
+    await shown.goto(`${url}/dashboard/logs?live=1`);
+    await shown.locator('.is-live').getByText('Connecting').waitFor();
+    await shown.unroute('**/api/logs/stream*');
+    await shown.clock.fastForward(30_000);
+    await shown.locator('.is-live').getByText('Live').waitFor();
+    log.announce(aRecord({ model: 'after-the-proxy' }));
+    await shown.locator('.log-table').getByText('after-the-proxy').waitFor();
+    await shown.close();
+  });
+
+  test('gives its connection back while nobody looks, and tells later what came', async () => {
+    const shown = await newPage();
+    await shown.goto(`${url}/dashboard/logs?live=1`);
+    await shown.locator('.is-live').getByText('Live').waitFor();
+    await Promise.all([shown.waitForEvent('requestfailed', stream), setHidden(shown, true)]);
+    const { id } = aRecord();
+    log.announce(aRecord({ id, model: 'behind-the-back' }));
+    await Promise.all([shown.waitForRequest(stream), setHidden(shown, false)]);
+    await shown.locator('.log-table').getByText('behind-the-back').waitFor();
+    // told again, it is still one row
+    await setHidden(shown, true);
+    await setHidden(shown, false);
+    log.announce(aRecord({ model: 'seen-at-once' }));
+    await shown.locator('.log-table').getByText('seen-at-once').waitFor();
+    expect(await shown.locator(`tr:has(a[href*="${id}"])`).count()).toBe(1);
+    await shown.close();
+  });
+
+  test('turns the light of Connect green for a call that was made in another window', async () => {
+    const shown = await newPage();
+    await Promise.all([shown.waitForResponse(stream), shown.goto(`${url}/dashboard/connect`)]);
+    await shown.getByText('Waiting for a call').waitFor();
+    // the page itself learns of the answer a moment later
+    await pause(250);
+    await Promise.all([shown.waitForEvent('requestfailed', stream), setHidden(shown, true)]);
+    log.announce(aRecord({ model: 'from-a-terminal' }));
+    await setHidden(shown, false);
+    await shown.getByText('from-a-terminal answered').waitFor();
+    await shown.close();
+  });
+
+  test('is off while a text is looked for, and says so', async () => {
+    const shown = await newPage();
+    let tries = 0;
+    shown.on('request', (request) => void (stream(request) && tries++));
+    await shown.goto(`${url}/dashboard/logs?live=1&q=choices`);
+    await shown.getByText('while a text is looked for it is off').waitFor();
+    await shown.locator('.log-table tbody tr').first().waitFor();
+    expect([tries, await shown.getByText('Connecting').count()]).toEqual([0, 0]);
+    await shown.getByLabel('Remove the filter text choices').click();
+    await shown.locator('.is-live').getByText('Live').waitFor();
+    await shown.close();
+  });
+
+  test('lets go of rows that are older than its range', async () => {
+    const shown = await newPage();
+    await shown.goto(`${url}/dashboard/logs?live=1&since=15m`);
+    await shown.locator('.is-live').getByText('Live').waitFor();
+    log.announce(aRecord({ model: 'soon-too-old', createdAt: new Date(Date.now() - 14 * 60_000).toISOString() }));
+    await shown.locator('.log-table').getByText('soon-too-old').waitFor();
+    await shown.clock.fastForward(61_000);
+    await expect.poll(() => shown.getByText('soon-too-old').count(), soon).toBe(0);
+    await shown.close();
+  });
+});
+
+describe('an empty log', () => {
+  test('is not asked for again where nobody looks', async () => {
+    const shown = await newPage();
+    let asked = 0;
+    shown.on('request', (request) => void (request.url().includes('/api/views/logs') && asked++));
+    await shown.addInitScript("Object.defineProperty(document, 'hidden', { value: true })");
+    await shown.goto(`${url}/dashboard/logs?since=1s`);
+    await shown.getByText('Waiting for the first request').waitFor();
+    await shown.clock.runFor(9000);
+    expect(asked).toBe(1);
+    await shown.close();
+  });
+
+  test.each(['/dashboard', '/dashboard/logs'])('of a time that is over waits for nothing at %s', async (path) => {
+    await page.goto(`${url}${path}?from=2020-01-01&to=2020-01-02`);
+    await page.getByText('No request in this time').waitFor();
+    expect(await page.getByRole('link', { name: 'Look at the last 30 days' }).getAttribute('href')).toBe(`${path}?since=30d`);
+  });
 });

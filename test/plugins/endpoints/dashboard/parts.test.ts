@@ -1,0 +1,178 @@
+/** Parts of the page that need no page: the words of its address and its search bar, and how it writes figures. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { formatLogFilter, parseLogFilter, resolveQuery } from '../../../../core/log-query.ts';
+import { parseLogSearch } from '../../../../core/log-search.ts';
+
+const part = async (name: string): Promise<any> => await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
+const { addFilter, apiParams, filtersOf, onlyFilter, parseBar, rangeOf } = await part('query');
+const { duration, moment, money } = await part('format');
+const { timeTicks } = await part('chart-ticks');
+const { clientsOf } = await part('clients');
+const { tail } = await part('tail');
+
+const now = Date.parse('2026-03-02T12:00:00Z');
+const hour = 3_600_000;
+const plain = (params: URLSearchParams): string => decodeURIComponent(String(params).replaceAll('+', ' '));
+const typed = (text: string, address = ''): URLSearchParams => parseBar(text).reduce(addFilter, new URLSearchParams(address));
+
+describe('the search bar', () => {
+  test.each([
+    'latency:>1s latency:<5s', 'tokens>5 -status:error', 'since:1h', 'since:4w refund', 'from:2026-03-01T14:30:00.000Z to:2026-03-02T00:00:00.000Z', 'q:refund', 'q:"money back"',
+    'meta."a b"=c', String.raw`meta."a\"b"=c`, 'meta.team:*', '-meta.team:*', 'model:', 'model:a"b', String.raw`"a \" quote"`, 'model:a model:b', 'stream:true words "in any order"', 'meta.constructor=x',
+  ])('reads %s as the server does', (text) => {
+    expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
+  });
+
+  test.each(['http://a.b', 'constructor:x', 'note: this', 'model:"not closed'])('looks for %s as text', (text) => {
+    expect(typed(text).get('q')).toBe(text);
+  });
+
+  test('joins what is looked for', () => expect([...typed('q:money back')]).toEqual([['q', 'money back']]));
+
+  test('leaves what cannot be excluded to the server, which says why', () => {
+    expect(apiParams(typed('-since:1h'))).toBe('since=24h&-since=1h');
+    expect(() => parseLogFilter(typed('-since:1h'))).toThrow('cannot be excluded');
+  });
+
+  test.each([
+    ['latency=>1s', 'latency:>=2s', 'latency=>=2s'],
+    ['latency=>1s&latency=<5s', 'latency:<3s', 'latency=>1s&latency=<3s'],
+    ['meta.note=>a', 'meta.note:>b', 'meta.note=>a&meta.note=>b'],
+    ['q=a', 'q:b', 'q=b'],
+    ['from=2026-01-01&to=2026-01-02', 'since:1h', 'since=1h'],
+    ['since=1h', 'from:2026-01-01', 'from=2026-01-01'],
+    ['from=2026-01-01', 'to:2026-01-02', 'from=2026-01-01&to=2026-01-02'],
+    ['from=2026-01-01&to=2026-01-02', 'from:2026-02-01', 'from=2026-02-01'],
+    ['since=1h', 'to:2026-01-02', 'to=2026-01-02'],
+  ])('at %s, %s leads to %s', (address, text, expected) => {
+    expect(plain(typed(text, address))).toBe(expected);
+  });
+});
+
+describe('a click on a value', () => {
+  const on = (field: string, value: string, not = false) => ({ field, value, not });
+
+  test.each([
+    ['status=error', on('status', '429'), 'status=429'],
+    ['model=a&model=b&key=k', on('model', 'a'), 'key=k&model=a'],
+    ['-meta.team=', on('meta.team', 'search'), 'meta.team=search'],
+    ['model=a&model=b', on('model', 'a', true), 'model=a&model=b&-model=a'],
+    ['-model=a', on('model', 'b', true), '-model=a&-model=b'],
+  ])('at %s shows only those, or all others', (address, filter, expected) => {
+    expect(plain(onlyFilter(new URLSearchParams(address), filter))).toBe(expected);
+  });
+});
+
+describe('the time in the address', () => {
+  const server = (address: string) => resolveQuery(parseLogFilter(new URLSearchParams(apiParams(new URLSearchParams(address)))), now);
+
+  test.each(['', 'since=4w', 'since=1.5h', 'since=90s', 'from=2026-03-01', 'from=2026-03-01T14:30', 'from=2026-03-01T14:30:00.5', 'from=2026-03-01T14:30%2B02:00', 'from=2026-03-01T14:30+02:00', 'from=2026-03-01&to=2026-03-01T10:00', 'to=2026-01-02', 'since=7d&to=2026-03-01'])('"%s" means what it means to the server', (address) => {
+    const { from, to } = rangeOf(new URLSearchParams(address), now);
+    const meant = server(address);
+    expect({ from, to }).toEqual({ from: meant.from, to: meant.to ?? now });
+  });
+
+  test('is the day before an end that stands alone, and does not go on', () => {
+    const { from, to, isRelative } = rangeOf(new URLSearchParams('to=2026-01-02'), now);
+    expect([to - from, isRelative]).toEqual([24 * hour, false]);
+  });
+
+  test('that cannot be read is left to the server', () => {
+    expect(apiParams(new URLSearchParams('to=soon'))).toBe('to=soon&since=24h');
+    expect(() => server('since=constructor')).toThrow('is no span of time');
+  });
+
+  test('is no filter', () => expect(filtersOf(new URLSearchParams('since=1h&from=2026-01-01&to=2026-01-02&model=a&cols=time'))).toEqual([{ field: 'model', value: 'a', not: false }]));
+});
+
+describe('figures', () => {
+  test.each([[0.4, '<1 ms'], [999.4, '999 ms'], [999.6, '1.00 s'], [9994, '9.99 s'], [9999, '10.0 s'], [59_949, '59.9 s'], [59_999, '1 m 00 s'], [119_600, '2 m 00 s'], [3_599_999, '60 m 00 s']])('%d ms is %s', (ms, text) => {
+    expect(duration(ms)).toBe(text);
+  });
+
+  test.each([[0.99999, '$1.00'], [0.9999, '$0.9999'], [0.5, '$0.5'], [0.0999999, '$0.1'], [1e-12, '$0.000000000001'], [4e-13, '<$0.000000000001'], [0, '$0'], [999.999, '$1,000'], [999.99, '$999.99'], [12.345, '$12.35']])('%d dollars are %s', (dollars, text) => {
+    expect(money(dollars)).toBe(text);
+  });
+
+  test('a moment of a year ago is not today', () => {
+    const ago = new Date();
+    ago.setDate(1);
+    expect(moment(new Date())).toMatch(/^\d\d:\d\d:\d\d$/);
+    ago.setFullYear(ago.getFullYear() - 1);
+    expect(moment(ago)).toMatch(new RegExp(`^01 \\w{3,4} ${ago.getFullYear()} \\d\\d:\\d\\d:\\d\\d$`));
+    const sameDay = new Date();
+    sameDay.setFullYear(sameDay.getFullYear() - 1);
+    expect(moment(sameDay)).toContain(String(sameDay.getFullYear()));
+  });
+
+  test.each([0, -5])('a chart %d pixels wide has no ticks', (width) => {
+    expect(timeTicks({ from: now - 24 * hour, to: now }, width)).toEqual([]);
+  });
+});
+
+describe('the live tail', () => {
+  const began = Date.now();
+  let asked: { after: number; lastId: string | undefined }[] = [];
+  let answers: (() => Response)[] = [];
+  let page: EventTarget & { hidden: boolean };
+
+  beforeEach(() => {
+    vi.useFakeTimers({ now: began });
+    page = Object.assign(new EventTarget(), { hidden: false });
+    vi.stubGlobal('document', page);
+    vi.stubGlobal('fetch', async (_: string, { headers }: { headers: Record<string, string> }) => {
+      asked.push({ after: Date.now() - began, lastId: headers['last-event-id'] });
+      return (answers.shift() ?? badGateway)();
+    });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+    [asked, answers] = [[], []];
+  });
+
+  const badGateway = (): Response => new Response('Bad gateway', { status: 502 });
+  const events = (...ids: string[]): (() => Response) => () => new Response(`: connected\n\nevent: gap\ndata: {"message":"too many"}\n\n${ids.map((id) => `id: ${id}\nevent: request\ndata: {"id":"${id}"}\n\n`).join('')}`, { headers: { date: 'Mon, 02 Mar 2026 12:00:00 GMT' } });
+
+  test('asks again after longer and longer pauses, until it is ended', async () => {
+    const end = tail('', () => {});
+    await vi.advanceTimersByTimeAsync(100_000);
+    end();
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(asked.map(({ after }) => after / 1000)).toEqual([0, 1, 3, 7, 15, 31, 61, 91]);
+  });
+
+  test('goes on where it was, tells nothing twice, and is patient anew', async () => {
+    answers = [badGateway, badGateway, events('a', 'b'), events('b', 'c')];
+    const told: string[] = [];
+    const states: boolean[] = [];
+    const end = tail('', ({ id }: { id: string }) => void told.push(id), (isConnected: boolean) => void states.push(isConnected));
+    await vi.advanceTimersByTimeAsync(5500);
+    end();
+    expect(told).toEqual(['a', 'b', 'c']);
+    expect(asked).toEqual([[0, undefined], [1, undefined], [3, undefined], [4, 'b'], [5, 'c']].map(([after, lastId]) => ({ after: Number(after) * 1000, lastId })));
+    expect(states).toEqual([false, false, true, false, true, false, false]);
+  });
+
+  test('asks nothing while the page is hidden, and then for what ended since it was opened', async () => {
+    answers = [events()];
+    const end = tail('', () => {});
+    await vi.advanceTimersByTimeAsync(500);
+    page.hidden = true;
+    page.dispatchEvent(new Event('visibilitychange'));
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(asked).toHaveLength(1);
+    page.hidden = false;
+    page.dispatchEvent(new Event('visibilitychange'));
+    end();
+    const [, { lastId = '' } = {}] = asked;
+    expect(lastId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7000-8000-0{12}$/);
+    expect(Number.parseInt(lastId.slice(0, 13).replace('-', ''), 16)).toBe(now);
+  });
+});
+
+test('a snippet in Python imports what it uses', () => {
+  const snippets = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto' }).filter(([, language]: string[]) => language === 'python');
+  expect(snippets).toHaveLength(3);
+  for (const [, , text] of snippets) expect(text).toMatch(/^import os\n/);
+});
