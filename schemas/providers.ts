@@ -11,7 +11,7 @@ export const providerSchema = {
     api_key: { type: 'string', description: 'Key sent to the provider, for example ${OPENAI_API_KEY}; `none` sends no key, an unset variable turns the provider off.' },
     trains_on_data: { type: 'boolean', description: 'Whether the provider trains on what it is sent; models of those that do, or may, are hidden by ?no_training.' },
     headers: { type: 'object', additionalProperties: { type: 'string' }, default: {}, description: 'Headers sent with each request, over those of the dialect, for example { openai-organization: org-1 }.' },
-    connections: { type: 'integer', minimum: 1, maximum: 65535, default: 256, description: 'Most connections to the provider at one time. Each takes one request, and what is more waits.' },
+    connections: { type: 'integer', minimum: 1, maximum: 65535, default: 1024, description: 'Most connections to the provider at one time. Each takes one request; what is more waits, and the process log says so.' },
     region: { type: 'string', minLength: 1, description: 'Region of the vendor\'s cloud, for example eu-central-1.' },
     access_key_id: { type: 'string', minLength: 1, description: 'Access key id for signed requests, for example ${AWS_ACCESS_KEY_ID}.' },
     secret_access_key: { type: 'string', minLength: 1, description: 'Secret access key for signed requests, for example ${AWS_SECRET_ACCESS_KEY}.' },

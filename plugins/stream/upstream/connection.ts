@@ -16,6 +16,8 @@ const resets = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 export interface Patience {
   /** Milliseconds to connect, where it has to. */
   readonly connectMs: number;
+  /** Called when a connection has taken it. */
+  readonly taken: () => void;
 }
 
 /** One of a pool's: it takes a request at a time, and has that one's time to connect. */
@@ -26,6 +28,7 @@ export function createConnection(origin: URL, options: Client.Options): Client {
   const dispatch = connection.dispatch.bind(connection);
   connection.dispatch = (request: Dispatcher.DispatchOptions & Partial<Patience>, handler) => {
     ms = request.connectMs ?? ms;
+    request.taken?.();
     head.expect();
     return dispatch(request, handler);
   };

@@ -12,6 +12,7 @@ import type { Attempt, Streaming } from '../../../core/context.ts';
 import type { Dialect, Target, WireRequest } from '../../../core/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/hooks.ts';
+import type { Logger } from '../../../core/logger.ts';
 import { LATE } from '../../../core/hooks.ts';
 import { definePlugin } from '../../../core/plugin.ts';
 import { version } from '../../../core/version.ts';
@@ -21,8 +22,12 @@ import { createConnection, isStaleConnection, unreachable } from './connection.t
 
 const name = 'stream/upstream';
 
+const sayAgainMs = 60_000;
+
 interface Line {
   readonly pool: Pool;
+  /** Says that requests wait for a connection, once a minute at most. */
+  readonly busy: () => void;
   readonly origin: string;
   /** Of the base URL, without a slash at the end. */
   readonly prefix: string;
@@ -32,10 +37,10 @@ export default definePlugin({
   name,
   summary: 'asks providers over HTTP/1.1, in their dialect, on a pool of connections each',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, dialects, clock }) {
+  apply({ hooks, dialects, clock, logger }) {
     const lines = new Map<string, Line>();
     const lineTo = (provider: Provider): Line => {
-      const open = lines.get(provider.id) ?? createLine(provider, baseUrlOf(provider, dialects));
+      const open = lines.get(provider.id) ?? createLine(provider, { baseUrl: baseUrlOf(provider, dialects), logger });
       lines.set(provider.id, open);
       return open;
     };
@@ -58,12 +63,18 @@ function baseUrlOf(provider: Provider, dialects: ReadonlyMap<string, Dialect>): 
   return url;
 }
 
-function createLine({ connections }: Provider, baseUrl: string): Line {
+function createLine({ id, connections }: Provider, { baseUrl, logger }: { baseUrl: string; logger: Logger }): Line {
   const { origin, pathname } = new URL(baseUrl);
+  let quietUntil = 0;
+  const busy = (): void => {
+    if (performance.now() < quietUntil) return;
+    quietUntil = performance.now() + sayAgainMs;
+    logger.warn('all connections to a provider are busy and requests wait for one; raise "connections" of its entry', { provider: id, connections });
+  };
   // the time limits but for connecting are the core's: undici's own would end long thinking after five minutes.
   // with `allowH2`, requests to a provider that cannot be connected to wait in a row for one connection after the other
   const pool = new Pool(origin, { connections, factory: createConnection, allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
-  return { pool, origin, prefix: pathname.replace(/\/$/, '') };
+  return { pool, busy, origin, prefix: pathname.replace(/\/$/, '') };
 }
 
 interface Asking {
@@ -102,7 +113,8 @@ async function authorised(wire: WireRequest, { vendor, target, line, clock }: As
   return { ...wire, headers: { ...headers, ...signature } };
 }
 
-async function send(wire: WireRequest, { pool, prefix }: Line, { stop, policy }: Attempt): Promise<Dispatcher.ResponseData> {
+async function send(wire: WireRequest, { pool, busy, prefix }: Line, { stop, policy }: Attempt): Promise<Dispatcher.ResponseData> {
+  let isTaken = false;
   const options: Dispatcher.RequestOptions & Patience = {
     method: 'POST',
     path: prefix + wire.path,
@@ -110,10 +122,13 @@ async function send(wire: WireRequest, { pool, prefix }: Line, { stop, policy }:
     body: wire.body,
     signal: stop.emitter(),
     connectMs: policy.timeouts.connect,
+    taken: () => void (isTaken = true),
   };
   for (let stale = 0; ; stale++) {
     try {
-      return await pool.request(options);
+      const answering = pool.request(options);
+      if (!isTaken) busy();
+      return await answering;
     } catch (thrown) {
       if (stop.hasCome) throw stop.reason;
       // wire: a provider may close an idle connection at the moment it is used again; more than one may be stale

@@ -217,6 +217,18 @@ describe('a connection', () => {
     expect(new Set(ports).size).toBe(1);
   });
 
+  it('that is waited for is spoken of, once', async () => {
+    const up = await provider(async (response, asked) => {
+      await pause(100);
+      await hello(response, asked);
+    });
+    const base = oneUpstream(up.url) as { providers: { up: object } };
+    const { chat, lines } = await gatewayOf({ ...base, providers: { up: { ...base.providers.up, connections: 1 } } });
+    await Promise.all([1, 2, 3].map(async () => await free(await chat({}))));
+    expect(up.asked).toHaveLength(3);
+    expect(lines.filter((line) => line.includes('requests wait for one'))).toEqual([expect.stringContaining('"provider":"up","connections":1')]);
+  });
+
   it('is used again after a stream', async () => {
     ports.length = 0;
     const up = await provider(noting(streams(said('a'))));
