@@ -1,4 +1,4 @@
-/** A request body: bounded while it arrives, checked before it is parsed. */
+/** A request body: bounded while it arrives, checked before it is parsed; and the JSON that stands in texts of it. */
 import { isUtf8 } from 'node:buffer';
 import type { Readable } from 'node:stream';
 import { GatewayError } from './errors.ts';
@@ -66,8 +66,53 @@ export function parseJson(bytes: Buffer, maxDepth: number): unknown {
   if (typeof value === 'object' && value !== null && Object.hasOwn(value, '__proto__')) {
     throw new GatewayError('invalid_request', 'The key "__proto__" is not accepted.', { param: '__proto__' });
   }
+  const param = infiniteIn(value)?.replace(/^\./, '').slice(0, longestPath);
+  if (param !== undefined) throw new GatewayError('invalid_value', `"${param}" is beyond the numbers that can be sent on.`, { param });
   return value;
 }
+
+// safety: a key may be as long as a body
+const longestPath = 256;
+
+/** Where a number is too large for JSON.parse, as in `messages[0].size`: it would be sent on as null. Undefined: nowhere. */
+function infiniteIn(value: unknown): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : '';
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (Array.isArray(value)) {
+    // cost: every value of a body is looked at, and an iterator takes three times as long
+    for (let at = 0; at < value.length; at++) {
+      const place = infiniteIn(value[at]);
+      if (place !== undefined) return `[${at}]${place}`;
+    }
+    return undefined;
+  }
+  for (const key in value) {
+    const place = infiniteIn((value as Readonly<Record<string, unknown>>)[key]);
+    if (place !== undefined) return `.${key}${place}`;
+  }
+  return undefined;
+}
+
+/** safety: JSON.stringify overflows the stack some thousand levels deep, and a text has been through no check of its depth. */
+const deepest = 512;
+
+/** Node's own, which TypeScript does not know yet: text that JSON.stringify writes as it is. */
+const { rawJSON } = JSON as unknown as { rawJSON(json: string): unknown };
+
+/** The object in a text, such as the arguments of a call, with all digits of its numbers. Null: there is none, or none that could be written again. */
+export function objectIn(text: string): object | null {
+  if (!/^\s*\{/.test(text) || isDeeper(Buffer.from(text), deepest)) return null;
+  try {
+    const value: unknown = /\d{16}|\d[eE]/.test(text) ? JSON.parse(text, withDigits) : JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
+  } catch {
+    // no JSON: what that means is the caller's to say
+    return null;
+  }
+}
+
+const withDigits = (_: string, value: unknown, context?: { readonly source?: string }): unknown =>
+  typeof value === 'number' && context?.source !== undefined && String(value) !== context.source ? rawJSON(context.source) : value;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

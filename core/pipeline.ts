@@ -135,7 +135,7 @@ function headersOf(exchange: Exchange, type: string): Record<string, string> {
   return headers;
 }
 
-// safety: clients refuse a reply whose headers are too large, and a caller may name thousands of parameters; the record has them all
+// safety: clients refuse a reply whose headers are too large; the record has more
 const mostAdjusted = 2048;
 
 function adjusted(adjustments: readonly Adjustment[]): string {

@@ -14,22 +14,29 @@ export type Turn = { readonly role: 'user'; /** Tool results first, as they answ
 export const partsOf = ({ content }: Message): readonly ContentPart[] =>
   typeof content === 'string' ? (content === '' ? [] : [{ type: 'text', text: content }]) : (content ?? []).filter(({ type, text }) => type !== 'text' || text !== '');
 
-/** A system message after the first turn is folded into the user turn at its place. */
+/** A turn that still grows. */
+type Growing = { readonly role: 'user'; readonly results: Message[]; readonly parts: ContentPart[] } | { readonly role: 'assistant'; readonly messages: Message[] };
+
+/**
+ * A system message after the first turn is folded into the user turn at its place.
+ * cost: a turn grows in place, so that a conversation of one role is read in one pass.
+ */
 export function turnsOf(messages: readonly Message[]): Turns {
   const start = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   const leading = start < 0 ? messages : messages.slice(0, start);
-  const turns: Turn[] = [];
+  const turns: Growing[] = [];
   for (const message of start < 0 ? [] : messages.slice(start)) {
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
     const last = turns.at(-1);
-    if (message.role === 'assistant') {
-      if (last?.role === 'assistant') turns[turns.length - 1] = { role: 'assistant', messages: [...last.messages, message] };
-      else turns.push({ role: 'assistant', messages: [message] });
-      continue;
-    }
-    const user = last?.role === 'user' ? last : { role: 'user' as const, results: [], parts: [] };
-    const grown: Turn = message.role === 'tool' ? { ...user, results: [...user.results, message] } : { ...user, parts: [...user.parts, ...partsOf(message)] };
-    if (last?.role === 'user') turns[turns.length - 1] = grown;
-    else turns.push(grown);
+    if (last?.role === role) grow(last, message);
+    else turns.push(grow(role === 'assistant' ? { role, messages: [] } : { role, results: [], parts: [] }, message));
   }
   return { system: leading.flatMap(partsOf), turns };
+}
+
+function grow(turn: Growing, message: Message): Growing {
+  if (turn.role === 'assistant') turn.messages.push(message);
+  else if (message.role === 'tool') turn.results.push(message);
+  else for (const part of partsOf(message)) turn.parts.push(part);
+  return turn;
 }

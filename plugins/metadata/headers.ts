@@ -2,6 +2,7 @@
  * Metadata from request headers: `X-Gateway-Tenant-ID: acme` is stored as `tenant-id: acme`. Decides at `metadata`.
  * What is too much is cut and flagged, never an error.
  */
+import { isUtf8 } from 'node:buffer';
 import type { FromSchema } from 'json-schema-to-ts';
 import type { Metadata } from '../../core/context.ts';
 import { definePlugin } from '../../core/plugin.ts';
@@ -48,9 +49,19 @@ export function withHeaders(metadata: Metadata, headers: Readonly<Record<string,
     // safety: a name such as __proto__ is an entry like any other
     found ??= Object.assign(Object.create(null) as Record<string, string>, metadata);
     const entry = header.slice(prefix.length, prefix.length + limits.max_length);
-    const value = headers[header] ?? '';
+    const value = decoded(headers[header] ?? '');
     isCut ||= kept >= limits.max_entries || value.length > limits.max_length || header.length - prefix.length > limits.max_length;
-    if (kept++ < limits.max_entries) found[entry] = value.slice(0, limits.max_length);
+    if (kept++ < limits.max_entries) found[entry] = begin(value, limits.max_length);
   }
   return { metadata: found ?? metadata, isCut };
 }
+
+/** Node gives each byte of a header as a character of its own; most clients send UTF-8, and what is none stays as it came. */
+function decoded(value: string): string {
+  if (!/[\x80-\xff]/.test(value)) return value;
+  const bytes = Buffer.from(value, 'latin1');
+  return isUtf8(bytes) ? bytes.toString('utf8') : value;
+}
+
+/** The first characters of a text; no half of one is left at its end. */
+const begin = (text: string, length: number): string => (text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, ''));

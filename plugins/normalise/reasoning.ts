@@ -1,6 +1,7 @@
 /**
  * Reasoning, said in one way: takes `reasoning_effort` and `reasoning` from the request, refuses what contradicts itself, and
  * lets a budget override an effort (at `normalise`); gives auto-routed requests that set nothing their effort (at `route`).
+ * What else stands in `reasoning` stays there, for the provider that knows it; others name it as dropped.
  */
 import { efforts } from '../../core/chat.ts';
 import type { ChatRequest, Effort, Reasoning } from '../../core/chat.ts';
@@ -22,16 +23,18 @@ export default definePlugin({
 });
 
 export function withReasoning(request: ChatRequest): ChatRequest {
-  const { reasoning_effort: topLevel, reasoning, ...rest } = request.rest;
-  if (topLevel === undefined && reasoning === undefined) return request;
-  return { ...request, reasoning: parseReasoning(topLevel ?? null, reasoning ?? null), rest };
-}
-
-function parseReasoning(topLevel: unknown, reasoning: unknown): Reasoning {
-  if (reasoning !== null && (typeof reasoning !== 'object' || Array.isArray(reasoning))) {
+  const { reasoning_effort: topLevel = null, reasoning: given, ...rest } = request.rest;
+  if (given === undefined && !('reasoning_effort' in request.rest)) return request;
+  const reasoning = given ?? {};
+  if (typeof reasoning !== 'object' || Array.isArray(reasoning)) {
     throw new GatewayError('invalid_type', '"reasoning" must be an object with "effort" or "max_tokens".', { param: 'reasoning' });
   }
-  const { effort = null, max_tokens: budget = null } = (reasoning ?? {}) as { effort?: unknown; max_tokens?: unknown };
+  const { effort = null, max_tokens: budget = null, ...more } = reasoning as Readonly<Record<string, unknown>>;
+  const unread = Object.entries(more).filter(([, value]) => value !== null);
+  return { ...request, reasoning: parseReasoning(topLevel, effort, budget), rest: { ...rest, ...(unread.length > 0 && { reasoning: Object.fromEntries(unread) }) } };
+}
+
+function parseReasoning(topLevel: unknown, effort: unknown, budget: unknown): Reasoning {
   if (topLevel !== null && effort !== null) {
     throw new GatewayError('invalid_request', 'Send either reasoning_effort or reasoning.effort, not both.', { param: 'reasoning_effort' });
   }
@@ -52,7 +55,8 @@ function parseBudget(value: unknown): number | null {
   const param = 'reasoning.max_tokens';
   if (value === null) return null;
   if (typeof value !== 'number') throw new GatewayError('invalid_type', `"${param}" must be an integer.`, { param });
-  if (!Number.isSafeInteger(value) || value < 0) throw new GatewayError('invalid_value', `"${param}" must be a whole number of tokens, 0 or more.`, { param });
+  // one that a model cannot have, under 0 too, is clamped where the bounds of the model are known
+  if (!Number.isInteger(value)) throw new GatewayError('invalid_value', `"${param}" must be a whole number of tokens.`, { param });
   return value;
 }
 

@@ -9,6 +9,7 @@ import { GatewayError } from '../../core/errors.ts';
 import { Secret } from '../../core/secret.ts';
 import { createSseReader } from '../../core/sse.ts';
 import { answerLike } from './any-answer.ts';
+import { acceptedRequest } from './any-request.ts';
 import { describeRecorded, type EventReader, readJson } from './recorded.ts';
 
 export const testKey = 'sk-test-0123456789abcdef';
@@ -147,6 +148,14 @@ function describeEncoding(dialect: Dialect, target: Target): void {
     expect(typeof JSON.parse(wire.body)).toBe('object');
     expect(Object.keys(wire.headers)).toEqual(Object.keys(wire.headers).map((name) => name.toLowerCase()));
     expect(wire.path + wire.body).not.toContain(testKey);
+  });
+
+  it('encodes whatever comes through the front door, or refuses it in words of ours', () => {
+    fc.assert(fc.property(acceptedRequest(target.provider.id), (request) => guarded(() => {
+      const { body, adjustments } = dialect.encode(request, { ...target, reasoning: request.reasoning });
+      expect(typeof JSON.parse(body)).toBe('object');
+      expect(adjustments.length).toBeLessThan(100);
+    })));
   });
 }
 

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isDeeper, parseJson, readBody } from '../../core/body.ts';
+import { isDeeper, objectIn, parseJson, readBody } from '../../core/body.ts';
 
 const depthOf = (value: unknown): number => (typeof value !== 'object' || value === null ? 0 : 1 + Math.max(0, ...Object.values(value).map(depthOf)));
 
@@ -39,6 +39,20 @@ describe('parsing', () => {
   it('says where the fault is', () => {
     expect(() => parseJson(Buffer.from('{"a": x}'), 64)).toThrow(expect.objectContaining({ code: 'invalid_json' }) as Error);
   });
+
+  it.each([['{"a": 1e999}', 'a'], ['{"a": {"b": [0, {"c": -1e400}]}}', 'a.b[1].c'], [`{"a": [1${'0'.repeat(400)}]}`, 'a[0]'], [`{"${'k'.repeat(10_000)}": 1e999}`, 'k'.repeat(256)]])('refuses a number that it would have to send on as null: %s', (json, param) => {
+    expect(() => parseJson(Buffer.from(json), 64)).toThrow(expect.objectContaining({ code: 'invalid_value', param }) as Error);
+  });
+
+  it.each(['{"a": 1e308}', '{"a": -0.1e-999}', '{"a": "1e999"}'])('takes %s', (json) => expect(parseJson(Buffer.from(json), 64)).toEqual(JSON.parse(json)));
+});
+
+describe('the object in a text', () => {
+  it.each(['{}', ' {"a":[1,{"b":null}]}', '{"text":"12345678901234567890"}'])('is %s', (text) => expect(objectIn(text)).toEqual(JSON.parse(text)));
+
+  it.each(['', 'no', '[1]', '"{}"', '5', '{"half":', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`])('is none in %.20j', (text) => expect(objectIn(text)).toBe(null));
+
+  it.each(['{"id":9007199254740993,"x":[0.12345678901234567891]}', '{"far":1e999}'])('keeps all digits of %s', (text) => expect(JSON.stringify(objectIn(text))).toBe(text));
 });
 
 const read = (parts: string[], limit: number, announced?: string): Promise<Buffer> => readBody(Readable.from(parts.map((part) => Buffer.from(part))), { limit, announced });

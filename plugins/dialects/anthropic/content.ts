@@ -10,6 +10,8 @@ export type Block = Readonly<Record<string, unknown>>;
 export interface Writing {
   readonly breakpoints: Breakpoints;
   adjust(parameter: string, change: string): void;
+  /** A field of `rest` that has no place here. */
+  dropField(field: string, value: unknown): void;
   /** The provider must be told that the request uses this. */
   needs(beta: string): void;
 }
@@ -20,7 +22,7 @@ const unsupported = (what: string): GatewayError => new GatewayError('unsupporte
 
 const invalid = (what: string): GatewayError => new GatewayError('invalid_value', what, { param: 'messages' });
 
-const fieldsOf = (value: unknown): Block => (typeof value === 'object' && value !== null ? (value as Block) : {});
+export const fieldsOf = (value: unknown): Block => (typeof value === 'object' && value !== null ? (value as Block) : {});
 
 /** wire: an empty text is a 400, and so is one of white space alone. */
 export const isBlank = (text: string): boolean => text.trim() === '';

@@ -1,12 +1,13 @@
 /** A chat request → the Messages API. What cannot go out as the caller set it is named in `adjustments`. */
+import { Adjustments } from '../../../core/adjustments.ts';
 import type { ChatRequest, Message } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
-import type { Adjustment, Target, WireRequest } from '../../../core/dialect.ts';
+import type { Target, WireRequest } from '../../../core/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { partsOf, turnsOf } from '../../../core/turns.ts';
 import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
 import { createBreakpoints } from './cache-control.ts';
-import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
+import { type Block, blocksOf, fieldsOf, isBlank, type Writing } from './content.ts';
 import { encodeTurns } from './messages.ts';
 import { thinkingOf } from './thinking.ts';
 import { answerFormOf, encodeToolChoice, encodeTools, forcedToolOf } from './tools.ts';
@@ -30,14 +31,16 @@ const readElsewhere = new Set(['cache_control', 'top_k', 'metadata', 'service_ti
 /** The request to send. Reads nothing but its arguments and changes none of them. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
   if (request.n !== null && request.n > 1) throw new GatewayError('unsupported_value', 'This provider gives one answer a request. Send "n": 1.', { param: 'n' });
-  const adjustments: Adjustment[] = [];
+  const adjustments = new Adjustments();
   const betas = new Set<string>();
-  const adjust = (parameter: string, change: string): void => {
-    if (!adjustments.some((earlier) => earlier.parameter === parameter && earlier.change === change)) adjustments.push({ parameter, change });
+  const writing: Writing = {
+    adjust: (parameter, change) => adjustments.add(parameter, change),
+    dropField: (field, value) => adjustments.dropField(field, value),
+    needs: (beta) => betas.add(beta),
+    breakpoints: createBreakpoints(() => adjustments.add('cache_control', 'dropped beyond 4')),
   };
-  const writing: Writing = { adjust, needs: (beta) => betas.add(beta), breakpoints: createBreakpoints(() => adjust('cache_control', 'dropped beyond 4')) };
   const body = bodyOf(request, target, writing);
-  return { path: '/messages', headers: headersOf(target.provider, betas), body: JSON.stringify(body), adjustments };
+  return { path: '/messages', headers: headersOf(target.provider, betas), body: JSON.stringify(body), adjustments: adjustments.list };
 }
 
 /** The key, where the provider looks for it. */
@@ -95,28 +98,30 @@ function stopsOf({ stop }: ChatRequest, { adjust }: Writing): readonly string[] 
   return kept.length === 0 ? null : kept;
 }
 
-const tiers: Readonly<Record<string, string>> = { auto: 'auto', standard_only: 'standard_only', default: 'standard_only' };
+const tiers: ReadonlyMap<unknown, string> = new Map([['auto', 'auto'], ['standard_only', 'standard_only'], ['default', 'standard_only']]);
 
-function restOf(request: ChatRequest, { adjust }: Writing): Block {
+function restOf(request: ChatRequest, { adjust, dropField }: Writing): Block {
   for (const [wire, field, neutral] of missing) if (request[field] !== null && request[field] !== neutral) adjust(wire, 'dropped');
   const sent: Record<string, unknown> = { metadata: userOf(request, adjust) };
-  const tier = request.rest['service_tier'];
-  if (typeof tier === 'string' && tiers[tier] !== undefined) sent['service_tier'] = tiers[tier];
-  else if (tier !== undefined && tier !== null) adjust('service_tier', 'dropped');
+  const { service_tier: tier = null } = request.rest;
+  if (tiers.has(tier)) sent['service_tier'] = tiers.get(tier);
+  else dropField('service_tier', tier);
   for (const [field, value] of Object.entries(request.rest)) {
     if (shared.has(field)) sent[field] = value;
-    else if (value !== null && !readElsewhere.has(field)) adjust(field, 'dropped');
+    else if (!readElsewhere.has(field)) dropField(field, value);
   }
   return sent;
 }
 
 /** wire: of metadata, only `user_id` exists. */
 function userOf({ user, rest }: ChatRequest, adjust: Writing['adjust']): Block | null {
-  const metadata = rest['metadata'];
-  const { user_id: own, ...others } = typeof metadata === 'object' && metadata !== null ? (metadata as Block) : {};
+  const { metadata = null } = rest;
+  if (typeof metadata !== 'object') adjust('metadata', 'dropped');
+  const { user_id: own = null, ...others } = fieldsOf(metadata);
   for (const field of Object.keys(others)) adjust(`metadata.${field}`, 'dropped');
-  const id = user ?? own;
-  return typeof id === 'string' ? { user_id: id } : null;
+  const id = user ?? (typeof own === 'string' ? own : null);
+  if (own !== null && own !== id) adjust('metadata.user_id', 'dropped');
+  return id === null ? null : { user_id: id };
 }
 
 /** wire: betas are one comma list; those that the provider entry asks for stay on it. */

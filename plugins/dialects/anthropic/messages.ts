@@ -1,5 +1,6 @@
 /** The conversation as the Messages API takes it: user and assistant in alternation, beginning with the user. */
 import { createHash } from 'node:crypto';
+import { objectIn } from '../../../core/body.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/dialect.ts';
 import { partsOf, type Turn } from '../../../core/turns.ts';
@@ -50,8 +51,8 @@ const callId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : `toolu_$
 
 /** Text, then calls, as the API orders them; thinking in front, or at the place in the answer where it stood. */
 function assistantBlocks(message: Message, isLast: boolean, { target, writing, thinks }: Conversation): Block[] {
-  const texts = textParts(message);
-  const calls = [...(message.tool_calls ?? [])];
+  const texts = textParts(message).toReversed();
+  const calls = message.tool_calls ?? [];
   const sent = { text: 0, calls: 0 };
   const blocks: Block[] = [];
   // wire: thinking at the end of a conversation that is not to think is a 400
@@ -59,8 +60,8 @@ function assistantBlocks(message: Message, isLast: boolean, { target, writing, t
   const sendUpTo = (place: { text: number; calls: number }): void => {
     const part = takeText(texts, place.text - sent.text);
     sent.text += part.reduce((total, { text }) => total + (text?.length ?? 0), 0);
-    blocks.push(...blocksOf(part, writing));
-    for (; calls.length > 0 && sent.calls < place.calls; sent.calls++) blocks.push(callBlock(calls.shift() as ToolCall, writing));
+    for (const block of blocksOf(part, writing)) blocks.push(block);
+    for (; sent.calls < Math.min(place.calls, calls.length); sent.calls++) blocks.push(callBlock(calls[sent.calls] as ToolCall, writing));
   };
   for (const { block, place } of thinking) {
     sendUpTo(place);
@@ -77,14 +78,17 @@ function textParts(message: Message): ContentPart[] {
   return typeof refusal === 'string' && refusal !== '' ? [...parts, { type: 'text', text: refusal }] : parts;
 }
 
-/** Takes `length` characters from the front of a list of parts, cutting the last one taken where it must. */
-function takeText(parts: ContentPart[], length: number): ContentPart[] {
+/**
+ * Takes `length` characters of the first parts, cutting the last one taken where it must.
+ * cost: the parts come in reverse, as taking from the front would move all others each time
+ */
+function takeText(reversed: ContentPart[], length: number): ContentPart[] {
   const taken: ContentPart[] = [];
-  for (let left = length; left > 0 && parts.length > 0; ) {
-    const part = parts.shift() as ContentPart;
+  for (let left = length; left > 0 && reversed.length > 0; ) {
+    const part = reversed.pop() as ContentPart;
     const text = textOf(part);
     if (text.length > left) {
-      parts.unshift({ ...part, text: text.slice(left) });
+      reversed.push({ ...part, text: text.slice(left) });
       taken.push({ type: 'text', text: text.slice(0, left) });
     } else taken.push(part);
     left -= text.length;
@@ -99,12 +103,9 @@ function callBlock(call: ToolCall, writing: Writing): Block {
 /** wire: the input must be an object; a call without arguments has `""` at some clients. */
 function inputOf(text: string, writing: Writing): Block {
   if (isBlank(text)) return {};
-  try {
-    const input: unknown = JSON.parse(text);
-    if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input as Block;
-  } catch {
-    // A call that was cut short: what there is of it goes out as text.
-  }
+  const input = objectIn(text);
+  if (input !== null) return input as Block;
+  // a call that was cut short: what there is of it goes out as text
   writing.adjust('messages.tool_calls.function.arguments', 'wrapped in an object');
   return { arguments: text };
 }

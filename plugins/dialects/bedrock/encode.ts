@@ -1,6 +1,7 @@
 /** A chat request → a Converse request. What cannot go out as the caller set it is named in `adjustments`, or refused. */
+import { Adjustments } from '../../../core/adjustments.ts';
 import type { ChatRequest, Message } from '../../../core/chat.ts';
-import type { Adjustment, Target, WireRequest } from '../../../core/dialect.ts';
+import type { Target, WireRequest } from '../../../core/dialect.ts';
 import { claudeSchema } from '../families/claude-schema.ts';
 import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
 import { CachePoints } from './cache-points.ts';
@@ -18,7 +19,7 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
     path: `/model/${encodeURIComponent(target.mapping.externalId)}/${request.stream ? 'converse-stream' : 'converse'}`,
     headers: { 'content-type': 'application/json', accept: request.stream ? 'application/vnd.amazon.eventstream' : 'application/json' },
     body: JSON.stringify(draft.body()),
-    adjustments: draft.adjustments,
+    adjustments: draft.adjustments.list,
   };
 }
 
@@ -46,7 +47,7 @@ const ownFields = new Set(['guardrailConfig', 'requestMetadata', 'performanceCon
 
 /** One request on its way out: what it is made of, and what had to change. */
 class Draft {
-  readonly adjustments: Adjustment[] = [];
+  readonly adjustments = new Adjustments();
   readonly #request: ChatRequest;
   readonly #target: Target;
   readonly #model: ModelClass;
@@ -81,7 +82,7 @@ class Draft {
   }
 
   #adjust(parameter: string, change: string): void {
-    if (!this.adjustments.some((earlier) => earlier.parameter === parameter && earlier.change === change)) this.adjustments.push({ parameter, change });
+    this.adjustments.add(parameter, change);
   }
 
   /** The form that the answer must have; null: none is asked for. */
@@ -129,8 +130,9 @@ class Draft {
       this.#adjust(parameter, 'dropped');
       return null;
     };
-    const topK = typeof rest['top_k'] === 'number' ? rest['top_k'] : null;
-    if (topK !== null && this.#model.topK === undefined) this.#adjust('top_k', 'dropped');
+    const { top_k: asked = null } = rest;
+    const topK = typeof asked === 'number' ? asked : null;
+    if (asked !== topK || (topK !== null && this.#model.topK === undefined)) this.#adjust('top_k', 'dropped');
     return {
       inference: given({ maxTokens: take('max_tokens', maxTokens), temperature: take('temperature', this.#temperature(refuses.includes('temperature'))), topP: take('top_p', topP) }),
       additional: joined(reasoning.fields, topK === null ? {} : (this.#model.topK?.(topK) ?? {})),
@@ -195,7 +197,7 @@ class Draft {
       else if (ownFields.has(field)) fields[field] = value;
       else if (field === 'service_tier' && typeof value === 'string') Object.assign(fields, value === 'auto' ? {} : { serviceTier: { type: value } });
       else if (field === 'metadata' && isFields(value)) Object.assign(fields, filled('requestMetadata', this.#metadata(value)));
-      else this.#adjust(field, 'dropped');
+      else this.adjustments.dropField(field, value);
     }
     return { fields, additional };
   }

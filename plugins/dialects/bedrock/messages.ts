@@ -1,10 +1,11 @@
 /** A conversation as Converse takes it: user and assistant in turns, each a list of blocks with one key. */
 import { createHash } from 'node:crypto';
+import { objectIn } from '../../../core/body.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/dialect.ts';
 import { partsOf, type Turn, type Turns, turnsOf } from '../../../core/turns.ts';
 import type { CachePoints } from './cache-points.ts';
-import { type Block, documentBlock, imageBlock, unsupported } from './media.ts';
+import { type Block, documentBlock, type DocumentNames, imageBlock, unsupported } from './media.ts';
 import { modelClassOf } from './models.ts';
 import { type Thought, thoughtsOf } from './replay.ts';
 
@@ -64,7 +65,7 @@ export function encodeConversation({ messages: said, system, turns }: Conversati
 function add(messages: WireMessage[], message: WireMessage): void {
   const last = messages.at(-1);
   if (message.role === 'assistant' && message.content.length === 0) return;
-  if (last?.role === message.role) last.content.push(...message.content);
+  if (last?.role === message.role) for (const block of message.content) last.content.push(block);
   else messages.push(message);
 }
 
@@ -83,7 +84,7 @@ function trimEnd(messages: readonly WireMessage[], { adjust }: MessageWays): voi
 class Writer {
   readonly #messages: readonly Message[];
   readonly #ways: MessageWays;
-  readonly #documentNames = new Set<string>();
+  readonly #documentNames: DocumentNames = new Map();
   readonly #toolNames = new Map<string, string>();
 
   constructor(messages: readonly Message[], ways: MessageWays) {
@@ -92,8 +93,7 @@ class Writer {
   }
 
   userBlocks({ results, parts }: Turn & { role: 'user' }): Block[] {
-    const blocks = results.flatMap((result) => this.#resultBlocks(result));
-    blocks.push(...this.parts(parts, 'a user message'));
+    const blocks = [...results.flatMap((result) => this.#resultBlocks(result)), ...this.parts(parts, 'a user message')];
     if (blocks.some((block) => 'document' in block) && !blocks.some((block) => 'text' in block)) {
       // wire: a document without a text beside it is a 400
       this.#ways.adjust('messages', 'a text added beside the document');
@@ -118,36 +118,39 @@ class Writer {
   assistantBlocks(message: Message, isLast: boolean): Block[] {
     const blocks: Block[] = [];
     // wire: thinking at the end of a conversation that is not to think is a 400
-    const thoughts = isLast && !this.#ways.thinks ? [] : [...thoughtsOf(message, this.#ways.target)];
+    const thoughts = isLast && !this.#ways.thinks ? [] : thoughtsOf(message, this.#ways.target).toReversed();
     this.#addTexts(blocks, message, thoughts);
     for (const [at, call] of (message.tool_calls ?? []).entries()) {
-      while (thoughts[0] !== undefined && thoughts[0].place.calls <= at) blocks.push((thoughts.shift() as Thought).block);
+      for (let next = thoughts.at(-1); next !== undefined && next.place.calls <= at; next = thoughts.at(-1)) blocks.push((thoughts.pop() as Thought).block);
       blocks.push(this.#callBlock(call));
     }
-    blocks.push(...thoughts.map(({ block }) => block));
+    for (const { block } of thoughts.toReversed()) blocks.push(block);
     if (blocks.length > 0) this.#ways.cachePoints.after(blocks, message['cache_control']);
     return blocks;
   }
 
-  /** The texts of an answer, cut where reasoning came between them. */
+  /**
+   * The texts of an answer, cut where reasoning came between them.
+   * cost: the thoughts come in reverse, as taking from the front would move all others each time
+   */
   #addTexts(blocks: Block[], message: Message, thoughts: Thought[]): void {
     const add = (text: string): void => {
       if (text.trim() !== '') blocks.push({ text });
     };
     let before = 0;
     const parts = partsOf(message).length === 0 && typeof message['refusal'] === 'string' ? [{ type: 'text', text: message['refusal'] }] : partsOf(message);
-    if (parts.length === 0) while (thoughts[0] !== undefined && thoughts[0].place.calls === 0) blocks.push((thoughts.shift() as Thought).block);
+    if (parts.length === 0) for (let next = thoughts.at(-1); next?.place.calls === 0; next = thoughts.at(-1)) blocks.push((thoughts.pop() as Thought).block);
     for (const part of parts) {
       let text = textOf(part);
       if (text === null) throw unsupported(this.#pathOf(part), `Bedrock takes no part of type "${part.type}" in an assistant message.`);
       const end = before + text.length;
-      for (let [next] = thoughts; next !== undefined && next.place.calls === 0 && next.place.text <= end; [next] = thoughts) {
+      for (let next = thoughts.at(-1); next?.place.calls === 0 && next.place.text <= end; next = thoughts.at(-1)) {
         const cut = Math.max(0, next.place.text - before);
         add(text.slice(0, cut));
         blocks.push(next.block);
         text = text.slice(cut);
         before += cut;
-        thoughts.shift();
+        thoughts.pop();
       }
       add(text);
       before = end;
@@ -167,12 +170,8 @@ class Writer {
   /** wire: the input is an object. What a model wrote that is none still has to be shown to it. */
   #inputOf(text: string): unknown {
     if (text.trim() === '') return {};
-    try {
-      const input: unknown = JSON.parse(text);
-      if (typeof input === 'object' && input !== null && !Array.isArray(input)) return input;
-    } catch {
-      // said below: it is no object either
-    }
+    const input = objectIn(text);
+    if (input !== null) return input;
     this.#ways.adjust('messages.tool_calls.function.arguments', 'wrapped in an object');
     return { arguments: text };
   }
@@ -197,12 +196,13 @@ class Writer {
   #partBlock(part: ContentPart, holder: string): Block | null {
     const text = textOf(part);
     if (text !== null) return text.trim() === '' ? null : { text };
-    const path = this.#pathOf(part);
-    if (holder !== 'a system message' && part.type === 'image_url') return imageBlock(part, path);
-    if (holder !== 'a system message' && part.type === 'file') return documentBlock(part, { path, names: this.#documentNames });
-    throw unsupported(path, `Bedrock takes no part of type "${part.type}" in ${holder}.`);
+    const pathOf = (): string => this.#pathOf(part);
+    if (holder !== 'a system message' && part.type === 'image_url') return imageBlock(part, pathOf);
+    if (holder !== 'a system message' && part.type === 'file') return documentBlock(part, { pathOf, names: this.#documentNames });
+    throw unsupported(pathOf(), `Bedrock takes no part of type "${part.type}" in ${holder}.`);
   }
 
+  /** cost: looked for only when an error wants to name it. */
   #pathOf(part: ContentPart): string {
     const message = this.#messages.findIndex(({ content }) => Array.isArray(content) && (content as readonly ContentPart[]).includes(part));
     const at = (this.#messages[message]?.content as readonly ContentPart[] | undefined)?.indexOf(part);

@@ -73,7 +73,7 @@ export function beganWithoutThinking(turns: readonly Turn[], hasThinking: (messa
   const rest = [...turns];
   const continued: Message[] = [];
   for (let turn = rest.pop(); turn !== undefined; turn = rest.pop()) {
-    if (turn.role === 'assistant') continued.push(...turn.messages);
+    if (turn.role === 'assistant') for (const message of turn.messages) continued.push(message);
     // What a user says begins a new turn; results alone belong to the one before.
     else if (turn.results.length === 0 || (turn.parts.length > 0 && continued.length > 0)) break;
   }
@@ -249,7 +249,9 @@ type Sampling = Pick<ClaudeTerms, 'temperature' | 'topP' | 'topK'>;
 /** wire: temperature, top_p and top_k are a 400 while thinking, and at the newest models always; 1 is the default of the first two. */
 function samplingOf(request: ChatRequest, allowed: ClaudeClass['sampling'], adjustments: Adjustment[]): Sampling {
   const { temperature, topP } = request;
-  const topK = typeof request.rest['top_k'] === 'number' ? request.rest['top_k'] : null;
+  const { top_k: asked = null } = request.rest;
+  const topK = typeof asked === 'number' ? asked : null;
+  if (asked !== topK) adjustments.push({ parameter: 'top_k', change: 'dropped' });
   const drop = (parameter: string, value: number | null, neutral?: number): null => {
     if (value !== null && value !== neutral) adjustments.push({ parameter, change: 'dropped' });
     return null;

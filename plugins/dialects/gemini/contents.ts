@@ -1,4 +1,5 @@
 /** The conversation of a request → `systemInstruction` and `contents`: user and model in alternation. */
+import { objectIn } from '../../../core/body.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -123,7 +124,7 @@ class Encoder {
 
   #response(message: Message, name: string): WirePart {
     const text = textOf(partsOf(message).filter(isText), '\n');
-    return { functionResponse: { ...this.#id(message.tool_call_id), name, response: objectIn(text) ?? { output: text } } };
+    return { functionResponse: { ...this.#id(message.tool_call_id), name, response: resultIn(text) ?? { output: text } } };
   }
 
   /** wire: AI Studio pairs calls and results by id where there is one; older versions at Vertex AI refuse the field. */
@@ -157,7 +158,7 @@ class Encoder {
     };
     if (call.type !== 'function') throw refused('type', '"function": this provider knows no other tool calls');
     const { name, arguments: text } = call.function;
-    const args = text.trim() === '' ? {} : parseObject(text);
+    const args = text.trim() === '' ? {} : objectIn(text);
     if (args === null) throw refused('function.arguments', 'a JSON object: this provider takes no other arguments');
     this.#calls.set(call.id, { name, order: this.#order++ });
     return { functionCall: { ...this.#id(call.id), name, args } };
@@ -166,15 +167,5 @@ class Encoder {
 
 const withSignature = (part: WirePart, thoughtSignature: string | null): WirePart => (thoughtSignature === null ? part : { ...part, thoughtSignature });
 
-function parseObject(text: string): object | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
-  } catch {
-    // not JSON: the caller decides whether that is a fault
-    return null;
-  }
-}
-
-/** safety: a number of sixteen digits and more may not survive JSON.parse; such a result stays the text that it is. */
-const objectIn = (text: string): object | null => (/\d{16}/.test(text) ? null : parseObject(text));
+/** wire: a number in a result is a double here, and of sixteen digits some may be lost; such a result stays the text that it is. */
+const resultIn = (text: string): object | null => (/\d{16}/.test(text) ? null : objectIn(text));

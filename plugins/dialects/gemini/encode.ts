@@ -1,6 +1,7 @@
 /** A chat request → a generateContent request. What cannot go out as the caller set it is named in `adjustments`. */
+import { Adjustments } from '../../../core/adjustments.ts';
 import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
-import type { Adjustment, Target, WireRequest } from '../../../core/dialect.ts';
+import type { Target, WireRequest } from '../../../core/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { pathOf } from './address.ts';
 import { encodeConversation } from './contents.ts';
@@ -44,12 +45,12 @@ const own: Readonly<Record<string, readonly [place: 'top' | 'config', wire: stri
 /** The request to send. Reads nothing but its arguments and changes none of them. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(request, target);
-  return { path: pathOf(target, request.stream), headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments };
+  return { path: pathOf(target, request.stream), headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments.list };
 }
 
 /** One request on its way out: what it is made of, and what had to change. */
 class Draft {
-  readonly adjustments: Adjustment[] = [];
+  readonly adjustments = new Adjustments();
   readonly #request: ChatRequest;
   readonly #target: Target;
   readonly #model: ModelClass;
@@ -62,7 +63,7 @@ class Draft {
 
   body(): Fields {
     const { messages, tools } = this.#request;
-    const dropped = (parameter: string): void => this.#adjust({ parameter, change: 'dropped' });
+    const dropped = (parameter: string): void => this.#adjust(parameter, 'dropped');
     const { system, contents } = encodeConversation(messages, { target: this.#target, model: this.#model, dropped });
     const body: Record<string, unknown> = { contents };
     if (system.length > 0) body['systemInstruction'] = { parts: system };
@@ -75,8 +76,8 @@ class Draft {
     return body;
   }
 
-  #adjust(adjustment: Adjustment): void {
-    if (!this.adjustments.some(({ parameter }) => parameter === adjustment.parameter)) this.adjustments.push(adjustment);
+  #adjust(parameter: string, change: string): void {
+    this.adjustments.add(parameter, change);
   }
 
   #config(): Record<string, unknown> {
@@ -87,19 +88,20 @@ class Draft {
     if (responseFormat !== null) this.#setFormat(config, responseFormat);
     const { config: thinking, adjustment } = planThinking(this.#target, this.#model);
     if (thinking !== undefined) config['thinkingConfig'] = thinking;
-    if (adjustment !== undefined) this.#adjust(adjustment);
+    if (adjustment !== undefined) this.#adjust(adjustment.parameter, adjustment.change);
     return config;
   }
 
   #setOwn(body: Record<string, unknown>, config: Record<string, unknown>): void {
     const { parallelToolCalls, rest } = this.#request;
-    for (const [parameter, field] of unknown) if (this.#request[field] !== null) this.#adjust({ parameter, change: 'dropped' });
-    if (parallelToolCalls === false) this.#adjust({ parameter: 'parallel_tool_calls', change: 'dropped' });
+    for (const [parameter, field] of unknown) if (this.#request[field] !== null) this.#adjust(parameter, 'dropped');
+    if (parallelToolCalls === false) this.#adjust('parallel_tool_calls', 'dropped');
     for (const [field, value] of Object.entries(rest)) {
+      if (value === null) continue;
       const known = Object.hasOwn(own, field) ? own[field] : undefined;
       if (known !== undefined) (known[0] === 'top' ? body : config)[known[1]] = value;
       else if (field === 'modalities' && isWords(value)) config['responseModalities'] = value.map((word) => word.toUpperCase());
-      else this.#adjust({ parameter: field, change: 'dropped' });
+      else this.adjustments.dropField(field, value);
     }
   }
 
@@ -109,8 +111,8 @@ class Draft {
       throw new GatewayError('unsupported_value', `"tools[${at}].type" must be "function": this provider takes no tool of type "${type}".`, { param: `tools[${at}].type` });
     }
     const { name, description, parameters: schema, strict } = called;
-    if (strict === true) this.#adjust({ parameter: 'tools.function.strict', change: 'dropped' });
-    if ('cache_control' in tool) this.#adjust({ parameter: 'tools.cache_control', change: 'dropped' });
+    if (strict === true) this.#adjust('tools.function.strict', 'dropped');
+    if ('cache_control' in tool) this.#adjust('tools.cache_control', 'dropped');
     return { name, ...(typeof description === 'string' && { description }), ...(schema !== undefined && schema !== null && this.#parameters(schema)) };
   }
 
@@ -123,7 +125,7 @@ class Draft {
 
   #reduced(schema: object, parameter: string): Fields {
     const { schema: reduced, lost } = reduceSchema(schema);
-    if (lost.length > 0) this.#adjust({ parameter, change: `without ${lost.join(', ')}` });
+    if (lost.length > 0) this.#adjust(parameter, `without ${lost.join(', ')}`);
     return reduced;
   }
 
@@ -132,7 +134,7 @@ class Draft {
     if (toolChoice === null) return;
     const functionCallingConfig = callingOf(toolChoice);
     if (tools !== null && tools.length > 0) body['toolConfig'] = { functionCallingConfig };
-    else if (toolChoice !== 'auto' && toolChoice !== 'none') this.#adjust({ parameter: 'tool_choice', change: 'dropped' });
+    else if (toolChoice !== 'auto' && toolChoice !== 'none') this.#adjust('tool_choice', 'dropped');
   }
 
   #setFormat(config: Record<string, unknown>, { type, json_schema: wanted }: ResponseFormat): void {

@@ -22,10 +22,14 @@ const kept = new Set(['title', 'description', 'nullable', 'minItems', 'maxItems'
 const read = new Set(['type', 'format', 'enum', 'const', 'properties', 'required', 'items', 'anyOf', 'oneOf', 'allOf', '$ref', '$defs', 'definitions', '$schema', '$id', '$anchor', '$comment', 'examples', 'example', 'deprecated', 'readOnly', 'writeOnly']);
 
 /** wire: any other format is a 400. */
-const formats: Readonly<Record<string, readonly string[]>> = { string: ['date-time'], number: ['float', 'double'], integer: ['int32', 'int64'] };
+const formats: ReadonlyMap<string, readonly string[]> = new Map([['string', ['date-time']], ['number', ['float', 'double']], ['integer', ['int32', 'int64']]]);
 
 /** safety: references may point at one schema from many places, and each place gets it whole. */
 const mostSchemas = 5000;
+/** Characters that references may put in. */
+const mostPutIn = 1_000_000;
+/** safety: a row of references, each inside the one before, overflows the stack. */
+const deepest = 200;
 
 /** References that are being put in: one that comes again inside itself has no end. */
 type Trail = readonly string[];
@@ -40,7 +44,10 @@ export function reduceSchema(root: object): Reduced {
 class Reducer {
   readonly #root: Schema;
   readonly #lost: Set<string>;
+  readonly #sizes = new Map<string, number>();
   #left = mostSchemas;
+  #putIn = 0;
+  #depth = 0;
 
   constructor(root: Schema, lost: Set<string>) {
     this.#root = root;
@@ -50,6 +57,7 @@ class Reducer {
   reduce(given: unknown, trail: Trail): Schema {
     // `true` and `{}` allow anything
     if (!isSchema(given)) return {};
+    this.#depth++;
     const { schema, trail: inner } = this.#merged(given, trail);
     const reduced: Record<string, unknown> = {};
     for (const [keyword, value] of Object.entries(schema)) {
@@ -59,7 +67,9 @@ class Reducer {
     this.#setType(reduced, schema);
     this.#setValues(reduced, schema);
     this.#setChildren(reduced, schema, inner);
-    return this.#setAlternatives(reduced, schema, inner);
+    const complete = this.#setAlternatives(reduced, schema, inner);
+    this.#depth--;
+    return complete;
   }
 
   #cut(keyword: string): Schema {
@@ -69,12 +79,14 @@ class Reducer {
 
   /** References and `allOf` taken in; what stands beside them wins. */
   #merged(given: Schema, trail: Trail): { readonly schema: Schema; readonly trail: Trail } {
-    if (this.#left-- <= 0) return { schema: this.#cut('$ref'), trail };
+    if (this.#left-- <= 0 || this.#depth > deepest) return { schema: this.#cut('$ref'), trail };
     const { $ref: reference, allOf, ...own } = given;
     if (reference === undefined && allOf === undefined) return { schema: given, trail };
     const bases: { readonly schema: Schema; readonly trail: Trail }[] = [];
+    this.#depth++;
     if (typeof reference === 'string') bases.push(this.#resolved(reference, trail));
     for (const base of listOf(allOf)) if (isSchema(base)) bases.push(this.#merged(base, trail));
+    this.#depth--;
     const merged: Record<string, unknown> = {};
     for (const schema of [...bases.map((base) => base.schema), own]) mergeInto(merged, schema);
     return { schema: merged, trail: [...trail, ...bases.flatMap((base) => base.trail.slice(trail.length))] };
@@ -82,7 +94,14 @@ class Reducer {
 
   #resolved(reference: string, trail: Trail): { readonly schema: Schema; readonly trail: Trail } {
     const found = trail.includes(reference) ? null : this.#find(reference);
-    return found === null ? { schema: this.#cut('$ref'), trail } : this.#merged(found, [...trail, reference]);
+    if (found !== null) this.#putIn += this.#sizeOf(reference, found);
+    return found === null || this.#putIn > mostPutIn ? { schema: this.#cut('$ref'), trail } : this.#merged(found, [...trail, reference]);
+  }
+
+  #sizeOf(reference: string, found: Schema): number {
+    const size = this.#sizes.get(reference) ?? JSON.stringify(found).length;
+    this.#sizes.set(reference, size);
+    return size;
   }
 
   #find(reference: string): Schema | null {
@@ -102,7 +121,7 @@ class Reducer {
     if (named.length === 1) reduced['type'] = named[0];
     else if (named.length > 1) reduced['anyOf'] = named.map((one) => ({ type: one }));
     if (typeof format !== 'string') return;
-    if (formats[named[0] ?? '']?.includes(format) === true) reduced['format'] = format;
+    if (formats.get(named[0] ?? '')?.includes(format) === true) reduced['format'] = format;
     else this.#lost.add('format');
   }
 

@@ -1,7 +1,8 @@
 /** A chat request → what goes to one vendor. What cannot go out as the caller set it is named in `adjustments`. */
+import { Adjustments } from '../../../core/adjustments.ts';
 import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
-import type { Adjustment, Target, WireRequest } from '../../../core/dialect.ts';
+import type { Target, WireRequest } from '../../../core/dialect.ts';
 import { type Fragment, type Habits, habitsOf, type Vendor } from './habits.ts';
 import { encodeMessages } from './messages.ts';
 
@@ -31,13 +32,13 @@ export function encode(vendor: Vendor, request: ChatRequest, target: Target): Wi
     path: `/chat/completions${queryOf(vendor, target)}`,
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(draft.body()),
-    adjustments: draft.adjustments,
+    adjustments: draft.adjustments.list,
   };
 }
 
 /** One request on its way out: what it is made of, and what had to change. */
 class Draft {
-  readonly adjustments: Adjustment[] = [];
+  readonly adjustments = new Adjustments();
   readonly #vendor: Vendor;
   readonly #habits: Habits;
   readonly #request: ChatRequest;
@@ -71,13 +72,14 @@ class Draft {
   }
 
   #adjust(parameter: string, change: string): void {
-    if (!this.adjustments.some((earlier) => earlier.parameter === parameter)) this.adjustments.push({ parameter, change });
+    this.adjustments.add(parameter, change);
   }
 
   #rest(): Fragment {
     const sent: Record<string, unknown> = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
       if (clientSettings.has(field)) this.#adjust(field, 'dropped');
+      else if (field === 'reasoning' && this.#vendor.takesReasoningFields !== true) this.adjustments.dropField(field, value);
       else sent[field] = value;
     }
     return sent;

@@ -77,6 +77,8 @@ export interface Vendor extends Partial<Habits> {
   readonly nineCharacterIds?: boolean;
   /** Fields of tool schemas that it stumbles over. */
   readonly schemaDrops?: readonly string[];
+  /** Its `reasoning` knows more than an effort and a budget (`exclude`, `enabled`): what the caller put there goes out. */
+  readonly takesReasoningFields?: boolean;
   readonly usage?: UsageHabits;
   /** The first that matches counts. */
   readonly families?: readonly Family[];

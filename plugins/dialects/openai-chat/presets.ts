@@ -144,6 +144,7 @@ export const vendors: readonly Vendor[] = [
     baseUrl: 'https://openrouter.ai/api/v1',
     efforts: saidAs(...['none', 'minimal', 'low', 'medium', 'high', 'xhigh'].map((word) => saying(word, { reasoning: { effort: word } }))),
     budget: { path: ['reasoning', 'max_tokens'], beside: {} },
+    takesReasoningFields: true,
     replay: { field: 'reasoning_details' },
   },
   {

@@ -59,7 +59,9 @@ export function replayOf(message: Message, first: string, target: Target): Repla
     const item = itemOf(detail);
     if (item === null) continue;
     const place = filled(detail['before']) ? detail['before'] : first;
-    before.set(place, [...(before.get(place) ?? []), item]);
+    const items = before.get(place);
+    if (items === undefined) before.set(place, [item]);
+    else items.push(item);
     if (filled(detail['phase'])) phase = detail['phase'];
   }
   return { before, phase };

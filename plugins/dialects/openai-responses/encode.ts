@@ -1,6 +1,7 @@
 /** A chat request → a request of the Responses API. What cannot go out as the caller set it is named in `adjustments`. */
+import { Adjustments } from '../../../core/adjustments.ts';
 import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
-import type { Adjustment, Target, WireRequest } from '../../../core/dialect.ts';
+import type { Target, WireRequest } from '../../../core/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Habits, habitsOf, refuses } from './habits.ts';
 import { encodeInput } from './input.ts';
@@ -25,12 +26,12 @@ const leastTokens = 16;
 /** The request to send, credentials apart. Reads nothing but its arguments and changes none of them. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(request, target);
-  return { path: `/responses${draft.query()}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments };
+  return { path: `/responses${draft.query()}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments.list };
 }
 
 /** One request on its way out: what it is made of, and what had to change. */
 class Draft {
-  readonly adjustments: Adjustment[] = [];
+  readonly adjustments = new Adjustments();
   readonly #request: ChatRequest;
   readonly #target: Target;
   readonly #habits: Habits;
@@ -71,7 +72,7 @@ class Draft {
   }
 
   #adjust(parameter: string, change: string): void {
-    if (!this.adjustments.some((earlier) => earlier.parameter === parameter)) this.adjustments.push({ parameter, change });
+    this.adjustments.add(parameter, change);
   }
 
   #rest(): Fields {
@@ -79,7 +80,7 @@ class Draft {
     for (const [field, value] of Object.entries(this.#request.rest)) {
       if (value === null || setApart.has(field)) continue;
       if (shared.includes(field) || this.#habits.passes.includes(field)) sent[field] = value;
-      else this.#adjust(field, 'dropped');
+      else this.adjustments.dropField(field, value);
     }
     const { store, include = null } = this.#request.rest;
     if (store === true) this.#adjust('store', 'changed to false');

@@ -1,10 +1,17 @@
-/** A caller's body, checked field by field. What nobody here knows stays in `rest`. */
-import type { ChatRequest, Message, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
+/**
+ * A caller's body, checked field by field, so that nobody behind has to: what has a type in `core/chat.ts` has it. What nobody
+ * here knows stays, in `rest` or where it stood.
+ */
+import type { ChatRequest, ContentPart, Message, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
 type Fields = Record<string, unknown>;
 
-const kindOf = (value: unknown): string => (value === null ? 'null' : Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`);
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
 
 const missing = (param: string, wanted: string): GatewayError => new GatewayError('missing_required_parameter', `"${param}" is required: ${wanted}.`, { param });
 const wrongType = (param: string, wanted: string, value: unknown): GatewayError => new GatewayError('invalid_type', `"${param}" must be ${wanted}, not ${kindOf(value)}.`, { param });
@@ -31,13 +38,13 @@ export function parseChatRequest(body: unknown): ChatRequest {
     temperature: optional('temperature', temperature, number),
     topP: optional('top_p', top_p, number),
     stop: optional('stop', stop, stopSequences),
-    seed: optional('seed', seed, number),
+    seed: optional('seed', seed, integer),
     n: optional('n', n, count),
     presencePenalty: optional('presence_penalty', presence_penalty, number),
     frequencyPenalty: optional('frequency_penalty', frequency_penalty, number),
-    logitBias: optional('logit_bias', logit_bias, object) as ChatRequest['logitBias'],
+    logitBias: optional('logit_bias', logit_bias, numbers),
     logprobs: optional('logprobs', logprobs, boolean),
-    topLogprobs: optional('top_logprobs', top_logprobs, number),
+    topLogprobs: optional('top_logprobs', top_logprobs, integer),
     user: optional('user', user, text),
     rest,
   };
@@ -60,8 +67,14 @@ const boolean: Check<boolean> = (param, value) => {
 
 const number: Check<number> = (param, value) => {
   if (typeof value !== 'number') throw wrongType(param, 'a number', value);
-  if (!Number.isFinite(value)) throw wrongValue(param, 'is larger than any number that can be sent on');
   return value;
+};
+
+/** Beyond these bounds digits are lost, and the provider would get another number than the caller sent. */
+const integer: Check<number> = (param, value) => {
+  const checked = number(param, value);
+  if (!Number.isSafeInteger(checked)) throw wrongValue(param, `must be a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`);
+  return checked;
 };
 
 const count: Check<number> = (param, value) => {
@@ -75,9 +88,24 @@ const object: Check<Fields> = (param, value) => {
   return value;
 };
 
+/** An object inside the body. Its nulls are taken out, as they say nothing; but a message without content has it null. */
+const fields: Check<Fields> = (param, value) => {
+  const given = object(param, value);
+  if (!Object.values(given).includes(null)) return given;
+  return Object.fromEntries(Object.entries(given).filter(([field, inner]) => inner !== null || field === 'content'));
+};
+
 const list: Check<unknown[]> = (param, value) => {
   if (!Array.isArray(value)) throw wrongType(param, 'an array', value);
   return value;
+};
+
+const listOf = <T>(check: Check<T>): Check<T[]> => (param, value) => list(param, value).map((item, at) => check(`${param}[${at}]`, item));
+
+const numbers: Check<Record<string, number>> = (param, value) => {
+  const given = object(param, value);
+  for (const inner of Object.values(given)) if (typeof inner !== 'number') throw wrongType(param, 'an object of numbers', inner);
+  return given as Record<string, number>;
 };
 
 function modelName(value: unknown): string {
@@ -91,61 +119,87 @@ const roles = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 
 function messageList(value: unknown): Message[] {
   if (value === undefined || value === null) throw missing('messages', 'the conversation, an array of {role, content}');
-  const messages = list('messages', value);
+  const messages = listOf(message)('messages', value);
   if (messages.length === 0) throw wrongValue('messages', 'must hold at least one message');
-  for (const [at, message] of messages.entries()) checkMessage(`messages[${at}]`, message);
-  return messages as Message[];
+  return messages;
 }
 
-function checkMessage(param: string, value: unknown): void {
-  const message = object(param, value);
-  const { role, content, tool_calls: calls } = message;
+function message(param: string, value: unknown): Message {
+  const given = fields(param, value);
+  const { role, content, tool_calls: calls, tool_call_id: id, reasoning_details: details } = given;
   if (role === undefined) throw missing(`${param}.role`, `one of ${[...roles].join(', ')}`);
   if (!roles.has(text(`${param}.role`, role))) throw wrongValue(`${param}.role`, `must be one of ${[...roles].join(', ')}`);
-  if (Array.isArray(content)) {
-    for (const [at, part] of content.entries()) text(`${param}.content[${at}].type`, object(`${param}.content[${at}]`, part)['type']);
-  } else if (content === undefined || content === null) {
-    if (role !== 'assistant') throw missing(`${param}.content`, 'a string, or an array of parts');
-  } else if (typeof content !== 'string') throw wrongType(`${param}.content`, 'a string or an array of parts', content);
-  if (role === 'tool') text(`${param}.tool_call_id`, message['tool_call_id'] ?? missingId(param));
-  for (const [at, call] of (optional(`${param}.tool_calls`, calls, list) ?? []).entries()) checkToolCall(`${param}.tool_calls[${at}]`, call);
+  if (role === 'tool' && id === undefined) throw missing(`${param}.tool_call_id`, 'the id of the call that this message answers');
+  for (const field of ['tool_call_id', 'reasoning', 'reasoning_content']) optional(`${param}.${field}`, given[field], text);
+  optional(`${param}.reasoning_details`, details, listOf(object));
+  const parts = messageContent(`${param}.content`, content, role === 'assistant');
+  const checkedCalls = optional(`${param}.tool_calls`, calls, listOf(toolCall));
+  return { ...given, ...(parts !== null && { content: parts }), ...(checkedCalls !== null && { tool_calls: checkedCalls }) } as Message;
 }
 
-function missingId(param: string): never {
-  throw missing(`${param}.tool_call_id`, 'the id of the call that this message answers');
+/** The parts of a content that has parts. */
+function messageContent(param: string, content: unknown, isOptional: boolean): ContentPart[] | null {
+  if (Array.isArray(content)) return listOf(contentPart)(param, content);
+  if ((content === undefined || content === null) && !isOptional) throw missing(param, 'a string, or an array of parts');
+  if (content !== undefined && content !== null && typeof content !== 'string') throw wrongType(param, 'a string or an array of parts', content);
+  return null;
 }
 
-function checkToolCall(param: string, value: unknown): void {
-  const call = object(param, value);
+const contentPart: Check<ContentPart> = (param, value) => {
+  const part = fields(param, value);
+  text(`${param}.type`, part['type']);
+  optional(`${param}.text`, part['text'], text);
+  return part as ContentPart;
+};
+
+const toolCall: Check<ToolCall> = (param, value) => {
+  const call = fields(param, value);
   text(`${param}.id`, call['id']);
+  optional(`${param}.type`, call['type'], text);
   const called = object(`${param}.function`, call['function']);
   text(`${param}.function.name`, called['name']);
   text(`${param}.function.arguments`, called['arguments']);
-}
+  return call as ToolCall;
+};
 
 const toolList: Check<Tool[] | null> = (param, value) => {
-  const tools = list(param, value);
-  for (const [at, tool] of tools.entries()) {
-    const place = `${param}[${at}]`;
-    const { type, function: described } = object(place, tool);
-    if (text(`${place}.type`, type) === 'function') text(`${place}.function.name`, object(`${place}.function`, described)['name']);
-  }
-  return tools.length === 0 ? null : (tools as Tool[]);
+  const tools = listOf(tool)(param, value);
+  return tools.length === 0 ? null : tools;
+};
+
+const tool: Check<Tool> = (param, value) => {
+  const given = fields(param, value);
+  const type = text(`${param}.type`, given['type']);
+  if (type !== 'function' && given['function'] === undefined) return given as Tool;
+  const described = fields(`${param}.function`, given['function']);
+  text(`${param}.function.name`, described['name']);
+  optional(`${param}.function.description`, described['description'], text);
+  optional(`${param}.function.parameters`, described['parameters'], object);
+  optional(`${param}.function.strict`, described['strict'], boolean);
+  return { ...given, function: described } as Tool;
 };
 
 const toolChoice: Check<ToolChoice> = (param, value) => {
-  if (typeof value !== 'string') return object(param, value) as unknown as ToolChoice;
-  if (value !== 'auto' && value !== 'none' && value !== 'required') throw wrongValue(param, 'must be "auto", "none", "required", or an object that names a function');
-  return value;
+  if (typeof value === 'string') {
+    if (value !== 'auto' && value !== 'none' && value !== 'required') throw wrongValue(param, 'must be "auto", "none", "required", or an object that names a function');
+    return value;
+  }
+  const choice = fields(param, value);
+  text(`${param}.type`, choice['type']);
+  const named = optional(`${param}.function`, choice['function'], object);
+  if (named !== null) text(`${param}.function.name`, named['name']);
+  return choice as Exclude<ToolChoice, string>;
 };
 
 const responseFormat: Check<ResponseFormat> = (param, value) => {
-  const format = object(param, value);
-  if (text(`${param}.type`, format['type']) === 'json_schema') text(`${param}.json_schema.name`, object(`${param}.json_schema`, format['json_schema'])['name']);
-  return format as unknown as ResponseFormat;
+  const format = fields(param, value);
+  const type = text(`${param}.type`, format['type']);
+  if (type !== 'json_schema' && format['json_schema'] === undefined) return format as ResponseFormat;
+  const described = fields(`${param}.json_schema`, format['json_schema']);
+  text(`${param}.json_schema.name`, described['name']);
+  optional(`${param}.json_schema.schema`, described['schema'], object);
+  optional(`${param}.json_schema.strict`, described['strict'], boolean);
+  return { ...format, json_schema: described } as ResponseFormat;
 };
 
-const stopSequences: Check<string | string[]> = (param, value) => {
-  if (typeof value === 'string') return value;
-  return list(param, value).map((item, at) => text(`${param}[${at}]`, item));
-};
+const stopSequences: Check<string | string[]> = (param, value) => (typeof value === 'string' ? value : listOf(text)(param, value));

@@ -13,7 +13,6 @@ export function requestBody(request: ChatRequest): Record<string, unknown> {
     stream: stream || null,
     stream_options: includeUsage ? { include_usage: true } : null,
     reasoning_effort: reasoning.maxTokens === null ? reasoning.effort : null,
-    reasoning: reasoning.maxTokens === null ? null : given({ effort: reasoning.effort, max_tokens: reasoning.maxTokens }),
     tools: request.tools,
     tool_choice: request.toolChoice,
     parallel_tool_calls: request.parallelToolCalls,
@@ -31,6 +30,7 @@ export function requestBody(request: ChatRequest): Record<string, unknown> {
     top_logprobs: request.topLogprobs,
     user: request.user,
     ...rest,
+    ...(reasoning.maxTokens !== null && { reasoning: { ...given({ effort: reasoning.effort, max_tokens: reasoning.maxTokens }), ...(rest['reasoning'] as object | undefined) } }),
   });
 }
 

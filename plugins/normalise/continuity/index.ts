@@ -1,7 +1,8 @@
 /**
  * Continuity of thought for clients that drop fields they do not know. In a tool loop a thinking model wants its own reasoning
  * state back; the gateway remembers it by tool call id, and puts it back where the client did not, or not whole (at
- * `normalise`). What a client changed is left as it is. Bounded in memory; with Redis, shared by all gateways that use it.
+ * `normalise`). What a client changed is left as it is. Bounded in memory, which a change of the config leaves as it is; with
+ * Redis, shared by all gateways that use it.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { FromSchema } from 'json-schema-to-ts';
@@ -9,7 +10,7 @@ import type { ChatRequest, Message, ReasoningDetail } from '../../../core/chat.t
 import type { RequestRecord } from '../../../core/context.ts';
 import { definePlugin } from '../../../core/plugin.ts';
 import type { FoldedChoice } from '../../../core/reply.ts';
-import { createMemory } from './memory.ts';
+import { joinMemory } from './memory.ts';
 import { connectRedis } from './redis.ts';
 
 const schema = {
@@ -36,9 +37,9 @@ export default definePlugin<Options>({
   name,
   summary: 'remembers reasoning state in tool loops, for clients that drop it',
   schema,
-  apply({ hooks, logger }, { max_bytes: maxBytes, ttl_seconds: ttlSeconds, redis_url: url }) {
+  apply({ hooks, config, logger }, { max_bytes: maxBytes, ttl_seconds: ttlSeconds, redis_url: url }) {
     const redis = url === undefined ? null : connectRedis(url, { ttlSeconds, logger });
-    const memory = createMemory({ maxBytes, ttlSeconds, shared: redis });
+    const memory = joinMemory(config.server.dataDir, { bounds: { maxBytes, ttlSeconds }, shared: redis });
 
     hooks.log.tap(name, (record) => {
       for (const [id, thought] of thoughtsOf(record)) memory.keep(keyOf(record.key, id), thought);
@@ -47,9 +48,11 @@ export default definePlugin<Options>({
     if (redis !== null) {
       hooks.boot.tapPromise(name, () => redis.open());
       hooks.health.tapPromise(name, async (report, { skip }) => (skip.has('redis') ? report : { ...report, ...(await redis.health(report.status)) }));
-      return () => redis.close();
     }
-    return undefined;
+    return async () => {
+      memory.leave();
+      await redis?.close();
+    };
   },
 });
 
@@ -70,8 +73,8 @@ const called = ({ role, tool_calls: calls }: Message): string | undefined => (ro
  * openai-node's stream helper keeps only what came last, and the AI SDK sends back the text without its details.
  */
 function isPieceOf(thought: Thought, { reasoning_details: details, reasoning, reasoning_content: content }: Message): boolean {
-  const sent: readonly unknown[] = Array.isArray(details) ? details : [];
-  return sent.every((detail) => thought.details.some((known) => isDeepStrictEqual(known, detail))) && thought.reasoning.endsWith(content ?? reasoning ?? '');
+  const sent: readonly ReasoningDetail[] = details ?? [];
+  return sent.length <= thought.details.length && sent.every((detail) => thought.details.some((known) => isDeepStrictEqual(known, detail))) && thought.reasoning.endsWith(content ?? reasoning ?? '');
 }
 
 function withThought(message: Message, { details, reasoning }: Thought): Message {
@@ -80,13 +83,17 @@ function withThought(message: Message, { details, reasoning }: Thought): Message
 }
 
 async function recalled(request: ChatRequest, recall: (id: string) => Promise<Thought | undefined>): Promise<ChatRequest> {
-  if (!request.messages.some(called)) return request;
-  const messages = await Promise.all(
-    request.messages.map(async (message) => {
-      const id = called(message);
-      const thought = id === undefined ? undefined : await recall(id);
-      return thought !== undefined && isPieceOf(thought, message) ? withThought(message, thought) : message;
-    }),
-  );
+  // safety: one id on every message of a long conversation would put a long thought into each of them
+  const owners = new Map<string, Message>();
+  for (const message of request.messages) {
+    const id = called(message) ?? '';
+    if (id !== '' && !owners.has(id)) owners.set(id, message);
+  }
+  if (owners.size === 0) return request;
+  const thoughts = new Map(await Promise.all(Array.from(owners, async ([id, message]) => [message, await recall(id)] as const)));
+  const messages = request.messages.map((message) => {
+    const thought = thoughts.get(message);
+    return thought !== undefined && isPieceOf(thought, message) ? withThought(message, thought) : message;
+  });
   return { ...request, messages };
 }

@@ -86,6 +86,9 @@ function composeReasoning({ reasoning, candidate }: Attempt, question: string): 
   return maxTokens === null ? text : truncate(text, maxTokens);
 }
 
+/** How far a text is searched for the name of a tool. */
+const longestWish = 10_000;
+
 const wishes = /\b(?:use|call)\s+(?:the|an?|your)\s+(?:[\w-]+\s+)?tools?\b/i;
 
 /** A follow-up never calls again: a caller that loops until there is an answer gets one. */
@@ -98,8 +101,10 @@ function chooseTools({ tools, toolChoice, parallelToolCalls }: ChatRequest, prom
   if (asked !== undefined && offered.length === 0) throw refusal('The prompt asks for a tool call, and the request offers no tool.', 'tools');
   if (asked?.name === 'tools') return parallelToolCalls === false ? offered.slice(0, 1) : offered;
   if (typeof asked?.text === 'string') return [find(offered, asked.text, 'messages')];
-  if (asked !== undefined || toolChoice === 'required' || wishes.test(prompt.text)) return [offered.find(({ name }) => prompt.text.includes(name)) ?? offered.slice(0, 1)].flat();
-  return [];
+  if (asked === undefined && toolChoice !== 'required' && !wishes.test(prompt.text)) return [];
+  // cost: thousands of tools in a text of megabytes
+  const said = prompt.text.slice(0, longestWish);
+  return [offered.find(({ name }) => said.includes(name)) ?? offered.slice(0, 1)].flat();
 }
 
 function find(offered: readonly OfferedTool[], name: string, param: string): OfferedTool {

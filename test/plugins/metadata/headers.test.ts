@@ -1,4 +1,7 @@
 /** metadata/headers: X-Gateway-* as metadata, bounded, never an error. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { withHeaders } from '../../../plugins/metadata/headers.ts';
@@ -21,6 +24,32 @@ describe('metadata/headers', () => {
     const { metadata } = withHeaders({}, { 'x-gateway-__proto__': 'x', 'x-gateway-constructor': 'y' }, limits);
     expect(Object.entries(metadata)).toEqual([['__proto__', 'x'], ['constructor', 'y']]);
     expect(({} as Record<string, unknown>)['x']).toBe(undefined);
+  });
+
+  /** Node gives a header's bytes as characters of their own. */
+  const asBytes = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+
+  it.each<[string, string, string]>([
+    ['UTF-8', asBytes('München 東京 😀'), 'München 東京 😀'],
+    ['Latin-1', 'M\xfcnchen', 'München'],
+    ['ASCII', 'Munich', 'Munich'],
+    ['broken UTF-8', `${asBytes('ü')}\xff`, 'Ã¼ÿ'],
+  ])('reads a value in %s', (_, sent, wanted) => expect(read({ 'x-gateway-city': sent })).toEqual({ city: wanted }));
+
+  it('counts characters, and leaves no half of one', () => {
+    const { metadata, isCut } = withHeaders({}, { 'x-gateway-a': asBytes('ü'.repeat(256)) }, limits);
+    expect([metadata['a'], isCut]).toEqual(['ü'.repeat(256), false]);
+    expect(read({ 'x-gateway-a': asBytes(`${'x'.repeat(255)}😀`) })['a']).toBe('x'.repeat(255));
+  });
+
+  it('is found in the log by what the caller meant', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'metadata-test-'));
+    const { chat, get, close } = await gatewayOf({ ...oneUpstream((await provider()).url), plugins: [...quietPlugins, 'log/journal'], server: { data_dir: folder } });
+    const id = (await chat({}, { 'x-gateway-city': asBytes('München') })).headers.get('x-request-id');
+    const found = async (): Promise<unknown[]> => ((await (await get(`/api/logs?meta.city=${encodeURIComponent('München')}`)).json()) as { data: { id: string }[] }).data.map((record) => record.id);
+    await expect.poll(found).toEqual([id]);
+    await close();
+    rmSync(folder, { recursive: true });
   });
 
   it('gives the same object back where there is nothing', () => {

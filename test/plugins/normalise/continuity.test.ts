@@ -1,3 +1,5 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { oneUpstream, quietPlugins, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
@@ -57,6 +59,14 @@ describe('reasoning state in a tool loop', () => {
     expect(sentBack()).toEqual([{ ...detail, data: 'own' }]);
   });
 
+  test('goes into one message, however many name the call', async () => {
+    const gateway = await gatewayWith();
+    upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
+    await gateway.chat({ model: 'thinker' });
+    await gateway.chat({ model: 'thinker', messages: [...plainTurn('call_1'), ...plainTurn('call_1')] });
+    expect(upstream.asked.at(-1)?.json['messages'].map((message: any) => message.reasoning_details?.length ?? 0)).toEqual([0, 1, 0, 0, 0, 0]);
+  });
+
   test('is not given to another key', async () => {
     const keys = [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }];
     const gateway = await gatewayWith({ keys });
@@ -78,6 +88,58 @@ describe('reasoning state in a tool loop', () => {
     expect(sentBack()).toBeUndefined();
     await gateway.chat({ model: 'thinker', messages: plainTurn('call_19') });
     expect(sentBack()).toEqual([detail]);
+  });
+});
+
+describe('a change of the config', () => {
+  /** As the reload does it: the next gateway starts, then the one before ends. */
+  const changed = async (old: TestGateway | null, more: object = {}): Promise<TestGateway> => {
+    const plugins = quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: more } : use));
+    const next = await gatewayWith({ plugins, server: { data_dir: join(tmpdir(), 'continuity-test') } });
+    await old?.close();
+    return next;
+  };
+  const learn = async (gateway: TestGateway, id: string): Promise<void> => {
+    upstream.script(answers(calling(id)));
+    await gateway.chat({ model: 'thinker' });
+  };
+  const remembers = async (gateway: TestGateway, id: string): Promise<boolean> => {
+    upstream.script(answers(completion('Warm.')));
+    await gateway.chat({ model: 'thinker', messages: plainTurn(id) });
+    return sentBack() !== undefined;
+  };
+
+  test('forgets nothing in the middle of a tool loop', async () => {
+    const first = await changed(null);
+    await learn(first, 'call_1');
+    const second = await changed(first);
+    expect(await remembers(second, 'call_1')).toBe(true);
+    expect(await remembers(await changed(second, { ttl_seconds: 60 }), 'call_1')).toBe(true);
+  });
+
+  test('of the bounds holds for what is there, and the oldest goes first', async () => {
+    const first = await changed(null);
+    for (let turn = 0; turn < 20; turn++) await learn(first, `call_${turn}`);
+    const second = await changed(first, { max_bytes: 2048 });
+    expect([await remembers(second, 'call_0'), await remembers(second, 'call_19')]).toEqual([false, true]);
+  });
+
+  test('that is not taken leaves the bounds as they are', async () => {
+    const first = await changed(null);
+    await learn(first, 'call_1');
+    const refused = await changed(null, { max_bytes: 1024, ttl_seconds: 1 });
+    await refused.close();
+    await learn(first, 'call_2');
+    for (let turn = 3; turn < 20; turn++) await learn(first, `call_${turn}`);
+    expect(await remembers(first, 'call_1')).toBe(true);
+  });
+
+  test('to another data directory, or an end, leaves nothing behind', async () => {
+    const first = await changed(null);
+    await learn(first, 'call_1');
+    expect(await remembers(await gatewayWith(), 'call_1')).toBe(false);
+    await first.close();
+    expect(await remembers(await changed(null), 'call_1')).toBe(false);
   });
 });
 

@@ -4,9 +4,11 @@ import { describe, expect, it } from 'vitest';
 import { completionTokens } from '../../../core/chat.ts';
 import type { Message } from '../../../core/chat.ts';
 import type { Attempt } from '../../../core/context.ts';
+import { GatewayError } from '../../../core/errors.ts';
 import mock from '../../../plugins/stream/mock/index.ts';
 import { grammar } from '../../../plugins/stream/mock/prompt.ts';
 import { countTokens, pieces } from '../../../plugins/stream/mock/tokens.ts';
+import { acceptedRequest } from '../../contract/any-request.ts';
 import { ask, chunksOf, open, refusal, scene, thinker } from './mock/scene.ts';
 import type { Scene } from './mock/scene.ts';
 
@@ -21,6 +23,13 @@ describe('the plugin', () => {
 
   it('serves the dialect name', () => {
     expect(mock).toMatchObject({ name: 'stream/mock', serves: ['mock'] });
+  });
+
+  it('answers whatever comes through the front door, or refuses it in words of ours', async () => {
+    await fc.assert(fc.asyncProperty(acceptedRequest('mock'), async (request) => {
+      const thrown: unknown = await chunksOf(request.messages, request).catch((error: unknown) => error);
+      if (!Array.isArray(thrown) && !GatewayError.is(thrown)) throw thrown;
+    }));
   });
 
   it('describes each of its options', () => {

@@ -23,6 +23,7 @@ const user: Message = { role: 'user', content: 'Weather?' };
 const call = (id: string, text = '{"city":"Rome"}') => ({ id, type: 'function' as const, function: { name: 'weather', arguments: text } });
 const calling = (...ids: string[]): Message => ({ role: 'assistant', content: null, tool_calls: ids.map((id) => call(id)) });
 const result = (id: string, content: Message['content'] = '20', more = {}): Message => ({ role: 'tool', tool_call_id: id, content, ...more });
+const tooDeep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
 const weather: Tool = { type: 'function', function: { name: 'weather', description: 'Tells it.', parameters: { type: 'object', properties: { city: { type: 'string' } }, $defs: {} } } };
 
 describe('where a request goes', () => {
@@ -69,6 +70,10 @@ describe('the body', () => {
     [{ presencePenalty: 0, frequencyPenalty: 0, logprobs: false, topLogprobs: 0, n: 1 }, []],
     [{ rest: { verbosity: 'low', store: null, api_key: 'x' } }, ['verbosity dropped', 'api_key dropped']],
     [{ rest: { metadata: { team: 'x' }, service_tier: 'flex' } }, ['metadata.team dropped', 'service_tier dropped']],
+    [{ rest: { metadata: { user_id: 5 }, service_tier: 'constructor' } }, ['metadata.user_id dropped', 'service_tier dropped']],
+    [{ user: 'u1', rest: { metadata: { user_id: 'flex' } } }, ['metadata.user_id dropped']],
+    [{ rest: { metadata: 'team' } }, ['metadata dropped']],
+    [{ rest: { reasoning: { exclude: true } } }, ['reasoning.exclude dropped']],
     [{ stop: ['END', ' \n'] }, ['stop blank sequences dropped']],
   ])('names what it cannot say: %o', (said, changes) => {
     expect(changesOf(said).sort()).toEqual(changes.sort());
@@ -219,10 +224,15 @@ describe('tool turns', () => {
     ['nothing', '', {}, []],
     ['half an object', '{"a":', { arguments: '{"a":' }, ['messages.tool_calls.function.arguments wrapped in an object']],
     ['a list', '[1]', { arguments: '[1]' }, ['messages.tool_calls.function.arguments wrapped in an object']],
+    ['one that is too deep to be written again', tooDeep, { arguments: tooDeep }, ['messages.tool_calls.function.arguments wrapped in an object']],
   ])('give arguments as an object: %s', (_, text, input, changes) => {
     const messages: Message[] = [user, { role: 'assistant', content: 'So:', tool_calls: [call('a', text)] }, result('a')];
     expect(messagesOf(messages)[1]?.['content']).toEqual([{ type: 'text', text: 'So:' }, { type: 'tool_use', id: 'a', name: 'weather', input }]);
     expect(changesOf({ messages })).toEqual(changes);
+  });
+
+  it('keep the digits of large numbers', () => {
+    expect(wireOf({ messages: [user, { role: 'assistant', tool_calls: [call('a', '{"id": 9007199254740993}')] }, result('a')] }).body).toContain('"input":{"id":9007199254740993}');
   });
 
   it("make other providers' ids their own, the same on call and result", () => {

@@ -142,6 +142,22 @@ describe('images and documents', () => {
     expect(blocks.slice(0, -1).map(({ document: { name, format } }) => `${name}.${format}`)).toEqual(['John-s r-sum- -1.pdf', 'report.pdf', 'report (2).pdf', 'document.csv', 'notes.md']);
   });
 
+  // each was looked for in the whole conversation, and each name tried from the first on: so many took minutes
+  it('may be many', () => {
+    const one = user([{ type: 'text', text: 'See:' }, image('data:image/png;base64,AAAA'), file('data:application/pdf;base64,JVBERi0=', 'a.pdf')]);
+    const [blocks = []] = contentOf(Array.from({ length: 20_000 }, () => one));
+    expect(new Set(blocks.flatMap(({ document }) => document?.name ?? [])).size).toBe(20_000);
+  }, 5000);
+
+  it('may have names of any length', () => {
+    const [[block] = []] = contentOf([user([file('JVBERi0=', `${'-'.repeat(1_000_000)}a.pdf`), file('JVBERi0=', `a${' -'.repeat(500_000)}.pdf`)].map((part) => ({ ...part, file: { ...part.file, file_data: 'data:application/pdf;base64,JVBERi0=' } })))]);
+    expect(block).toMatchObject({ document: { name: 'document' } });
+  }, 5000);
+
+  it.each(['constructor', '__proto__'])('are of no type that only JavaScript knows: %s', (type) => {
+    for (const part of [image(`data:${type};base64,AAAA`), file(`data:${type};base64,AAAA`)]) expect(refusalOf({ messages: [user([part])] })).toMatchObject({ status: 400, code: 'unsupported_value' });
+  });
+
   it('have a text beside them', () => {
     const messages = [user([file('data:application/pdf;base64,JVBERi0=', 'a.pdf')])];
     expect(contentOf(messages)[0]?.[1]).toEqual({ text: 'See the document.' });

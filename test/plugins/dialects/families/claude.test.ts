@@ -101,6 +101,8 @@ describe('an effort', () => {
 describe('a budget', () => {
   it.each<[number, string, string[]]>([
     [0, 'budget 1024', ['reasoning.max_tokens clamped to 1024']],
+    [-5, 'budget 1024', ['reasoning.max_tokens clamped to 1024']],
+    [1e20, 'budget 62976', ['reasoning.max_tokens clamped to 128000', 'reasoning.max_tokens lowered to 62976 tokens']],
     [1024, 'budget 1024', []],
     [5000, 'budget 5000', []],
     [128_001, 'budget 62976', ['reasoning.max_tokens clamped to 128000', 'reasoning.max_tokens lowered to 62976 tokens']],
@@ -165,6 +167,7 @@ describe('sampling parameters', () => {
     ['are refused while thinking', { model: 'claude-sonnet-4-0', effort: 'low', said }, { temperature: null, topP: null, topK: null }, ['temperature dropped', 'top_p dropped', 'top_k dropped']],
     ['are refused by the newest models always', { model: 'claude-opus-4-7', effort: 'none', said }, { temperature: null, topP: null, topK: null }, ['temperature dropped', 'top_p dropped', 'top_k dropped']],
     ['go out again with thinking off', { model: 'claude-opus-4-6', effort: 'none', said: { temperature: 0.3 } }, { temperature: 0.3, topP: null, topK: null }, []],
+    ['are no words', { model: 'claude-sonnet-4-0', said: { rest: { top_k: '20' } } }, { topK: null }, ['top_k dropped']],
     ['stop at 1', { model: 'claude-haiku-4-5', said: { temperature: 1.7 } }, { temperature: 1, topP: null, topK: null }, ['temperature clamped to 1']],
     ['that ask for the default are no loss', { model: 'claude-opus-5', said: { temperature: 1, topP: 1 } }, { temperature: null, topP: null, topK: null }, []],
   ])('%s', (_, it, sampling, changes) => {

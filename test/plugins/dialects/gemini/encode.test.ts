@@ -60,6 +60,7 @@ describe('the body', () => {
     expect(bodyOf({ rest: { safetySettings: safety, cachedContent: 'cachedContents/1', topK: 40, mediaResolution: 'MEDIA_RESOLUTION_LOW' } })).toMatchObject(expected);
     expect(configOf({ rest: { modalities: ['text', 'image'] } })).toEqual({ responseModalities: ['TEXT', 'IMAGE'] });
     expect(changesOf({ rest: { modalities: 'text' } })).toEqual(['modalities dropped']);
+    expect(wireOf({ rest: { top_k: null, modalities: null, store: null } })).toEqual(wireOf({}));
   });
 });
 
@@ -144,6 +145,12 @@ describe('media', () => {
     expect(() => wireOf({ messages })).toThrow(expect.objectContaining({ status: 400, param: 'messages[0].content[0].type' }));
   });
 
+  it('reads addresses and file names of any length', () => {
+    const long = `${'.a?'.repeat(300_000)}\n`;
+    const parts = [{ type: 'image_url', image_url: { url: `https://youtu.be/${long}` } }, { type: 'file', file: { filename: long, file_data: 'AAAA' } }];
+    expect(contentsOf([{ role: 'user', content: parts }])).toMatchObject([{ parts: [{ fileData: {} }, { inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }] }]);
+  }, 5000);
+
   it('names what it takes off a part', () => {
     const messages = [user([{ type: 'text', text: 'A', cache_control: { type: 'ephemeral' } }, { type: 'text', text: 'B', cache_control: { type: 'ephemeral' } }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } }])];
     expect(changesOf({ messages })).toEqual(['messages.content.cache_control dropped', 'messages.content.image_url.detail dropped']);
@@ -190,6 +197,9 @@ describe('tools', () => {
     ['a call of another kind', { messages: [user('Hi'), { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom' } as never] }] }, 'messages[1].tool_calls[0].type'],
     ['arguments that are no object', { messages: [user('Hi'), { role: 'assistant', tool_calls: [call('a', 'x'), call('b', 'x', '{"half')] }] }, 'messages[1].tool_calls[1].function.arguments'],
     ['a result of no call', { messages: [user('Hi'), result('c1', 'x')] }, 'messages[1].tool_call_id'],
+    ['arguments nested deeper than can be written', { messages: [user('Hi'), { role: 'assistant', tool_calls: [call('a', 'x', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)] }] }, 'messages[1].tool_calls[0].function.arguments'],
+    ['a part that only JavaScript knows', { messages: [{ role: 'user', content: [{ type: 'constructor' }] }] }, 'messages[0].content[0].type'],
+    ['a part of the same kind', { messages: [{ role: 'user', content: [{ type: '__proto__' }] }] }, 'messages[0].content[0].type'],
     ['a format of another kind', { responseFormat: { type: 'grammar' } }, 'response_format.type'],
   ])('refuses %s', (_, said, param) => {
     expect(() => wireOf(said)).toThrow(expect.objectContaining({ status: 400, param }));

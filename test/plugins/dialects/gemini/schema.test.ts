@@ -42,6 +42,26 @@ describe('a schema for older models', () => {
     expect(JSON.stringify(schema).length).toBeLessThan(1_000_000);
   });
 
+  it('stays small where references put in what is large', () => {
+    const big = { type: 'string', enum: Array.from({ length: 20_000 }, (_, at) => `v${at}`) };
+    const properties = Object.fromEntries(Array.from({ length: 4000 }, (_, at) => [`p${at}`, { $ref: '#/$defs/big' }]));
+    const { schema, lost } = reduceSchema({ properties, $defs: { big } });
+    expect(lost).toEqual(['$ref']);
+    expect(JSON.stringify(schema).length).toBeLessThan(2_000_000);
+  });
+
+  it.each<[string, (inner: object) => object]>([
+    ['in a row', (inner) => inner],
+    ['as properties', (inner) => ({ properties: { a: inner } })],
+    ['in allOf', (inner) => ({ allOf: [{ allOf: [inner] }] })],
+    ['far down', (inner) => Array.from({ length: 30 }).reduce<object>((deep) => ({ items: deep }), inner)],
+  ])('ends where references are nested too deep: %s', (_, around) => {
+    const $defs = Object.fromEntries(Array.from({ length: 4900 }, (_, at) => [`d${at}`, around({ $ref: `#/$defs/d${at + 1}` })]));
+    expect(reduceSchema({ $ref: '#/$defs/d0', $defs }).lost).toEqual(['$ref']);
+  });
+
+  it.each(['constructor', '__proto__', 'toString'])('knows no format of the type %s', (type) => expect(reduceSchema({ type, format: 'int32' }).lost).toEqual(['format']));
+
   it('has no word in it that the API refuses, whatever is given', () => {
     const keywords = ['type', 'properties', 'items', 'anyOf', 'oneOf', 'allOf', '$ref', '$defs', 'const', 'enum', 'required', 'format', 'additionalProperties', 'not', 'if', 'title'];
     const { like } = fc.letrec((tie) => ({

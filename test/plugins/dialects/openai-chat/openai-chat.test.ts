@@ -242,6 +242,13 @@ describe('efforts and budgets', () => {
     expect(changesOf('moonshot', {}, { reasoning: { maxTokens: 10 } })).toEqual(['reasoning.max_tokens clamped to 1024']);
   });
 
+  it('take along what else stands in `reasoning` where the vendor knows it, and name it elsewhere', () => {
+    const rest = { reasoning: { exclude: true } };
+    expect(bodyOf('openrouter', { rest }, { reasoning: { effort: 'low' } })['reasoning']).toEqual({ exclude: true, effort: 'low' });
+    expect(bodyOf('deepseek', { rest })).not.toHaveProperty('reasoning');
+    expect(changesOf('deepseek', { rest })).toEqual(['reasoning.exclude dropped']);
+  });
+
   it("leave the caller's own fields beside theirs", () => {
     const rest = { chat_template_kwargs: { custom: 1 }, reasoning_format: 'hidden' };
     expect(bodyOf('vllm', { rest }, { reasoning: { effort: 'none' } })['chat_template_kwargs']).toEqual({ custom: 1, enable_thinking: false });

@@ -121,6 +121,12 @@ describe('log/journal', () => {
     expect(data.some(({ request, outcome }) => outcome === 'answered' && request === null)).toBe(true);
   });
 
+  test('stores a budget beside what else the caller said of reasoning', async () => {
+    const { chat } = await begin();
+    await chat({ model: 'budgeted', reasoning: { max_tokens: 2000, exclude: true } });
+    expect((await stored())[0]?.request).toMatchObject({ reasoning: { max_tokens: 2000, exclude: true } });
+  });
+
   test('says in the health report how the store is', async () => {
     const { get } = await begin();
     expect(((await (await get('/')).json()) as any).health).toMatchObject({ status: 'ok', database: { connected: true } });
