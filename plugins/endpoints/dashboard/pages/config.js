@@ -13,9 +13,8 @@ export function ConfigPage() {
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
     ${data !== null && html`
       <${LastReload} reload=${data.reload} />
-      <${Loaded} data=${data} />
       <div class="config-body">
-        <section><h2 class="section">Plugins, in their order</h2><ol class="plugins">${data.plugins.map(({ use, with: options }, at) => html`<li key=${use}><span class="soft">${at + 1}</span><code>${use}</code>${Object.keys(options).length > 0 && html`<code class="soft">${JSON.stringify(options)}</code>`}</li>`)}</ol></section>
+        <section><${Loaded} data=${data} /><h2 class="section">Plugins, in their order</h2><ol class="plugins">${data.plugins.map(({ use, with: options }, at) => html`<li key=${use}><span class="soft">${at + 1}</span><code>${use}</code>${Object.keys(options).length > 0 && html`<code class="soft">${JSON.stringify(options)}</code>`}</li>`)}</ol></section>
         <section><h2 class="section">As resolved</h2><${Json} value=${data.resolved} what="config" /></section>
       </div>`}`;
 }

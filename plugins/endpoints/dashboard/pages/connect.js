@@ -21,8 +21,10 @@ export function ConnectPage({ params }) {
     <div class="connect">
       <nav aria-label="Clients"><ul>${clients.map(([one]) => html`<li key=${one}><a href=${withParams({ client: one === 'curl' ? null : one })} aria-current=${one === name ? 'true' : undefined}>${one}</a></li>`)}</ul></nav>
       <section>
-        <div class="fields"><label>Model <select value=${model} onChange=${(event) => go(withParams({ model: event.target.value }))}>${choices(models, model).map((one) => html`<option key=${one}>${one}</option>`)}</select></label></div>
+        <div class="fields"><label>Model <select value=${model} title=${model} onChange=${(event) => go(withParams({ model: event.target.value }))}>${choices(models, model).map((one) => html`<option key=${one}>${one}</option>`)}</select></label></div>
         <div class="code"><pre tabindex="0" aria-label=${name}><code>${text}</code></pre><${Copy} text=${text} what="snippet" /></div>
+      </section>
+      <section>
         <${Watch} model=${model} />
         <h2 class="section">What every client needs</h2>
         <dl class="facts"><div><dt>Base URL</dt><dd><code>${location.origin}/v1</code></dd></div><div><dt>Key</dt><dd>one of <code>keys:</code> in the config, as a bearer token; any text while the gateway is open</dd></div><div><dt>Metadata</dt><dd>headers that begin with <code>X-Gateway-</code>: filter and break down by them here</dd></div></dl>

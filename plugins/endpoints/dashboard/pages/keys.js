@@ -12,9 +12,9 @@ export function KeysPage() {
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${6} />`}
     ${data?.isOpen && html`<${Notice} icon="keys" title="The gateway is open">The config lists no keys, so everybody who reaches this machine may ask.${data.open === null ? '' : html` ${count(data.open.requests)} requests in the last 30 days, ${aboutSum(money(data.open.cost), data.open)}.`} Keys are written under <code>keys:</code> in the config.<//>`}
-    ${data !== null && !data.isOpen && html`<div class="table-scroll"><table class="table"><thead><tr><th scope="col">Key</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in</th><th scope="col" class="num">out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th><th scope="col" /></tr></thead>
+    ${data !== null && !data.isOpen && html`<div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in</th><th scope="col" class="num">out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th><th scope="col" /></tr></thead>
       <tbody>${data.data.map(({ name, models, metadata, use }) => html`<tr key=${name}>
-        <td class="cell-name">${name}</td><td class="wrap">${models === null ? html`<span class="soft">all</span>` : models.join(', ')}</td><td class="wrap">${Object.entries(metadata).map(([key, value]) => html`<span class="pill" key=${key}>${key} ${value}</span> `)}</td>
+        <td class="cell-name" title=${name}>${name}</td><td class="wrap">${models === null ? html`<span class="soft">all</span>` : models.join(', ')}</td><td class="wrap">${Object.entries(metadata).map(([key, value]) => html`<span class="pill" key=${key}>${key} ${value}</span> `)}</td>
         <${Use} use=${use} />
         <td class="num"><a href=${`/dashboard/logs?since=30d&key=${encodeURIComponent(name)}`}>Logs</a></td></tr>`)}</tbody></table></div>`}`;
 }

@@ -50,7 +50,7 @@ export function ModelsPage({ params }) {
 function Row({ model, isOpen, off }) {
   const { id, name, contextLength, pricing, providers, use, stability, deprecatedAt, isOn } = model;
   return html`<tr class=${isOn ? '' : 'is-faint'}>
-      <td><a class="cell-name" href=${withParams({ model: isOpen ? null : id })} aria-expanded=${isOpen}>${id}</a> ${name !== id && html`<span class="soft">${name}</span>`} ${stability !== 'stable' && html`<span class="pill">${stability}</span>`} ${deprecatedAt && html`<span class="pill">deprecated ${deprecatedAt.slice(0, 10)}</span>`}</td>
+      <td title=${id}><a class="cell-name" href=${withParams({ model: isOpen ? null : id })} aria-expanded=${isOpen}>${id}</a> ${name !== id && html`<span class="soft">${name}</span>`} ${stability !== 'stable' && html`<span class="pill">${stability}</span>`} ${deprecatedAt && html`<span class="pill">deprecated ${deprecatedAt.slice(0, 10)}</span>`}</td>
       <td title=${providers.map(({ providerId }) => providerId).join(', ')}>${providers.slice(0, 2).map(({ providerId }) => providerId).join(', ')}${providers.length > 2 ? ` +${providers.length - 2}` : ''}</td>
       <td class="num">${compact(contextLength || null)}</td><td class="num">${perMillion(pricing.prompt)}</td><td class="num">${perMillion(pricing.input_cache_read)}</td><td class="num">${perMillion(pricing.completion)}</td>
       <td><${Abilities} model=${model} /></td>
@@ -70,9 +70,9 @@ function Detail({ model, off }) {
   return html`<div class="model-detail">
     <p>${model.description} <${Copy} text=${model.id} what="model id" label="Copy id" /> <a class="button" href=${`/dashboard/playground?model=${encodeURIComponent(model.id)}`}><${Icon} name="playground" />Try it</a></p>
     ${model.aliases.length > 0 && html`<p class="soft">Also called ${model.aliases.join(', ')}</p>`}
-    <table class="table"><thead><tr><th scope="col">Provider</th><th scope="col">Its name there</th><th scope="col" class="num">Input /M</th><th scope="col" class="num">Cached /M</th><th scope="col" class="num">Output /M</th><th scope="col">Reasoning</th><th scope="col">State</th></tr></thead>
-      <tbody>${model.providers.map((one) => html`<tr key=${one.providerId + one.externalId}><td>${one.providerId}</td><td><code>${one.externalId}</code></td><td class="num">${perMillion(one.pricing.prompt)}</td><td class="num">${perMillion(one.pricing.input_cache_read)}</td><td class="num">${perMillion(one.pricing.completion)}</td>
-        <td>${one.reasons ? (one.efforts === null ? 'any effort' : one.efforts.join(', ')) + (one.budget ? ', budget' : '') : unknown}</td><td>${offReason(one.providerId) ? html`<span class="soft">off: ${offReason(one.providerId)} is not set</span>` : 'on'}</td></tr>`)}</tbody></table>
+    <div class="table-scroll"><table class="table"><thead><tr><th scope="col">Provider</th><th scope="col">Its name there</th><th scope="col" class="num">Input /M</th><th scope="col" class="num">Cached /M</th><th scope="col" class="num">Output /M</th><th scope="col">Reasoning</th><th scope="col">State</th></tr></thead>
+      <tbody>${model.providers.map((one) => html`<tr key=${one.providerId + one.externalId}><td title=${one.providerId}>${one.providerId}</td><td class="wrap"><code>${one.externalId}</code></td><td class="num">${perMillion(one.pricing.prompt)}</td><td class="num">${perMillion(one.pricing.input_cache_read)}</td><td class="num">${perMillion(one.pricing.completion)}</td>
+        <td>${one.reasons ? (one.efforts === null ? 'any effort' : one.efforts.join(', ')) + (one.budget ? ', budget' : '') : unknown}</td><td>${offReason(one.providerId) ? html`<span class="soft">off: ${offReason(one.providerId)} is not set</span>` : 'on'}</td></tr>`)}</tbody></table></div>
     ${model.use !== null && html`<p class="soft">Last 24 h: ${count(model.use.requests)} requests, ${percent(model.use.errors, model.use.requests)} errors, ${aboutSum(compact(model.use.promptTokens), model.use)} tokens in, ${aboutSum(compact(model.use.completionTokens), model.use)} out, first token ${duration(model.use.timeToFirstTokenP50Ms)}</p>`}
   </div>`;
 }

@@ -19,6 +19,6 @@ export function ColumnMenu({ names, metaKeys, params }) {
     go(withParams({ cols: null }, params), { replace: true });
   };
   return html`<${Menu} name="columns" icon="columns" label="Columns">${() => html`<div class="menu-checks">
-    ${all.map((name) => html`<label class="menu-check" key=${name}><input type="checkbox" checked=${names.includes(name)} onChange=${(event) => choose(name, event.target.checked)} /> ${columnOf(name)?.label}</label>`)}
+    ${all.map((name) => html`<label class="menu-check" key=${name} title=${columnOf(name)?.label}><input type="checkbox" checked=${names.includes(name)} onChange=${(event) => choose(name, event.target.checked)} /> <span>${columnOf(name)?.label}</span></label>`)}
     </div><button type="button" class="link" onClick=${reset}>The usual columns</button>`}<//>`;
 }

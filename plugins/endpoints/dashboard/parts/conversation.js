@@ -7,6 +7,11 @@ import { Notice } from './states.js';
 
 const folded = 1600;
 
+/** safety: characters that turn the direction of text are shown and do not act; else `exe.txt` may read as `txt.exe`. */
+const Text = ({ text }) => text.split(/(\p{Bidi_Control})/u).map((part, at) => at % 2 === 0 ? part : html`<span class="pill" title="Turns the direction of the text">U+${part.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}</span>`);
+
+const Prose = ({ text, more = '' }) => html`<div class="prose ${more}" dir="auto"><${Text} text=${text} /></div>`;
+
 /** @param {{ record: any }} props */
 export function Conversation({ record: { request, response, outcome } }) {
   const messages = request?.messages ?? [];
@@ -24,7 +29,7 @@ function Message({ message }) {
   const reasoning = message.reasoning ?? message.reasoning_content;
   return html`<li class="message message-${role}"><div class="message-role">${role}${(callId ?? message.toolCallId) && html` <code>${callId ?? message.toolCallId}</code>`}</div>
     <div class="message-body">
-      ${typeof reasoning === 'string' && reasoning !== '' && html`<details class="thought"><summary>Earlier reasoning</summary><div class="prose reasoning">${reasoning}</div></details>`}
+      ${typeof reasoning === 'string' && reasoning !== '' && html`<details class="thought"><summary>Earlier reasoning</summary><${Prose} text=${reasoning} more="reasoning" /></details>`}
       ${(Array.isArray(parts) ? parts : []).map((part, at) => html`<${Part} key=${at} part=${part} />`)}
       ${(calls ?? []).map((call) => html`<${ToolCall} key=${call.id} id=${call.id} name=${call.function?.name ?? call.name} args=${call.function?.arguments ?? call.arguments} />`)}
     </div></li>`;
@@ -33,8 +38,8 @@ function Message({ message }) {
 function Choice({ choice: { text, reasoning, refusal, toolCalls = [], finishReason }, of, at }) {
   return html`<li class="message message-answer"><div class="message-role">answer${of > 1 ? ` ${at + 1} of ${of}` : ''}${finishReason && html` <span class="pill">${finishReason}</span>`}${text !== '' && html`<${Copy} text=${text} what="answer" />`}</div>
     <div class="message-body">
-      ${reasoning && html`<details class="thought"><summary>Reasoning</summary><div class="prose reasoning">${reasoning}</div></details>`}
-      ${refusal && html`<${Notice} tone="warn" title="The model refused">${refusal}<//>`}
+      ${reasoning && html`<details class="thought"><summary>Reasoning</summary><${Prose} text=${String(reasoning)} more="reasoning" /></details>`}
+      ${refusal && html`<${Notice} tone="warn" title="The model refused"><${Text} text=${String(refusal)} /><//>`}
       ${text && html`<${Folded} text=${text} />`}
       ${toolCalls.map((call) => html`<${ToolCall} key=${call.id} id=${call.id} name=${call.name} args=${call.arguments} />`)}
     </div></li>`;
@@ -52,8 +57,8 @@ function Part({ part }) {
 function Folded({ text }) {
   const [isOpen, setOpen] = useState(false);
   const isPrinting = usePrinting();
-  if (text.length <= folded || isOpen || isPrinting) return html`<div class="prose">${text}</div>`;
-  return html`<div class="prose">${text.slice(0, folded)}…</div><button type="button" class="link" onClick=${() => setOpen(true)}>Show all ${count(text.length)} characters</button>`;
+  if (text.length <= folded || isOpen || isPrinting) return html`<${Prose} text=${text} />`;
+  return html`<${Prose} text=${`${text.slice(0, folded)}…`} /><button type="button" class="link" onClick=${() => setOpen(true)}>Show all ${count(text.length)} characters</button>`;
 }
 
 export function ToolCall({ id, name, args }) {
@@ -64,5 +69,5 @@ export function ToolCall({ id, name, args }) {
     // what a model writes need not be JSON: then it is shown as it came
     text = String(args ?? '');
   }
-  return html`<div class="tool-call"><div class="tool-call-name"><span class="pill">tool</span> <b>${name}</b>${id && html` <code class="soft">${id}</code>`}</div><pre class="small" tabindex="0" aria-label="Arguments"><code>${text}</code></pre></div>`;
+  return html`<div class="tool-call"><div class="tool-call-name"><span class="pill">tool</span> <b><${Text} text=${String(name)} /></b>${id && html` <code class="soft">${id}</code>`}</div><pre class="small" tabindex="0" aria-label="Arguments"><code><${Text} text=${text} /></code></pre></div>`;
 }

@@ -1,13 +1,15 @@
 /** The frame of every page: where one can go, what the gateway says of itself, and how the page looks. */
-import { createContext, html, useEffect, useState } from './html.js';
+import { createContext, html, useEffect, useRef, useState } from './html.js';
 import { send, useData } from './api.js';
 import { plural } from './format.js';
 import { Icon } from './icons.js';
 import { useShortcuts } from './keyboard.js';
 import { Later } from './later.js';
+import { hrefOf } from './location.js';
 import { Notice } from './states.js';
 import { read, write } from './storage.js';
 import { chooseTheme, chosenTheme } from './theme.js';
+import { watchWide } from './wide.js';
 
 const places = [
   ['overview', 'Overview', '/dashboard'],
@@ -21,6 +23,9 @@ const places = [
   ['config', 'Config', '/dashboard/config'],
 ];
 
+/** Pages that are about a time: it goes along from one to the next. */
+const timed = new Set(['overview', 'logs', 'breakdown']);
+
 const keyboardHelp = () => import('./keyboard-help.js').then((part) => part.KeyboardHelp);
 
 /** What `/api/status` says, for the parts of a page that show it; null while it is not known. */
@@ -30,14 +35,21 @@ export const Status = createContext(/** @type {any} */ (null));
 export function Shell({ page, params, children }) {
   const { isHelpOpen, openHelp, closeHelp } = useShortcuts();
   const { data: status } = useData('/api/status', { everyMs: 10_000 });
-  const since = params.get('since');
-  const range = since === null ? '' : `?since=${since}`;
-  return html`<div class="shell">
+  const range = new URLSearchParams([...params].filter(([name]) => ['since', 'from', 'to'].includes(name)));
+  const root = useRef(/** @type {HTMLDivElement | null} */ (null));
+  useEffect(() => watchWide(/** @type {HTMLDivElement} */ (root.current)), []);
+  useEffect(() => {
+    const list = root.current?.querySelector('.side ul');
+    const link = /** @type {HTMLElement | null | undefined} */ (list?.querySelector('[aria-current=page]'));
+    // not scrollIntoView: that moves the page too
+    if (list && link) list.scrollLeft = link.offsetLeft - (list.clientWidth - link.offsetWidth) / 2;
+  }, [page]);
+  return html`<div class="shell" ref=${root}>
     <a class="skip" href="#main">Skip to the page</a>
     <nav class="side" aria-label="Pages">
       <a class="brand" href="/dashboard"><${Icon} name="logo" /><span>Gateway</span></a>
       <ul>${places.map(([name, label, href]) => html`<li key=${name}>
-        <a href=${['overview', 'logs', 'breakdown'].includes(name) ? href + range : href} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} /><span>${label}</span></a>
+        <a href=${timed.has(name) ? hrefOf(href, range) : href} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} /><span>${label}</span></a>
       </li>`)}</ul>
       <div class="side-foot"><${ThemeSwitch} />${read('signed-in') !== null && html`<button type="button" class="button button-plain" onClick=${signOut} aria-label="Sign out" title="Sign out"><${Icon} name="out" /></button>`}<button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)"><${Icon} name="help" /></button></div>
     </nav>

@@ -7,7 +7,7 @@ import { compact, count, duration, money, percent } from './format.js';
 export function TopList({ title, rows, total, link, more, none = '(none)' }) {
   const most = Math.max(1, ...rows.map(({ requests }) => requests));
   return html`<section class="card top"><header><h2>${title}</h2><a href=${more}>Breakdown</a></header>
-    ${rows.length === 0 ? html`<p class="soft">Nothing in this time.</p>` : html`<ol>${rows.map((row) => html`<li key=${row.value}><a href=${link(row.value)} title=${`${count(row.requests)} requests, ${percent(row.errors, row.requests)} errors, p95 ${duration(row.latencyP95Ms)}`}>
+    ${rows.length === 0 ? html`<p class="soft">Nothing in this time.</p>` : html`<ol>${rows.map((row) => html`<li key=${row.value}><a href=${link(row.value)} title=${`${row.value ?? none}\n${count(row.requests)} requests, ${percent(row.errors, row.requests)} errors, p95 ${duration(row.latencyP95Ms)}`}>
       <span class="top-name">${row.value ?? none}</span><span class="top-num">${compact(row.requests)}</span><span class="top-num top-share">${percent(row.requests, total.requests)}</span><span class="top-num top-cost">${aboutSum(money(row.cost), row)}</span>
       <span class="top-bar" style=${`width:${(100 * row.requests) / most}%`}><i style=${`width:${(100 * row.errors) / Math.max(1, row.requests)}%`} /></span>
     </a></li>`)}</ol>`}

@@ -1,0 +1,138 @@
+/** Long names on small screens: no page goes sideways, and nothing that one needs is out of sight. */
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mockConfig, stage, violations } from './browser.ts';
+import type { Stage } from './browser.ts';
+
+/** A machine may be busy. */
+const soon = { timeout: 8000 };
+
+const longModel = `experimental/${'a-model-whose-name-takes-its-time-'.repeat(4)}`.slice(0, 120);
+const longProvider = 'a-provider-with-a-really-long-name-in-another-region-of-the-world';
+const longMeta = 'very-long-key-name-that-is-really-quite-long-indeed';
+const key = { name: 'the key of the team that looks after search and relevance'.padEnd(60, '.'), key: 'a-key-for-this-test' };
+const rtl = 'مرحبا 👩‍👩‍👧 \u202Etxt.exe';
+
+function longCatalogue(): object {
+  const { providers, models } = mockConfig() as { providers: object; models: object[] };
+  const served = { providerId: longProvider, externalId: longModel, streaming: true, tools: true, vision: true, reasoning: true };
+  return mockConfig({ keys: [key], providers: { ...providers, [longProvider]: { dialect: 'mock' } }, models: [...models, { id: longModel, pricing: { prompt: '0.000001' }, providers: [served] }] });
+}
+
+let scene: Stage;
+let id = '';
+
+beforeAll(async () => {
+  scene = await stage(longCatalogue());
+  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, at) => [`x-gateway-${at === 0 ? longMeta : `key-${at}`}`, `a value of some length ${at}`]));
+  const headers = { authorization: `Bearer ${key.key}`, ...metadata };
+  id = await scene.chat(rtl, { model: longModel, stream: true }, headers);
+  await scene.chat('[[status:500]]', { model: longModel }, headers);
+  await scene.stored(2);
+});
+afterAll(async () => {
+  await scene.close();
+});
+
+const pages: readonly (readonly [path: string, ready: string])[] = [
+  ['/dashboard', '.top select'],
+  ['/dashboard/logs', '.log-table tbody tr'],
+  ['/dashboard/logs?log=ID', '.conversation'],
+  ['/dashboard/logs/ID?tab=facts', '.facts'],
+  ['/dashboard/logs/ID?tab=cost', '.cost-table'],
+  [`/dashboard/breakdown?by=meta.${longMeta}&sub=model&view=time`, '.breakdown tbody tr'],
+  ['/dashboard/models?model=MODEL', '.model-detail'],
+  ['/dashboard/providers', '.off-list'],
+  ['/dashboard/keys', '.keys tbody tr'],
+  ['/dashboard/playground?model=MODEL', '.playground option:nth-child(3)'],
+  ['/dashboard/connect?model=MODEL', '.connect option:nth-child(3)'],
+  ['/dashboard/config', '.plugins'],
+  ['/dashboard/login', '.login'],
+];
+
+const open = async (path: string, ready: string, width: number): Promise<Page> => {
+  const page = await scene.open(path.replace('ID', id).replace('MODEL', encodeURIComponent(longModel)), { width, reducedMotion: 'reduce' });
+  await page.locator(ready).first().waitFor({ state: 'attached' });
+  return page;
+};
+
+/** How far the page reaches beyond the screen. */
+const overflow = (page: Page): Promise<number> => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+
+/** Whole, on the screen, and nothing lies over it. */
+const inSight = (part: Locator): Promise<boolean> =>
+  part.evaluate((node) => {
+    const { left, right, top, height } = node.getBoundingClientRect();
+    const { documentElement } = node.ownerDocument;
+    return left >= 0 && right <= documentElement.clientWidth && [left + 3, right - 3].every((x) => node.contains(node.ownerDocument.elementFromPoint(x, top + height / 2)));
+  });
+
+describe.concurrent.each(pages)('%s', (path, ready) => {
+  test('does not go sideways, however long the names and small the screen', async ({ expect }) => {
+    const page = await open(path, ready, 1360);
+    for (const width of [1360, 768, 360]) {
+      await page.setViewportSize({ width, height: 860 });
+      await expect.poll(() => overflow(page), soon).toBeLessThanOrEqual(0);
+    }
+    await page.close();
+  });
+});
+
+describe('the frame', () => {
+  test('shows on a phone where one is', async () => {
+    for (const [path, ready] of [['/dashboard/config', '.plugins'], ['/dashboard/playground', '.playground']] as const) {
+      const page = await open(path, ready, 360);
+      await expect.poll(() => inSight(page.locator('.side [aria-current=page]')), soon).toBe(true);
+      await page.close();
+    }
+  });
+
+  test('has theme and help in sight at any width', async () => {
+    const page = await open('/dashboard/keys', '.keys', 768);
+    for (const width of [768, 360]) {
+      await page.setViewportSize({ width, height: 860 });
+      await expect.poll(() => inSight(page.getByRole('button', { name: 'Keyboard help' })), soon).toBe(true);
+      expect(await inSight(page.getByRole('button', { name: 'Dark' }))).toBe(true);
+    }
+    await page.close();
+  });
+
+  test('keeps the time on the way from page to page, of either kind', async () => {
+    const page = await open('/dashboard?from=2026-01-01T00:00&to=2026-01-02T00:00', '.side', 1360);
+    const links = page.getByRole('navigation', { name: 'Pages' });
+    expect(await links.getByRole('link', { name: 'Logs' }).getAttribute('href')).toBe('/dashboard/logs?from=2026-01-01T00:00&to=2026-01-02T00:00');
+    expect(await links.getByRole('link', { name: 'Models' }).getAttribute('href')).toBe('/dashboard/models');
+    await page.close();
+  });
+});
+
+describe('a table wider than the page', () => {
+  test('scrolls by keyboard under a name, keeps its first column, and says at which side there is more', async () => {
+    const page = await open('/dashboard/providers', '.off-list', 360);
+    const table = page.getByRole('region', { name: 'Providers: a wide table' });
+    const name = table.getByText(longProvider);
+    await table.focus();
+    expect(await table.getAttribute('data-more')).toBe('right');
+    const before = await name.boundingBox();
+    await page.keyboard.press('End');
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(() => table.getAttribute('data-more'), soon).toContain('left');
+    expect((await name.boundingBox())?.x).toBe(before?.x);
+    expect(await violations(page)).toEqual([]);
+    await page.close();
+  });
+
+  test('is a plain table again where there is room', async () => {
+    const page = await open('/dashboard/keys', '.keys', 360);
+    await page.locator('.table-scroll[tabindex]').waitFor();
+    await page.setViewportSize({ width: 2560, height: 860 });
+    await page.locator('.table-scroll:not([tabindex], [role])').waitFor();
+    await page.close();
+  });
+});
+
+test('a message runs as its script does, and what would turn it is shown and does not', async () => {
+  const page = await open('/dashboard/logs/ID', '.conversation', 1360);
+  expect(await page.locator('.message-user .prose:dir(rtl)').textContent()).toBe(rtl.replace('\u202E', 'U+202E'));
+  await page.close();
+});
