@@ -2,7 +2,7 @@
 import { html, render, useEffect, useState } from './parts/html.js';
 import { useLocation } from './parts/location.js';
 import { Shell } from './parts/shell.js';
-import { NotLoaded, Notice, Skeleton } from './parts/states.js';
+import { NotLoaded, Notice, Skeleton, Unreachable } from './parts/states.js';
 import { styles } from './parts/styles.js';
 
 /** @param {string} name @param {Promise<any>} module */
@@ -22,6 +22,8 @@ const pages = {
   request: ['logs', 'Request', () => withStyles('request', import('./pages/request.js')).then((page) => page.RequestPage)],
 };
 
+const NoPage = () => html`<${NotLoaded} what="page" />`;
+
 /** @param {string} path */
 function pageOf(path) {
   const [, , first = '', second = ''] = path.replace(/\/$/, '').split('/');
@@ -29,14 +31,31 @@ function pageOf(path) {
   return { page: Object.hasOwn(pages, first) && second === '' && first !== 'request' ? pages[/** @type {keyof typeof pages} */ (first)] : null, id: '' };
 }
 
+const pauseMs = 2000;
+
+/** Whether the gateway answers; a proxy before it may, with an error of its own. */
+const answers = () => fetch(location.href, { method: 'HEAD', cache: 'no-store' }).then(({ status }) => status < 500, () => false);
+
+/** Loads the page anew as soon as the gateway is back: what a browser failed to import it may not ask for again. @param {() => boolean} isWanted */
+async function comeBack(isWanted) {
+  do await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  while (isWanted() && !(await answers()));
+  if (isWanted()) location.reload();
+}
+
 function App() {
   const { path, params } = useLocation();
   const { page, id } = pageOf(path);
-  const [loaded, setLoaded] = useState(/** @type {{ page: any, View: any, isBroken?: boolean } | null} */ (null));
+  const [loaded, setLoaded] = useState(/** @type {{ page: any, View: any } | null} */ (null));
   useEffect(() => {
     let isWanted = true;
     document.title = `${/** @type {string} */ (page?.[1] ?? 'Not found')} · Model Gateway`;
-    page?.[2]().then((View) => isWanted && setLoaded({ page, View }), () => isWanted && setLoaded({ page, View: null, isBroken: true }));
+    const failed = async () => {
+      const isThere = await answers();
+      if (isWanted) setLoaded({ page, View: isThere ? NoPage : Unreachable });
+      if (!isThere) await comeBack(() => isWanted);
+    };
+    page?.[2]().then((View) => isWanted && setLoaded({ page, View }), failed);
     return () => void (isWanted = false);
   }, [page]);
   useEffect(() => {
@@ -46,7 +65,7 @@ function App() {
     addEventListener('gateway:signed-out', signedOut);
     return () => removeEventListener('gateway:signed-out', signedOut);
   }, []);
-  const view = page === null ? html`<${Notice} title="There is no such page"><a href="/dashboard">Overview</a><//>` : loaded?.page !== page ? html`<${Skeleton} rows=${10} />` : loaded.isBroken ? html`<${NotLoaded} what="page" />` : html`<${loaded.View} key=${page[0] + id} params=${params} id=${id} />`;
+  const view = page === null ? html`<${Notice} title="There is no such page"><a href="/dashboard">Overview</a><//>` : loaded?.page !== page ? html`<${Skeleton} rows=${10} />` : html`<${loaded.View} key=${page[0] + id} params=${params} id=${id} />`;
   if (page?.[0] === 'login') return view;
   return html`<${Shell} page=${page?.[0] ?? ''} params=${params}>${view}<//>`;
 }

@@ -27,7 +27,7 @@ export function BreakdownPage({ params }) {
   const metric = Object.hasOwn(measures, params.get('metric') ?? '') ? params.get('metric') : 'cost';
   const isOverTime = params.get('view') === 'time';
   const top = Number(params.get('top') ?? '20');
-  const { data, error, loading, reload } = useData(`/api/views/breakdown?${apiParams(params, { by, ...(isOverTime && { bucket: String(bucketMs) }) })}`, { everyMs: range.isRelative ? 20_000 : 0 });
+  const { data, error, loading, reload } = useData(`/api/views/breakdown?${apiParams(params, { by, rank: rankOf(metric), ...(isOverTime && { bucket: String(bucketMs) }) })}`, { everyMs: range.isRelative ? 20_000 : 0 });
   const metaKeys = data?.metaKeys ?? (by.startsWith('meta.') ? [by.slice(5)] : []);
   const rows = apiParams(params, { by, format: 'csv' });
   return html`<${Head} title="Breakdown">
@@ -48,6 +48,12 @@ export function BreakdownPage({ params }) {
     ${data !== null && (data.total.requests === 0 ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>` : html`
       ${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metric} range=${range} params=${params} />`}
       <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} name=${dimensions[/** @type {keyof typeof dimensions} */ (by)] ?? by.slice(5)} metric=${metric} top=${top} params=${params} /></div>`)}`;
+}
+
+/** What the rows that the server takes are the largest in. @param {string} metric */
+function rankOf(metric) {
+  if (metric === 'errors') return metric;
+  return metric.startsWith('cost') ? 'cost' : metric.startsWith('tokens-') ? 'tokens' : 'requests';
 }
 
 const choose = (name, usual) => (event) => go(withParams({ [name]: event.target.value === usual ? null : event.target.value }));

@@ -1,5 +1,5 @@
 /** The log: every request, filtered, as it happens. */
-import { html, useMemo, useState } from '../parts/html.js';
+import { html, useEffect, useMemo, useRef, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { ColumnMenu } from '../parts/column-menu.js';
 import { aboutSum } from '../parts/estimate.js';
@@ -8,12 +8,12 @@ import { compact, count, duration, moment, money, percent } from '../parts/forma
 import { Facets } from '../parts/facets.js';
 import { Icon } from '../parts/icons.js';
 import { useKeys } from '../parts/keyboard.js';
-import { mostRows, useLiveTail } from '../parts/live-tail.js';
+import { isLit, mostRows, useHeld, useLiveTail } from '../parts/live-tail.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
 import { chosenColumns } from '../parts/log-columns.js';
 import { Later } from '../parts/later.js';
 import { LogTable } from '../parts/log-table.js';
-import { apiParams, bucketOf, filtersOf, rangeOf } from '../parts/query.js';
+import { apiParams, bucketOf, filtersOf, rangeOf, widerSince } from '../parts/query.js';
 import { RequestHistogram } from '../parts/request-histogram.js';
 import { SearchBar } from '../parts/search-bar.js';
 import { Head } from '../parts/shell.js';
@@ -40,18 +40,16 @@ export function LogsPage({ params }) {
   const data = answered ?? (isLive && error !== null ? { data: [], next: null, total: null, facets: {} } : null);
   const [isHeld, setHeld] = useState(false);
   const openId = params.get('log');
-  const tail = useLiveTail(isLive ? apiParams(params) : null, { isHeld: isHeld || openId !== null });
-  const fresh = useMemo(() => new Set(tail.rows.map(({ id }) => id)), [tail.rows]);
-  const records = useMemo(() => {
-    const listed = data?.data ?? [];
-    // a range that ends now begins later with every answer
-    const ended = tail.rows.filter(({ createdAt }) => Date.parse(createdAt) >= range.from);
-    return isLive ? [...ended, ...listed.filter(({ id }) => !fresh.has(id))].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, mostRows) : listed;
-  }, [answered, error, tail.rows, isLive]);
+  const { tail, records, lit, release } = useRows({ answered, error, of: loading || answered === null ? null : asked, from: range.from, live: isLive ? apiParams(params) : null, isHeld: isHeld || openId !== null });
   const selected = useSelection(records, openId, params);
   const metaKeys = Object.keys(data?.facets ?? {}).filter((name) => name.startsWith('meta.')).map((name) => name.slice(5));
   const names = chosenColumns(params, metaKeys);
-  const isEmpty = answered !== null && records.length === 0 && cursor === null;
+  // cost: what a row of the tail does not change is not drawn anew with it
+  const histogram = useMemo(() => answered?.total && html`<${RequestHistogram} points=${answered.points} bucketMs=${answered.bucketMs} range=${range} params=${params} />`, [answered, params]);
+  const facets = useMemo(() => html`<${FacetColumn} facets=${data?.facets ?? {}} total=${data?.total} params=${params} />`, [answered, params]);
+  const isEmpty = answered !== null && records.length === 0 && cursor === null && answered.next === null;
+  // an empty page has no rows that a pointer could leave
+  useEffect(() => void (isEmpty && setHeld(false)), [isEmpty]);
   useKeys({ l: () => go(withParams({ live: wantsLive ? null : '1', cursor: null })) });
   const rows = apiParams(params);
 
@@ -66,31 +64,55 @@ export function LogsPage({ params }) {
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
     ${data !== null && html`
-      ${data.total && html`<${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} /><${Totals} total=${data.total} loading=${loading} />`}
-      ${data.more && !data.total && error === null && html`<div class="summing" role="status">Adding up all that match…</div>`}
+      ${data.total && html`${histogram}<${Totals} total=${data.total} loading=${loading} />`}
+      ${data.more && !data.total && !isEmpty && error === null && html`<div class="summing" role="status">Adding up all that match…</div>`}
       ${data.fault && html`<${Notice} tone="bad" title="What matches could not be added up">${data.fault.message} A shorter range has less to add up.<//>`}
       <${Cut} range=${range} days=${data.retentionDays} />
       ${isEmpty ? html`<${Empty} params=${params} isOver=${!range.isRelative} isLive=${isLive} refresh=${reload} />` : html`<div class="log-body">
-        <${FacetColumn} facets=${data.facets} params=${params} />
+        ${facets}
         <div class="log-main" onMouseEnter=${() => setHeld(true)} onMouseLeave=${() => setHeld(false)}>
-          ${tail.waiting > 0 && html`<button type="button" class="waiting" onClick=${tail.release}>${tail.waiting >= mostRows ? `${mostRows}+` : tail.waiting} new requests</button>`}
+          ${tail.waiting > 0 && html`<button type="button" class="waiting" onClick=${release}>${tail.waiting >= mostRows ? `${mostRows}+` : tail.waiting} new requests</button>`}
           <div class="hidden" role="status" aria-live="polite">${tail.waiting > 0 ? `${tail.waiting} new requests` : ''}</div>
-          <${LogTable} records=${records} names=${names} params=${params} selected=${selected} openId=${openId} fresh=${fresh} />
+          <${LogTable} records=${records} names=${names} params=${params} selected=${selected} openId=${openId} fresh=${lit} />
           <${Pager} next=${data.next} cursor=${cursor} shown=${records.length} isLive=${isLive} />
         </div>
       </div>`}`}
     ${openId !== null && html`<${Later} load=${requestPanel} id=${openId} params=${params} records=${records} />`}`;
 }
 
+/** Those of the answer; in the tail with what ended since, and none moves while somebody reads. */
+function useRows({ answered, error, of, from, live, isHeld }) {
+  const tail = useLiveTail(live, { isHeld });
+  const polled = useMemo(() => ({ listed: answered?.data ?? [], begin: from }), [answered, error]);
+  const [{ listed, begin }, goOn] = useHeld(polled, { isHeld: live !== null && isHeld, of });
+  const records = useMemo(() => {
+    if (live === null) return listed;
+    // a range that ends now begins later with every answer
+    const ended = tail.rows.filter(({ createdAt }) => Date.parse(createdAt) >= begin);
+    const fresh = new Set(tail.rows.map(({ id }) => id));
+    return [...ended, ...listed.filter(({ id }) => !fresh.has(id))].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, mostRows);
+  }, [listed, begin, tail.rows, live]);
+  const lit = useMemo(() => new Set(tail.rows.filter(isLit).map(({ id }) => id)), [tail.rows]);
+  const release = () => {
+    goOn();
+    tail.release();
+  };
+  return { tail, records, lit, release };
+}
+
 /** j and k walk through the rows, Enter opens; with one open, they and the brackets open its neighbours. */
 function useSelection(records, openId, params) {
-  const [chosen, setChosen] = useState(-1);
-  const opened = records.findIndex(({ id }) => id === openId);
-  const at = openId === null ? Math.min(chosen, records.length - 1) : opened;
+  const [chosen, setChosen] = useState(/** @type {string | null} */ (null));
+  const found = records.findIndex(({ id }) => id === (openId ?? chosen));
+  // where a chosen one is no longer listed, what has its place is
+  const last = useRef(-1);
+  const at = found < 0 && openId === null ? Math.min(last.current, records.length - 1) : found;
+  last.current = at;
   const move = (step) => {
-    const next = Math.min(records.length - 1, Math.max(0, at + step));
-    setChosen(next);
-    if (openId !== null && records[next] !== undefined) go(withParams({ log: records[next].id }, params), { replace: true });
+    const next = records[Math.min(records.length - 1, Math.max(0, at + step))];
+    if (next === undefined) return;
+    setChosen(next.id);
+    if (openId !== null) go(withParams({ log: next.id }, params), { replace: true });
   };
   useKeys({
     j: () => move(1),
@@ -126,8 +148,8 @@ function Cut({ range, days }) {
 
 const isNarrow = matchMedia('(max-width: 1000px)');
 
-function FacetColumn({ facets, params }) {
-  return html`<details class="facet-column" open=${!isNarrow.matches}><summary>Filters with counts</summary><${Facets} facets=${facets} params=${params} /></details>`;
+function FacetColumn({ facets, total, params }) {
+  return html`<details class="facet-column" open=${!isNarrow.matches}><summary>Filters with counts</summary><${Facets} facets=${facets} total=${total} params=${params} /></details>`;
 }
 
 function Pager({ next, cursor, shown, isLive }) {
@@ -140,7 +162,8 @@ function Pager({ next, cursor, shown, isLive }) {
 function Empty({ params, isOver, isLive, refresh }) {
   const filters = filtersOf(params);
   if (filters.length > 0) {
-    return html`<${Notice} icon="search" title="No request matches">${rangeLabel(params)}, with ${filters.length === 1 ? 'this filter' : 'all of these filters'}. ${params.get('since') !== '7d' && html`<a href=${hrefOfRange(params, { since: '7d' })}>Widen to 7 days</a> or `}<a href=${hrefOf(location.pathname, new URLSearchParams([...params].filter(([name]) => ['since', 'from', 'to', 'cols'].includes(name))))}>clear the filters</a>.<//>`;
+    const wider = widerSince(params);
+    return html`<${Notice} icon="search" title="No request matches">${rangeLabel(params)}, with ${filters.length === 1 ? 'this filter' : 'all of these filters'}. ${wider !== null && html`<a href=${hrefOfRange(params, { since: wider })}>Widen to ${wider.replace('d', ' days')}</a> or `}<a href=${hrefOf(location.pathname, new URLSearchParams([...params].filter(([name]) => ['since', 'from', 'to', 'cols'].includes(name))))}>clear the filters</a>.<//>`;
   }
   return html`<${Later} load=${firstRequest} isOver=${isOver} isLive=${isLive} flipped=${refresh} widen=${hrefOfRange(params, { since: '30d' })} />`;
 }

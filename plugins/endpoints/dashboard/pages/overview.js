@@ -4,10 +4,10 @@ import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
 import { aboutSum, partly } from '../parts/estimate.js';
 import { Later } from '../parts/later.js';
-import { ago, clock, compact, count, duration, money, unknown } from '../parts/format.js';
+import { ago, compact, count, duration, exact, money, unknown } from '../parts/format.js';
 import { HealthStrip } from '../parts/health-strip.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
-import { apiParams, bucketOf, rangeOf } from '../parts/query.js';
+import { apiParams, bucketOf, rangeOf, timeOf } from '../parts/query.js';
 import { TopList } from '../parts/top-list.js';
 import { filled, RequestHistogram, zoomOf } from '../parts/request-histogram.js';
 import { Head } from '../parts/shell.js';
@@ -33,11 +33,11 @@ export function OverviewPage({ params }) {
 }
 
 function Filled({ data, range, params }) {
-  const link = (field) => (value) => hrefOf('/dashboard/logs', new URLSearchParams([...kept(params), [field, value ?? '']]));
+  const link = (field) => (value) => hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), [field, value ?? '']]));
   return html`
     <${Metrics} data=${data} range=${range} />
     <div class="charts">
-      <section class="card wide"><header><h2>Requests</h2><a href=${hrefOf('/dashboard/logs', kept(params))}>View logs</a></header>
+      <section class="card wide"><header><h2>Requests</h2><a href=${hrefOf('/dashboard/logs', timeOf(params))}>View logs</a></header>
         <${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} height=${170} isBare=${false} /></section>
       <${Spend} data=${data} range=${range} params=${params} />
       <${Latency} data=${data} range=${range} params=${params} />
@@ -55,8 +55,7 @@ function Filled({ data, range, params }) {
     </div>`;
 }
 
-const kept = (params) => new URLSearchParams([...params].filter(([name]) => ['since', 'from', 'to'].includes(name)));
-const withMore = (params, by) => hrefOf('/dashboard/breakdown', new URLSearchParams([...kept(params), ['by', by]]));
+const withMore = (params, by) => hrefOf('/dashboard/breakdown', new URLSearchParams([...timeOf(params), ['by', by]]));
 
 function Spend({ data, range, params }) {
   const { times, lines } = stackOf(data.byModel, range, { all: data.points, bucketMs: data.bucketMs, of: ({ cost }) => Number(cost ?? 0), top: 6, isCounted: true });
@@ -99,8 +98,8 @@ function MetaTop({ data, link, params }) {
 }
 
 function RecentErrors({ records, params }) {
-  return html`<section class="card errors"><header><h2>Latest errors</h2><a href=${hrefOf('/dashboard/logs', new URLSearchParams([...kept(params), ['status', 'error']]))}>All</a></header>
-    ${records.length === 0 ? html`<p class="soft">None in this time.</p>` : html`<ul class="error-list">${records.map((record) => html`<li key=${record.id}><a href=${`/dashboard/logs/${record.id}`}>
-      <${StatusMark} record=${record} /><span class="error-what"><b>${record.model ?? record.requestedModel ?? unknown}</b> ${record.error?.code ?? record.outcome}</span><time datetime=${record.createdAt} title=${clock(record.createdAt)}>${ago(record.createdAt)}</time></a></li>`)}</ul>`}</section>`;
+  return html`<section class="card errors"><header><h2>Latest errors</h2><a href=${hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), ['status', 'error']]))}>All</a></header>
+    ${records.length === 0 ? html`<p class="soft">None in this time.</p>` : html`<ul class="error-list">${records.map((record) => html`<li key=${record.id}><a href=${hrefOf(`/dashboard/logs/${record.id}`, timeOf(params))}>
+      <${StatusMark} record=${record} /><span class="error-what"><b>${record.model ?? record.requestedModel ?? unknown}</b> ${record.error?.code ?? record.outcome}</span><time datetime=${record.createdAt} title=${exact(record.createdAt)}>${ago(record.createdAt)}</time></a></li>`)}</ul>`}</section>`;
 }
 

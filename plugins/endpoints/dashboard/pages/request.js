@@ -1,7 +1,18 @@
 /** One request as a page of its own. */
 import { html } from '../parts/html.js';
+import { hrefOf, listBefore } from '../parts/location.js';
+import { timeOf } from '../parts/query.js';
 import { RequestDetail } from '../parts/request-detail.js';
 import { Head } from '../parts/shell.js';
 
+/** The list as one left it, else one of the same time. @param {URLSearchParams} params */
+function listOf(params) {
+  const before = listBefore();
+  if (before === null) return hrefOf('/dashboard/logs', timeOf(params));
+  const { pathname, searchParams } = new URL(before, location.origin);
+  for (const name of ['log', 'tab']) searchParams.delete(name);
+  return hrefOf(pathname, searchParams);
+}
+
 /** @param {{ id: string, params: URLSearchParams }} props */
-export const RequestPage = ({ id, params }) => html`<${Head} title=${html`<a href="/dashboard/logs">Logs</a> <span class="soft">/</span> Request`} /><div class="request-page"><${RequestDetail} id=${id} params=${params} /></div>`;
+export const RequestPage = ({ id, params }) => html`<${Head} title=${html`<a href=${listOf(params)}>Logs</a> <span class="soft">/</span> Request`} /><div class="request-page"><${RequestDetail} id=${id} params=${params} /></div>`;

@@ -35,13 +35,16 @@ export function BreakdownTable({ data, name, metric, top, params }) {
   </table></div>`;
 }
 
+/** In a filter an empty text stands for none at all: nothing leads to it. */
+const empty = html`<span class="soft">(empty)</span>`;
+
 function Row({ row, by, measure, others, most, whole, earlier, params }) {
   const [isOpen, setOpen] = useState(false);
   const sub = params.get('sub');
   const value = measure.of(row);
   const link = hrefOf('/dashboard/logs', onlyFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), { field: by, value: row.value ?? '', not: false }));
   return html`<tr>
-      <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${row.value ?? '(none)'} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}<a href=${link} title=${row.value}>${row.value ?? '(none)'}</a></td>
+      <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${row.value ?? '(none)'} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}${row.value === '' ? empty : html`<a href=${link} title=${row.value}>${row.value ?? '(none)'}</a>`}</td>
       <td class="num"><b>${written(measure, row)}</b></td><${Bar} value=${value} most=${most} /><td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td><td class="num soft">${earlier === undefined ? '–' : written(measure, earlier)}</td>
       <${Numbers} row=${row} others=${others} />
     </tr>
@@ -52,7 +55,7 @@ function Under({ by, value, sub, measure, others, most, params }) {
   const asked = apiParams(onlyFilter(params, { field: by, value: value ?? '', not: false }), { by: sub, limit: '10' });
   const { data, error } = useData(`/api/stats?${asked}`);
   if (data === null) return html`<tr class="under"><td colspan="15">${error?.message ?? 'Loading'}</td></tr>`;
-  return sorted(data.data, { measure }, '-measure').map((row) => html`<tr class="under" key=${row.value}><td>${row.value ?? '(none)'}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`);
+  return sorted(data.data, { measure }, '-measure').map((row) => html`<tr class="under" key=${row.value}><td>${row.value === '' ? empty : (row.value ?? '(none)')}</td><td class="num">${written(measure, row)}</td><${Bar} value=${measure.of(row)} most=${most} /><td /><td /><${Numbers} row=${row} others=${others} /></tr>`);
 }
 
 const Bar = ({ value, most }) => html`<td class="cell-bar"><i style=${`width:${most > 0 ? (100 * (value ?? 0)) / most : 0}%`} /></td>`;

@@ -1,5 +1,5 @@
 /** Where the lines of a chart's axes stand, and what is written at them. */
-import { isUtc } from './format.js';
+import { isUtc, yearOf } from './format.js';
 import { steps } from './query.js';
 
 /** Round values from nothing to the top, no closer than they can be read. @param {number} top @param {number} height @param {(value: number) => string} format */
@@ -9,25 +9,63 @@ export function valueTicks(top, height, format) {
   const step = size * ([1, 2, 5].find((one) => one * size >= least) ?? 10);
   const ticks = Array.from({ length: Math.floor(top / step) + 1 }, (_, at) => ({ value: at * step, label: format(at * step) }));
   // half a request is none
-  return ticks.filter(({ label }, at) => label !== ticks[at - 1]?.label);
+  return aligned(ticks.filter(({ label }, at) => label !== ticks[at - 1]?.label));
+}
+
+const figure = /^(\D*[\d,]+)(?:\.(\d+))?(\D*)$/;
+
+/** With as many decimals as the others of the same unit. @param {{ value: number, label: string }[]} ticks */
+function aligned(ticks) {
+  const decimals = new Map();
+  for (const { label } of ticks) {
+    const [, , part = '', unit] = figure.exec(label) ?? [];
+    decimals.set(unit, Math.max(decimals.get(unit) ?? 0, part.length));
+  }
+  return ticks.map(({ value, label }) => {
+    const [, whole, part = '', unit] = figure.exec(label) ?? [];
+    const most = decimals.get(unit);
+    return { value, label: value === 0 || whole === undefined || most === 0 ? label : `${whole}.${part.padEnd(most, '0')}${unit}` };
+  });
 }
 
 /** From the clock that is shown to the moment. @param {number} at */
 const shift = (at) => (isUtc() ? 0 : new Date(at).getTimezoneOffset() * 60_000);
 
 const labelWidth = 72;
+const monthWidth = 44;
 const week = 7 * 86_400_000;
+const month = 30.4 * 86_400_000;
+/** Above, weeks are no longer what one counts in. */
+const manyMonths = 6 * month;
 
-/** Full hours, days and weeks of the zone that is shown. @param {{ from: number, to: number }} range @param {number} width */
+/** Full hours, days, weeks and months of the zone that is shown. @param {{ from: number, to: number }} range @param {number} width */
 export function timeTicks({ from, to }, width) {
   // a chart that is folded away
   if (width <= 0) return [];
   const least = ((to - from) * labelWidth) / width;
+  if (to - from > manyMonths) return monthTicks({ from, to }, ((to - from) * monthWidth) / width / month);
   const step = steps.find((one) => one >= least) ?? Math.ceil(least / week) * week;
   const ticks = [];
   for (let at = Math.ceil((from - shift(from)) / step) * step; at + shift(at) <= to; at += step) ticks.push({ at: at + shift(at), label: labelOf(at + shift(at)) });
   return ticks;
 }
+
+/** For a date the year 0 is 1900. @param {number} number of the month, since there were years */
+const beginOf = (number) => (isUtc() ? Date.UTC(0, number - 1900 * 12) : new Date(0, number - 1900 * 12).getTime());
+
+/** @param {{ from: number, to: number }} range @param {number} least months from one to the next */
+function monthTicks({ from, to }, least) {
+  const step = [1, 2, 3, 6].find((one) => one >= least) ?? 12 * Math.ceil(least / 12);
+  const ticks = [];
+  for (let number = Math.floor(Number(yearOf(from)) / step) * step * 12; ; number += step) {
+    const at = beginOf(number);
+    if (at > to) return ticks;
+    if (at >= from) ticks.push({ at, label: number % 12 === 0 ? yearOf(at) : monthOf(at) });
+  }
+}
+
+/** @param {number} at */
+const monthOf = (at) => new Date(at).toLocaleDateString('en-GB', { month: 'short', ...(isUtc() && { timeZone: 'UTC' }) });
 
 /** The hour, or the day where one begins. */
 function labelOf(at) {

@@ -1,18 +1,30 @@
 /** What is in the log, with counts: one click on a value filters by it, Alt-click excludes it. */
 import { html, useState } from './html.js';
-import { compact } from './format.js';
+import { compact, count as whole } from './format.js';
 import { Icon } from './icons.js';
 import { go, hrefOf } from './location.js';
 import { addFilter, filtersOf, removeFilter } from './query.js';
 
 const names = { status: 'Status', model: 'Model', provider: 'Provider', key: 'Key', finish: 'Finish reason' };
 const shownFirst = 6;
+/** The server counts the values of so many records at most. */
+const mostCounted = 10_000;
 
-/** @param {{ facets: Record<string, { value: string, count: number }[]>, params: URLSearchParams }} props */
-export function Facets({ facets, params }) {
+/** What the counts are not about. @param {Record<string, { count: number }[]>} facets @param {{ requests: number } | null | undefined} total of all that match, where it is known @param {boolean} hasText */
+export function leftOut(facets, total, hasText) {
+  const counted = (facets['status'] ?? []).reduce((sum, { count }) => sum + count, 0);
+  // a few may have come between one count and the other
+  const isPart = counted >= mostCounted && (hasText || counted < (total?.requests ?? 0));
+  return [isPart && `of the newest ${whole(counted)}`, hasText && 'without the text filter'].filter(Boolean).join(', ');
+}
+
+/** @param {{ facets: Record<string, { value: string, count: number }[]>, total?: { requests: number } | null, params: URLSearchParams }} props */
+export function Facets({ facets, total, params }) {
   const known = Object.keys(names).filter((field) => (facets[field]?.length ?? 0) > 0);
   const meta = Object.keys(facets).filter((field) => field.startsWith('meta.'));
+  const words = leftOut(facets, total, params.has('q'));
   return html`<div class="facets">
+    ${words !== '' && html`<p class="soft">Counts ${words}</p>`}
     ${[...known, ...meta].map((field) => html`<${Facet} key=${field} field=${field} values=${facets[field]} params=${params} />`)}
   </div>`;
 }
@@ -30,6 +42,9 @@ function Facet({ field, values, params }) {
 }
 
 function Value({ field, value, count, share, chosen, params }) {
+  const bar = html`<span class="facet-count">${compact(count)}</span><span class="facet-bar" style=${`width:${Math.max(2, share * 100)}%`} />`;
+  // in a filter an empty text stands for none at all
+  if (value === '') return html`<li><span class="facet-value"><span class="facet-name soft">(empty)</span>${bar}</span></li>`;
   const next = (not) => hrefOf('/dashboard/logs', chosen === undefined ? addFilter(params, { field, value, not }) : removeFilter(params, chosen));
   const click = (event) => {
     if (!event.altKey) return;
@@ -37,6 +52,6 @@ function Value({ field, value, count, share, chosen, params }) {
     go(next(true));
   };
   return html`<li><a class="facet-value ${chosen === undefined ? '' : chosen.not ? 'is-not' : 'is-on'}" href=${next(false)} onClick=${click} aria-current=${chosen === undefined ? undefined : 'true'} title="Alt-click excludes">
-    <span class="facet-name">${chosen?.not && html`<span class="not">not </span>`}${value === '' ? '(none)' : value}</span><span class="facet-count">${compact(count)}</span><span class="facet-bar" style=${`width:${Math.max(2, share * 100)}%`} />
+    <span class="facet-name">${chosen?.not && html`<span class="not">not </span>`}${value}</span>${bar}
   </a></li>`;
 }

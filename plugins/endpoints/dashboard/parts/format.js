@@ -54,6 +54,8 @@ export const speed = (value) => (value === null || value === undefined ? unknown
 export function percent(part, all) {
   if (all === 0) return unknown;
   const share = (100 * part) / all;
+  // all is said of all alone
+  if (share < 100 && share >= 99.5) return share < 99.95 ? `${share.toFixed(1)} %` : '>99.9 %';
   return share > 0 && share < 0.1 ? '<0.1 %' : `${share >= 10 ? share.toFixed(0) : share.toFixed(1)} %`;
 }
 
@@ -69,22 +71,34 @@ export function size(bytes) {
 }
 
 export const isUtc = () => read('utc') === 'yes';
-const zone = () => (isUtc() ? { timeZone: 'UTC' } : {});
 
-/** @param {string | number} at */
-export function clock(at) {
-  return new Date(at).toLocaleTimeString('en-GB', zone());
+/** @type {Record<string, Intl.DateTimeFormat>} */
+const formats = {};
+const day = /** @type {const} */ ({ day: '2-digit', month: 'short', year: 'numeric' });
+const time = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
+
+/** cost: to make a format takes many times as long as to use it, and a log has a thousand moments. @param {string} name @param {Intl.DateTimeFormatOptions} options @param {string | number} at */
+function formatted(name, options, at) {
+  const zone = isUtc() ? 'UTC' : undefined;
+  return (formats[`${name} ${zone}`] ??= new Intl.DateTimeFormat('en-GB', { ...options, timeZone: zone })).format(new Date(at));
 }
 
-/** Today's by the clock alone, others with their day, those of another year with that too. @param {string | number} at */
-export function moment(at) {
-  const [day = '', today = ''] = [at, Date.now()].map((ms) => new Date(ms).toLocaleDateString('en-GB', { day: '2-digit', month: 'short', year: 'numeric', ...zone() }));
-  const thisYear = today.slice(-' 2026'.length);
-  return day === today ? clock(at) : `${day.replace(thisYear, '')} ${clock(at)}`;
+/** @param {string | number} at */
+export const clock = (at) => formatted('time', time, at);
+/** With its year. @param {string | number} at */
+export const dayOf = (at) => formatted('day', day, at);
+/** @param {string | number} at */
+export const yearOf = (at) => formatted('year', { year: 'numeric' }, at);
+
+/** Today's by the clock alone, others with their day, those of another year with that too. @param {string | number} at @param {{ isWhole?: boolean }} [how] whole: with both, whenever it was */
+export function moment(at, { isWhole = false } = {}) {
+  const [written, today] = [dayOf(at), dayOf(Date.now())];
+  if (isWhole) return `${written} ${clock(at)}`;
+  return written === today ? clock(at) : `${written.replace(today.slice(-' 2026'.length), '')} ${clock(at)}`;
 }
 
 /** To the millisecond, with its zone. @param {string | number} at */
-export const exact = (at) => (isUtc() ? new Date(at).toISOString().replace('T', ' ') : `${new Date(at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'medium' })}.${String(new Date(at).getMilliseconds()).padStart(3, '0')}`);
+export const exact = (at) => (isUtc() ? new Date(at).toISOString().replace('T', ' ') : `${formatted('exact', { dateStyle: 'medium', timeStyle: 'medium' }, at)}.${String(new Date(at).getMilliseconds()).padStart(3, '0')}`);
 
 /** @param {string | number | null} at */
 export function ago(at) {

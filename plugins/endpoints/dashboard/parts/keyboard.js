@@ -1,8 +1,12 @@
 /** The keyboard: letters act where nobody is typing. Two in a row go to a page. */
 import { useEffect, useRef, useState } from './html.js';
-import { go } from './location.js';
+import { go, hrefOf } from './location.js';
+import { timeOf } from './query.js';
 
 const pages = { o: '/dashboard', l: '/dashboard/logs', b: '/dashboard/breakdown', m: '/dashboard/models', p: '/dashboard/providers', k: '/dashboard/keys', y: '/dashboard/playground', n: '/dashboard/connect', c: '/dashboard/config' };
+
+/** They are about a time, and keep that of the page before. */
+const timed = ['o', 'l', 'b'];
 
 /** Each opens, where the page has it. */
 const menus = { t: 'time', e: 'export', v: 'views' };
@@ -44,7 +48,7 @@ export function useShortcuts() {
         awaitsPage = false;
         const page = pages[/** @type {keyof typeof pages} */ (event.key)];
         event.preventDefault();
-        if (page !== undefined) go(page);
+        if (page !== undefined) go(timed.includes(event.key) ? hrefOf(page, timeOf(new URLSearchParams(location.search))) : page);
         return;
       }
       if (event.key === 'g') {

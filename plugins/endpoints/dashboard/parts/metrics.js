@@ -28,8 +28,8 @@ export function Metrics({ data, range }) {
 
 /** @param {number} requests @param {{ from: number, to: number }} range */
 function paceOf(requests, { from, to }) {
-  const [unit, ms] = requests / ((to - from) / 60_000) >= 1 ? ['minute', 60_000] : ['hour', 3_600_000];
-  return `${Number(((requests * ms) / (to - from)).toPrecision(2))} a ${unit}`;
+  const [unit, ms] = requests / ((to - from) / 60_000) >= 1 ? ['a minute', 60_000] : ['an hour', 3_600_000];
+  return `${Number(((requests * ms) / (to - from)).toPrecision(2))} ${unit}`;
 }
 
 const rate = ({ errors, requests }) => (requests === 0 ? null : errors / requests);

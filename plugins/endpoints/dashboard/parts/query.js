@@ -48,6 +48,24 @@ export function rangeOf(params, now = Date.now()) {
   return { from: from ?? (params.has('since') ? now : (to ?? now)) - span, to: to ?? now, isRelative: to === null, since: null };
 }
 
+/** What of an address says its time, for another page that is to be about the same. @param {URLSearchParams} params */
+export const timeOf = (params) => new URLSearchParams([...params].filter(([name]) => timeFields.includes(name)));
+
+/** A usual range that holds all of this one and more; null where there is none. @param {URLSearchParams} params */
+export function widerSince(params, now = Date.now()) {
+  const { from } = rangeOf(params, now);
+  return ['7d', '30d'].find((since) => now - (spanOf(since) ?? 0) < from) ?? null;
+}
+
+/** A range in which a moment is, and still is when somebody has read on for a while: the one of the address where it will do. @param {number} at @param {URLSearchParams} params @returns {URLSearchParams} */
+export function rangeHolding(at, params, now = Date.now()) {
+  const { from, to, isRelative } = rangeOf(params, now);
+  if (at >= from + (isRelative ? (to - from) / 20 : 0) && (isRelative || at < to)) return timeOf(params);
+  const since = ['24h', '7d', '30d'].find((name) => at > now - 0.95 * (spanOf(name) ?? 0));
+  if (since === undefined) return new URLSearchParams({ from: new Date(at - day / 2).toISOString(), to: new Date(at + day / 2).toISOString() });
+  return new URLSearchParams(since === defaultSince ? {} : { since });
+}
+
 /** Only what the API is to know: range and filters. @param {URLSearchParams} params @param {Record<string, string>} [more] */
 export function apiParams(params, more = {}) {
   const asked = new URLSearchParams();
@@ -99,6 +117,10 @@ export function removeFilter(params, { field, value, not }) {
 }
 
 const word = /(-?)(meta\.(?:"(?:[^"\\]|\\.)*"|[^\s=:<>"]+)|[a-z]+)(?:[:=]|(?=[<>]))(?:"((?:[^"\\]|\\.)*)"|((?!")\S*))|"((?:[^"\\]|\\.)*)"|\S+/g;
+/** A value as it stands in a search bar. @param {string} value */
+export const inBar = (value) => (value === '*' || /[\s"\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value);
+/** The name of a field, too. @param {string} field */
+export const fieldInBar = (field) => (/^meta\..*[\s=:<>"]/.test(field) ? `meta."${field.slice('meta.'.length).replaceAll(/["\\]/g, '\\$&')}"` : field);
 const unescaped = (text) => text.replaceAll(/\\(.)/g, '$1');
 
 /** `model:x -status:ok meta.team=a latency:>2s since:1h "words"`: the words of `core/log-search.ts`; what is none of them is looked for as text. @param {string} text @returns {Filter[]} */

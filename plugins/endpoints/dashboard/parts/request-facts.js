@@ -2,11 +2,13 @@
 import { html } from './html.js';
 import { unknown } from './format.js';
 import { hrefOf } from './location.js';
+import { rangeHolding } from './query.js';
 
 /** @param {{ data: any }} props */
 export function RequestFacts({ data: { record } }) {
   const { requestedModel, model, provider, attempts, ruledOut, adjustments, metadata } = record;
   const last = attempts.at(-1);
+  const asking = askingOf(record);
   return html`
     <h3>Route</h3>
     <dl class="facts">
@@ -17,20 +19,24 @@ export function RequestFacts({ data: { record } }) {
     ${ruledOut.length > 0 && html`<table class="table"><thead><tr><th scope="col">Ruled out</th><th scope="col">By</th><th scope="col">Why</th></tr></thead><tbody>${ruledOut.map((one, at) => html`<tr key=${at}><td>${one.model} → ${one.provider}</td><td>${one.by}</td><td class="wrap">${one.reason}</td></tr>`)}</tbody></table>`}
     ${attempts.length > 0 && html`<table class="table"><thead><tr><th scope="col">Attempt</th><th scope="col">Model</th><th scope="col">Outcome</th><th scope="col" class="num">Status</th><th scope="col">What it said</th></tr></thead><tbody>${attempts.map((one, at) => html`<tr key=${at}><td>${at + 1} ${one.provider}</td><td>${one.externalId}</td><td>${one.outcome}</td><td class="num">${one.status ?? unknown}</td><td class="wrap">${one.error ?? unknown}</td></tr>`)}</tbody></table>`}
     <h3>Metadata</h3>
-    ${Object.keys(metadata).length === 0 ? html`<p class="soft">None. Headers that begin with <code>X-Gateway-</code> are kept here.</p>` : html`<table class="table"><tbody>${Object.entries(metadata).map(([name, value]) => html`<tr key=${name}><th scope="row">${name}</th><td class="wrap">${value}</td><td class="num"><a href=${hrefOf('/dashboard/logs', new URLSearchParams([[`meta.${name}`, value]]))}>Filter</a> · <a href=${hrefOf('/dashboard/breakdown', new URLSearchParams({ by: `meta.${name}` }))}>Breakdown</a></td></tr>`)}</tbody></table>`}
+    ${Object.keys(metadata).length === 0 ? html`<p class="soft">None. Headers that begin with <code>X-Gateway-</code> are kept here.</p>` : html`<table class="table"><tbody>${Object.entries(metadata).map(([name, value]) => html`<tr key=${name}><th scope="row">${name}</th><td class="wrap">${value}</td><td class="num">${value !== '' && html`<a href=${asking('logs', `meta.${name}`, value)}>Filter</a> · `}<a href=${asking('breakdown', 'by', `meta.${name}`)}>Breakdown</a></td></tr>`)}</tbody></table>`}
     <h3>What the gateway adjusted</h3>
     ${adjustments.length === 0 ? html`<p class="soft">Nothing: the provider was asked as the caller asked.</p>` : html`<dl class="facts">${adjustments.map(({ parameter, change }) => html`<${Fact} key=${parameter} name=${parameter}>${change}<//>`)}</dl>`}
     <h3>Record</h3>
     <${Ends} record=${record} />`;
 }
 
-function Ends({ record: { key, stream, finishReason, nativeFinishReason, clientRequestId, userAgent, path, configHash, outcome } }) {
+/** Addresses of pages about this request and others like it, in a time in which it is. */
+const askingOf = ({ createdAt }) => (page, name, value) => hrefOf(`/dashboard/${page}`, new URLSearchParams([...rangeHolding(Date.parse(createdAt), new URLSearchParams(location.search)), [name, value]]));
+
+function Ends({ record }) {
+  const { key, stream, finishReason, nativeFinishReason, clientRequestId, userAgent, path, configHash, outcome } = record;
   return html`<dl class="facts">
     <${Fact} name="Outcome">${outcome}<//>
     <${Fact} name="Finish reason">${finishReason === null ? null : `${finishReason}${nativeFinishReason && nativeFinishReason !== finishReason ? ` (the provider's word: ${nativeFinishReason})` : ''}`}<//>
     <${Fact} name="Key">${key ?? 'none: the gateway is open'}<//>
     <${Fact} name="Streamed">${stream ? 'yes' : 'no'}<//>
-    <${Fact} name="User agent">${userAgent && html`${userAgent} <a href=${hrefOf('/dashboard/logs', new URLSearchParams([['agent', userAgent]]))}>Filter</a>`}<//>
+    <${Fact} name="User agent">${userAgent && html`${userAgent} <a href=${askingOf(record)('logs', 'agent', userAgent)}>Filter</a>`}<//>
     <${Fact} name="Caller's own id">${clientRequestId}<//>
     <${Fact} name="Path">${path}<//>
     <${Fact} name="Config">${configHash}<//>

@@ -2,7 +2,7 @@
 import { html, useRef, useState } from './html.js';
 import { Icon } from './icons.js';
 import { go, hrefOf } from './location.js';
-import { addFilter, filtersOf, isFilter, names, parseBar, presets, removeFilter, wordsOf } from './query.js';
+import { addFilter, fieldInBar, filtersOf, inBar, isFilter, names, parseBar, presets, removeFilter, wordsOf } from './query.js';
 
 const examples = { latency: ['>2s', '>500ms'], ttft: ['>500ms', '>1s'], tokens: ['>1000'], cost: ['>0.01'], stream: ['true', 'false'], cached: ['true', 'false'], reasoning: ['true', 'false'], status: ['ok', 'error', '4xx', '5xx', '429'], since: Object.keys(presets) };
 
@@ -15,11 +15,11 @@ function suggestions(word, facets) {
   if (field !== undefined) {
     const separator = field.startsWith('meta.') ? '=' : ':';
     const seen = own(facets, field).map(({ value }) => value);
-    const values = [...new Set([...own(examples, field), ...seen])].filter((value) => value !== '' && value.toLowerCase().includes((typed ?? '').toLowerCase()));
-    return values.slice(0, 8).map((value) => `${minus}${field}${separator}${/\s/.test(value) ? `"${value}"` : value}`);
+    const values = [...new Set([...own(examples, field), ...seen])].filter((value) => value !== '' && value.toLowerCase().includes((typed ?? '').replace(/^"/, '').toLowerCase()));
+    return values.slice(0, 8).map((value) => `${minus}${field}${separator}${inBar(value)}`);
   }
   const bare = word.replace(/^-/, '');
-  const known = [...names.map((name) => `${name}:`), ...Object.keys(facets).filter((name) => name.startsWith('meta.')).map((name) => `${name}=`)];
+  const known = [...names.map((name) => `${name}:`), ...Object.keys(facets).filter((name) => name.startsWith('meta.')).map((name) => `${fieldInBar(name)}=`)];
   return known.filter((name) => name.includes(bare)).slice(0, 12).map((name) => (word.startsWith('-') ? `-${name}` : name));
 }
 

@@ -1,5 +1,5 @@
 /** What a page says when it has nothing to show yet, or cannot. */
-import { html } from './html.js';
+import { html, useEffect } from './html.js';
 import { Icon } from './icons.js';
 
 /** @param {{ title: string, children?: any, icon?: any, tone?: string }} props */
@@ -13,13 +13,24 @@ const words = {
   log_unavailable: ['The log store is away', 'Requests are served as before, and their records wait in the journal.'],
 };
 
+const againMs = 3000;
+
 /** @param {{ error: { code: string, message: string, status: number }, retry?: () => void }} props */
 export function Fault({ error, retry }) {
+  // not every page asks again by itself
+  useEffect(() => {
+    if (error.code !== 'unreachable' || retry === undefined) return undefined;
+    const timer = setTimeout(retry, againMs);
+    return () => clearTimeout(timer);
+  }, [error]);
   const [title, more] = words[/** @type {keyof typeof words} */ (error.code)] ?? (error.status === 503 ? words.log_unavailable : ['This cannot be shown', '']);
   return html`<${Notice} tone="bad" title=${title}>${error.message}${more === '' ? '' : ` ${more}`} ${retry && html`<button type="button" class="link" onClick=${retry}>Try again</button>`}<//>`;
 }
 
 /** Of a module that the server no longer has. @param {{ what: string }} props */
 export const NotLoaded = ({ what }) => html`<${Notice} tone="bad" title=${`This ${what} cannot be loaded`}>The gateway may have been updated. <a href=${location.pathname + location.search} target="_self">Load it again</a><//>`;
+
+/** Of a page that could not be loaded as nobody answered. */
+export const Unreachable = () => html`<${Notice} tone="bad" title=${words.unreachable[0]}>${words.unreachable[1]}<//>`;
 
 export const Skeleton = ({ rows = 6 }) => html`<div class="skeleton" aria-busy="true" aria-label="Loading">${Array.from({ length: rows }, (_, at) => html`<div class="skeleton-row" key=${at} />`)}</div>`;

@@ -1,6 +1,6 @@
 /** Which time the page is about. A relative range stays relative in the address. */
 import { html } from './html.js';
-import { exact, moment, plural } from './format.js';
+import { exact, moment, plural, yearOf } from './format.js';
 import { Later } from './later.js';
 import { hrefOf } from './location.js';
 import { Menu } from './menu.js';
@@ -29,7 +29,9 @@ function sinceLabel(since) {
 export function rangeLabel(params) {
   const { from, to, since, isRelative } = rangeOf(params);
   if (since !== null) return sinceLabel(since);
-  return isRelative ? `Since ${moment(from)}` : `${moment(from)} to ${moment(to)}`;
+  // of two years, or one that is over, both ends say which
+  const how = { isWhole: [from, to].some((at) => yearOf(at) !== yearOf(Date.now())) };
+  return isRelative ? `Since ${moment(from, how)}` : `${moment(from, how)} to ${moment(to, how)}`;
 }
 
 const exactTime = () => import('./exact-time.js').then((part) => part.ExactTime);

@@ -4,9 +4,9 @@ import { formatLogFilter, parseLogFilter, resolveQuery } from '../../../../core/
 import { parseLogSearch } from '../../../../core/log-search.ts';
 
 const part = async (name: string): Promise<any> => await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
-const { addFilter, apiParams, filtersOf, onlyFilter, parseBar, rangeOf } = await part('query');
-const { duration, moment, money } = await part('format');
-const { timeTicks } = await part('chart-ticks');
+const { addFilter, apiParams, fieldInBar, filtersOf, inBar, onlyFilter, parseBar, rangeHolding, rangeOf, widerSince } = await part('query');
+const { duration, moment, money, percent } = await part('format');
+const { timeTicks, valueTicks } = await part('chart-ticks');
 const { clientsOf } = await part('clients');
 const { tail } = await part('tail');
 
@@ -25,6 +25,15 @@ describe('the search bar', () => {
 
   test.each(['http://a.b', 'constructor:x', 'note: this', 'model:"not closed'])('looks for %s as text', (text) => {
     expect(typed(text).get('q')).toBe(text);
+  });
+
+  test.each(['plain', 'two words', 'a"b', '"all of it"', String.raw`C:\dir`, String.raw`a\" b`, '*', '>1', ''])('offers %s as a word that means it', (value) => {
+    expect(parseBar(`model:${inBar(value)}`)).toEqual([{ field: 'model', value, not: false }]);
+    expect(parseBar(`-meta.team=${inBar(value)} model:x`)[0]).toEqual({ field: 'meta.team', value, not: true });
+  });
+
+  test.each(['meta.team', 'meta.a b', 'meta.a"b=c', 'meta.a:b'])('offers the key %s as a word that means it', (field) => {
+    expect(parseBar(`${fieldInBar(field)}=x`)).toEqual([{ field, value: 'x', not: false }]);
   });
 
   test('joins what is looked for', () => expect([...typed('q:money back')]).toEqual([['q', 'money back']]));
@@ -77,6 +86,24 @@ describe('the time in the address', () => {
     expect([to - from, isRelative]).toEqual([24 * hour, false]);
   });
 
+  test.each([['', '7d'], ['since=6d', '7d'], ['since=7d', '30d'], ['since=2w', '30d'], ['since=30d', null], ['since=9w', null], ['from=2026-03-01', '7d'], ['from=2026-02-10&to=2026-02-11', '30d'], ['from=2026-01-01&to=2026-01-02', null]])('"%s" becomes wider with %s', (address, since) => {
+    expect(widerSince(new URLSearchParams(address), now)).toBe(since);
+  });
+
+  test.each([
+    ['', hour, ''],
+    ['', 23.9 * hour, 'since=7d'],
+    ['since=1h', hour / 2, 'since=1h'],
+    ['since=15m', hour / 2, ''],
+    ['', 6 * 24 * hour, 'since=7d'],
+    ['tab=facts', 20 * 24 * hour, 'since=30d'],
+    ['from=2026-03-01&to=2026-03-03', hour, 'from=2026-03-01&to=2026-03-03'],
+    ['from=2026-03-01&to=2026-03-02T10:00', hour, ''],
+    ['since=30d', 29.9 * 24 * hour, 'from=2026-01-31T02:24:00.000Z&to=2026-02-01T02:24:00.000Z'],
+  ])('at "%s" the request of %d ms ago is found in "%s"', (address, age, expected) => {
+    expect(plain(rangeHolding(now - age, new URLSearchParams(address), now))).toBe(expected);
+  });
+
   test('that cannot be read is left to the server', () => {
     expect(apiParams(new URLSearchParams('to=soon'))).toBe('to=soon&since=24h');
     expect(() => server('since=constructor')).toThrow('is no span of time');
@@ -103,6 +130,29 @@ describe('figures', () => {
     const sameDay = new Date();
     sameDay.setFullYear(sameDay.getFullYear() - 1);
     expect(moment(sameDay)).toContain(String(sameDay.getFullYear()));
+  });
+
+  test('a moment can be asked for whole', () => expect(moment(new Date(), { isWhole: true })).toMatch(/^\d\d \w{3,4} \d{4} \d\d:\d\d:\d\d$/));
+
+  test.each([[9996, '>99.9 %'], [9994, '99.9 %'], [9960, '99.6 %'], [9940, '99 %'], [10_000, '100 %'], [1, '<0.1 %'], [0, '0.0 %']])('%d of 10,000 are %s', (some, text) => {
+    expect(percent(some, 10_000)).toBe(text);
+  });
+
+  test.each([
+    [0.2, money, ['$0', '$0.05', '$0.10', '$0.15', '$0.20']],
+    [1.5, money, ['$0', '$0.50', '$1.00', '$1.50']],
+    [2000, duration, ['0 ms', '500 ms', '1.00 s', '1.50 s', '2.00 s']],
+    [400, String, ['0', '100', '200', '300', '400']],
+  ])('up to %d, an axis has equal decimals', (top, format, labels) => {
+    expect(valueTicks(top, 150, format).map(({ label }: { label: string }) => label)).toEqual(labels);
+  });
+
+  const labelsOf = (from: string, to: string, width: number): string[] => timeTicks({ from: Date.parse(from), to: Date.parse(to) }, width).map(({ label }: { label: string }) => label);
+
+  test('an axis of a year has months, with the year where one begins', () => {
+    expect(labelsOf('2025-09-15', '2026-08-20', 1200)).toEqual(['Oct', 'Nov', 'Dec', '2026', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug']);
+    expect(labelsOf('2025-09-15', '2026-08-20', 360)).toEqual(['Nov', '2026', 'Mar', 'May', 'Jul']);
+    expect(labelsOf('2017-05-01', '2026-08-20', 360)).toEqual(['2018', '2020', '2022', '2024', '2026']);
   });
 
   test.each([0, -5])('a chart %d pixels wide has no ticks', (width) => {

@@ -232,6 +232,28 @@ describe('the live tail', () => {
     await shown.close();
   });
 
+  test('holds what somebody points at, also where a poll brings more, and a selection stays with its request', async () => {
+    const shown = await newPage();
+    log.add({ model: 'read-now' });
+    await shown.goto(`${url}/dashboard/logs?live=1`);
+    await shown.locator('.is-live').getByText('Live').waitFor();
+    await shown.mouse.move(5, 5);
+    const first = shown.locator('.log-table tbody tr').first();
+    await first.getByText('read-now').waitFor();
+    await shown.keyboard.press('j');
+    await first.hover();
+    log.add({ model: 'comes-while-reading' });
+    const isPoll = (response: { url(): string }): boolean => response.url().includes('/api/views/logs');
+    await Promise.all([shown.waitForResponse(isPoll), shown.clock.fastForward(5000)]);
+    await shown.getByRole('button', { name: '1 new requests' }).waitFor();
+    await Promise.all([shown.waitForResponse(isPoll), shown.clock.fastForward(5000)]);
+    expect(await first.textContent()).toContain('read-now');
+    await shown.mouse.move(5, 5);
+    await first.getByText('comes-while-reading').waitFor();
+    expect(await shown.locator('.row-selected').textContent()).toContain('read-now');
+    await shown.close();
+  });
+
   test('lets go of rows that are older than its range', async () => {
     const shown = await newPage();
     await shown.goto(`${url}/dashboard/logs?live=1&since=15m`);

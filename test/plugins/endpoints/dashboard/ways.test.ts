@@ -1,0 +1,184 @@
+/** From page to page and back: the time, the filters and the place in a list come along, and what is said on the way is so. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stage } from './browser.ts';
+import type { Stage } from './browser.ts';
+
+/** A machine may be busy. */
+const soon = { timeout: 8000 };
+
+let scene: Stage;
+let id = '';
+const many = 60;
+
+beforeAll(async () => {
+  scene = await stage();
+  id = await scene.chat('Hello', {}, { 'x-gateway-team': 'search' });
+  await Promise.all(Array.from({ length: many - 1 }, async (_, at) => await scene.chat(`one of many: ${at}`)));
+  await scene.stored(many);
+});
+afterAll(async () => {
+  await scene.close();
+});
+
+const hrefOf = async (page: Page, name: string): Promise<string | null> => await page.getByRole('link', { name, exact: true }).first().getAttribute('href');
+
+/** Changes what a view answers. */
+const answering = async (page: Page, view: string, change: (answer: any) => object): Promise<void> => {
+  await page.route(new RegExp(`/api/views/${view}(?:\\?|$)`), async (route) => {
+    const lines = (await (await route.fetch()).text()).trim().split('\n');
+    await route.fulfill({ json: change(Object.assign({}, ...lines.map((line) => JSON.parse(line) as object))) });
+  });
+};
+
+describe('the time of a page', () => {
+  test.each(['since=7d', 'from=2026-01-01&to=2126-01-01'])('%s goes with one to the log and to the breakdown, also by keys', async (time) => {
+    const page = await scene.open(`/dashboard?${time}`);
+    await page.locator('.metrics').waitFor();
+    expect(await hrefOf(page, 'View logs')).toBe(`/dashboard/logs?${time}`);
+    for (const [key, path] of [['l', 'logs'], ['b', 'breakdown'], ['o', '']] as const) {
+      await page.keyboard.press('g');
+      await page.keyboard.press(key);
+      await page.waitForURL(new RegExp(`/dashboard/?${path}\\?${time}$`));
+    }
+    await page.close();
+  });
+
+  test('that a request leads to is one in which it was', async () => {
+    const page = await scene.open('/dashboard/config');
+    const createdAt = new Date(Date.now() - 3 * 86_400_000).toISOString();
+    await answering(page, `request/${id}`, (answer) => ({ ...answer, record: { ...answer.record, createdAt } }));
+    await page.goto(`${scene.gateway.url}/dashboard/logs/${id}?tab=facts`);
+    const row = page.getByRole('row', { name: /team search/ });
+    await row.waitFor();
+    expect(await row.getByRole('link', { name: 'Filter' }).getAttribute('href')).toBe('/dashboard/logs?since=7d&meta.team=search');
+    expect(await row.getByRole('link', { name: 'Breakdown' }).getAttribute('href')).toBe('/dashboard/breakdown?since=7d&by=meta.team');
+    await page.close();
+  });
+});
+
+describe('a request that was opened as a page', () => {
+  test('leads back to the list as it was, at its place', async () => {
+    const page = await scene.open('/dashboard/logs?since=7d&model=mock&outcome=answered');
+    const rows = page.locator('.log-table tbody tr');
+    await expect.poll(() => rows.count(), soon).toBe(many);
+    await rows.nth(50).scrollIntoViewIfNeeded();
+    const place = await page.evaluate<number>('scrollY');
+    expect(place).toBeGreaterThan(300);
+    await rows.nth(50).click();
+    await page.getByRole('link', { name: 'Open as a page' }).click();
+    await page.locator('.request-page .figures').waitFor();
+    expect(await page.evaluate('scrollY')).toBe(0);
+    await page.getByRole('link', { name: 'Details' }).click();
+    await page.waitForURL(/tab=facts/);
+    expect(await page.locator('.head').getByRole('link', { name: 'Logs' }).getAttribute('href')).toBe('/dashboard/logs?since=7d&model=mock&outcome=answered');
+    for (let step = 0; step < 3; step++) await page.goBack();
+    await page.waitForURL((url) => !url.searchParams.has('log') && url.pathname === '/dashboard/logs');
+    await expect.poll(() => page.evaluate('scrollY'), soon).toBe(place);
+    await page.close();
+  });
+});
+
+test('one that was not scrolled is at its top again', async () => {
+  const page = await scene.open('/dashboard');
+  await page.getByRole('link', { name: 'View logs' }).click();
+  await page.locator('.log-table tbody tr').nth(50).scrollIntoViewIfNeeded();
+  await expect.poll(() => page.evaluate('history.state.top'), soon).toBeGreaterThan(300);
+  await page.goBack();
+  await page.locator('.metrics').waitFor();
+  await expect.poll(() => page.evaluate('scrollY'), soon).toBe(0);
+  await page.goForward();
+  await expect.poll(() => page.evaluate<number>('scrollY'), soon).toBeGreaterThan(300);
+  await page.close();
+});
+
+test('a breakdown asks for the rows that are large in its measure', async () => {
+  const page = await scene.open('/dashboard/config');
+  for (const [metric, rank] of [['cost', 'cost'], ['cost-per-request', 'cost'], ['tokens-out', 'tokens'], ['errors', 'errors'], ['latency-p95', 'requests']]) {
+    const [asked] = await Promise.all([page.waitForRequest(/views\/breakdown/), page.goto(`${scene.gateway.url}/dashboard/breakdown?metric=${metric}`)]);
+    expect(new URL(asked.url()).searchParams.get('rank')).toBe(rank);
+  }
+  await page.close();
+});
+
+test('an answer that did not come is asked for again, as is said', async () => {
+  const page = await scene.open('/dashboard/config');
+  await page.route('**/api/views/logs*', (route) => route.abort());
+  await page.goto(`${scene.gateway.url}/dashboard/logs?from=2026-01-01&to=2126-01-01`);
+  await page.getByText('This page tries again by itself').waitFor();
+  await page.unrouteAll();
+  await page.locator('.log-table tbody tr').first().waitFor();
+  await page.close();
+});
+
+test('a page that is opened while the gateway is away says so, and comes by itself', async () => {
+  const page = await scene.browser.newPage();
+  await page.goto(`${scene.gateway.url}/dashboard`);
+  await page.locator('.metrics').waitFor();
+  await page.route('**/*', (route) => route.abort());
+  await page.getByRole('navigation').getByRole('link', { name: 'Models' }).click();
+  await page.getByText('The gateway does not answer').first().waitFor();
+  await page.unrouteAll();
+  await page.locator('.models tbody tr').first().waitFor();
+  await page.close();
+});
+
+describe('counts beside the log', () => {
+  const shown = async (change: (answer: any) => object, query = ''): Promise<string[]> => {
+    const page = await scene.open('/dashboard/config');
+    await answering(page, 'logs', change);
+    await page.goto(`${scene.gateway.url}/dashboard/logs${query}`);
+    await page.locator('.facet').first().waitFor();
+    const words = await page.locator('.facets > p').allTextContents();
+    await page.close();
+    return words;
+  };
+  const counted = (status: number, requests: number) => (answer: any): object => ({ ...answer, facets: { ...answer.facets, status: [{ value: '200', count: status }] }, total: { ...answer.total, requests } });
+
+  test('say where they are of the newest requests alone', async () => {
+    expect(await shown(counted(10_000, 12_345))).toEqual(['Counts of the newest 10,000']);
+    expect(await shown(counted(10_000, 10_000))).toEqual([]);
+  });
+
+  test('say that they are not of a text', async () => {
+    expect(await shown((answer) => answer, '?q=Hello')).toEqual(['Counts without the text filter']);
+  });
+
+  test('lead nowhere from an empty text', async () => {
+    const page = await scene.open('/dashboard/logs');
+    const facet = page.locator('.facet').filter({ hasText: 'team' });
+    await facet.waitFor();
+    await answering(page, 'logs', (answer) => ({ ...answer, facets: { ...answer.facets, 'meta.team': [{ value: '', count: 2 }] } }));
+    await page.reload();
+    await facet.getByText('(empty)').waitFor();
+    expect(await facet.getByRole('link').count()).toBe(0);
+    await page.close();
+  });
+});
+
+describe('where nothing matches', () => {
+  test.each([['', 'Widen to 7 days'], ['&since=7d', 'Widen to 30 days'], ['&since=30d', null], ['&from=2020-01-01&to=2020-01-02', null]])('at "%s" what is offered is wider', async (time, offered) => {
+    const page = await scene.open(`/dashboard/logs?model=nobody${time}`);
+    await page.getByText('No request matches').waitFor();
+    expect(await page.locator('.notice').getByRole('link').allTextContents()).toEqual([...(offered === null ? [] : [offered]), 'clear the filters']);
+    await page.close();
+  });
+
+  test('nothing is said to be added up', async () => {
+    const page = await scene.open('/dashboard/config');
+    await answering(page, 'logs', (answer) => ({ ...answer, data: [], total: null, points: [], more: true }));
+    await page.goto(`${scene.gateway.url}/dashboard/logs?model=nobody`);
+    await page.getByText('No request matches').waitFor();
+    expect(await page.getByText('Adding up').count()).toBe(0);
+    await page.close();
+  });
+
+  test('but more is to be looked through, that is not said', async () => {
+    const page = await scene.open('/dashboard/config');
+    await answering(page, 'logs', (answer) => ({ ...answer, data: [], next: id }));
+    await page.goto(`${scene.gateway.url}/dashboard/logs?q=rare`);
+    await page.getByRole('link', { name: 'Older' }).waitFor();
+    expect(await page.getByText('No request matches').count()).toBe(0);
+    await page.close();
+  });
+});
