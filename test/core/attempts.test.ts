@@ -37,7 +37,7 @@ const faults: [string, Step, string][] = [
 
 const counted = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
 
-const quick = routing({ first_byte: 1000, idle: 1000 });
+const quick = routing({ first_byte: 700, idle: 700 });
 
 describe('the next candidate answers when the first one', () => {
   it.each(faults)('%s', async (_, step, outcome) => {
@@ -79,7 +79,7 @@ describe('the next candidate answers when the first one', () => {
     const [one, two] = [await provider(begins), await provider()];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, quick));
     expect(await contentOf(await chat({}))).toBe('hello');
-    expect(records[0]?.attempts).toMatchObject([{ outcome: 'upstream_idle_timeout', error: 'The provider fell silent for 1 s before its answer.' }, { outcome: 'answered' }]);
+    expect(records[0]?.attempts).toMatchObject([{ outcome: 'upstream_idle_timeout', error: 'The provider fell silent for 0.7 s before its answer.' }, { outcome: 'answered' }]);
   });
 
   it('has no words for what is asked', async () => {

@@ -14,7 +14,7 @@ const mock = {
 const ask = (url: string, content: string, more: object = {}): Promise<Response> =>
   fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], ...more }) });
 
-describe('the command line', () => {
+describe.concurrent('the command line', () => {
   test('serves the shipped config', async () => {
     const { code, stdout } = await run(['check']);
     expect(stdout).toMatch(/^gateway\.config\.yaml is fine: \d+ models/);
@@ -216,8 +216,8 @@ describe('a running gateway', () => {
   });
 });
 
-describe('a change of the config', () => {
-  test('is taken over while a stream runs, and a bad one is not', async () => {
+describe.concurrent('a change of the config', () => {
+  test('is taken over while a stream runs, and a bad one is not', async ({ expect }) => {
     const gateway = await start(mock);
     const stream = await ask(gateway.url, '[[words:40]] [[pace:50]]', { stream: true });
     gateway.write({ ...mock, models: [...mock.models, { ...mock.models[0], id: 'second' }] });
@@ -230,7 +230,7 @@ describe('a change of the config', () => {
     await gateway.stop();
   });
 
-  test('changes the limits of the port too', async () => {
+  test('changes the limits of the port too', async ({ expect }) => {
     const gateway = await start({ ...mock, server: { limits: { header_time_ms: 60_000, request_time_ms: 30_000 } } });
     gateway.write({ ...mock, server: { limits: { headers: 2000, header_time_ms: 1000, request_time_ms: 1500, drain_ms: 200 } } });
     await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain('config reloaded');
@@ -244,8 +244,8 @@ describe('a change of the config', () => {
   });
 });
 
-describe('the end', () => {
-  test('waits for a running stream, refuses new requests, exits 0', async () => {
+describe.concurrent('the end', () => {
+  test('waits for a running stream, refuses new requests, exits 0', async ({ expect }) => {
     const gateway = await start(mock);
     const stream = await ask(gateway.url, '[[words:20]] [[pace:50]]', { stream: true });
     gateway.child.kill('SIGTERM');
@@ -255,7 +255,7 @@ describe('the end', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test('cuts a stream from before a reload like any other', async () => {
+  test('cuts a stream from before a reload like any other', async ({ expect }) => {
     const config = { ...mock, server: { limits: { drain_ms: 200 } } };
     const gateway = await start(config);
     const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
@@ -266,7 +266,7 @@ describe('the end', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
-  test('cuts a stream that outlasts the drain with an error event', async () => {
+  test('cuts a stream that outlasts the drain with an error event', async ({ expect }) => {
     const gateway = await start({ ...mock, server: { limits: { drain_ms: 200 } } });
     const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
     gateway.child.kill('SIGTERM');

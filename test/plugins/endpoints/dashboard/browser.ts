@@ -22,7 +22,7 @@ export const mockConfig = (more: object = {}): object => ({
 });
 
 /** Debian's chromium, and nothing asked of the world outside. */
-export const browserOptions = { executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'] };
+export const browserOptions = { executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--process-per-site', '--renderer-process-limit=1', '--disable-features=PreloadTopChromeWebUI,PreloadTopChromeWebUILessNavigations,WebUIOmniboxPopup,Translate,MediaRouter,OptimizationHints'] };
 
 export interface Stage {
   readonly gateway: Running;
@@ -49,7 +49,7 @@ export async function stage(config: object = mockConfig(), shared?: Browser): Pr
     async open(path, { colorScheme = 'light', width = 1360, reducedMotion } = {}) {
       const page = await context.newPage();
       await page.setViewportSize({ width, height: 860 });
-      await page.emulateMedia({ colorScheme, reducedMotion: reducedMotion ?? null });
+      await page.emulateMedia({ colorScheme, reducedMotion: reducedMotion ?? 'reduce' });
       page.on('pageerror', (error) => void complaints.push(error.message));
       page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
       page.setDefaultTimeout(8000);
