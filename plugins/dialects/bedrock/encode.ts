@@ -61,7 +61,7 @@ class Draft {
   body(): Block {
     const request = this.#request;
     if (request.n !== null && request.n > 1) throw unsupported('n', 'Bedrock gives one answer for a request. Leave out "n", or send it as 1.');
-    const adjust = (parameter: string, change: string): void => this.#adjust(parameter, change);
+    const adjust = (parameter: string, change: string): void => this.adjustments.add(parameter, change);
     const cachePoints = new CachePoints(this.#target, adjust);
     const form = this.#form();
     const isNative = form?.forced === 'schema' && takesSchemasHere(this.#target);
@@ -79,10 +79,6 @@ class Draft {
       ...(toolConfig !== undefined && { toolConfig }),
       ...filled('additionalModelRequestFields', joined(own.additional, terms.additional, additional, isNative ? this.#nativeFormat(form.schema) : {})),
     };
-  }
-
-  #adjust(parameter: string, change: string): void {
-    this.adjustments.add(parameter, change);
   }
 
   /** The form that the answer must have; null: none is asked for. */
@@ -103,14 +99,14 @@ class Draft {
 
   #nativeFormat(schema: object): Block {
     const { schema: cleaned, dropped } = claudeSchema(schema);
-    if (dropped.length > 0) this.#adjust('response_format', `not enforced: ${dropped.join(', ')}`);
+    if (dropped.length > 0) this.adjustments.add('response_format', `not enforced: ${dropped.join(', ')}`);
     return { output_config: { format: { type: 'json_schema', schema: cleaned } } };
   }
 
   #claude(plan: ToolPlan, { turns }: Conversation): Terms {
     const hasThinking = (message: Message): boolean => thoughtsOf(message, this.#target).length > 0;
     const terms = claudeTerms(this.#request, this.#target, { forcedTool: plan.forced, beganWithoutThinking: beganWithoutThinking(turns, hasThinking) });
-    for (const { parameter, change } of terms.adjustments) this.#adjust(parameter, change);
+    for (const { parameter, change } of terms.adjustments) this.adjustments.add(parameter, change);
     const { thinking, effort, temperature, topP, topK } = terms;
     // wire: Bedrock gives a Claude all the room it has where nothing is said
     const maxTokens = this.#request.maxTokens === null && thinking?.type !== 'enabled' ? null : terms.maxTokens;
@@ -127,12 +123,12 @@ class Draft {
     const refuses = [...(this.#model.refuses ?? []), ...(reasoning.word === 'high' ? (this.#model.refusesAtHigh ?? []) : [])];
     const take = (parameter: Refused, value: number | null): number | null => {
       if (value === null || !refuses.includes(parameter)) return value;
-      this.#adjust(parameter, 'dropped');
+      this.adjustments.add(parameter, 'dropped');
       return null;
     };
     const { top_k: asked = null } = rest;
     const topK = typeof asked === 'number' ? asked : null;
-    if (asked !== topK || (topK !== null && this.#model.topK === undefined)) this.#adjust('top_k', 'dropped');
+    if (asked !== topK || (topK !== null && this.#model.topK === undefined)) this.adjustments.add('top_k', 'dropped');
     return {
       inference: given({ maxTokens: take('max_tokens', maxTokens), temperature: take('temperature', this.#temperature(refuses.includes('temperature'))), topP: take('top_p', topP) }),
       additional: joined(reasoning.fields, topK === null ? {} : (this.#model.topK?.(topK) ?? {})),
@@ -146,7 +142,7 @@ class Draft {
     const { temperature } = this.#request;
     if (temperature === null || isRefused) return temperature;
     const clamped = Math.min(Math.max(temperature, 0), 1);
-    if (clamped !== temperature) this.#adjust('temperature', `clamped to ${clamped}`);
+    if (clamped !== temperature) this.adjustments.add('temperature', `clamped to ${clamped}`);
     return clamped;
   }
 
@@ -154,13 +150,13 @@ class Draft {
     const { effort, maxTokens } = this.#target.reasoning;
     const nothing = { word: null, fields: {} };
     if (maxTokens !== null) {
-      this.#adjust('reasoning.max_tokens', 'dropped');
+      this.adjustments.add('reasoning.max_tokens', 'dropped');
       return nothing;
     }
     if (effort === null) return nothing;
     const said = this.#model.effort(effort);
-    if (said === null) this.#adjust('reasoning_effort', 'dropped');
-    else if (said.word !== effort) this.#adjust('reasoning_effort', `changed to ${said.word}`);
+    if (said === null) this.adjustments.add('reasoning_effort', 'dropped');
+    else if (said.word !== effort) this.adjustments.add('reasoning_effort', `changed to ${said.word}`);
     return said ?? nothing;
   }
 
@@ -169,10 +165,10 @@ class Draft {
     const asked = typeof stop === 'string' ? [stop] : (stop ?? []);
     // wire: a stop sequence of white space alone is a 400 at Claude
     const stopSequences = asked.filter((sequence) => sequence.trim() !== '');
-    if (stopSequences.length < asked.length) this.#adjust('stop', 'blank sequences dropped');
+    if (stopSequences.length < asked.length) this.adjustments.add('stop', 'blank sequences dropped');
     if (stopSequences.length === 0) return {};
     if (this.#model.refuses?.includes('stop') !== true) return { stopSequences };
-    this.#adjust('stop', 'dropped');
+    this.adjustments.add('stop', 'dropped');
     return {};
   }
 
@@ -181,14 +177,14 @@ class Draft {
     const isClaudeThinking = this.#model.family === 'claude' && thinks;
     if (plan.forced === 'none' || (!isClaudeThinking && this.#model.refusesForcing !== true)) return plan;
     // where thinking is the reason, `claudeTerms` has said so
-    if (!isClaudeThinking && plan.forced === 'required') this.#adjust('tool_choice', 'relaxed to auto');
-    if (!isClaudeThinking && plan.forced !== 'required') this.#adjust('response_format', 'asked for, not enforced');
+    if (!isClaudeThinking && plan.forced === 'required') this.adjustments.add('tool_choice', 'relaxed to auto');
+    if (!isClaudeThinking && plan.forced !== 'required') this.adjustments.add('response_format', 'asked for, not enforced');
     return { ...plan, choice: { type: 'auto' } };
   }
 
   /** Fields beyond the API that callers share: those that Converse has too go out, the others are named. */
   #rest(): { readonly fields: Block; readonly additional: Block } {
-    for (const [parameter, field, neutral] of unknown) if (this.#request[field] !== null && this.#request[field] !== neutral) this.#adjust(parameter, 'dropped');
+    for (const [parameter, field, neutral] of unknown) if (this.#request[field] !== null && this.#request[field] !== neutral) this.adjustments.add(parameter, 'dropped');
     const fields: Record<string, unknown> = {};
     let additional: Block = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
@@ -206,7 +202,7 @@ class Draft {
   #metadata(metadata: Block): Block {
     const plain = /^[\w\s:@$#=/+,.-]{0,256}$/;
     const sent = Object.entries(metadata).filter(([name, value]) => name !== '' && plain.test(name) && typeof value === 'string' && plain.test(value)).slice(0, 16);
-    if (sent.length < Object.keys(metadata).length) this.#adjust('metadata', `cut to ${sent.length} entries`);
+    if (sent.length < Object.keys(metadata).length) this.adjustments.add('metadata', `cut to ${sent.length} entries`);
     return Object.fromEntries(sent);
   }
 }

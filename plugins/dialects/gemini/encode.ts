@@ -63,7 +63,7 @@ class Draft {
 
   body(): Fields {
     const { messages, tools } = this.#request;
-    const dropped = (parameter: string): void => this.#adjust(parameter, 'dropped');
+    const dropped = (parameter: string): void => this.adjustments.add(parameter, 'dropped');
     const { system, contents } = encodeConversation(messages, { target: this.#target, model: this.#model, dropped });
     const body: Record<string, unknown> = { contents };
     if (system.length > 0) body['systemInstruction'] = { parts: system };
@@ -76,10 +76,6 @@ class Draft {
     return body;
   }
 
-  #adjust(parameter: string, change: string): void {
-    this.adjustments.add(parameter, change);
-  }
-
   #config(): Record<string, unknown> {
     const config: Record<string, unknown> = {};
     for (const [wire, field] of parameters) if (this.#request[field] !== null) config[wire] = this.#request[field];
@@ -88,14 +84,14 @@ class Draft {
     if (responseFormat !== null) this.#setFormat(config, responseFormat);
     const { config: thinking, adjustment } = planThinking(this.#target, this.#model);
     if (thinking !== undefined) config['thinkingConfig'] = thinking;
-    if (adjustment !== undefined) this.#adjust(adjustment.parameter, adjustment.change);
+    if (adjustment !== undefined) this.adjustments.add(adjustment.parameter, adjustment.change);
     return config;
   }
 
   #setOwn(body: Record<string, unknown>, config: Record<string, unknown>): void {
     const { parallelToolCalls, rest } = this.#request;
-    for (const [parameter, field] of unknown) if (this.#request[field] !== null) this.#adjust(parameter, 'dropped');
-    if (parallelToolCalls === false) this.#adjust('parallel_tool_calls', 'dropped');
+    for (const [parameter, field] of unknown) if (this.#request[field] !== null) this.adjustments.add(parameter, 'dropped');
+    if (parallelToolCalls === false) this.adjustments.add('parallel_tool_calls', 'dropped');
     for (const [field, value] of Object.entries(rest)) {
       if (value === null) continue;
       const known = Object.hasOwn(own, field) ? own[field] : undefined;
@@ -111,8 +107,8 @@ class Draft {
       throw new GatewayError('unsupported_value', `"tools[${at}].type" must be "function": this provider takes no tool of type "${type}".`, { param: `tools[${at}].type` });
     }
     const { name, description, parameters: schema, strict } = called;
-    if (strict === true) this.#adjust('tools.function.strict', 'dropped');
-    if ('cache_control' in tool) this.#adjust('tools.cache_control', 'dropped');
+    if (strict === true) this.adjustments.add('tools.function.strict', 'dropped');
+    if ('cache_control' in tool) this.adjustments.add('tools.cache_control', 'dropped');
     return { name, ...(typeof description === 'string' && { description }), ...(schema !== undefined && schema !== null && this.#parameters(schema)) };
   }
 
@@ -125,7 +121,7 @@ class Draft {
 
   #reduced(schema: object, parameter: string): Fields {
     const { schema: reduced, lost } = reduceSchema(schema);
-    if (lost.length > 0) this.#adjust(parameter, `without ${lost.join(', ')}`);
+    if (lost.length > 0) this.adjustments.add(parameter, `without ${lost.join(', ')}`);
     return reduced;
   }
 
@@ -134,7 +130,7 @@ class Draft {
     if (toolChoice === null) return;
     const functionCallingConfig = callingOf(toolChoice);
     if (tools !== null && tools.length > 0) body['toolConfig'] = { functionCallingConfig };
-    else if (toolChoice !== 'auto' && toolChoice !== 'none') this.#adjust('tool_choice', 'dropped');
+    else if (toolChoice !== 'auto' && toolChoice !== 'none') this.adjustments.add('tool_choice', 'dropped');
   }
 
   #setFormat(config: Record<string, unknown>, { type, json_schema: wanted }: ResponseFormat): void {

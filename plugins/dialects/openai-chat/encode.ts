@@ -71,14 +71,10 @@ class Draft {
     return body;
   }
 
-  #adjust(parameter: string, change: string): void {
-    this.adjustments.add(parameter, change);
-  }
-
   #rest(): Fragment {
     const sent: Record<string, unknown> = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
-      if (clientSettings.has(field)) this.#adjust(field, 'dropped');
+      if (clientSettings.has(field)) this.adjustments.add(field, 'dropped');
       else if (field === 'reasoning' && this.#vendor.takesReasoningFields !== true) this.adjustments.dropField(field, value);
       else sent[field] = value;
     }
@@ -90,14 +86,14 @@ class Draft {
       vendor: this.#vendor,
       habits: this.#habits,
       provider: this.#target.provider.id,
-      dropped: (parameter) => this.#adjust(parameter, 'dropped'),
+      dropped: (parameter) => this.adjustments.add(parameter, 'dropped'),
     });
   }
 
   #set(body: Record<string, unknown>, wire: string, value: unknown): void {
     if (value === null || value === undefined) return;
     if (!this.#refuses(wire)) body[this.#vendor.renames?.[wire] ?? wire] = value;
-    else if (!(wire === 'n' && value === 1)) this.#adjust(wire, 'dropped');
+    else if (!(wire === 'n' && value === 1)) this.adjustments.add(wire, 'dropped');
   }
 
   #refuses(wire: string): boolean {
@@ -118,19 +114,19 @@ class Draft {
     if (maxTokens !== null) this.#setBudget(body, maxTokens);
     else if (effort !== null) {
       const said = this.#habits.efforts[effort];
-      if (said === null) return this.#adjust('reasoning_effort', 'dropped');
-      if (said.word !== effort) this.#adjust('reasoning_effort', `changed to ${said.word}`);
+      if (said === null) return this.adjustments.add('reasoning_effort', 'dropped');
+      if (said.word !== effort) this.adjustments.add('reasoning_effort', `changed to ${said.word}`);
       merge(body, said.fields);
     }
   }
 
   #setBudget(body: Record<string, unknown>, tokens: number): void {
     const { budget } = this.#habits;
-    if (budget === null) return this.#adjust('reasoning.max_tokens', 'dropped');
+    if (budget === null) return this.adjustments.add('reasoning.max_tokens', 'dropped');
     const { path, beside, least = 0 } = budget;
     const [field, inner] = path;
     const sent = Math.max(tokens, least);
-    if (sent !== tokens) this.#adjust('reasoning.max_tokens', `clamped to ${sent}`);
+    if (sent !== tokens) this.adjustments.add('reasoning.max_tokens', `clamped to ${sent}`);
     merge(body, beside);
     merge(body, { [field]: inner === undefined ? sent : { [inner]: sent } });
   }

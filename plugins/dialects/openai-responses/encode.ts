@@ -56,7 +56,7 @@ class Draft {
     const body: Body = {
       ...this.#rest(),
       model: this.#target.mapping.externalId,
-      input: encodeInput(messages, { target: this.#target, habits: this.#habits, dropped: (parameter) => this.#adjust(parameter, 'dropped') }),
+      input: encodeInput(messages, { target: this.#target, habits: this.#habits, dropped: (parameter) => this.adjustments.add(parameter, 'dropped') }),
       stream,
       // wire: the provider keeps each response for weeks where this is not said
       store: false,
@@ -71,10 +71,6 @@ class Draft {
     return body;
   }
 
-  #adjust(parameter: string, change: string): void {
-    this.adjustments.add(parameter, change);
-  }
-
   #rest(): Fields {
     const sent: Body = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
@@ -83,8 +79,8 @@ class Draft {
       else this.adjustments.dropField(field, value);
     }
     const { store, include = null } = this.#request.rest;
-    if (store === true) this.#adjust('store', 'changed to false');
-    if (include !== null && !Array.isArray(include)) this.#adjust('include', 'dropped');
+    if (store === true) this.adjustments.add('store', 'changed to false');
+    if (include !== null && !Array.isArray(include)) this.adjustments.add('include', 'dropped');
     return sent;
   }
 
@@ -92,20 +88,20 @@ class Draft {
     const { maxTokens, temperature, topP, seed, n } = this.#request;
     if (n !== null && n > 1) throw new GatewayError('unsupported_value', 'The Responses API gives one answer to a request: "n" must be 1.', { param: 'n' });
     if (maxTokens !== null) body['max_output_tokens'] = Math.max(maxTokens, leastTokens);
-    if (maxTokens !== null && maxTokens < leastTokens) this.#adjust('max_tokens', `clamped to ${leastTokens}`);
+    if (maxTokens !== null && maxTokens < leastTokens) this.adjustments.add('max_tokens', `clamped to ${leastTokens}`);
     this.#setUnlessRefused(body, 'temperature', temperature);
     this.#setUnlessRefused(body, 'top_p', topP);
     if (seed !== null && this.#habits.takesSeed) body['seed'] = seed;
-    else if (seed !== null) this.#adjust('seed', 'dropped');
+    else if (seed !== null) this.adjustments.add('seed', 'dropped');
     for (const [wire, field, neutral] of absent) {
       const value = this.#request[field];
-      if (value !== null && value !== neutral) this.#adjust(wire, 'dropped');
+      if (value !== null && value !== neutral) this.adjustments.add(wire, 'dropped');
     }
   }
 
   #setUnlessRefused(body: Body, parameter: string, value: unknown): void {
     if (value === null) return;
-    if (refuses(parameter, this.#target, this.#habits)) this.#adjust(parameter, 'dropped');
+    if (refuses(parameter, this.#target, this.#habits)) this.adjustments.add(parameter, 'dropped');
     else body[parameter] = value;
   }
 
@@ -121,7 +117,7 @@ class Draft {
     if (type === 'custom') throw new GatewayError('unsupported_value', 'Custom tools are not available by the Responses API. Declare a function.', { param: `tools[${at}].type` });
     // a tool that runs at the provider, in its own words
     if (type !== 'function' || described === undefined) return tool;
-    for (const field of Object.keys(more)) this.#adjust(`tools.${field}`, 'dropped');
+    for (const field of Object.keys(more)) this.adjustments.add(`tools.${field}`, 'dropped');
     const { name, description, parameters, strict } = described;
     // wire: strict is the default here, and refuses schemas that chat completions takes
     return { type, name, ...(description !== undefined && { description }), parameters: parameters ?? noParameters, strict: strict ?? false };
@@ -139,10 +135,10 @@ class Draft {
     const { externalId, reasoning: ability } = this.#target.mapping;
     const reasoning: Body = {};
     if (maxTokens !== null && this.#habits.takesBudget) reasoning['max_tokens'] = maxTokens;
-    else if (maxTokens !== null) this.#adjust('reasoning.max_tokens', 'dropped');
+    else if (maxTokens !== null) this.adjustments.add('reasoning.max_tokens', 'dropped');
     else if (effort !== null) {
       const word = this.#habits.effortWord(effort, externalId);
-      if (word !== effort) this.#adjust('reasoning_effort', word === null ? 'dropped' : `changed to ${word}`);
+      if (word !== effort) this.adjustments.add('reasoning_effort', word === null ? 'dropped' : `changed to ${word}`);
       if (word !== null) reasoning['effort'] = word;
     }
     // wire: `auto` is the fullest summary that the model has; which of `concise` and `detailed` it takes differs from model to model
@@ -155,10 +151,10 @@ class Draft {
     const include = new Set<unknown>(Array.isArray(rest['include']) ? (rest['include'] as unknown[]) : []);
     // wire: "Encrypted content is not supported with this model", says one that does not reason
     if (this.#target.mapping.reasoning !== null) include.add('reasoning.encrypted_content');
-    if (logprobs === true && refuses('logprobs', this.#target, this.#habits)) this.#adjust('logprobs', 'dropped');
+    if (logprobs === true && refuses('logprobs', this.#target, this.#habits)) this.adjustments.add('logprobs', 'dropped');
     else if (logprobs === true) include.add('message.output_text.logprobs');
     if (topLogprobs !== null && include.has('message.output_text.logprobs')) body['top_logprobs'] = topLogprobs;
-    else if (topLogprobs !== null) this.#adjust('top_logprobs', 'dropped');
+    else if (topLogprobs !== null) this.adjustments.add('top_logprobs', 'dropped');
     if (include.size > 0) body['include'] = [...include];
   }
 }

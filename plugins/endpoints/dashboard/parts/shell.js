@@ -6,6 +6,7 @@ import { Icon } from './icons.js';
 import { useShortcuts } from './keyboard.js';
 import { Later } from './later.js';
 import { hrefOf } from './location.js';
+import { timeOf } from './query.js';
 import { Notice } from './states.js';
 import { read, write } from './storage.js';
 import { chooseTheme, chosenTheme } from './theme.js';
@@ -35,7 +36,7 @@ export const Status = createContext(/** @type {any} */ (null));
 export function Shell({ page, params, children }) {
   const { isHelpOpen, openHelp, closeHelp } = useShortcuts();
   const { data: status } = useData('/api/status', { everyMs: 10_000 });
-  const range = new URLSearchParams([...params].filter(([name]) => ['since', 'from', 'to'].includes(name)));
+  const range = timeOf(params);
   const root = useRef(/** @type {HTMLDivElement | null} */ (null));
   useEffect(() => watchWide(/** @type {HTMLDivElement} */ (root.current)), []);
   useEffect(() => {
