@@ -4,7 +4,7 @@
  */
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../core/config.ts';
-import type { LoadedPlugin } from '../core/plugin.ts';
+import type { LoadedPlugin } from '../core/host/plugin.ts';
 import type { DefaultPolicyBlock } from '../schemas/routing.ts';
 import { readEnvironment } from './environment.ts';
 import { fingerprint } from './fingerprint.ts';

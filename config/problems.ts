@@ -1,24 +1,14 @@
 /** Faults of a config file: where each is, what is wrong, what to do. Collected, so that all are told at once. */
 import { nearest } from '../core/suggest.ts';
-import type { Path, Source } from './source.ts';
+import type { Path, Position, Source } from './source.ts';
 import { locate } from './source.ts';
 
-export interface Problem {
-  /** As the caller named the config file: relative where that was relative. */
-  readonly file: string;
-  /** From 1. */
-  readonly line: number;
-  /** From 1. */
-  readonly col: number;
+export interface Problem extends Position {
   /** `models[0].pricing.prompt`; empty where the fault is of the whole file. */
   readonly path: string;
   readonly message: string;
   /** `did you mean "models"?` */
   readonly hint: string | null;
-  /** The line of text, its secrets masked. */
-  readonly source: string;
-  /** Characters that are at fault, from `col`. */
-  readonly length: number;
 }
 
 /** Where a fault is: a value of a file, or the key above it. */

@@ -3,10 +3,22 @@ import type { Document, Node, Pair } from 'yaml';
 import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, visit } from 'yaml';
 import type { Json, Range, Ranges } from './json.ts';
 import { createFinder, readJson } from './json.ts';
-import type { Problem } from './problems.ts';
 
 export type Path = readonly (string | number)[];
-export type Position = Pick<Problem, 'file' | 'line' | 'col' | 'source' | 'length'>;
+
+/** A stretch of a file, as a problem shows it. */
+export interface Position {
+  /** As the caller named the config file: relative where that was relative. */
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** From 1. */
+  readonly col: number;
+  /** The line of text, its secrets masked. */
+  readonly source: string;
+  /** Characters that are at fault, from `col`. */
+  readonly length: number;
+}
 
 export interface Source {
   /** Absolute. */

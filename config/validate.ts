@@ -1,7 +1,7 @@
 /** The schema's part of the checks: each file against the root schema, each plugin's options against the plugin's own. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv } from 'ajv';
-import type { AnyPlugin } from '../core/plugin.ts';
+import type { AnyPlugin } from '../core/host/plugin.ts';
 import { gatewaySchema } from '../schemas/gateway.ts';
 import { diagnose } from './diagnose.ts';
 import { writtenAs } from './expand.ts';

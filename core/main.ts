@@ -12,5 +12,5 @@ if (major < 22 || (major === 22 && minor < 19)) {
 }
 
 module.enableCompileCache();
-await import('./program.ts');
+await import('./cli/program.ts');
 setTimeout(module.flushCompileCache, 2000).unref();

@@ -1,5 +1,5 @@
 /** A plugin of one file: masks e-mail addresses in what callers send. In the YAML: `- ./examples/redact.ts`. */
-import { definePlugin } from '../core/plugin.ts';
+import { definePlugin } from '../core/host/plugin.ts';
 
 const name = 'normalise/redact';
 const email = /[\w.+-]+@[\w-]+\.[\w.]+/g;

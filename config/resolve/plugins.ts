@@ -1,7 +1,7 @@
 /** `plugins`: loaded, in order, their options checked against their own schemas. */
 import { dirname } from 'node:path';
 import type { PluginEntry } from '../../core/config.ts';
-import type { AnyPlugin, LoadedPlugin } from '../../core/plugin.ts';
+import type { AnyPlugin, LoadedPlugin } from '../../core/host/plugin.ts';
 import { writtenAs } from '../expand.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';

@@ -1,12 +1,12 @@
 /** `providers`: each with a dialect, an address and a key, or switched off because its key's variable is not set. */
-import { addressOf } from '../../core/address.ts';
+import { addressOf } from '../../core/wire/address.ts';
 import type { Provider } from '../../core/config.ts';
-import type { Dialect } from '../../core/dialect.ts';
-import type { AnyPlugin } from '../../core/plugin.ts';
+import type { Dialect } from '../../core/wire/dialect.ts';
+import type { AnyPlugin } from '../../core/host/plugin.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ProviderBlock } from '../../schemas/providers.ts';
 import { writtenAs } from '../expand.ts';
-import { isLoopback } from '../../core/loopback.ts';
+import { isLoopback } from '../../core/http/loopback.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';

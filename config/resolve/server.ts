@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Server } from '../../core/config.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ServerBlock } from '../../schemas/server.ts';
-import { isLoopback } from '../../core/loopback.ts';
+import { isLoopback } from '../../core/http/loopback.ts';
 import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
 

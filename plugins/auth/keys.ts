@@ -3,11 +3,11 @@
  * that key may use. Without `keys` in the YAML the gateway is open. It never keeps, prints or forwards a key.
  */
 import { hash } from 'node:crypto';
-import type { Candidate, Normalised, Principal } from '../../core/context.ts';
+import type { Candidate, Normalised, Principal } from '../../core/pipeline/context.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { patternOf } from '../../core/glob.ts';
-import { EARLY } from '../../core/hooks.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { EARLY } from '../../core/pipeline/hooks.ts';
+import { definePlugin } from '../../core/host/plugin.ts';
 
 const name = 'auth/keys';
 const nobody: Principal = { key: null, models: null, metadata: {} };

@@ -2,9 +2,9 @@
  * GET /: whether the gateway can serve. Needs no key. `?skip=redis,database` leaves checks out. A store that is down makes it
  * `degraded`, not 503: requests are served on.
  */
-import type { HealthReport } from '../../core/hooks.ts';
-import { definePlugin } from '../../core/plugin.ts';
-import { json } from '../../core/routes.ts';
+import type { HealthReport } from '../../core/pipeline/hooks.ts';
+import { definePlugin } from '../../core/host/plugin.ts';
+import { json } from '../../core/pipeline/answer.ts';
 import { version } from '../../core/version.ts';
 
 const notConfigured = { connected: false, error: 'not configured' };

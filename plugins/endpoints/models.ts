@@ -4,8 +4,8 @@
  */
 import type { Config, Mapping, Model, Pricing } from '../../core/config.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { definePlugin } from '../../core/plugin.ts';
-import { json } from '../../core/routes.ts';
+import { definePlugin } from '../../core/host/plugin.ts';
+import { json } from '../../core/pipeline/answer.ts';
 import { didYouMean } from '../../core/suggest.ts';
 
 interface Entry {

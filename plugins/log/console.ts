@@ -3,8 +3,8 @@
  */
 import { styleText } from 'node:util';
 import type { FromSchema } from 'json-schema-to-ts';
-import type { RequestRecord } from '../../core/context.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import type { RequestRecord } from '../../core/pipeline/context.ts';
+import { definePlugin } from '../../core/host/plugin.ts';
 
 const schema = {
   type: 'object',

@@ -6,7 +6,7 @@
 import type { Usage } from '../../core/chat.ts';
 import type { Pricing } from '../../core/config.ts';
 import { formatDollars, parseDollars } from '../../core/money.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { definePlugin } from '../../core/host/plugin.ts';
 
 const name = 'log/cost';
 

@@ -6,11 +6,11 @@
  */
 import { estimateTokenCount } from 'tokenx';
 import type { ChatRequest, ContentPart, Message, Usage } from '../../core/chat.ts';
-import { EARLY } from '../../core/hooks.ts';
-import { definePlugin } from '../../core/plugin.ts';
-import { recordedUsage } from '../../core/record.ts';
-import type { FoldedChoice } from '../../core/reply.ts';
-import { partsOf } from '../../core/turns.ts';
+import { EARLY } from '../../core/pipeline/hooks.ts';
+import { definePlugin } from '../../core/host/plugin.ts';
+import { recordedUsage } from '../../core/pipeline/record.ts';
+import type { FoldedChoice } from '../../core/pipeline/reply.ts';
+import { partsOf } from '../../core/wire/turns.ts';
 
 const name = 'log/estimate';
 

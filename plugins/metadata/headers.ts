@@ -4,8 +4,8 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { FromSchema } from 'json-schema-to-ts';
-import type { Metadata } from '../../core/context.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import type { Metadata } from '../../core/pipeline/context.ts';
+import { definePlugin } from '../../core/host/plugin.ts';
 
 const schema = {
   type: 'object',

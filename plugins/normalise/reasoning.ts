@@ -5,10 +5,10 @@
  */
 import { efforts } from '../../core/chat.ts';
 import type { ChatRequest, Effort, Reasoning } from '../../core/chat.ts';
-import type { Candidate, Normalised } from '../../core/context.ts';
+import type { Candidate, Normalised } from '../../core/pipeline/context.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { EARLY, LATE } from '../../core/hooks.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { EARLY, LATE } from '../../core/pipeline/hooks.ts';
+import { definePlugin } from '../../core/host/plugin.ts';
 
 const name = 'normalise/reasoning';
 

@@ -3,11 +3,11 @@
  * `route`. When none is left, the caller learns which wish no provider of the model can meet.
  */
 import type { ChatRequest } from '../../core/chat.ts';
-import type { Candidate } from '../../core/context.ts';
-import { drop } from '../../core/context.ts';
+import type { Candidate } from '../../core/pipeline/context.ts';
+import { drop } from '../../core/pipeline/context.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import { definePlugin } from '../../core/host/plugin.ts';
 
 const name = 'route/capability';
 

@@ -4,8 +4,8 @@
  */
 import { parseDollars } from '../../core/money.ts';
 import type { Policy } from '../../core/config.ts';
-import type { Candidate } from '../../core/context.ts';
-import { definePlugin } from '../../core/plugin.ts';
+import type { Candidate } from '../../core/pipeline/context.ts';
+import { definePlugin } from '../../core/host/plugin.ts';
 
 const name = 'route/policy';
 

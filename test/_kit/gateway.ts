@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
-import type { RequestRecord } from '../../core/context.ts';
-import { startGateway } from '../../core/gateway.ts';
-import type { RunningGateway } from '../../core/gateway.ts';
-import { createPluginLoader } from '../../core/loader.ts';
-import type { AnyPlugin, LoadedPlugin } from '../../core/plugin.ts';
+import type { RequestRecord } from '../../core/pipeline/context.ts';
+import { startGateway } from '../../core/host/gateway.ts';
+import type { RunningGateway } from '../../core/host/gateway.ts';
+import { createPluginLoader } from '../../core/host/loader.ts';
+import type { AnyPlugin, LoadedPlugin } from '../../core/host/plugin.ts';
 
 export const loadPlugin = createPluginLoader(new URL('../../plugins/', import.meta.url));
 

@@ -1,10 +1,10 @@
 /** A log in memory that keeps to the interface of a real one: for tests of what reads it. */
 import { randomBytes } from 'node:crypto';
-import type { RequestRecord } from '../../core/context.ts';
-import { selects } from '../../core/log-match.ts';
-import type { LoggedDetail, LoggedRequest, LogQuery, LogReader, StatsRow } from '../../core/log-store.ts';
+import type { RequestRecord } from '../../core/pipeline/context.ts';
+import { selects } from '../../core/log/match.ts';
+import type { LoggedDetail, LoggedRequest, LogQuery, LogReader, StatsRow } from '../../core/log/store.ts';
 import { formatDollars, parseDollars } from '../../core/money.ts';
-import type { AnyPlugin } from '../../core/plugin.ts';
+import type { AnyPlugin } from '../../core/host/plugin.ts';
 
 export interface MemoryLog extends LogReader {
   /** Puts a request on record and tells those who watch. */

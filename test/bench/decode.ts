@@ -1,6 +1,6 @@
-import type { Dialect, Target, WireEvent } from '../../core/dialect.ts';
-import { Reply } from '../../core/reply.ts';
-import { createSseReader } from '../../core/sse.ts';
+import type { Dialect, Target, WireEvent } from '../../core/wire/dialect.ts';
+import { Reply } from '../../core/pipeline/reply.ts';
+import { createSseReader } from '../../core/wire/sse.ts';
 import anthropic from '../../plugins/dialects/anthropic/index.ts';
 import bedrock from '../../plugins/dialects/bedrock/index.ts';
 import gemini from '../../plugins/dialects/gemini/index.ts';

@@ -1,10 +1,10 @@
 /** A million records of thirty days, drained from a journal into a store as a gateway would: what the benches of the log ask. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Drain } from '../../plugins/log/journal/drain.ts';
-import { encodeFrames, FINISHED } from '../../plugins/log/journal/frames.ts';
-import { createInstance, pathOf } from '../../plugins/log/journal/segments.ts';
-import type { Store } from '../../plugins/log/journal/store.ts';
+import { Drain } from '../../plugins/log/journal/drain/drain.ts';
+import { encodeFrames, FINISHED } from '../../plugins/log/journal/write/frames.ts';
+import { createInstance, pathOf } from '../../plugins/log/journal/write/segments.ts';
+import type { Store } from '../../plugins/log/journal/store/store.ts';
 import { finished, idAt, request, response } from '../plugins/log/journal/scene.ts';
 
 /** `RECORDS=100000` makes it shorter, `STORES=sqlite` leaves PostgreSQL out. */

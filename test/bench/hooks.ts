@@ -1,8 +1,8 @@
 import type { Chunk } from '../../core/chat.ts';
-import type { Streaming } from '../../core/context.ts';
-import { guard } from '../../core/guard.ts';
-import { createHooks } from '../../core/hooks.ts';
-import type { Hooks } from '../../core/hooks.ts';
+import type { Streaming } from '../../core/pipeline/context.ts';
+import { guard } from '../../core/pipeline/guard.ts';
+import { createHooks } from '../../core/pipeline/hooks.ts';
+import type { Hooks } from '../../core/pipeline/hooks.ts';
 import { createLogger } from '../../core/logger.ts';
 import { microseconds, ratioFigure } from './figures.ts';
 import type { Figure, Subject } from './figures.ts';

@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createStore } from '../../plugins/log/journal/store.ts';
+import { createStore } from '../../plugins/log/journal/store/open.ts';
 import { start } from '../_kit/executable.ts';
 import { startPostgres } from '../_kit/servers.ts';
 import type { PostgresServer } from '../_kit/servers.ts';

@@ -6,7 +6,7 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import type { Browser, BrowserContext } from 'playwright-core';
-import { createStore } from '../../plugins/log/journal/store.ts';
+import { createStore } from '../../plugins/log/journal/store/open.ts';
 import { start } from '../_kit/executable.ts';
 import { ensureProgram, startPostgres } from '../_kit/servers.ts';
 import type { PostgresServer } from '../_kit/servers.ts';

@@ -1,9 +1,9 @@
 /** The stores at size: a million records of thirty days, drained from a journal into each and asked for. */
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Condition, LogQuery } from '../../core/log-store.ts';
-import { createStore } from '../../plugins/log/journal/store.ts';
-import type { Store } from '../../plugins/log/journal/store.ts';
+import type { Condition, LogQuery } from '../../core/log/store.ts';
+import { createStore } from '../../plugins/log/journal/store/open.ts';
+import type { Store } from '../../plugins/log/journal/store/store.ts';
 import { startPostgres } from '../_kit/servers.ts';
 import type { PostgresServer } from '../_kit/servers.ts';
 import { idAt } from '../plugins/log/journal/scene.ts';

@@ -1,5 +1,5 @@
 /** A streamed answer of 200 pieces, as the events of each dialect's wire. */
-import type { WireEvent } from '../../core/dialect.ts';
+import type { WireEvent } from '../../core/wire/dialect.ts';
 import { streamEvents } from './provider.ts';
 
 const pieces = Array.from({ length: 200 }, (_, at) => ` word${at}`);

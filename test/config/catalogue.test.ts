@@ -6,7 +6,7 @@ import { loadConfig } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import type { Mapping, Model, Pricing, ReasoningAbility } from '../../core/config.ts';
-import { createPluginLoader } from '../../core/loader.ts';
+import { createPluginLoader } from '../../core/host/loader.ts';
 
 const loadPlugin = createPluginLoader(new URL('../../plugins/', import.meta.url));
 const loaded = await loadConfig(fileURLToPath(new URL('../../gateway.config.yaml', import.meta.url)), { env: {}, loadPlugin, shippedPlugins });

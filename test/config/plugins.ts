@@ -1,6 +1,6 @@
 /** Plugins in their real shape and without a life of their own, so that loading can be tested apart from features. */
-import type { Dialect } from '../../core/dialect.ts';
-import type { AnyPlugin } from '../../core/plugin.ts';
+import type { Dialect } from '../../core/wire/dialect.ts';
+import type { AnyPlugin } from '../../core/host/plugin.ts';
 import type { LoadOptions } from '../../config/load.ts';
 import { didYouMean } from '../../config/problems.ts';
 

@@ -8,12 +8,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
 import type { Config } from '../../core/config.ts';
-import { startGateway } from '../../core/gateway.ts';
-import { guard } from '../../core/guard.ts';
-import { createHooks } from '../../core/hooks.ts';
-import { createLogAccess } from '../../core/log-store.ts';
+import { startGateway } from '../../core/host/gateway.ts';
+import { guard } from '../../core/pipeline/guard.ts';
+import { createHooks } from '../../core/pipeline/hooks.ts';
+import { createLogAccess } from '../../core/log/store.ts';
 import { createLogger } from '../../core/logger.ts';
-import type { AnyPlugin, Gateway, LoadedPlugin } from '../../core/plugin.ts';
+import type { AnyPlugin, Gateway, LoadedPlugin } from '../../core/host/plugin.ts';
 import { loadPlugin, oneUpstream } from '../_kit/gateway.ts';
 
 export interface PluginFacts {

@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Chunk } from '../../core/chat.ts';
-import type { Dialect, Target, WireEvent } from '../../core/dialect.ts';
+import type { Dialect, Target, WireEvent } from '../../core/wire/dialect.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { Reply } from '../../core/reply.ts';
+import { Reply } from '../../core/pipeline/reply.ts';
 import { oddValue, withOneReplaced } from './any-answer.ts';
 
 /** Bytes of a stream → the events that the dialect's decoder takes. */

@@ -1,6 +1,6 @@
 /** Gateways and upstreams of one test file, closed after each test. */
 import { afterEach } from 'vitest';
-import type { AnyPlugin, Gateway } from '../../core/plugin.ts';
+import type { AnyPlugin, Gateway } from '../../core/host/plugin.ts';
 import type { Setup, TestGateway } from '../_kit/gateway.ts';
 import { testGateway } from '../_kit/gateway.ts';
 import type { ScriptedUpstream, Step } from '../_kit/upstream.ts';

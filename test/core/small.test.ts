@@ -99,6 +99,6 @@ describe('the process log', () => {
 
 describe('the sources', () => {
   it('name no bare tapable hook outside core/hooks.ts and the tests', () => {
-    expect(readFileSync(new URL('../../core/pipeline.ts', import.meta.url), 'utf8')).not.toContain("from 'tapable'");
+    expect(readFileSync(new URL('../../core/pipeline/pipeline.ts', import.meta.url), 'utf8')).not.toContain("from 'tapable'");
   });
 });

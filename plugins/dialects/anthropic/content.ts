@@ -1,6 +1,6 @@
 /** Content parts of a message → blocks. */
 import type { ContentPart } from '../../../core/chat.ts';
-import { parseDataUrl } from '../../../core/data-url.ts';
+import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Breakpoints } from './cache-control.ts';
 

@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
-import type { Decoder, Target, WireEvent } from '../../../core/dialect.ts';
+import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { answerTool } from './answer-tool.ts';
 import { decodeAnswerError } from './error.ts';

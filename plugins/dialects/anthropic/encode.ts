@@ -1,10 +1,10 @@
 /** A chat request → the Messages API. What cannot go out as the caller set it is named in `adjustments`. */
-import { Adjustments } from '../../../core/adjustments.ts';
+import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Message } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
-import type { Target, WireRequest } from '../../../core/dialect.ts';
+import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { partsOf, turnsOf } from '../../../core/turns.ts';
+import { partsOf, turnsOf } from '../../../core/wire/turns.ts';
 import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
 import { createBreakpoints } from './cache-control.ts';
 import { type Block, blocksOf, fieldsOf, isBlank, type Writing } from './content.ts';

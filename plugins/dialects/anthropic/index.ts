@@ -1,5 +1,5 @@
 /** The Messages API of Anthropic, and of those who speak it under another address. */
-import { definePlugin } from '../../../core/plugin.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { authorise, encode } from './encode.ts';
 import { decodeError } from './error.ts';

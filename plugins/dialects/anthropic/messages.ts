@@ -1,9 +1,9 @@
 /** The conversation as the Messages API takes it: user and assistant in alternation, beginning with the user. */
 import { createHash } from 'node:crypto';
-import { objectIn } from '../../../core/body.ts';
+import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
-import { partsOf, type Turn } from '../../../core/turns.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
+import { partsOf, type Turn } from '../../../core/wire/turns.ts';
 import { type Block, blocksOf, isBlank, textOf, type Writing } from './content.ts';
 import { thinkingOf } from './thinking.ts';
 

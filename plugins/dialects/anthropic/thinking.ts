@@ -3,7 +3,7 @@
  * the next turn, byte for byte and in its place, or it is left out.
  */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 
 /** What stands before a thinking block in its message: characters of text, and tool calls. */
 export interface Place {

@@ -1,6 +1,6 @@
 /** Tools, the choice among them, and structured answers, which older models give by way of a tool. */
 import type { ChatRequest, Tool, ToolChoice } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type ClaudeAsk, takesSchemas } from '../families/claude.ts';
 import { claudeSchema } from '../families/claude-schema.ts';

@@ -1,5 +1,5 @@
 /** `cache_control` of the caller → cache points, which are blocks of their own behind what they cache. */
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import type { Block } from './media.ts';
 import { cachesForAnHour, modelClassOf } from './models.ts';
 

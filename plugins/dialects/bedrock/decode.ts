@@ -1,7 +1,7 @@
 /** Answers of Converse → chunks: one record of state per stream, and a small function for each kind of event. */
 import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason, Usage } from '../../../core/chat.ts';
-import type { Decoder, Target, WireEvent } from '../../../core/dialect.ts';
+import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { decodeException, noOutput } from './error.ts';
 import { detailOf, type Place } from './replay.ts';

@@ -1,7 +1,7 @@
 /** A chat request → a Converse request. What cannot go out as the caller set it is named in `adjustments`, or refused. */
-import { Adjustments } from '../../../core/adjustments.ts';
+import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Message } from '../../../core/chat.ts';
-import type { Target, WireRequest } from '../../../core/dialect.ts';
+import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { claudeSchema } from '../families/claude-schema.ts';
 import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
 import { CachePoints } from './cache-points.ts';

@@ -1,7 +1,7 @@
 /** What Bedrock says when it refuses, before an answer or inside one → the error that the caller gets. */
-import type { Target, WireError } from '../../../core/dialect.ts';
+import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { type Complaint, sanitise, statusOfWords, upstreamError } from '../../../core/upstream-error.ts';
+import { type Complaint, sanitise, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 /** The binary event stream of AWS → events. A frame is taken only when both of its checksums are right. */
 import { crc32 } from 'node:zlib';
-import type { Framer, WireEvent } from '../../../core/dialect.ts';
+import type { Framer, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
 /** What is needed of the codec: one whole frame → its headers and its payload, checksums verified. */

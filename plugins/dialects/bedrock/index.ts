@@ -1,6 +1,6 @@
 /** The Converse API of Amazon Bedrock: one wire for the models of many vendors. */
-import type { Dialect } from '../../../core/dialect.ts';
-import { definePlugin } from '../../../core/plugin.ts';
+import type { Dialect } from '../../../core/wire/dialect.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { encode } from './encode.ts';
 import { decodeError } from './error.ts';

@@ -1,6 +1,6 @@
 /** Images and documents, which go out as bytes only. */
 import type { ContentPart } from '../../../core/chat.ts';
-import { parseDataUrl } from '../../../core/data-url.ts';
+import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
 export type Block = Readonly<Record<string, unknown>>;

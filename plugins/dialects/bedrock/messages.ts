@@ -1,9 +1,9 @@
 /** A conversation as Converse takes it: user and assistant in turns, each a list of blocks with one key. */
 import { createHash } from 'node:crypto';
-import { objectIn } from '../../../core/body.ts';
+import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
-import { partsOf, type Turn, type Turns, turnsOf } from '../../../core/turns.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
+import { partsOf, type Turn, type Turns, turnsOf } from '../../../core/wire/turns.ts';
 import type { CachePoints } from './cache-points.ts';
 import { type Block, documentBlock, type DocumentNames, imageBlock, unsupported } from './media.ts';
 import { modelClassOf } from './models.ts';

@@ -1,6 +1,6 @@
 /** What sets the models behind this API apart, as rows: how reasoning is asked for, and what each refuses. */
 import type { Effort } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -3,7 +3,7 @@
  * same block again, byte for byte and in its place. Unsigned reasoning has nothing to prove and does not go back.
  */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import type { Block } from './media.ts';
 
 /** What stands before a block in its answer: characters of text, and tool calls. */

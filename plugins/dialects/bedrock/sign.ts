@@ -1,6 +1,6 @@
 /** Who asks: a Bedrock API key as a bearer token, or a Signature Version 4 over the whole request where access keys are set. */
 import type { Provider } from '../../../core/config.ts';
-import type { SignedRequest } from '../../../core/dialect.ts';
+import type { SignedRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { Secret } from '../../../core/secret.ts';
 

@@ -1,6 +1,6 @@
 /** Tools, which of them must be called, and the tool that stands for a structured answer. */
 import type { ChatRequest, Tool } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ClaudeAsk } from '../families/claude.ts';
 import { claudeSchema } from '../families/claude-schema.ts';

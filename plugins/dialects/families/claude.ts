@@ -4,9 +4,9 @@
  * places for them.
  */
 import type { ChatRequest, Effort, Message } from '../../../core/chat.ts';
-import type { Adjustment, Target } from '../../../core/dialect.ts';
+import type { Adjustment, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { Turn } from '../../../core/turns.ts';
+import type { Turn } from '../../../core/wire/turns.ts';
 
 interface ClaudeClass {
   /** Matched against the model's name at the vendor and then its id in the catalogue, in lower case. */

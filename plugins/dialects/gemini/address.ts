@@ -1,6 +1,6 @@
 /** Where a request goes and with which credentials: AI Studio and Vertex AI differ in these, and in little else. */
 import type { Provider } from '../../../core/config.ts';
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
 /** Settings of a provider entry that reaches the models through Vertex AI. */

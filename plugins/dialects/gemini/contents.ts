@@ -1,9 +1,9 @@
 /** The conversation of a request → `systemInstruction` and `contents`: user and model in alternation. */
-import { objectIn } from '../../../core/body.ts';
+import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { partsOf, type Turn, turnsOf } from '../../../core/turns.ts';
+import { partsOf, type Turn, turnsOf } from '../../../core/wire/turns.ts';
 import { isVertex } from './address.ts';
 import type { ModelClass } from './models.ts';
 import { encodePart, type PartWays, type WirePart } from './parts.ts';

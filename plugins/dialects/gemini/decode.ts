@@ -4,9 +4,9 @@
  */
 import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason } from '../../../core/chat.ts';
-import type { Decoder, Target } from '../../../core/dialect.ts';
+import type { Decoder, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { sanitise } from '../../../core/upstream-error.ts';
+import { sanitise } from '../../../core/wire/upstream-error.ts';
 import { decodeAnswerError, isError } from './error.ts';
 import { toLogprobs } from './logprobs.ts';
 import { createPartialArgs, type PartialArgs } from './partial-args.ts';

@@ -1,7 +1,7 @@
 /** A chat request → a generateContent request. What cannot go out as the caller set it is named in `adjustments`. */
-import { Adjustments } from '../../../core/adjustments.ts';
+import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
-import type { Target, WireRequest } from '../../../core/dialect.ts';
+import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { pathOf } from './address.ts';
 import { encodeConversation } from './contents.ts';

@@ -1,6 +1,6 @@
 /** Google's generateContent API, as Gemini models speak it at AI Studio and on Vertex AI. */
-import type { Dialect } from '../../../core/dialect.ts';
-import { definePlugin } from '../../../core/plugin.ts';
+import type { Dialect } from '../../../core/wire/dialect.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 import { authorise, settings } from './address.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { encode } from './encode.ts';

@@ -1,6 +1,6 @@
 /** What the models of this API take, as rows: the first that matches a model's name at the provider is its class. */
 import type { Effort, Reasoning } from '../../../core/chat.ts';
-import type { Adjustment, Target } from '../../../core/dialect.ts';
+import type { Adjustment, Target } from '../../../core/wire/dialect.ts';
 
 /** What an effort goes out as: a level of a 3.x model, or the tokens of a budget. */
 type Thinking = string | number;

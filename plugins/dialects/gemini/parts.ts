@@ -1,6 +1,6 @@
 /** Content parts of a message → parts of this wire. Nothing is downloaded here: what the API cannot fetch is refused. */
 import type { ContentPart } from '../../../core/chat.ts';
-import { parseDataUrl } from '../../../core/data-url.ts';
+import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
 /** A part as it goes out. */

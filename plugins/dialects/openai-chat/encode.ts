@@ -1,8 +1,8 @@
 /** A chat request → what goes to one vendor. What cannot go out as the caller set it is named in `adjustments`. */
-import { Adjustments } from '../../../core/adjustments.ts';
+import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
-import type { Target, WireRequest } from '../../../core/dialect.ts';
+import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { type Fragment, type Habits, habitsOf, type Vendor } from './habits.ts';
 import { encodeMessages } from './messages.ts';
 

@@ -1,7 +1,7 @@
 /** What chat servers say when they refuse, in any of the shapes in use. What follows from it is the same for all dialects. */
-import type { Target, WireError } from '../../../core/dialect.ts';
+import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
-import { type Complaint, statusOfWords, upstreamError } from '../../../core/upstream-error.ts';
+import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 /** What vendors of the chat API differ in, as data. `presets.ts` has the rows, `encode.ts` and `decode.ts` read them. */
 import type { Effort } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import type { UsageHabits } from './usage.ts';
 
 /** Fields of a request body. */

@@ -1,6 +1,6 @@
 /** The chat completions API, and the vendors that speak it with habits of their own. */
-import type { Dialect } from '../../../core/dialect.ts';
-import { definePlugin } from '../../../core/plugin.ts';
+import type { Dialect } from '../../../core/wire/dialect.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { authorise, encode } from './encode.ts';
 import { decodeError } from './error.ts';

@@ -3,7 +3,7 @@
  * through the same functions, item by item.
  */
 import type { Chunk, FinishReason } from '../../../core/chat.ts';
-import type { Decoder, Target, WireEvent } from '../../../core/dialect.ts';
+import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Call, Calls, newCall } from './calls.ts';
 import { detailOf, type Place } from './details.ts';

@@ -3,7 +3,7 @@
  * calls, so a detail names what it stood before: without that item it is no use, as the API refuses it.
  */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 /** What a provider says when it refuses, in the shapes of this API and of those who took it over → the error that the caller gets. */
-import type { Target, WireError } from '../../../core/dialect.ts';
+import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
-import { type Complaint, statusOfWords, upstreamError } from '../../../core/upstream-error.ts';
+import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 /** What the vendors of this API differ in, as data: one row per provider dialect, and OpenAI's own ways where no row is. */
 import type { Effort } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import { grokEffortWords } from '../families/grok-models.ts';
 import { openaiFamilyOf } from '../families/openai-models.ts';
 

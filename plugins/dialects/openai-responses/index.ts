@@ -1,5 +1,5 @@
 /** The Responses API: OpenAI's own, and by a mapping's `dialect` that of Azure, xAI and OpenRouter. */
-import { definePlugin } from '../../../core/plugin.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { encode } from './encode.ts';
 import { decodeError } from './error.ts';

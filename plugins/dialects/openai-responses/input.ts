@@ -1,6 +1,6 @@
 /** Messages of a chat → items of an input. */
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
-import type { Target } from '../../../core/dialect.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { replayOf } from './details.ts';
 import type { Habits } from './habits.ts';

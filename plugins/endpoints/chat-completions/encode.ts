@@ -1,7 +1,8 @@
 /** An answer in the shape of the chat completions API, whole or as a stream of events. */
 import { completionTokens, promptTokens, totalTokens } from '../../../core/chat.ts';
 import type { Chunk, FinishReason, Usage } from '../../../core/chat.ts';
-import type { Encoder, FoldedChoice, FoldedToolCall, Reply, ReplyHead } from '../../../core/reply.ts';
+import type { Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
+import type { FoldedChoice, FoldedToolCall, Reply } from '../../../core/pipeline/reply.ts';
 
 const openaiWords: Readonly<Record<FinishReason, string>> = { completed: 'stop', length_limit: 'length', tool_calls: 'tool_calls', content_filter: 'content_filter' };
 

@@ -2,7 +2,7 @@
  * POST /v1/chat/completions: the front door that speaks the chat completions API. It reads the caller's body and writes the
  * answer; everything between is the pipeline's.
  */
-import { definePlugin } from '../../../core/plugin.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 import { createEncoder, encodeReply } from './encode.ts';
 import { parseChatRequest } from './parse.ts';
 

@@ -1,11 +1,12 @@
 /** /dashboard: the page for operators. Static modules, no build; its data comes from the log API and from views of its own. */
-import { admitAdmin } from '../../../core/admin.ts';
+import { admitAdmin } from '../../../core/http/admin.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { noLog } from '../../../core/log-store.ts';
-import type { LogReader } from '../../../core/log-store.ts';
-import { definePlugin } from '../../../core/plugin.ts';
-import type { Answer, EndpointRequest } from '../../../core/routes.ts';
-import { json } from '../../../core/routes.ts';
+import { noLog } from '../../../core/log/store.ts';
+import type { LogReader } from '../../../core/log/store.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
+import type { EndpointRequest } from '../../../core/http/routes.ts';
+import { json } from '../../../core/pipeline/answer.ts';
 import { assetHeaders, pageHeaders } from './page-headers.ts';
 import { createProviderWatch } from './provider-watch.ts';
 import { createSignIn } from './sign-in.ts';

@@ -1,5 +1,5 @@
 /** What came of the attempts at each provider since the start: the newest good and bad one, in memory. */
-import type { AttemptResult } from '../../../core/context.ts';
+import type { AttemptResult } from '../../../core/pipeline/context.ts';
 
 export interface Seen {
   attempts: number;

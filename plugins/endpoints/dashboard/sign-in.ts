@@ -1,9 +1,10 @@
 /** A browser shows the admin key once and gets a cookie for it: a session, out of reach of scripts and of other sites. */
-import { adminCookie, adminSession, isSame } from '../../../core/admin.ts';
+import { adminCookie, adminSession, isSame } from '../../../core/http/admin.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { parseJson } from '../../../core/body.ts';
-import type { Answer, EndpointRequest } from '../../../core/routes.ts';
-import { json } from '../../../core/routes.ts';
+import { parseJson } from '../../../core/wire/json.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
+import type { EndpointRequest } from '../../../core/http/routes.ts';
+import { json } from '../../../core/pipeline/answer.ts';
 import type { Secret } from '../../../core/secret.ts';
 
 const sessionMs = 12 * 3_600_000;

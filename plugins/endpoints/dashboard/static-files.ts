@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import type { Answer } from '../../../core/routes.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
 import { leanScript, leanStyle } from './lean.ts';
 
 export interface StaticFile {

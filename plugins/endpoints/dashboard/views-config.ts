@@ -1,7 +1,7 @@
 /** What the config says, beside what the log knows of it. Secrets never leave: a key is its name, a setting its mask. */
 import type { Config, Model, Provider } from '../../../core/config.ts';
-import { lastReload } from '../../../core/last-reload.ts';
-import type { LogReader, StatsRow } from '../../../core/log-store.ts';
+import { lastReload } from '../../../core/host/last-reload.ts';
+import type { LogReader, StatsRow } from '../../../core/log/store.ts';
 import { Secret } from '../../../core/secret.ts';
 import type { ProviderWatch } from './provider-watch.ts';
 

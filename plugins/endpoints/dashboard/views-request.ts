@@ -1,7 +1,7 @@
 /** One record, with the prices it was reckoned with as far as this config knows them. */
 import type { Config, Pricing } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { LoggedDetail, LogReader } from '../../../core/log-store.ts';
+import type { LoggedDetail, LogReader } from '../../../core/log/store.ts';
 
 export async function requestView(id: string, { reader, config }: { reader: LogReader; config: Config }): Promise<object> {
   const [record, status] = await Promise.all([reader.get(id), reader.status()]);

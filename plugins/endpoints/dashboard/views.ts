@@ -1,9 +1,9 @@
 /** One answer for each view of the page, so that opening one is one question. The filters are those of the log API. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../../../core/errors.ts';
-import { isMeta, parseDimension, parseLogFilter, resolveQuery } from '../../../core/log-query.ts';
-import { ranks } from '../../../core/log-store.ts';
-import type { LogQuery, LogReader, StatsRow } from '../../../core/log-store.ts';
+import { isMeta, parseDimension, parseLogFilter, resolveQuery } from '../../../core/log/query.ts';
+import { ranks } from '../../../core/log/store.ts';
+import type { LogQuery, LogReader, StatsRow } from '../../../core/log/store.ts';
 
 export interface Asked {
   readonly reader: LogReader;

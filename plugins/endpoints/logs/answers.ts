@@ -1,10 +1,10 @@
 /** Answers that are one piece: JSON, and sums as CSV too. */
-import type { Arrived } from '../../../core/context.ts';
+import type { Arrived } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { badFilter, parseDimension, parseLogFilter, parseSpan, resolveQuery } from '../../../core/log-query.ts';
-import type { LogQuery, LogReader } from '../../../core/log-store.ts';
-import type { Answer } from '../../../core/routes.ts';
-import { json } from '../../../core/routes.ts';
+import { badFilter, parseDimension, parseLogFilter, parseSpan, resolveQuery } from '../../../core/log/query.ts';
+import type { LogQuery, LogReader } from '../../../core/log/store.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
+import { json } from '../../../core/pipeline/answer.ts';
 import { csvOf, seriesColumns, statsColumns } from './csv.ts';
 
 /** A request that was let in. */

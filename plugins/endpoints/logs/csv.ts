@@ -1,5 +1,5 @@
 /** Records and sums as rows of a spreadsheet. */
-import type { LoggedRequest, StatsRow } from '../../../core/log-store.ts';
+import type { LoggedRequest, StatsRow } from '../../../core/log/store.ts';
 
 type Cell = string | number | boolean | null;
 

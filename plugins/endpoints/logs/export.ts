@@ -1,6 +1,6 @@
 /** Everything that a filter selects, as CSV or JSON Lines: page by page, as fast as it is read. */
-import type { LogQuery, LogReader } from '../../../core/log-store.ts';
-import type { Answer } from '../../../core/routes.ts';
+import type { LogQuery, LogReader } from '../../../core/log/store.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
 import { fileOf, formatOf, limitOf, queryOf } from './answers.ts';
 import type { Asked } from './answers.ts';
 import { csvHead, csvLine } from './csv.ts';

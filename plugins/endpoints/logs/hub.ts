@@ -2,8 +2,8 @@
  * Where finished requests meet those who watch: one subscription to the log, from the first watcher on, and a short memory for
  * those who come back.
  */
-import { selects } from '../../../core/log-match.ts';
-import type { LoggedRequest, LogQuery, LogReader } from '../../../core/log-store.ts';
+import { selects } from '../../../core/log/match.ts';
+import type { LoggedRequest, LogQuery, LogReader } from '../../../core/log/store.ts';
 
 /** Records that wait for one watcher before it is dropped. */
 const mostWaiting = 1000;

@@ -1,11 +1,11 @@
 /**
  * The request log over HTTP, for scripts, the command line and the dashboard: lists, single records, sums, an export and a live
- * tail, all under one grammar of filters (`core/log-query.ts`). Asks whatever plugin keeps the log. Needs admin access.
+ * tail, all under one grammar of filters (`core/log/query.ts`). Asks whatever plugin keeps the log. Needs admin access.
  */
-import { admitAdmin } from '../../../core/admin.ts';
-import { noLog } from '../../../core/log-store.ts';
-import { definePlugin } from '../../../core/plugin.ts';
-import type { Answer } from '../../../core/routes.ts';
+import { admitAdmin } from '../../../core/http/admin.ts';
+import { noLog } from '../../../core/log/store.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
 import { listFacets, listMetadataKeys, listRequests, oneRequest, series, stats } from './answers.ts';
 import type { Asked } from './answers.ts';
 import { exportRequests } from './export.ts';

@@ -1,9 +1,9 @@
 /** What runs, and how its log is doing. Names only: addresses and settings may hold what is secret. */
 import type { Config } from '../../../core/config.ts';
-import type { LogReader } from '../../../core/log-store.ts';
-import type { Gateway } from '../../../core/plugin.ts';
-import type { Answer } from '../../../core/routes.ts';
-import { json } from '../../../core/routes.ts';
+import type { LogReader } from '../../../core/log/store.ts';
+import type { Gateway } from '../../../core/host/plugin.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
+import { json } from '../../../core/pipeline/answer.ts';
 import { version } from '../../../core/version.ts';
 
 export interface Described {

@@ -4,10 +4,10 @@
  * One who does not read is told so and let go; it never holds up a request.
  */
 import type { Config } from '../../../core/config.ts';
-import { badFilter } from '../../../core/log-query.ts';
-import { selects } from '../../../core/log-match.ts';
-import type { LoggedRequest, LogQuery, LogReader } from '../../../core/log-store.ts';
-import type { Answer } from '../../../core/routes.ts';
+import { badFilter } from '../../../core/log/query.ts';
+import { selects } from '../../../core/log/match.ts';
+import type { LoggedRequest, LogQuery, LogReader } from '../../../core/log/store.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
 import { queryOf } from './answers.ts';
 import type { Asked } from './answers.ts';
 import type { Hub, Watcher } from './hub.ts';

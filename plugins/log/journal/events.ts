@@ -1,7 +1,7 @@
-import type { RequestRecord } from '../../../core/context.ts';
-import type { LoggedRequest } from '../../../core/log-store.ts';
+import type { RequestRecord } from '../../../core/pipeline/context.ts';
+import type { LoggedRequest } from '../../../core/log/store.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { loggedOf } from './entry.ts';
+import { loggedOf } from './write/entry.ts';
 
 /** Hears of each request when it ends, before the store has it. Called on the request path: it keeps, and works later. */
 export type RecordListener = (record: LoggedRequest) => void;

@@ -1,6 +1,6 @@
-import type { HealthReport } from '../../../core/hooks.ts';
-import type { StoreClient } from './client.ts';
-import { StoreUnavailable } from './client.ts';
+import type { HealthReport } from '../../../core/pipeline/hooks.ts';
+import type { StoreClient } from './drain/client.ts';
+import { StoreUnavailable } from './drain/client.ts';
 
 const freshMs = 1000;
 

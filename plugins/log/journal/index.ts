@@ -4,20 +4,20 @@
  * here fails or bends a request, or holds it up by more than its own write.
  */
 import type { FromSchema } from 'json-schema-to-ts';
-import type { RequestRecord } from '../../../core/context.ts';
-import { EARLY } from '../../../core/hooks.ts';
+import type { RequestRecord } from '../../../core/pipeline/context.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { definePlugin } from '../../../core/plugin.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 import type { LogEvents } from './events.ts';
 import { createEvents } from './events.ts';
-import { createClient } from './client.ts';
-import { bodiesOf, loggedOf, startedOf } from './entry.ts';
-import { FINISHED, STARTED } from './frames.ts';
+import { createClient } from './drain/client.ts';
+import { bodiesOf, loggedOf, startedOf } from './write/entry.ts';
+import { FINISHED, STARTED } from './write/frames.ts';
 import { createHealth } from './health.ts';
 import { createLogReader } from './reader.ts';
-import { createInstance, removeInstance, rootOf } from './segments.ts';
-import type { Instance } from './segments.ts';
-import { JournalWriter } from './writer.ts';
+import { createInstance, removeInstance, rootOf } from './write/segments.ts';
+import type { Instance } from './write/segments.ts';
+import { JournalWriter } from './write/writer.ts';
 
 const schema = {
   type: 'object',

@@ -1,12 +1,12 @@
 /** The store for those who show the log: the log API, the dashboard, the metrics. */
 import { GatewayError } from '../../../core/errors.ts';
-import { BadQuery } from '../../../core/log-store.ts';
-import type { LogReader, StoreStatus } from '../../../core/log-store.ts';
-import { StoreUnavailable } from './client.ts';
-import type { StoreClient } from './client.ts';
+import { BadQuery } from '../../../core/log/store.ts';
+import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
+import { StoreUnavailable } from './drain/client.ts';
+import type { StoreClient } from './drain/client.ts';
 import type { LogEvents } from './events.ts';
 import { journalStuck } from './health.ts';
-import type { Counts } from './writer.ts';
+import type { Counts } from './write/writer.ts';
 
 export interface ReaderParts {
   readonly client: StoreClient;

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Answer } from '../../../core/routes.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
 
 const compressed = promisify(gzip);
 

@@ -1,9 +1,9 @@
 /** GET /metrics: what happens, in the text format of Prometheus. Counters outlive a reload of the config. */
 import type { FromSchema } from 'json-schema-to-ts';
-import { admitAdmin } from '../../../core/admin.ts';
-import { EARLY } from '../../../core/hooks.ts';
+import { admitAdmin } from '../../../core/http/admin.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { definePlugin } from '../../../core/plugin.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 import { answerOf } from './answer.ts';
 import { mostSamples } from './families.ts';
 import { ProcessMeters } from './process.ts';

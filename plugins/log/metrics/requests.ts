@@ -1,5 +1,5 @@
 /** What is counted of each request, from its record and its attempts. Labels are words of our own, names of the config, and metadata that the operator allowed. */
-import type { AttemptResult, RecordedUsage, RequestRecord } from '../../../core/context.ts';
+import type { AttemptResult, RecordedUsage, RequestRecord } from '../../../core/pipeline/context.ts';
 import { errorTable } from '../../../core/errors.ts';
 import { parseDollars } from '../../../core/money.ts';
 import { Counter, dollars, Histogram, numbers, OTHER, single } from './families.ts';

@@ -1,7 +1,7 @@
 /** What an operator is called for beside the requests: the config, the providers, the store of the log. Read at the scrape. */
 import type { Config } from '../../../core/config.ts';
-import { lastReload } from '../../../core/last-reload.ts';
-import type { LogReader } from '../../../core/log-store.ts';
+import { lastReload } from '../../../core/host/last-reload.ts';
+import type { LogReader } from '../../../core/log/store.ts';
 import { readings, single } from './families.ts';
 
 export function configText({ providers }: Config): string {

@@ -3,8 +3,8 @@
  * and long conversations lose their beginning: an exporter is no archive.
  */
 import type { ContentPart, FinishReason, Message, ToolCall } from '../../../core/chat.ts';
-import type { RequestRecord } from '../../../core/context.ts';
-import type { FoldedChoice } from '../../../core/reply.ts';
+import type { RequestRecord } from '../../../core/pipeline/context.ts';
+import type { FoldedChoice } from '../../../core/pipeline/reply.ts';
 import { text } from './attributes.ts';
 import type { Value } from './attributes.ts';
 

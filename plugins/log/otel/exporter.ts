@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Facts, Logger } from '../../../core/logger.ts';
-import { retryAfterMs } from '../../../core/retry-after.ts';
+import { retryAfterMs } from '../../../core/wire/retry-after.ts';
 import { Losses } from './losses.ts';
 
 export interface ExporterParts {

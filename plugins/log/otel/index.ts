@@ -3,9 +3,9 @@
  * Where neither the YAML nor the environment names one it does nothing at all, so that it can stand in every config.
  */
 import type { FromSchema } from 'json-schema-to-ts';
-import type { Arrived } from '../../../core/context.ts';
-import { EARLY } from '../../../core/hooks.ts';
-import { definePlugin } from '../../../core/plugin.ts';
+import type { Arrived } from '../../../core/pipeline/context.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 import { version } from '../../../core/version.ts';
 import { attributes, text } from './attributes.ts';
 import { destinationOf } from './destination.ts';

@@ -3,7 +3,7 @@
  * each attempt at a provider, by those for generative AI. What an answer used stands on the attempt that gave it and nowhere
  * else, as backends add up every `gen_ai.usage` that they find in a trace.
  */
-import type { AttemptResult, RequestRecord } from '../../../core/context.ts';
+import type { AttemptResult, RequestRecord } from '../../../core/pipeline/context.ts';
 import { attributes, double, flag, int, seconds, text, texts } from './attributes.ts';
 import type { Attribute, Value } from './attributes.ts';
 import { contentOf, finishWord } from './content.ts';

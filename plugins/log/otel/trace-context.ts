@@ -1,5 +1,5 @@
 /** The caller's trace, from W3C Trace Context headers. What is not well-formed is no parent, as the standard asks. */
-import type { Arrived } from '../../../core/context.ts';
+import type { Arrived } from '../../../core/pipeline/context.ts';
 
 export interface Parent {
   /** 32 hex digits. */

@@ -1,7 +1,7 @@
 /** What spans say of a provider entry: its vendor's name in the words of the conventions, and where it is reached. */
-import { addressOf } from '../../../core/address.ts';
+import { addressOf } from '../../../core/wire/address.ts';
 import type { Provider } from '../../../core/config.ts';
-import type { Dialect } from '../../../core/dialect.ts';
+import type { Dialect } from '../../../core/wire/dialect.ts';
 import { telemetryName } from '../../dialects/families/telemetry-names.ts';
 
 export interface Vendor {

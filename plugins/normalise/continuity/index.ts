@@ -7,10 +7,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { FromSchema } from 'json-schema-to-ts';
 import type { ChatRequest, Message, ReasoningDetail } from '../../../core/chat.ts';
-import type { RequestRecord } from '../../../core/context.ts';
-import { definePlugin } from '../../../core/plugin.ts';
-import type { FoldedChoice } from '../../../core/reply.ts';
+import type { RequestRecord } from '../../../core/pipeline/context.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
+import type { FoldedChoice } from '../../../core/pipeline/reply.ts';
 import { joinMemory } from './memory.ts';
+import type { Thought } from './memory.ts';
 import { connectRedis } from './redis.ts';
 
 const schema = {
@@ -24,12 +25,6 @@ const schema = {
 } as const;
 
 type Options = FromSchema<typeof schema>;
-
-/** What a turn leaves behind for the next one. */
-export interface Thought {
-  readonly details: readonly ReasoningDetail[];
-  readonly reasoning: string;
-}
 
 const name = 'normalise/continuity';
 

@@ -1,5 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import type { Thought } from './index.ts';
+import type { ReasoningDetail } from '../../../core/chat.ts';
+
+/** What a turn leaves behind for the next one. */
+export interface Thought {
+  readonly details: readonly ReasoningDetail[];
+  readonly reasoning: string;
+}
 
 /** A memory that several gateways share. Failures are its own business: it forgets. */
 export interface Shared {

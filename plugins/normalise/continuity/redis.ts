@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { HealthReport } from '../../../core/hooks.ts';
+import type { HealthReport } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { Shared } from './memory.ts';
 

@@ -1,6 +1,6 @@
 /** Decides what the mock answers: the reasoning, the text, the tool calls. Pure; how it is delivered is not known here. */
 import type { ChatRequest, Effort, Message } from '../../../core/chat.ts';
-import type { Attempt, Streaming } from '../../../core/context.ts';
+import type { Attempt, Streaming } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { createInstance } from './instance.ts';
 import { knownForms, last, textOf } from './prompt.ts';

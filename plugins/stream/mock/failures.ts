@@ -1,11 +1,11 @@
 /** The failures that a prompt asks for: a status of the provider, or an answer that breaks off or falls silent. */
-import type { Attempt } from '../../../core/context.ts';
+import type { Attempt } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ErrorCode, PassedThrough } from '../../../core/errors.ts';
 import { last } from './prompt.ts';
 import type { Instruction, Prompt } from './prompt.ts';
 import type { Break } from './source.ts';
-import { statusCodes } from '../../../core/upstream-error.ts';
+import { statusCodes } from '../../../core/wire/upstream-error.ts';
 
 const codes: Readonly<Record<number, ErrorCode>> = { ...statusCodes, 400: 'upstream_invalid_request', 402: 'upstream_quota_exhausted' };
 

@@ -4,10 +4,10 @@
  * It never touches a provider of another dialect, and nothing in it is random: the same request gives the same answer.
  */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
-import type { Streaming } from '../../../core/context.ts';
+import type { Streaming } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { ChunkSource } from '../../../core/hooks.ts';
-import { definePlugin } from '../../../core/plugin.ts';
+import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 import { composeAnswer } from './answer.ts';
 import { toChunks } from './chunks.ts';
 import { breakFor, statusFor } from './failures.ts';

@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { ChunkSource } from '../../../core/hooks.ts';
+import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 
 export interface Break {
   /** After so many pieces; an answer that is shorter breaks before its end. */

@@ -4,10 +4,10 @@ import { constants, createBrotliDecompress, createGunzip, createInflate, createZ
 import type { Dispatcher } from 'undici';
 import type { Chunk } from '../../../core/chat.ts';
 import type { Limits } from '../../../core/config.ts';
-import type { Dialect, Target, WireEvent, WireRequest } from '../../../core/dialect.ts';
+import type { Dialect, Target, WireEvent, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { ChunkSource } from '../../../core/hooks.ts';
-import { createSseReader } from '../../../core/sse.ts';
+import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
+import { createSseReader } from '../../../core/wire/sse.ts';
 import { unreachable } from './connection.ts';
 
 export interface AnswerParts {

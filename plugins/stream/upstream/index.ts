@@ -6,15 +6,15 @@
  */
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
-import { addressOf } from '../../../core/address.ts';
+import { addressOf } from '../../../core/wire/address.ts';
 import type { Provider } from '../../../core/config.ts';
-import type { Attempt, Streaming } from '../../../core/context.ts';
-import type { Dialect, Target, WireRequest } from '../../../core/dialect.ts';
+import type { Attempt, Streaming } from '../../../core/pipeline/context.ts';
+import type { Dialect, Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { ChunkSource } from '../../../core/hooks.ts';
+import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
-import { LATE } from '../../../core/hooks.ts';
-import { definePlugin } from '../../../core/plugin.ts';
+import { LATE } from '../../../core/pipeline/hooks.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 import { version } from '../../../core/version.ts';
 import { bodySource, failure, streamSource } from './answer.ts';
 import type { Patience } from './connection.ts';

@@ -1,6 +1,6 @@
 /** GET /: the health record, what `skip` leaves out, and what makes it 503. */
 import { describe, expect, it } from 'vitest';
-import type { HealthReport } from '../../../core/hooks.ts';
+import type { HealthReport } from '../../../core/pipeline/hooks.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import { gatewayOf, probe } from '../../core/scene.ts';
 

@@ -1,7 +1,7 @@
 /** log/console: one line for a request, with nothing of the conversation in it and nothing that a terminal would obey. */
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { RequestRecord } from '../../../core/context.ts';
+import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { jsonLine, textLine } from '../../../plugins/log/console.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import { answers, completion } from '../../_kit/upstream.ts';

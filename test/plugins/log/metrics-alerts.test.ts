@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { errorTable } from '../../../core/errors.ts';
-import type { LogReader } from '../../../core/log-store.ts';
+import type { LogReader } from '../../../core/log/store.ts';
 import { twoUpstreams } from '../../_kit/gateway.ts';
 import { memoryLog } from '../../_kit/log.ts';
 import { answers, completion, said, streams } from '../../_kit/upstream.ts';

@@ -2,7 +2,7 @@
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RequestRecord } from '../../../core/context.ts';
+import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { answerOf } from '../../../plugins/log/metrics/answer.ts';
 import { Counter, Histogram, mostSamples, numbers } from '../../../plugins/log/metrics/families.ts';
 import type { Family } from '../../../plugins/log/metrics/families.ts';

@@ -2,9 +2,9 @@
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { RequestRecord } from '../../../core/context.ts';
-import { tellReload } from '../../../core/last-reload.ts';
-import type { LogReader, StoreStatus } from '../../../core/log-store.ts';
+import type { RequestRecord } from '../../../core/pipeline/context.ts';
+import { tellReload } from '../../../core/host/last-reload.ts';
+import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
 import { version } from '../../../core/version.ts';
 import { ProcessMeters } from '../../../plugins/log/metrics/process.ts';
 import { RequestMeters } from '../../../plugins/log/metrics/requests.ts';

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { completionTokens } from '../../../core/chat.ts';
 import type { Message } from '../../../core/chat.ts';
-import type { Attempt } from '../../../core/context.ts';
+import type { Attempt } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import mock from '../../../plugins/stream/mock/index.ts';
 import { grammar } from '../../../plugins/stream/mock/prompt.ts';

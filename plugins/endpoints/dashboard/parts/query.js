@@ -1,4 +1,4 @@
-/** What is asked of the log: a range and filters. One grammar for the address, the search bar and the API: that of `core/log-query.ts`. */
+/** What is asked of the log: a range and filters. One grammar for the address, the search bar and the API: that of `core/log/query.ts`. */
 
 /** @typedef {{ field: string, value: string, not: boolean }} Filter */
 
@@ -123,7 +123,7 @@ export const inBar = (value) => (value === '*' || /[\s"\\]/.test(value) ? `"${va
 export const fieldInBar = (field) => (/^meta\..*[\s=:<>"]/.test(field) ? `meta."${field.slice('meta.'.length).replaceAll(/["\\]/g, '\\$&')}"` : field);
 const unescaped = (text) => text.replaceAll(/\\(.)/g, '$1');
 
-/** `model:x -status:ok meta.team=a latency:>2s since:1h "words"`: the words of `core/log-search.ts`; what is none of them is looked for as text. @param {string} text @returns {Filter[]} */
+/** `model:x -status:ok meta.team=a latency:>2s since:1h "words"`: the words of `core/log/search.ts`; what is none of them is looked for as text. @param {string} text @returns {Filter[]} */
 export function parseBar(text) {
   const found = [];
   const words = [];

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Chunk, Message, ReasoningDetail } from '../../../../core/chat.ts';
-import type { Dialect } from '../../../../core/dialect.ts';
-import { Reply } from '../../../../core/reply.ts';
+import type { Dialect } from '../../../../core/wire/dialect.ts';
+import { Reply } from '../../../../core/pipeline/reply.ts';
 import plugin from '../../../../plugins/dialects/anthropic/index.ts';
 import { requestOf, type TargetWishes, targetOf } from '../../../contract/dialect.ts';
 

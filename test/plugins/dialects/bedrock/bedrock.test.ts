@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Chunk } from '../../../../core/chat.ts';
-import type { Dialect, WireEvent } from '../../../../core/dialect.ts';
+import type { Dialect, WireEvent } from '../../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../../core/errors.ts';
 import { createFramer, loadCodec } from '../../../../plugins/dialects/bedrock/frames.ts';
 import plugin from '../../../../plugins/dialects/bedrock/index.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest, Effort, Message, Tool } from '../../../../core/chat.ts';
-import type { Dialect } from '../../../../core/dialect.ts';
+import type { Dialect } from '../../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../../core/errors.ts';
 import plugin from '../../../../plugins/dialects/bedrock/index.ts';
 import { requestOf, type TargetWishes, targetOf } from '../../../contract/dialect.ts';

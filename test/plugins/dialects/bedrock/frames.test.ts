@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { WireEvent } from '../../../../core/dialect.ts';
+import type { WireEvent } from '../../../../core/wire/dialect.ts';
 import { createFramer, frames, loadCodec } from '../../../../plugins/dialects/bedrock/frames.ts';
 import { errorFrame, eventFrame, exceptionFrame, frameOf } from './frame.ts';
 

@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest, Effort, Message } from '../../../../core/chat.ts';
 import { efforts } from '../../../../core/chat.ts';
-import type { Target } from '../../../../core/dialect.ts';
-import { turnsOf } from '../../../../core/turns.ts';
+import type { Target } from '../../../../core/wire/dialect.ts';
+import { turnsOf } from '../../../../core/wire/turns.ts';
 import { beganWithoutThinking, type ClaudeAsk, claudeTerms, type ClaudeTerms, takesSchemas } from '../../../../plugins/dialects/families/claude.ts';
 import { requestOf, targetOf, type TargetWishes } from '../../../contract/dialect.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest, ContentPart, Effort, Message, Tool } from '../../../../core/chat.ts';
-import type { Dialect, WireRequest } from '../../../../core/dialect.ts';
+import type { Dialect, WireRequest } from '../../../../core/wire/dialect.ts';
 import plugin from '../../../../plugins/dialects/gemini/index.ts';
 import { requestOf, type TargetWishes, targetOf } from '../../../contract/dialect.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Chunk, Message } from '../../../../core/chat.ts';
-import type { Dialect } from '../../../../core/dialect.ts';
-import { Reply } from '../../../../core/reply.ts';
+import type { Dialect } from '../../../../core/wire/dialect.ts';
+import { Reply } from '../../../../core/pipeline/reply.ts';
 import plugin from '../../../../plugins/dialects/gemini/index.ts';
 import { describeDialect, requestOf, type TargetWishes, targetOf, testKey } from '../../../contract/dialect.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest, Message } from '../../../../core/chat.ts';
-import type { Dialect, WireRequest } from '../../../../core/dialect.ts';
+import type { Dialect, WireRequest } from '../../../../core/wire/dialect.ts';
 import plugin from '../../../../plugins/dialects/openai-chat/index.ts';
 import { describeDialect, requestOf, type TargetWishes, targetOf, testKey } from '../../../contract/dialect.ts';
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChatRequest, Message, ReasoningDetail } from '../../../../core/chat.ts';
-import type { Dialect, Target, WireRequest } from '../../../../core/dialect.ts';
+import type { Dialect, Target, WireRequest } from '../../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../../core/errors.ts';
 import plugin from '../../../../plugins/dialects/openai-responses/index.ts';
 import { describeDialect, requestOf, type TargetWishes, targetOf, testKey } from '../../../contract/dialect.ts';

@@ -1,7 +1,7 @@
 /** Parts of the page that need no page: the words of its address and its search bar, and how it writes figures. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { formatLogFilter, parseLogFilter, resolveQuery } from '../../../../core/log-query.ts';
-import { parseLogSearch } from '../../../../core/log-search.ts';
+import { formatLogFilter, parseLogFilter, resolveQuery } from '../../../../core/log/query.ts';
+import { parseLogSearch } from '../../../../core/log/search.ts';
 
 const part = async (name: string): Promise<any> => await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
 const { addFilter, apiParams, fieldInBar, filtersOf, inBar, onlyFilter, parseBar, rangeHolding, rangeOf, widerSince } = await part('query');

@@ -1,7 +1,7 @@
 /** What is served: small, cacheable, closed to the web at large, and without a secret. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
-import { tellReload } from '../../../../core/last-reload.ts';
+import { tellReload } from '../../../../core/host/last-reload.ts';
 import { encoded, readStaticFiles } from '../../../../plugins/endpoints/dashboard/static-files.ts';
 import { pluginContract } from '../../../contract/plugin.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';

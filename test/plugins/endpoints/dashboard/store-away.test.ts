@@ -5,7 +5,7 @@ import { chromium } from 'playwright-core';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { GatewayError } from '../../../../core/errors.ts';
-import type { LogReader } from '../../../../core/log-store.ts';
+import type { LogReader } from '../../../../core/log/store.ts';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import { aRecord, keeping, memoryLog } from '../../../_kit/log.ts';
 import type { MemoryLog } from '../../../_kit/log.ts';

@@ -1,6 +1,6 @@
 /** Who may see the log. */
 import { describe, expect, it } from 'vitest';
-import { adminSession } from '../../../../core/admin.ts';
+import { adminSession } from '../../../../core/http/admin.ts';
 import { Secret } from '../../../../core/secret.ts';
 import { logScene, noon } from './scene.ts';
 

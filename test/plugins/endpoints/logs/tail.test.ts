@@ -1,6 +1,6 @@
 /** The live tail: what ends is seen, what was missed comes later, who does not read is let go. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createSseReader } from '../../../../core/sse.ts';
+import { createSseReader } from '../../../../core/wire/sse.ts';
 import { aRecord } from '../../../_kit/log.ts';
 import { at, logScene } from './scene.ts';
 import type { Scene } from './scene.ts';

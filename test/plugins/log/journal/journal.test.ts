@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { LoggedDetail } from '../../../../core/log-store.ts';
-import { createStore } from '../../../../plugins/log/journal/store.ts';
+import type { LoggedDetail } from '../../../../core/log/store.ts';
+import { createStore } from '../../../../plugins/log/journal/store/open.ts';
 import { quietPlugins, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';

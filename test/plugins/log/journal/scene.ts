@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LogQuery } from '../../../../core/log-store.ts';
-import type { Finished } from '../../../../plugins/log/journal/entry.ts';
-import { rowOf } from '../../../../plugins/log/journal/rows.ts';
-import type { Row } from '../../../../plugins/log/journal/rows.ts';
+import type { LogQuery } from '../../../../core/log/store.ts';
+import type { Finished } from '../../../../plugins/log/journal/write/entry.ts';
+import { rowOf } from '../../../../plugins/log/journal/sql/rows.ts';
+import type { Row } from '../../../../plugins/log/journal/sql/rows.ts';
 
 export const everything: LogQuery = { from: null, to: null, conditions: [], text: null };
 

@@ -3,11 +3,11 @@ import { AsyncSeriesBailHook } from 'tapable';
 import { expect } from 'vitest';
 import type { ChatRequest, Chunk, Message, Tool } from '../../../../core/chat.ts';
 import type { Mapping, Provider, ReasoningAbility } from '../../../../core/config.ts';
-import type { Attempt, Streaming } from '../../../../core/context.ts';
+import type { Attempt, Streaming } from '../../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../../core/errors.ts';
-import type { ChunkSource } from '../../../../core/hooks.ts';
-import type { Gateway } from '../../../../core/plugin.ts';
-import { Reply } from '../../../../core/reply.ts';
+import type { ChunkSource } from '../../../../core/pipeline/hooks.ts';
+import type { Gateway } from '../../../../core/host/plugin.ts';
+import { Reply } from '../../../../core/pipeline/reply.ts';
 import mock from '../../../../plugins/stream/mock/index.ts';
 
 /** A mapping that reasons aloud. */

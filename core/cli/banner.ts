@@ -1,0 +1,58 @@
+/** What an operator reads at the start: where, from which file, which providers are on, and a request that works. */
+import { networkInterfaces } from 'node:os';
+import { relative } from 'node:path';
+import { styleText } from 'node:util';
+import type { Config } from '../config.ts';
+import { version } from '../version.ts';
+
+export interface BannerFacts {
+  readonly url: string;
+  readonly config: Config;
+  readonly pages: readonly { readonly title: string; readonly path: string }[];
+  readonly file: string;
+  readonly startedInMs: number;
+}
+
+export function bannerOf({ url, config, pages, file, startedInMs }: BannerFacts): string {
+  const arrow = styleText('green', '➜');
+  const reasoning = config.models.filter(({ providers }) => providers.some(({ reasoning }) => reasoning !== null)).length;
+  const model = config.routing.models.has('auto') ? 'auto' : (config.models[0]?.id ?? 'auto');
+  const lines = [
+    '',
+    `  ${styleText('bold', 'Model Gateway')} ${version}   listening in ${(startedInMs / 1000).toFixed(1)} s`,
+    '',
+    `  ${arrow} ${row('API', `${url}/v1`).trimStart()}`,
+    ...pages.map(({ title, path }) => `  ${arrow} ${row(title, `${url}${path}`).trimStart()}`),
+    `  ${arrow} ${row('Network', networkOf(url)).trimStart()}`,
+    '',
+    row('config', `${relative(process.cwd(), file) || file}   (watching)`),
+    row('providers', providersOf(config)),
+    row('models', `${config.models.length} (${reasoning} with reasoning)   gateway models`),
+    row('keys', config.keys.length === 0 ? 'none: open to this machine' : String(config.keys.length)),
+    row('plugins', config.plugins.map(({ use }) => use).join(', ')),
+    '',
+    '  Try it:',
+    `    curl ${url}/v1/chat/completions -H 'content-type: application/json'${config.keys.length === 0 ? '' : " -H 'authorization: Bearer YOUR_KEY'"} \\`,
+    `      -d '{"model":"${model}","messages":[{"role":"user","content":"hi"}]}'`,
+    '',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+const row = (label: string, text: string): string => `  ${styleText('dim', label.padEnd(10))} ${text}`;
+
+/** Those that are on, and what is missing for the others. */
+function providersOf({ providers }: Config): string {
+  const list = [...providers.values()];
+  const on = list.filter(({ missing }) => missing === null).map(({ id }) => `${id} ${styleText('green', '✓')}`);
+  const off = list.filter(({ missing }) => missing !== null).map(({ id, missing }) => `${id} (${missing} not set)`);
+  const lines = [on.join('  ') || 'none is on', ...(off.length === 0 ? [] : ['off:', ...off.map((text) => `  ${text}`)])];
+  return lines.map((line, at) => (at === 0 ? line : styleText('dim', line))).join('\n             ');
+}
+
+function networkOf(url: string): string {
+  const { hostname, port } = new URL(url);
+  if (hostname !== '0.0.0.0' && hostname !== '[::]') return styleText('dim', 'this machine only; --host 0.0.0.0 with keys to expose');
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []).filter(({ internal, family }) => !internal && family === 'IPv4');
+  return addresses.map(({ address }) => `http://${address}:${port}/v1`).join(', ');
+}

@@ -1,0 +1,42 @@
+/** `gateway stats`: what a filter selects, summed up by a dimension. */
+import type { LogFlags } from '../command-line.ts';
+import type { StatsRow } from '../../log/store.ts';
+import type { Connection } from './connection.ts';
+import type { Output } from './logs.ts';
+import { about, count, dollars, duration, tableOf } from './table.ts';
+import type { Column } from './table.ts';
+
+export async function showStats({ ask }: Pick<Connection, 'ask'>, { filter, by, limit, json }: LogFlags, { print }: Output): Promise<void> {
+  const params = new URLSearchParams([...filter, ['limit', String(Math.min(limit, 1000))], ...(by === null ? [] : [['by', by] as [string, string]])]);
+  const { data } = (await (await ask(`/api/stats?${params.toString()}`)).json()) as { data: readonly StatsRow[] };
+  if (json) print(`${JSON.stringify(data, null, 2)}\n`);
+  else print(tableOf(data, columnsOf(by)) + noteOf(data));
+}
+
+const aboutSum = (figure: string, { estimated }: StatsRow): string => about(figure, estimated > 0);
+
+const numbers: readonly Column<StatsRow>[] = [
+  { title: 'REQUESTS', isNumber: true, read: ({ requests }) => String(requests) },
+  { title: 'ERRORS', isNumber: true, read: ({ errors, requests }) => (errors === 0 ? '0' : `${errors} (${percent(errors / requests)})`) },
+  { title: 'IN', isNumber: true, read: (row) => aboutSum(count(row.promptTokens), row) },
+  { title: 'OUT', isNumber: true, read: (row) => aboutSum(count(row.completionTokens), row) },
+  { title: 'THOUGHT', isNumber: true, read: (row) => aboutSum(count(row.reasoningTokens), row) },
+  { title: 'COST', isNumber: true, read: (row) => aboutSum(dollars(row.cost), row) + (row.cost !== null && row.unpriced > 0 ? ' *' : '') },
+  { title: 'P50', isNumber: true, read: ({ latencyP50Ms }) => duration(latencyP50Ms) },
+  { title: 'P95', isNumber: true, read: ({ latencyP95Ms }) => duration(latencyP95Ms) },
+  { title: 'P99', isNumber: true, read: ({ latencyP99Ms }) => duration(latencyP99Ms) },
+  { title: 'FIRST P50', isNumber: true, read: ({ timeToFirstTokenP50Ms }) => duration(timeToFirstTokenP50Ms) },
+  { title: 'FIRST P95', isNumber: true, read: ({ timeToFirstTokenP95Ms }) => duration(timeToFirstTokenP95Ms) },
+];
+
+const columnsOf = (by: string | null): readonly Column<StatsRow>[] => (by === null ? numbers : [{ title: by.toUpperCase(), read: ({ value }) => value ?? '(none)' }, ...numbers]);
+
+const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
+
+function noteOf(rows: readonly StatsRow[]): string {
+  const notes = [
+    ...(rows.some(({ cost, unpriced }) => cost !== null && unpriced > 0) ? ['* without requests whose cost is not known'] : []),
+    ...(rows.some(({ estimated }) => estimated > 0) ? ['≈ some of the counts are estimates'] : []),
+  ];
+  return notes.length === 0 ? '' : `\n${notes.join('\n')}\n`;
+}

@@ -1,0 +1,122 @@
+/** A gateway: plugins applied to a config, ready to serve. A reload makes a new one and lets the old one end its requests. */
+import { createCatalogue } from '../pipeline/catalogue.ts';
+import type { Config } from '../config.ts';
+import type { Dialect } from '../wire/dialect.ts';
+import { GatewayError } from '../errors.ts';
+import { guard } from '../pipeline/guard.ts';
+import { createHooks } from '../pipeline/hooks.ts';
+import type { HealthQuery, HealthReport } from '../pipeline/hooks.ts';
+import { createLogAccess } from '../log/store.ts';
+import type { LogReader } from '../log/store.ts';
+import { createLogger } from '../logger.ts';
+import type { Write } from '../logger.ts';
+import type { Gateway, LoadedPlugin, Teardown } from './plugin.ts';
+import type { Door } from '../pipeline/door.ts';
+import type { Endpoint } from '../http/routes.ts';
+import { createService } from '../http/server.ts';
+import type { Service } from '../http/server.ts';
+import type { TapTiming } from '../pipeline/guard.ts';
+
+export interface GatewayParts {
+  readonly config: Config;
+  /** In the order of the YAML. */
+  readonly plugins: readonly LoadedPlugin[];
+  readonly write: Write;
+  readonly clock?: () => number;
+  readonly fetch?: typeof fetch;
+}
+
+export interface RunningGateway extends Service {
+  readonly config: Config;
+  readonly timings: ReadonlyMap<string, TapTiming>;
+  /** Pages for people. */
+  readonly pages: readonly { readonly title: string; readonly path: string }[];
+  /** The log that a plugin keeps; null where none does. */
+  readonly log: LogReader | null;
+  /** Ends what the plugins opened, in reverse order. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Applies and boots every plugin. Throws an error that names the plugin that refuses; those before it are torn down. */
+export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch }: GatewayParts): Promise<RunningGateway> {
+  const logger = createLogger(write);
+  const hooks = createHooks<Gateway>();
+  const watch = guard(hooks, logger);
+  const endpoints: Endpoint[] = [];
+  const doors: Door[] = [];
+  const dialects = new Map<string, Dialect>(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
+  const teardowns: Teardown[] = [];
+  const log = createLogAccess();
+  const shared = {
+    hooks,
+    log,
+    dialects,
+    config,
+    clock,
+    fetch: fetcher,
+    routes: { add: (endpoint: Endpoint) => void endpoints.push(endpoint), addDoor: (door: Door) => void doors.push(door) },
+    checkHealth: (report: HealthReport, query: HealthQuery) => hooks.health.promise(report, query),
+  };
+
+  const closing = async (): Promise<void> => {
+    await hooks.close.promise({ ...shared, logger });
+    for (const teardown of teardowns.toReversed()) {
+      try {
+        await teardown();
+      } catch (error) {
+        logger.error('a plugin failed to close', { error });
+      }
+    }
+  };
+
+  try {
+    for (const { plugin, options } of ordered(plugins)) {
+      watch.enter(plugin.name);
+      const teardown = blame(plugin.name, () => plugin.apply({ ...shared, logger: createLogger(write, { plugin: plugin.name }) } satisfies Gateway, options));
+      if (teardown !== undefined) teardowns.push(teardown);
+    }
+    watch.seal();
+    await hooks.boot.promise({ ...shared, logger }).catch(refuseBoot);
+  } catch (error) {
+    await closing();
+    throw error;
+  }
+
+  const service = createService({ config, machine: { hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock });
+  let closed: Promise<void> | null = null;
+  return { ...service, config, timings: watch.timings, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), close: () => (closed ??= closing()) };
+}
+
+function blame<T>(plugin: string, work: () => T): T {
+  let result: T;
+  try {
+    result = work();
+  } catch (cause) {
+    throw new Error(`The plugin "${plugin}" refuses to start: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+  if (result instanceof Promise) {
+    result.catch(() => {});
+    throw new Error(`The plugin "${plugin}" refuses to start: apply() must be synchronous; open things in the boot hook.`);
+  }
+  return result;
+}
+
+/** A plugin that cannot open what it needs says why, and may say how the program is to end (`exitCode`). */
+function refuseBoot(thrown: unknown): never {
+  if (!GatewayError.is(thrown) || thrown.code !== 'plugin_error') throw thrown;
+  const { cause } = thrown;
+  const refused = new Error(`The plugin "${thrown.plugin}" refuses to start: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  throw Object.assign(refused, { exitCode: (cause as { exitCode?: number } | null)?.exitCode ?? 1 });
+}
+
+/** The YAML's order, but each plugin after those it names in `after`. */
+function ordered(plugins: readonly LoadedPlugin[]): LoadedPlugin[] {
+  const waiting = [...plugins];
+  const done: LoadedPlugin[] = [];
+  while (waiting.length > 0) {
+    const free = waiting.findIndex(({ plugin }) => !plugin.after?.some((name) => waiting.some((other) => other.plugin.name === name && other.plugin !== plugin)));
+    if (free < 0) throw new Error(`These plugins wait for each other: ${waiting.map(({ plugin }) => plugin.name).join(', ')}.`);
+    done.push(...waiting.splice(free, 1));
+  }
+  return done;
+}

@@ -1,0 +1,54 @@
+import type { Config } from '../config.ts';
+import type { Dialect } from '../wire/dialect.ts';
+import type { HealthQuery, HealthReport, Hooks, Tappable } from '../pipeline/hooks.ts';
+import type { LogAccess } from '../log/store.ts';
+import type { Logger } from '../logger.ts';
+import type { Routes } from '../http/routes.ts';
+
+/** A feature. One default-exported object per file under `plugins/`, or a file of your own named in the YAML. */
+export interface Plugin<Options = never> {
+  /** Its path under `plugins/`: `auth/keys`. A plugin of your own takes any `folder/name`. */
+  readonly name: string;
+  /** One line: what it does. */
+  readonly summary: string;
+  /** JSON Schema of `with:`, every property described. */
+  readonly schema: object;
+  /** Plugins that must be applied before this one, where they are loaded at all. */
+  readonly after?: readonly string[];
+  /** Wire formats that it introduces. */
+  readonly dialects?: readonly Dialect[];
+  /** Dialect names that it answers for by its own `open` tap, without a wire format (`mock`). */
+  readonly serves?: readonly string[];
+  /** Taps hooks and adds routes. Synchronous and without I/O: opening things belongs to the `boot` hook. */
+  apply(gateway: Gateway, options: Options): void | Teardown;
+}
+
+/** Called once when the gateway closes, in reverse order of `apply`. */
+export type Teardown = () => void | Promise<void>;
+
+export const definePlugin = <Options>(plugin: Plugin<Options>): Plugin<Options> => plugin;
+
+/** A plugin as the loader hands it on: its options are checked against its schema before `apply` sees them. */
+export type AnyPlugin = Plugin<unknown>;
+
+export interface LoadedPlugin {
+  readonly plugin: AnyPlugin;
+  readonly options: unknown;
+}
+
+/** All that a plugin can reach. */
+export interface Gateway {
+  readonly hooks: Tappable<Hooks<Gateway>>;
+  readonly dialects: ReadonlyMap<string, Dialect>;
+  readonly routes: Routes;
+  readonly config: Config;
+  /** The request log: read by who shows it, provided by who keeps it. */
+  readonly log: LogAccess;
+  /** Labelled with the plugin's name. */
+  readonly logger: Logger;
+  /** Runs the checks of the `health` hook over a first report. */
+  readonly checkHealth: (report: HealthReport, query: HealthQuery) => Promise<HealthReport>;
+  readonly fetch: typeof fetch;
+  /** Epoch milliseconds. */
+  readonly clock: () => number;
+}

@@ -1,0 +1,51 @@
+/** A request body: bounded while it arrives. */
+import type { Readable } from 'node:stream';
+import { GatewayError } from '../errors.ts';
+
+const mebibytes = (bytes: number): string => (bytes >= 1_048_576 ? `${Math.floor(bytes / 1_048_576)} MiB` : `${bytes} bytes`);
+
+const tooLarge = (limit: number): GatewayError =>
+  new GatewayError('request_too_large', `The request body is larger than ${mebibytes(limit)}.`, { headers: { connection: 'close' } });
+
+const brokenOff = (cause?: unknown): GatewayError => new GatewayError('client_closed', 'The client closed the connection before its request was complete.', { cause });
+
+/** Reads at most `limit` bytes. A body that announces more is refused before it is read. */
+export async function readBody(source: Readable | ReadableStream<Uint8Array> | null, { limit, announced }: { limit: number; announced: string | undefined }): Promise<Buffer> {
+  if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit);
+  if (source === null) return Buffer.alloc(0);
+  if (!('on' in source)) return await readWeb(source, limit);
+  return await new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    source.on('data', (part: Buffer) => {
+      size += part.length;
+      if (size > limit) {
+        source.removeAllListeners('data').pause();
+        reject(tooLarge(limit));
+      } else parts.push(part);
+    });
+    // cost: every request closes after its end, and an error captures its stack
+    const onClose = (): void => reject(brokenOff());
+    source.once('end', () => {
+      source.off('close', onClose);
+      resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size));
+    });
+    source.once('error', (error) => reject(brokenOff(error)));
+    source.once('close', onClose);
+  });
+}
+
+async function readWeb(source: ReadableStream<Uint8Array>, limit: number): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const part of source) {
+      size += part.length;
+      if (size > limit) throw tooLarge(limit);
+      parts.push(part);
+    }
+  } catch (thrown) {
+    throw GatewayError.is(thrown) ? thrown : brokenOff(thrown);
+  }
+  return Buffer.concat(parts);
+}

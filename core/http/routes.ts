@@ -1,0 +1,28 @@
+/** The HTTP endpoints that plugins add. `core/http/server.ts` serves them; whatever they answer or throw has one error shape. */
+import type { Arrived } from '../pipeline/context.ts';
+import type { Answer } from '../pipeline/answer.ts';
+import type { Door } from '../pipeline/door.ts';
+
+/** A plain endpoint: a function of the request. */
+export interface Endpoint {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** `/v1/models/:id`; a trailing `**` takes the rest of the path. */
+  readonly path: string;
+  /** A page for people: its name, for the banner. */
+  readonly title?: string;
+  handle(request: EndpointRequest): Answer | Promise<Answer>;
+}
+
+export interface EndpointRequest {
+  readonly arrived: Arrived;
+  /** Of the path, decoded. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Bytes of the body, bounded by `server.limits.body`. */
+  body(): Promise<Buffer>;
+}
+
+export interface Routes {
+  add(endpoint: Endpoint): void;
+  addDoor(door: Door): void;
+}

@@ -1,0 +1,177 @@
+/**
+ * What is on record, and how it is asked for. The journal plugin keeps it; the log API, the dashboard and the command line ask.
+ * Field names of records are those of the log API.
+ */
+import type { RequestRecord } from '../pipeline/context.ts';
+import { GatewayError } from '../errors.ts';
+
+/** A record as the log shows it in a list. */
+export type LoggedRequest = Omit<RequestRecord, 'request' | 'response' | 'reasoningContent' | 'served'>;
+
+/** One record, whole. `null`: bodies were not stored, or retention has dropped them. */
+export interface LoggedDetail extends LoggedRequest {
+  readonly request: unknown;
+  readonly response: unknown;
+  readonly reasoningContent: string | null;
+}
+
+/** A condition on a field: one of the values (`in`), none of them, or a bound. */
+export interface Condition {
+  /**
+   * `model`, `provider`, `key`, `finish`, `outcome`, `agent`, `stream`, `cached`, `reasoning` (`true`, `false`), `status` (`ok`, `error`, `4xx`, `429`) or
+   * `meta.<name>`: values, an empty one for records that have none. `latency` and `ttft` in milliseconds, `tokens`, and `cost`
+   * in dollars: bounds.
+   */
+  readonly field: string;
+  readonly operator: 'in' | 'not in' | '>' | '<' | '>=' | '<=';
+  readonly values: readonly string[];
+}
+
+/** What a list, a sum or an export is about. */
+export interface LogQuery {
+  /** Epoch milliseconds, from inclusive, to exclusive; null: open. */
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly conditions: readonly Condition[];
+  /** Text in bodies; null: not asked. */
+  readonly text: string | null;
+}
+
+/** A condition that no store can answer: the caller's fault. */
+export class BadQuery extends Error {}
+
+export interface ListOptions {
+  /** At most 1000. */
+  readonly limit: number;
+  /** `next` of the page before. */
+  readonly cursor?: string | null;
+}
+
+export interface LogPage {
+  readonly data: readonly LoggedRequest[];
+  /** Opaque; null at the end. A search in bodies may give a page that is not full and has a next one. */
+  readonly next: string | null;
+}
+
+export interface StatsRow {
+  /** The value of the dimension; null: records that have none. */
+  readonly value: string | null;
+  readonly requests: number;
+  readonly errors: number;
+  readonly promptTokens: number;
+  readonly completionTokens: number;
+  readonly reasoningTokens: number;
+  readonly cachedTokens: number;
+  /** Dollars, decimal; null: no request of the row has a known cost. */
+  readonly cost: string | null;
+  /** Requests whose cost is not known, and which `cost` leaves out. Those that no provider answered do not count. */
+  readonly unpriced: number;
+  /** Requests whose tokens, and with them the cost, are an estimate; in the sums. */
+  readonly estimated: number;
+  /** Of streams, from the first token on; null: none of them. */
+  readonly tokensPerSecond: number | null;
+  readonly latencyP50Ms: number | null;
+  readonly latencyP95Ms: number | null;
+  readonly latencyP99Ms: number | null;
+  readonly timeToFirstTokenP50Ms: number | null;
+  readonly timeToFirstTokenP95Ms: number | null;
+}
+
+/** What the largest values of a dimension are large in. */
+export const ranks = ['requests', 'errors', 'tokens', 'cost'] as const;
+export type Rank = (typeof ranks)[number];
+
+export interface StatsOptions {
+  /** A dimension, or `meta.<name>`; null: one row over all, also where there is none. */
+  readonly by: string | null;
+  readonly limit: number;
+  /** `requests` where absent. */
+  readonly rank?: Rank;
+}
+
+export interface SeriesOptions {
+  readonly bucketMs: number;
+  /** A dimension: the points of its ten largest values, apart. */
+  readonly by?: string | null;
+  /** `requests` where absent. */
+  readonly rank?: Rank;
+}
+
+export interface SeriesPoint extends StatsRow {
+  /** Epoch milliseconds of the bucket's begin. */
+  readonly at: number;
+}
+
+export interface Series {
+  readonly points: readonly SeriesPoint[];
+  /** Of all records, those of smaller values too. */
+  readonly total: StatsRow;
+}
+
+/** Values seen among the newest records of a query, with their counts, most frequent first. */
+export interface LogFacets {
+  /** `model`, `provider`, `key`, `finish`, `status`, and `meta.<name>` of each name seen. */
+  readonly [field: string]: readonly { readonly value: string; readonly count: number }[];
+}
+
+/** How it stands with the log: what waits, and what was lost. */
+export interface StoreStatus {
+  readonly connected: boolean;
+  /** `timeout`, `refused`, `auth_failed`, `journal_not_written`; null while connected. */
+  readonly error: string | null;
+  /** What waits in the journal, of earlier runs too. */
+  readonly waitingBytes: number;
+  /** Of this run. */
+  readonly waitingRecords: number;
+  /** Records lost for want of room, since the start. */
+  readonly dropped: number;
+  /** Records stored without their bodies for want of room. */
+  readonly bodiesDropped: number;
+  /** Records that the store would not take, kept in `journal/dead-letter.jsonl`. */
+  readonly deadLettered: number;
+  /** Epoch milliseconds; null: never yet. */
+  readonly lastDrainAt: number | null;
+  readonly retentionDays: number;
+  /** Whether bodies are stored. */
+  readonly bodies: boolean;
+}
+
+/** The read side of the store. Every call has its own time limit and rejects with a GatewayError when the store is away, or cannot answer what was asked. */
+export interface LogReader {
+  /** Newest first. */
+  list(query: LogQuery, page: { readonly limit: number; readonly cursor: string | null }): Promise<LogPage>;
+  /** As `list`, with bodies: what an export is made of. */
+  exportRows(query: LogQuery, page: { readonly limit: number; readonly cursor: string | null }): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
+  get(id: string): Promise<LoggedDetail | null>;
+  /** The largest first. */
+  stats(query: LogQuery, options: StatsOptions): Promise<readonly StatsRow[]>;
+  series(query: LogQuery, options: SeriesOptions): Promise<Series>;
+  /** Values to filter by, seen in the query's range. */
+  facets(query: LogQuery): Promise<LogFacets>;
+  /** Names of metadata on record, most used first. */
+  metadataKeys(query: LogQuery): Promise<readonly string[]>;
+  status(): Promise<StoreStatus>;
+  /** Calls back with each record as it is finished; returns the way to stop. Synchronous and in this process. */
+  onRecord(listener: (record: LoggedRequest) => void): () => void;
+}
+
+/** Where the plugin that keeps the log meets those that show it. One of each gateway. */
+export interface LogAccess {
+  /** The log that this gateway keeps, from `boot` on; null where no plugin keeps one. Ask at each use, not in `apply`. */
+  reader(): LogReader | null;
+  /** Called once, by the plugin that keeps the log. */
+  provide(reader: LogReader): void;
+}
+
+export const noLog = (): GatewayError => new GatewayError('unknown_url', 'This gateway keeps no log: no plugin for it, such as log/journal, is listed in its config.');
+
+export function createLogAccess(): LogAccess {
+  let provided: LogReader | null = null;
+  return {
+    reader: () => provided,
+    provide(reader) {
+      if (provided !== null) throw new Error('two plugins keep the log; leave one of them out');
+      provided = reader;
+    },
+  };
+}

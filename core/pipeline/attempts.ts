@@ -1,0 +1,203 @@
+/**
+ * The candidates in order, until one answers. Before its first piece (in a plain request: its last) a failure moves on to the
+ * next; after it, there is no way back. Connect apart, the time limits are kept here, so that they hold for whatever
+ * supplies the chunks.
+ */
+import type { Chunk } from '../chat.ts';
+import type { AttemptResult, Candidate, Streaming } from './context.ts';
+import { GatewayError } from '../errors.ts';
+import type { Exchange } from './exchange.ts';
+import { deciderOf } from './guard.ts';
+import type { ChunkSource, RequestHooks } from './hooks.ts';
+import { Reply } from './reply.ts';
+import { letGo, Running } from './attempt.ts';
+
+export class Attempts {
+  readonly #exchange: Exchange;
+  readonly #hooks: RequestHooks;
+  #running: Running | null = null;
+
+  constructor(exchange: Exchange, hooks: RequestHooks) {
+    this.#exchange = exchange;
+    this.#hooks = hooks;
+  }
+
+  /** The next pieces of the answer, at least one; null at its clean end. Throws when no candidate answers, or the answer breaks. */
+  async read(): Promise<readonly Chunk[] | null> {
+    if (this.#running === null) return await this.#begin();
+    try {
+      const chunks = await this.#next(this.#running);
+      if (chunks === null) this.#settle(null);
+      return chunks;
+    } catch (thrown) {
+      throw this.#broke(thrown);
+    }
+  }
+
+  /** Lets go of the upstream. */
+  cancel(reason: GatewayError): void {
+    this.#exchange.abort(reason);
+    if (this.#running !== null) this.#broke(reason);
+  }
+
+  async #begin(): Promise<readonly Chunk[] | null> {
+    const { policy, candidates, stop } = this.#exchange;
+    const standing = candidates.filter(({ dropped }) => dropped === null).slice(0, policy?.maxAttempts);
+    const errors: GatewayError[] = [];
+    for (const candidate of standing) {
+      try {
+        return await this.#try(candidate, errors.length + 1);
+      } catch (thrown) {
+        const error = this.#broke(thrown);
+        if (stop.hasCome || !(error.retryable || cannotSay(error))) throw error;
+        errors.push(error);
+      }
+    }
+    throw worthTelling(errors);
+  }
+
+  async #try(candidate: Candidate, number: number): Promise<readonly Chunk[] | null> {
+    const exchange = this.#exchange;
+    const { policy, request } = exchange.as();
+    const running = new Running(exchange.stop, policy.timeouts);
+    this.#running = running;
+    exchange.stop.throwIfCome();
+    exchange.reply = new Reply();
+    const { stop, startedAt } = running;
+    exchange.attempt = {
+      number,
+      candidate,
+      reasoning: candidate.reasoning ?? request.reasoning,
+      policy,
+      stop,
+      startedAt,
+      get signal() {
+        return stop.signal;
+      },
+    };
+    const source = await running.guard(this.#hooks.open.promise(exchange.as()), letGo);
+    if (source === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${candidate.provider.dialect}". Add stream/upstream to the plugins.`);
+    running.source = source;
+    exchange.adjustments = source.adjustments;
+    const first = await this.#begun(running);
+    exchange.firstPieceAt = running.firstPieceAt = performance.now();
+    if (request.stream) return first;
+    // nothing has been sent: until its last piece is there, this attempt may give way to the next
+    while ((await this.#next(running)) !== null);
+    this.#settle(null);
+    return null;
+  }
+
+  /** Reads until the answer has begun: counts of tokens alone are none, and nothing to send. */
+  async #begun(running: Running): Promise<readonly Chunk[] | null> {
+    let first: readonly Chunk[] = [];
+    for (;;) {
+      const more = await this.#next(running);
+      if (more === null) return null;
+      first = first.length === 0 ? more : [...first, ...more];
+      if (more.some(({ type }) => type !== 'usage')) return first;
+    }
+  }
+
+  /** Reads until there is something to pass on; folds it into the exchange's reply. */
+  async #next(running: Running): Promise<readonly Chunk[] | null> {
+    const { reply, config } = this.#exchange;
+    const { upstreamBody } = config.server.limits;
+    for (;;) {
+      const read = await this.#read(running);
+      if (read === null) {
+        if (!reply.finished) throw new GatewayError('upstream_truncated', 'The provider ended its answer before it was complete.');
+        return null;
+      }
+      const chunks = this.#hooks.chunk.isUsed() ? this.#tapped(read) : read;
+      for (const chunk of chunks) {
+        reply.add(chunk);
+        if (chunk.type === 'finish' && this.#isWhole()) running.finishing();
+      }
+      // safety: nothing else bounds a stream, and its record holds all of it
+      if (reply.size > upstreamBody) throw new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${upstreamBody} characters.`);
+      if (chunks.length > 0) return chunks;
+    }
+  }
+
+  /** An answer that has ended is whole, although the provider breaks or holds the connection instead of closing it. */
+  async #read(running: Running): Promise<readonly Chunk[] | null> {
+    try {
+      return await running.read();
+    } catch (thrown) {
+      const isLost = GatewayError.is(thrown) && lostConnection.has(thrown.code) && !this.#exchange.stop.hasCome;
+      if (!isLost || !this.#isWhole()) throw thrown;
+      letGo(running.source);
+      return null;
+    }
+  }
+
+  /** Every answer that was asked for has come to its end. */
+  #isWhole(): boolean {
+    const { reply } = this.#exchange;
+    return reply.finished && reply.choices.length >= (this.#exchange.as().request.n ?? 1);
+  }
+
+  #tapped(read: readonly Chunk[]): Chunk[] {
+    const context = this.#exchange.as();
+    const kept: Chunk[] = [];
+    for (const chunk of read) {
+      const result = this.#hooks.chunk.call(chunk, context);
+      if (result !== null) kept.push(result);
+    }
+    return kept;
+  }
+
+  /** Closes the running attempt as broken. Returns why: what ended the request from outside, or else what was thrown. */
+  #broke(thrown: unknown): GatewayError {
+    const { stop, id } = this.#exchange;
+    const reason = stop.hasCome ? stop.reason : thrown;
+    const error = faultOf(reason, this.#running?.source ?? null) ?? GatewayError.from(reason, id);
+    this.#settle(error);
+    return error;
+  }
+
+  /** Closes the running attempt and tells what came of it, once. */
+  #settle(error: GatewayError | null): void {
+    const exchange = this.#exchange;
+    const running = this.#running;
+    if (running === null || running.settled) return;
+    running.close(error !== null);
+    const result = resultOf(exchange.as(), running, error);
+    exchange.attempts.push(result);
+    this.#hooks.attempted.call(result, exchange.as());
+  }
+}
+
+/** What this provider's wire has no words for, another's may have; nothing was asked yet. */
+const cannotSay = ({ code, upstreamStatus }: GatewayError): boolean => code === 'unsupported_value' && upstreamStatus === null;
+
+const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upstream_unreachable', 'upstream_idle_timeout']);
+
+/** What a plugin's own source threw, under the plugin's name. */
+function faultOf(reason: unknown, source: ChunkSource | null): GatewayError | null {
+  const plugin = source === null || GatewayError.is(reason) ? undefined : deciderOf(source);
+  return plugin === undefined ? null : new GatewayError('plugin_error', `The plugin "${plugin}" failed in the middle of its answer.`, { plugin, cause: reason });
+}
+
+function resultOf({ attempt, startedAt }: Streaming, running: Running, error: GatewayError | null): AttemptResult {
+  const { provider, model, mapping } = attempt.candidate;
+  const since = (at: number | null): number | null => (at === null ? null : Math.round(at - running.startedAt));
+  return {
+    provider: provider.id,
+    model: model.id,
+    externalId: mapping.externalId,
+    outcome: error === null ? 'answered' : error.code,
+    status: error === null ? 200 : error.upstreamStatus,
+    startedMs: Math.round(running.startedAt - startedAt),
+    durationMs: since(performance.now()) ?? 0,
+    timeToFirstTokenMs: since(running.firstPieceAt),
+    error: error === null ? null : error.message,
+  };
+}
+
+/** Of several failures the one that helps the caller most: their own fault, then a limit with a time to wait, then the last. */
+function worthTelling(errors: readonly GatewayError[]): GatewayError {
+  const found = errors.find(({ status }) => status === 400) ?? errors.find(({ status }) => status === 429) ?? errors.at(-1);
+  return found ?? new GatewayError('no_provider_available', 'No provider is left to try.');
+}

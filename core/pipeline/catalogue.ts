@@ -1,0 +1,109 @@
+/** From the name in a request to the providers that may serve it. Built once per config; a look-up costs the same at any size. */
+import type { Config, Mapping, Model, Policy, Provider } from '../config.ts';
+import type { Addressing, Candidate } from './context.ts';
+import { GatewayError } from '../errors.ts';
+import { patternOf } from '../glob.ts';
+import { didYouMean } from '../suggest.ts';
+
+export interface Resolved {
+  readonly addressing: Addressing;
+  readonly policy: Policy;
+  /** In the order of the file; those of providers that are off are dropped, with the reason. */
+  readonly candidates: readonly Candidate[];
+}
+
+export interface Catalogue {
+  /**
+   * Throws `model_not_found`, `provider_not_found` or `model_deactivated`.
+   * @param globs of the models that the caller may use, and so may be pointed to; null: all
+   */
+  resolve(name: string, globs: readonly string[] | null): Resolved;
+}
+
+interface Entry {
+  readonly resolved: Resolved;
+  /** Models behind the name: one, but for policies. */
+  readonly models: readonly Model[];
+}
+
+export function createCatalogue(config: Config, clock: () => number): Catalogue {
+  const entries = new Map<string, Entry>();
+  const models = new Map<string, Model>();
+  const deactivated = new Map(config.models.map((model) => [model, model.deactivated_at === null ? Infinity : Date.parse(model.deactivated_at)]));
+
+  for (const model of config.models) {
+    const policy = config.routing.models.get(model.id) ?? config.routing.default;
+    const candidates = candidatesOf(model, config.providers);
+    for (const name of [model.id, ...model.aliases]) {
+      models.set(name, model);
+      entries.set(name, { models: [model], resolved: { addressing: name === model.id ? 'root' : 'alias', policy, candidates } });
+    }
+  }
+  const rootsAndAliases = [...entries];
+  for (const [name, policy] of config.routing.models) {
+    if (policy.candidates === null) continue;
+    const listed = policy.candidates.flatMap((id) => models.get(id) ?? []);
+    entries.set(name, { models: listed, resolved: { addressing: 'policy', policy, candidates: listed.flatMap((model) => candidatesOf(model, config.providers)) } });
+  }
+  const named = new Map(entries);
+  for (const [name, entry] of rootsAndAliases) {
+    for (const candidate of entry.resolved.candidates) {
+      const only = [candidate];
+      for (const id of [name, candidate.mapping.externalId]) {
+        const address = `${candidate.provider.id}/${id}`;
+        if (!entries.has(address)) entries.set(address, { models: entry.models, resolved: { addressing: 'provider', policy: entry.resolved.policy, candidates: only } });
+      }
+    }
+  }
+
+  const isActive = (model: Model): boolean => (deactivated.get(model) ?? Infinity) > clock();
+
+  return {
+    resolve(name, globs) {
+      const entry = entries.get(name);
+      if (entry === undefined) throw unknown(name, config, usable(named, globs));
+      if (entry.models.every(isActive)) return entry.resolved;
+      const candidates = entry.resolved.candidates.filter(({ model }) => isActive(model));
+      if (candidates.length > 0) return { ...entry.resolved, candidates };
+      const date = entry.models[0]?.deactivated_at ?? '';
+      throw new GatewayError('model_deactivated', `The model "${shown(name)}" was deactivated on ${date.slice(0, 10)}. See GET /v1/models for the ones in service.`, { param: 'model' });
+    },
+  };
+}
+
+function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>): Candidate[] {
+  return model.providers.flatMap((mapping: Mapping) => {
+    const provider = providers.get(mapping.providerId);
+    if (provider === undefined) return [];
+    const dropped = provider.missing === null ? null : { by: 'core', reason: `${provider.missing} is not set`, error: null };
+    return [{ provider, model, mapping, reasoning: null, dropped }];
+  });
+}
+
+/** A caller's text, safe to repeat: bounded and on one line. */
+const shown = (name: string): string => (name.length > 100 ? `${name.slice(0, 100)}…` : name).replaceAll(/[\p{Cc}\p{Cf}]/gu, '?');
+
+/** The names of models that a caller may use, by the rule of `auth/keys`: itself, or the model behind it. */
+function usable(named: ReadonlyMap<string, Entry>, globs: readonly string[] | null): ReadonlyMap<string, Entry> {
+  if (globs === null) return named;
+  const patterns = globs.map(patternOf);
+  const mayUse = (name: string): boolean => patterns.some((pattern) => pattern.test(name));
+  return new Map([...named].filter(([name, { models }]) => mayUse(name) || models.some(({ id }) => mayUse(id))));
+}
+
+function unknown(name: string, config: Config, offered: ReadonlyMap<string, Entry>): GatewayError {
+  const names = [...offered.keys()];
+  const slash = name.indexOf('/');
+  if (slash > 0) {
+    const prefix = name.slice(0, slash);
+    if (!config.providers.has(prefix)) {
+      const providers = new Set([...offered.values()].flatMap(({ resolved: { addressing, candidates } }) => (addressing === 'policy' ? [] : candidates.map(({ provider }) => provider.id))));
+      const hint = didYouMean(prefix, providers) || didYouMean(name, names);
+      return new GatewayError('provider_not_found', `No provider "${shown(prefix)}" is configured, and no model "${shown(name)}".${hint} See GET /v1/models.`, { param: 'model' });
+    }
+    const rest = name.slice(slash + 1);
+    const served = offered.has(rest) ? ` It serves other models; "${shown(rest)}" is served elsewhere.` : didYouMean(rest, names);
+    return new GatewayError('model_not_found', `The provider "${shown(prefix)}" does not serve "${shown(rest)}".${served} See GET /v1/models.`, { param: 'model' });
+  }
+  return new GatewayError('model_not_found', `The model "${shown(name)}" does not exist or is not configured.${didYouMean(name, names)} See GET /v1/models.`, { param: 'model' });
+}

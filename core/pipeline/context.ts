@@ -1,0 +1,166 @@
+/**
+ * One object per request, made with all its fields (one hidden class), seen through a narrower type at each stage: what
+ * exists when is a compile error. Only the core assigns; a tap returns values.
+ */
+import type { ChatRequest, Reasoning, Usage } from '../chat.ts';
+import type { Config, Mapping, Model, Policy, Pricing, Provider } from '../config.ts';
+import type { Adjustment } from '../wire/dialect.ts';
+import type { GatewayError } from '../errors.ts';
+import type { Reply } from './reply.ts';
+import type { Stop } from './stop.ts';
+
+export type Metadata = Readonly<Record<string, string>>;
+
+/** Who asks. */
+export interface Principal {
+  /** Name of the key; null where the gateway is open. */
+  readonly key: string | null;
+  /** Globs of the models it may use; null: all. */
+  readonly models: readonly string[] | null;
+  readonly metadata: Metadata;
+  /** False: bodies of its requests are not stored. */
+  readonly logBodies?: boolean;
+}
+
+export interface Arrived {
+  readonly id: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+  /** `performance.now()` at arrival. */
+  readonly startedAt: number;
+  readonly method: string;
+  readonly path: string;
+  /** Lower-case names; repeated headers joined by a comma. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Fires when the client leaves, the deadline passes, or drain ends. */
+  readonly signal: AbortSignal;
+  readonly config: Config;
+}
+
+export interface Authenticated extends Arrived {
+  readonly principal: Principal;
+}
+
+export interface Described extends Authenticated {
+  readonly metadata: Metadata;
+}
+
+export interface Normalised extends Described {
+  readonly request: ChatRequest;
+  /** How the model was addressed: only a root name is auto-routed. */
+  readonly addressing: Addressing;
+  readonly policy: Policy;
+}
+
+export interface Streaming extends Normalised {
+  readonly attempt: Attempt;
+}
+
+export type Addressing = 'root' | 'alias' | 'provider' | 'policy';
+
+/** A provider that may serve this request. */
+export interface Candidate {
+  readonly provider: Provider;
+  readonly model: Model;
+  readonly mapping: Mapping;
+  /** What auto-routing chose for this candidate; null: the request's own. */
+  readonly reasoning: Reasoning | null;
+  /** Why a route plugin ruled it out; null: it stands. */
+  readonly dropped: Dropped | null;
+}
+
+export interface Dropped {
+  /** The plugin, or `core`. */
+  readonly by: string;
+  readonly reason: string;
+  /** The error to answer with when no candidate is left and this was the reason. */
+  readonly error: GatewayError | null;
+}
+
+export const drop = (candidate: Candidate, dropped: Dropped): Candidate => (candidate.dropped === null ? { ...candidate, dropped } : candidate);
+
+/** One try at one candidate. */
+export interface Attempt {
+  /** From 1. */
+  readonly number: number;
+  readonly candidate: Candidate;
+  /** The reasoning to ask for. */
+  readonly reasoning: Reasoning;
+  readonly policy: Policy;
+  /** Comes with the request's, or when this attempt times out. */
+  readonly stop: Stop;
+  /** The same as an AbortSignal. */
+  readonly signal: AbortSignal;
+  /** `performance.now()` */
+  readonly startedAt: number;
+}
+
+export interface AttemptResult {
+  readonly provider: string;
+  readonly model: string;
+  readonly externalId: string;
+  /** `answered`, or the code of the error. */
+  readonly outcome: string;
+  readonly status: number | null;
+  /** From the request's arrival to the start of this attempt; null on records that are older than the field. */
+  readonly startedMs: number | null;
+  readonly durationMs: number;
+  readonly timeToFirstTokenMs: number | null;
+  readonly error: string | null;
+}
+
+export type Outcome = 'answered' | 'cut' | 'refused' | 'failed' | 'gone' | 'interrupted';
+
+/** What is known of a request once it is over. Field names are those of the log API. */
+export interface RequestRecord {
+  readonly id: string;
+  /** The caller's own `x-request-id`. */
+  readonly clientRequestId: string | null;
+  /** The caller's `user-agent`, its first 256 characters. */
+  readonly userAgent: string | null;
+  readonly createdAt: string;
+  readonly method: string;
+  readonly path: string;
+  readonly requestedModel: string | null;
+  readonly model: string | null;
+  readonly provider: string | null;
+  readonly key: string | null;
+  readonly stream: boolean;
+  /** HTTP status of the reply; 499 where the client left before it. */
+  readonly status: number;
+  readonly outcome: Outcome;
+  readonly finishReason: string | null;
+  readonly nativeFinishReason: string | null;
+  readonly durationMs: number;
+  readonly timeToFirstTokenMs: number | null;
+  readonly tokensPerSecond: number | null;
+  readonly usage: RecordedUsage;
+  /** Some of the counts are no provider's: they were estimated from the text. */
+  readonly usageEstimated: boolean;
+  /** Dollars, decimal; null: not known. */
+  readonly cost: string | null;
+  /** What the cost was reckoned with; null where there is none. */
+  readonly prices: Pricing | null;
+  readonly metadata: Metadata;
+  readonly attempts: readonly AttemptResult[];
+  /** Candidates that routing ruled out, and why. */
+  readonly ruledOut: readonly { readonly provider: string; readonly model: string; readonly by: string; readonly reason: string }[];
+  readonly adjustments: readonly Adjustment[];
+  readonly error: { readonly code: string; readonly message: string; readonly plugin: string | null } | null;
+  readonly configHash: string;
+  readonly request: ChatRequest | null;
+  readonly response: Reply | null;
+  readonly reasoningContent: string | null;
+  /** What settling needs beyond the wire, of the last attempt: never stored as it is. */
+  readonly served: { readonly model: Model; readonly mapping: Mapping; readonly usage: Usage } | null;
+}
+
+/** The API's counts: `promptTokens` includes cached and cache-write tokens, `completionTokens` includes reasoning. */
+export interface RecordedUsage {
+  readonly promptTokens: number | null;
+  readonly completionTokens: number | null;
+  readonly reasoningTokens: number | null;
+  readonly cachedTokens: number | null;
+  readonly cacheWriteTokens: number | null;
+  readonly totalTokens: number | null;
+}

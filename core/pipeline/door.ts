@@ -1,0 +1,36 @@
+/** A front door: a wire format in which callers ask for completions. */
+import type { ChatRequest, Chunk } from '../chat.ts';
+import type { Reply } from './reply.ts';
+
+/** What the caller's wire format needs to know beside the chunks. */
+export interface ReplyHead {
+  /** `chatcmpl-…`, one for the whole answer. */
+  readonly id: string;
+  /** Unix seconds. */
+  readonly created: number;
+  /** `provider/model` that answers. */
+  readonly model: string;
+  readonly includeUsage: boolean;
+  readonly finishReason: 'openai' | 'unified';
+}
+
+/** Writes chunks in the caller's wire format. State of one stream. */
+export interface Encoder {
+  /** Text to send for these chunks; may be empty. */
+  chunks(chunks: readonly Chunk[]): string;
+  /** The clean end. */
+  end(): string;
+  /** The broken end: one error event, nothing that looks like a clean one. */
+  error(body: object): string;
+}
+
+/** The request goes through every stage of the pipeline, whatever its door. */
+export interface Door {
+  readonly path: string;
+  /** Throws a GatewayError that names the parameter. */
+  parse(body: unknown): ChatRequest;
+  /** Writes a streamed answer. */
+  encoder(head: ReplyHead): Encoder;
+  /** A whole answer, as JSON text. */
+  encode(reply: Reply, head: ReplyHead): string;
+}

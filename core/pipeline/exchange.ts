@@ -1,0 +1,104 @@
+/** One request under way: the context that every stage sees a part of. Only the pipeline and the stream assign to it. */
+import type { ChatRequest } from '../chat.ts';
+import type { Config, Policy } from '../config.ts';
+import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Streaming } from './context.ts';
+import type { Adjustment } from '../wire/dialect.ts';
+import { GatewayError } from '../errors.ts';
+import { Reply } from './reply.ts';
+import { createRequestId } from './request-id.ts';
+import { Stop } from './stop.ts';
+
+export interface Arrival {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly config: Config;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+}
+
+// cost: every field from the start, so that all requests share one hidden class
+export class Exchange implements Arrived {
+  readonly id: string;
+  readonly startedAt: number = performance.now();
+  readonly createdAt: number;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly config: Config;
+
+  principal: Principal | null = null;
+  metadata: Metadata | null = null;
+  /** What the caller named, known as soon as the body could be read. */
+  requestedModel: string | null = null;
+  wantsStream = false;
+  request: ChatRequest | null = null;
+  addressing: Addressing | null = null;
+  policy: Policy | null = null;
+  /** All of them, the ruled out ones too. */
+  candidates: readonly Candidate[] = [];
+  attempt: Attempt | null = null;
+  readonly attempts: AttemptResult[] = [];
+  adjustments: readonly Adjustment[] = [];
+  reply: Reply = new Reply();
+  /** `performance.now()` of the first piece of the answer. */
+  firstPieceAt: number | null = null;
+  /** The reply's status has been sent. */
+  committed = false;
+  recorded = false;
+
+  readonly stop = new Stop();
+  #deadline: NodeJS.Timeout | undefined;
+  #whenClosed: (() => void) | null = null;
+  #isClosed = false;
+
+  constructor(arrival: Arrival) {
+    this.id = createRequestId(arrival.createdAt);
+    this.createdAt = arrival.createdAt;
+    this.method = arrival.method;
+    this.path = arrival.path;
+    this.headers = arrival.headers;
+    this.config = arrival.config;
+  }
+
+  get signal(): AbortSignal {
+    return this.stop.signal;
+  }
+
+  /** Ends the request from outside: the client has left, the deadline has passed, the gateway stops. */
+  abort(reason: GatewayError): void {
+    this.stop.stop(reason);
+  }
+
+  /** From here on the policy's total time is kept; it began to run at arrival. */
+  expire(): void {
+    const { policy } = this;
+    if (policy === null || this.recorded) return;
+    const { total } = policy.timeouts;
+    // cost: an error captures its stack, so it is made where it is needed
+    const late = (): void => this.abort(new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`));
+    const left = this.startedAt + total - performance.now();
+    if (left <= 0) late();
+    else this.#deadline = setTimeout(late, left);
+  }
+
+  stopClock(): void {
+    clearTimeout(this.#deadline);
+  }
+
+  /** Calls back once the request is over and on record. */
+  whenClosed(callback: () => void): void {
+    if (this.#isClosed) callback();
+    else this.#whenClosed = callback;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#whenClosed?.();
+  }
+
+  /** As the stages see it. Which fields are set by when is the pipeline's order; each hook's type names its own. */
+  as(): Streaming {
+    return this as unknown as Streaming;
+  }
+}

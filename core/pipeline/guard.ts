@@ -1,0 +1,256 @@
+/**
+ * What tapable leaves to the user of a hook, settled once for every tap. Without it: a tap that throws synchronously hangs
+ * the call, `tap(name, async fn)` is not awaited, a wrong `before` jumps the queue, `null` and `false` end a bail hook,
+ * and one throwing observer silences the rest.
+ */
+import { GatewayError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+
+type Fn = (...args: unknown[]) => unknown;
+
+interface TapInfo {
+  name: string;
+  type: 'sync' | 'async' | 'promise';
+  fn: Fn;
+  before?: string | string[];
+}
+
+interface AnyHook {
+  readonly taps: readonly { name: string }[];
+  intercept(interceptor: { register(tap: TapInfo): TapInfo }): void;
+}
+
+export interface TapTiming {
+  calls: number;
+  totalMs: number;
+  maxMs: number;
+}
+
+export interface Guard {
+  /** From here on only this plugin may tap, under its own name; null: nobody. */
+  enter(plugin: string | null): void;
+  /** No tap after this, and every `before` must have named a tap. */
+  seal(): void;
+  /** By `hook plugin`, in milliseconds. */
+  readonly timings: ReadonlyMap<string, TapTiming>;
+}
+
+/** Hooks whose taps only look on: what they throw is reported and changes nothing. */
+const observers = new Set(['attempted', 'settle', 'log', 'health', 'close']);
+/** How long an observer may keep the others waiting, in milliseconds. */
+const patience: Readonly<Record<string, number>> = { log: 1000, health: 1000, close: 10_000 };
+/** Overruns, one after the other, after which an observer is not waited for. */
+const overrunsAtMost = 3;
+
+const isAsyncFunction = (fn: Fn): boolean => fn.constructor.name === 'AsyncFunction';
+const isThenable = (value: unknown): value is Promise<unknown> => typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
+
+/** One tap of one hook, as its wrapper needs to know it. */
+interface Place {
+  readonly hook: string;
+  readonly plugin: string;
+  readonly isBail: boolean;
+  readonly isWaterfall: boolean;
+  readonly run: Fn;
+  readonly logger: Logger;
+}
+
+export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): Guard {
+  const timings = new Map<string, TapTiming>();
+  const placed: { hook: string; plugin: string; before: string }[] = [];
+  let owner: string | null = null;
+
+  for (const [name, hook] of Object.entries(hooks) as [string, AnyHook][]) {
+    const kind = hook.constructor.name;
+    const isAsync = kind.startsWith('Async');
+    hook.intercept({
+      register(tap) {
+        refuseTap(name, tap, { isAsync, owner });
+        for (const before of [tap.before ?? []].flat()) placed.push({ hook: name, plugin: tap.name, before });
+        const place: Place = {
+          hook: name,
+          plugin: tap.name,
+          isBail: kind.includes('Bail'),
+          isWaterfall: kind.includes('Waterfall'),
+          run: timed(tap.fn, timings, `${name} ${tap.name}`),
+          logger,
+        };
+        const wrap = isAsync ? (observers.has(name) ? observing : deciding) : observers.has(name) ? observingAtOnce : decidingAtOnce;
+        // safety: as a promise, a synchronous throw rejects and an async function under `tap` is awaited
+        return Object.assign(tap, { type: isAsync ? 'promise' : 'sync', fn: wrap(place) });
+      },
+    });
+  }
+
+  return {
+    timings,
+    enter(plugin) {
+      owner = plugin;
+    },
+    seal() {
+      owner = null;
+      for (const { hook, plugin, before } of placed) {
+        const known = (hooks[hook] as AnyHook).taps.map((tap) => tap.name);
+        if (!known.includes(before)) throw new Error(`plugin "${plugin}" taps "${hook}" before "${before}", which does not tap it (there are: ${known.join(', ')})`);
+      }
+    },
+  };
+}
+
+const deciders = new WeakMap<object, string>();
+
+/** The plugin whose tap decided on this value. */
+export const deciderOf = (value: object): string | undefined => deciders.get(value);
+
+const deciding = (place: Place): Fn => async (...args) => {
+  try {
+    const value = await place.run(...args);
+    if (place.isBail && typeof value === 'object' && value !== null) deciders.set(value, place.plugin);
+    // safety: tapable ends a bail hook on null and false too; only a value decides
+    return place.isBail && (value === null || value === false) ? undefined : value;
+  } catch (thrown) {
+    throw named(thrown, place);
+  }
+};
+
+const observing = (place: Place): Fn => {
+  const wait = new Wait(place);
+  return async (...args) => {
+    try {
+      const value = place.run(...args);
+      return isThenable(value) ? await wait.for(value) : value;
+    } catch (thrown) {
+      report(thrown, place);
+      return place.isWaterfall ? args[0] : undefined;
+    }
+  };
+};
+
+const decidingAtOnce = (place: Place): Fn => (...args) => {
+  // a chunk that an earlier tap dropped (null) is gone for the later ones too
+  if (place.isWaterfall && args[0] === null) return null;
+  try {
+    return refusePromise(place.run(...args), place);
+  } catch (thrown) {
+    throw named(thrown, place);
+  }
+};
+
+const observingAtOnce = (place: Place): Fn => (...args) => {
+  try {
+    return refusePromise(place.run(...args), place);
+  } catch (thrown) {
+    report(thrown, place);
+    return place.isWaterfall ? args[0] : undefined;
+  }
+};
+
+const report = (thrown: unknown, { plugin, hook, logger }: Place): void => logger.error('an observer failed; the request is untouched', { plugin, hook, error: thrown });
+
+function refusePromise(value: unknown, { hook }: Place): unknown {
+  if (!isThenable(value)) return value;
+  value.then(undefined, () => {});
+  throw new Error(`the hook "${hook}" is synchronous and the tap returned a promise`);
+}
+
+function refuseTap(hook: string, tap: TapInfo, { isAsync, owner }: { isAsync: boolean; owner: string | null }): void {
+  if (owner === null) throw new Error(`plugin "${tap.name}" taps "${hook}" after the start; tap in apply()`);
+  if (tap.name !== owner) throw new Error(`plugin "${owner}" taps "${hook}" under the name "${tap.name}"; a tap carries its plugin's name`);
+  if (tap.type === 'async') throw new Error(`plugin "${tap.name}" uses tapAsync on "${hook}"; use tapPromise`);
+  if (!isAsync && isAsyncFunction(tap.fn)) throw new Error(`plugin "${tap.name}" taps "${hook}" with an async function; this hook is synchronous`);
+}
+
+function timed(fn: Fn, timings: Map<string, TapTiming>, key: string): Fn {
+  const timing: TapTiming = { calls: 0, totalMs: 0, maxMs: 0 };
+  timings.set(key, timing);
+  const stop = (startedAt: number): void => {
+    const ms = performance.now() - startedAt;
+    timing.calls++;
+    timing.totalMs += ms;
+    if (ms > timing.maxMs) timing.maxMs = ms;
+  };
+  return (...args) => {
+    const startedAt = performance.now();
+    let value: unknown;
+    try {
+      value = fn(...args);
+    } catch (thrown) {
+      stop(startedAt);
+      throw thrown;
+    }
+    if (isThenable(value)) void value.then(() => stop(startedAt), () => stop(startedAt));
+    else stop(startedAt);
+    return value;
+  };
+}
+
+/** What a tap threw, under its plugin's name. Errors meant for the caller pass through. */
+function named(thrown: unknown, { hook, plugin }: Place): GatewayError {
+  if (GatewayError.is(thrown)) {
+    thrown.plugin ??= plugin;
+    return thrown;
+  }
+  return new GatewayError('plugin_error', `The plugin "${plugin}" failed at "${hook}".`, { plugin, cause: thrown });
+}
+
+/** How long one observer is waited for: its hook's patience, until it has been late so often that it has lost the trust; an answer in time wins it back. */
+class Wait {
+  readonly #place: Place;
+  readonly #ms: number;
+  #overruns = 0;
+  #overranAt = -Infinity;
+
+  constructor(place: Place) {
+    this.#place = place;
+    this.#ms = patience[place.hook] ?? 1000;
+  }
+
+  /** What it answers; rejects where that is late. Nothing, at once, where it is not waited for. */
+  for(answer: Promise<unknown>): Promise<unknown> {
+    const startedAt = performance.now();
+    const isTrusted = this.#isTrusted;
+    return new Promise((resolve, reject) => {
+      const timer = isTrusted ? setTimeout(() => reject(this.#overrun(startedAt)), this.#ms) : undefined;
+      if (!isTrusted) resolve(undefined);
+      const came = (): void => {
+        clearTimeout(timer);
+        if (performance.now() - startedAt < this.#ms) this.#inTime();
+      };
+      const answered = (value: unknown): void => {
+        came();
+        resolve(value);
+      };
+      const failed = (thrown: unknown): void => {
+        came();
+        if (isTrusted) reject(thrown);
+        else report(thrown, this.#place);
+      };
+      answer.then(answered, failed);
+    });
+  }
+
+  get #isTrusted(): boolean {
+    // what a waterfall's tap returns is needed
+    return this.#place.isWaterfall || this.#overruns < overrunsAtMost;
+  }
+
+  #overrun(startedAt: number): Error {
+    // those that were under way together overran once
+    if (startedAt >= this.#overranAt) {
+      this.#overranAt = performance.now();
+      this.#overruns++;
+      if (!this.#isTrusted) this.#tell('warn', 'an observer is late again and again; it goes on, but nobody waits for it until it is in time');
+    }
+    return new Error(`no answer within ${this.#ms} ms`);
+  }
+
+  #inTime(): void {
+    if (!this.#isTrusted) this.#tell('info', 'an observer is in time again, and waited for');
+    this.#overruns = 0;
+  }
+
+  #tell(level: 'info' | 'warn', message: string): void {
+    const { plugin, hook, logger } = this.#place;
+    logger[level](message, { plugin, hook });
+  }
+}

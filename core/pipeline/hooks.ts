@@ -1,0 +1,61 @@
+/**
+ * THE TABLE: every moment at which a plugin can act. The class of a hook says what a tap may do:
+ * bail decides, waterfall improves, plain observes. Async where a tap may do I/O, sync where I/O would be a fault.
+ */
+import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook, SyncWaterfallHook } from 'tapable';
+import type { ChatRequest, Chunk } from '../chat.ts';
+import type { Arrived, AttemptResult, Authenticated, Candidate, Described, Metadata, Normalised, Principal, RequestRecord, Streaming } from './context.ts';
+import type { Adjustment } from '../wire/dialect.ts';
+
+/** The chunks of one attempt, as they come. */
+export interface ChunkSource {
+  /** What could not be asked as the caller set it. */
+  readonly adjustments: readonly Adjustment[];
+  /** The next pieces (possibly none yet), or null at the end. Throws a GatewayError when the answer breaks. */
+  read(): Promise<readonly Chunk[] | null>;
+  /** The answer is not wanted any more: lets go of the connection at once. */
+  cancel(): void;
+}
+
+export interface HealthReport {
+  readonly status: 'ok' | 'degraded' | 'error';
+  readonly redis: { readonly connected: boolean; readonly error?: string };
+  readonly database: { readonly connected: boolean; readonly error?: string };
+}
+
+/** What one health request asks: `skip` names checks to leave out. */
+export interface HealthQuery {
+  readonly skip: ReadonlySet<string>;
+}
+
+/** Order of the taps of one hook: the plugins' order in the YAML, unless a plugin knows that it comes first or last. */
+export const EARLY = -100;
+export const LATE = 100;
+
+/** @typeParam Host what `boot` and `close` hand to a tap: the gateway, which is built above this room */
+export function createHooks<Host = unknown>() {
+  return {
+    boot: new AsyncSeriesHook<[Host]>(['gateway']),
+    auth: new AsyncSeriesBailHook<[Arrived], Principal | undefined>(['arrived']),
+    metadata: new SyncWaterfallHook<[Metadata, Authenticated], Metadata>(['metadata', 'context']),
+    normalise: new AsyncSeriesWaterfallHook<[ChatRequest, Described], ChatRequest>(['request', 'context']),
+    route: new AsyncSeriesWaterfallHook<[readonly Candidate[], Normalised], readonly Candidate[]>(['candidates', 'context']),
+    open: new AsyncSeriesBailHook<[Streaming], ChunkSource | undefined>(['context']),
+    chunk: new SyncWaterfallHook<[Chunk, Streaming], Chunk | null>(['chunk', 'context']),
+    attempted: new SyncHook<[AttemptResult, Streaming]>(['result', 'context']),
+    settle: new SyncWaterfallHook<[RequestRecord], RequestRecord>(['record']),
+    log: new AsyncParallelHook<[RequestRecord]>(['record']),
+    health: new AsyncSeriesWaterfallHook<[HealthReport, HealthQuery], HealthReport>(['report', 'query']),
+    close: new AsyncSeriesHook<[Host]>(['gateway']),
+  };
+}
+
+export type Hooks<Host = unknown> = ReturnType<typeof createHooks<Host>>;
+
+/** The hooks of a request, without those of the gateway's own life. */
+export type RequestHooks = Omit<Hooks, 'boot' | 'close'>;
+
+/** What a plugin sees of the hooks: it may tap them, never call them. */
+export type Tappable<H> = { readonly [Name in keyof H]: TapOnly<H[Name]> };
+
+type TapOnly<H> = H extends { tapPromise: infer P; tap: infer T } ? { readonly tap: T; readonly tapPromise: P } : H extends { tap: infer T } ? { readonly tap: T } : never;

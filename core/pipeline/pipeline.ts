@@ -1,0 +1,145 @@
+/**
+ * A request's life, a line a stage:
+ *
+ *   arrival ─ auth ─ metadata ─ parse ─ normalise ─ route ─ [ open ─ chunk* ─ attempted ]+ ─ settle ─ log
+ *             401/403            400/413   400        404/503   next candidate │ in-band error    once, always
+ */
+import type { Catalogue } from './catalogue.ts';
+import type { Principal } from './context.ts';
+import type { Adjustment } from '../wire/dialect.ts';
+import { GatewayError } from '../errors.ts';
+import type { Exchange } from './exchange.ts';
+import type { RequestHooks } from './hooks.ts';
+import type { Logger } from '../logger.ts';
+import { recordOf } from './record.ts';
+import type { ReplyHead } from './door.ts';
+import type { Answer } from './answer.ts';
+import type { Door } from './door.ts';
+import type { Stop } from './stop.ts';
+import { collect, openStream } from './stream.ts';
+
+export interface Machine {
+  readonly hooks: RequestHooks;
+  readonly catalogue: Catalogue;
+  readonly logger: Logger;
+}
+
+export type ReadBody = () => Promise<unknown>;
+
+/** Serves one completion request, whatever happens: the answer, or the error with its status. */
+export async function complete(exchange: Exchange, { door, body, machine }: { door: Door; body: ReadBody; machine: Machine }): Promise<Answer> {
+  const ended = async (error: GatewayError | null): Promise<void> => await finish(exchange, error, machine);
+  try {
+    await unlessStopped(exchange.stop, admit(exchange, { door, body, machine }));
+    if (!exchange.wantsStream) {
+      await collect(exchange, machine.hooks);
+      const answer: Answer = { headers: headersOf(exchange, 'application/json'), body: door.encode(exchange.reply, headOf(exchange)) };
+      await ended(null);
+      return answer;
+    }
+    const stream = await openStream(exchange, { hooks: machine.hooks, encoder: () => door.encoder(headOf(exchange)), ended });
+    return { headers: { ...headersOf(exchange, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }, body: stream };
+  } catch (thrown) {
+    const error = GatewayError.from(exchange.stop.hasCome ? exchange.stop.reason : thrown, exchange.id);
+    await ended(error);
+    return refusal(error, exchange.id);
+  }
+}
+
+async function admit(exchange: Exchange, { door, body, machine: { hooks, catalogue } }: { door: Door; body: ReadBody; machine: Machine }): Promise<void> {
+  exchange.principal = recognised(await hooks.auth.promise(exchange.as()), exchange);
+  exchange.metadata = hooks.metadata.call(exchange.principal.metadata, exchange.as());
+  const request = door.parse(await body());
+  exchange.requestedModel = request.model;
+  exchange.wantsStream = request.stream;
+  exchange.request = await hooks.normalise.promise(request, exchange.as());
+  Object.assign(exchange, catalogue.resolve(exchange.request.model, exchange.principal.models));
+  exchange.expire();
+  exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
+  exchange.stop.throwIfCome();
+  if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
+}
+
+/** The work, or the abort, whichever comes first: a plugin that hangs keeps no record from being written. */
+function unlessStopped(stop: Stop, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stop.on(() => reject(stop.reason));
+    work.then(resolve, reject);
+    if (stop.hasCome) reject(stop.reason);
+  });
+}
+
+function recognised(principal: Principal | undefined, { headers }: Exchange): Principal {
+  if (principal !== undefined) return principal;
+  const sent = headers['authorization'] !== undefined || headers['x-api-key'] !== undefined;
+  const facts = { headers: { 'www-authenticate': 'Bearer' } };
+  throw sent
+    ? new GatewayError('invalid_api_key', 'The API key is not valid.', facts)
+    : new GatewayError('missing_api_key', 'An API key is required. Send it as "Authorization: Bearer <key>".', facts);
+}
+
+/** Why no candidate is left: the error that a plugin gave for it, or the list of reasons. */
+function nobodyLeft({ candidates, request }: Exchange): GatewayError {
+  for (const { dropped } of candidates) if (dropped?.error) return dropped.error;
+  const reasons = candidates.slice(0, 8).map(({ provider, dropped }) => `${provider.id} – ${dropped?.reason}`);
+  const list = reasons.length === 0 ? 'none is configured' : [...new Set(reasons)].join('; ');
+  return new GatewayError('no_provider_available', `No provider can serve "${request?.model}": ${list}.`);
+}
+
+/** Puts the request on record: once, and before its last byte leaves. */
+async function finish(exchange: Exchange, error: GatewayError | null, { hooks, logger }: Machine): Promise<void> {
+  if (exchange.recorded) return;
+  exchange.recorded = true;
+  exchange.stopClock();
+  // what the caller is not told, the operator is
+  if (error !== null && bugs.has(error.code)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
+  await hooks.log.promise(hooks.settle.call(recordOf(exchange, error)));
+  exchange.close();
+}
+
+const bugs = new Set(['internal_error', 'plugin_error']);
+
+/** A request that is refused before it has a door: an unknown URL, a fault of the HTTP parser. */
+export async function refuse(exchange: Exchange, error: GatewayError, machine: Machine): Promise<Answer> {
+  await finish(exchange, error, machine);
+  return refusal(error, exchange.id);
+}
+
+/** An error as a reply. */
+export function refusal(error: GatewayError, id: string): Answer {
+  const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': id, ...error.headers };
+  if (error.retryAfterMs !== null) {
+    headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000));
+    headers['retry-after-ms'] = String(Math.ceil(error.retryAfterMs));
+  }
+  if (error.isFinal) headers['x-should-retry'] = 'false';
+  return { status: error.status, headers, body: JSON.stringify(error.body()) };
+}
+
+function headOf(exchange: Exchange): ReplyHead {
+  const { config, request, attempt, createdAt, id } = exchange;
+  const served = attempt?.candidate;
+  return {
+    id: `chatcmpl-${id}`,
+    created: Math.floor(createdAt / 1000),
+    model: served === undefined ? (request?.model ?? '') : `${served.provider.id}/${served.model.id}`,
+    includeUsage: request?.includeUsage ?? false,
+    finishReason: config.server.finishReason,
+  };
+}
+
+function headersOf(exchange: Exchange, type: string): Record<string, string> {
+  const { adjustments, attempt, firstPieceAt } = exchange;
+  const headers: Record<string, string> = { 'content-type': type, 'x-request-id': exchange.id };
+  if (firstPieceAt !== null && attempt !== null) headers['x-provider'] = attempt.candidate.provider.id;
+  if (adjustments.length > 0) headers['x-adjusted'] = adjusted(adjustments);
+  return headers;
+}
+
+// safety: clients refuse a reply whose headers are too large; the record has more
+const mostAdjusted = 2048;
+
+function adjusted(adjustments: readonly Adjustment[]): string {
+  const text = adjustments.map(({ parameter, change }) => `${parameter}: ${change}`).join(', ').replaceAll(/[^\x20-\x7e]/g, '?');
+  return text.length > mostAdjusted ? `${text.slice(0, mostAdjusted)}...` : text;
+}

@@ -1,0 +1,84 @@
+import { completionTokens, promptTokens, totalTokens } from '../chat.ts';
+import type { Usage } from '../chat.ts';
+import type { Arrived, Outcome, RecordedUsage, RequestRecord } from './context.ts';
+import type { GatewayError } from '../errors.ts';
+import type { Exchange } from './exchange.ts';
+
+/** What is known of a request at its end, before `settle` completes it. */
+export function recordOf(exchange: Exchange, error: GatewayError | null): RequestRecord {
+  const { reply, attempt, request } = exchange;
+  const now = performance.now();
+  const served = attempt?.candidate ?? null;
+  const completion = completionTokens(reply.usage);
+  const firstMs = exchange.firstPieceAt === null || !exchange.wantsStream ? null : exchange.firstPieceAt - exchange.startedAt;
+  const choice = reply.choices[0];
+  return {
+    id: exchange.id,
+    clientRequestId: clientRequestIdOf(exchange.headers),
+    userAgent: userAgentOf(exchange.headers),
+    createdAt: new Date(exchange.createdAt).toISOString(),
+    method: exchange.method,
+    path: exchange.path,
+    requestedModel: exchange.requestedModel,
+    model: served?.model.id ?? null,
+    provider: served?.provider.id ?? null,
+    key: exchange.principal?.key ?? null,
+    stream: exchange.wantsStream,
+    status: statusOf(exchange, error),
+    outcome: outcomeOf(exchange, error),
+    finishReason: choice?.finish ?? null,
+    nativeFinishReason: choice?.native ?? null,
+    durationMs: Math.round(now - exchange.startedAt),
+    timeToFirstTokenMs: firstMs === null ? null : Math.round(firstMs),
+    tokensPerSecond: exchange.wantsStream ? speed(completion, exchange.firstPieceAt, now) : null,
+    usage: recordedUsage(reply.usage),
+    usageEstimated: false,
+    cost: null,
+    prices: null,
+    metadata: exchange.metadata ?? {},
+    attempts: exchange.attempts,
+    ruledOut: exchange.candidates.flatMap(({ dropped, provider, model }) => (dropped === null ? [] : [{ provider: provider.id, model: model.id, by: dropped.by, reason: dropped.reason }])),
+    adjustments: exchange.adjustments,
+    error: error === null ? null : { code: error.code, message: error.message, plugin: error.plugin },
+    configHash: exchange.config.hash,
+    request,
+    response: reply.isEmpty ? null : reply,
+    reasoningContent: reply.isEmpty ? null : reply.choices.map(({ reasoning }) => reasoning).join('\n\n') || null,
+    served: served === null ? null : { model: served.model, mapping: served.mapping, usage: reply.usage },
+  };
+}
+
+/** The classes as the log shows them. */
+export const recordedUsage = (usage: Usage): RecordedUsage => ({
+  promptTokens: promptTokens(usage),
+  completionTokens: completionTokens(usage),
+  reasoningTokens: usage.reasoning,
+  cachedTokens: usage.cacheRead,
+  cacheWriteTokens: usage.cacheWrite,
+  totalTokens: totalTokens(usage),
+});
+
+function outcomeOf(exchange: Exchange, error: GatewayError | null): Outcome {
+  if (error === null) return 'answered';
+  if (error.code === 'client_closed') return 'gone';
+  if (exchange.committed && exchange.firstPieceAt !== null) return 'cut';
+  return exchange.attempts.length > 0 ? 'failed' : 'refused';
+}
+
+function statusOf(exchange: Exchange, error: GatewayError | null): number {
+  return error === null || exchange.committed ? 200 : error.status;
+}
+
+/** Tokens a second from the first piece on; unknown for an answer that came in one piece. */
+function speed(tokens: number | null, firstPieceAt: number | null, now: number): number | null {
+  if (tokens === null || firstPieceAt === null || now - firstPieceAt < 1) return null;
+  return Math.round((tokens * 10_000) / (now - firstPieceAt)) / 10;
+}
+
+/** A caller's own id, kept only where it is a plain word. */
+export function clientRequestIdOf(headers: Arrived['headers']): string | null {
+  const id = headers['x-request-id'];
+  return id !== undefined && /^[\w.:-]{1,128}$/.test(id) ? id : null;
+}
+
+export const userAgentOf = (headers: Arrived['headers']): string | null => headers['user-agent']?.slice(0, 256) ?? null;

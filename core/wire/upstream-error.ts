@@ -1,0 +1,133 @@
+/**
+ * A provider's refusal → the error that the caller gets. A dialect reads the complaint out of its own wire form; what follows
+ * from it is the same for all: a caller's fault passes on, everything else gets a code of ours.
+ */
+import type { Provider } from '../config.ts';
+import type { Target } from './dialect.ts';
+import { type ErrorCode, GatewayError } from '../errors.ts';
+import { type ReplyHeaders, retryAfterMs } from './retry-after.ts';
+import { Secret } from '../secret.ts';
+
+/** What an error body says, in the provider's own words. */
+export interface Complaint {
+  readonly message: string | null;
+  readonly type: string | null;
+  readonly param: string | null;
+  readonly code: string | null;
+  /** Refused for what it is about. */
+  readonly isModerated?: boolean;
+}
+
+export interface Refusal {
+  /** Of the reply, or what it would have been (`statusOfWords`) for an error inside an answer that began with 200. */
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  readonly body: unknown;
+  readonly complaint: Complaint;
+  /** It came inside an answer, so that no status was answered. */
+  readonly isInAnswer?: boolean;
+}
+
+const statusWords: readonly (readonly [RegExp, number])[] = [
+  [/quota|billing/i, 402],
+  [/rate.?limit|too.?many|throttl|resource.?exhausted/i, 429],
+  [/overloaded/i, 529],
+  [/unavailable|capacity/i, 503],
+  [/auth|api.?key|permission|access.?denied/i, 401],
+  [/not.?found/i, 404],
+  [/timeout|deadline/i, 408],
+  [/too.?large/i, 413],
+  [/invalid.?(?:request|argument)|validation|unsupported|context.?length|content.?filter|tool.?use.?failed/i, 400],
+];
+
+/** The status that an error's type or code stands for; 500 where the words say nothing. */
+export const statusOfWords = (words: string): number => statusWords.find(([pattern]) => pattern.test(words))?.[1] ?? 500;
+
+export function upstreamError(refusal: Refusal, target: Target): GatewayError {
+  const { status, complaint } = refusal;
+  const code = codeOf(refusal);
+  if (code === null) return passedThrough(refusal, target);
+  const facts = { upstreamStatus: status, retryAfterMs: retryAfterMs(refusal.headers, refusal.body) };
+  // safety: an authentication error quotes the key that was wrong
+  if (code === 'upstream_auth_error') return new GatewayError(code, "The provider rejected the gateway's credentials.", facts);
+  const said = complaint.message === null ? '.' : `: ${complaint.message}`;
+  return new GatewayError(code, sanitise(`Provider "${target.provider.id}" ${mannerOf(refusal)}${said}`, target.provider), facts);
+}
+
+const mannerOf = ({ status, isInAnswer }: Refusal): string => (isInAnswer === true ? 'reported an error in its answer' : `answered ${status}`);
+
+const callersFault = new Set([400, 413, 422]);
+const quotaWords = /insufficient.?(?:quota|balance|credit|fund)|exceeded.current.quota|billing|credit balance/i;
+const keyWords = /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i;
+const modelWords = /model_not_found|model identifier is invalid/i;
+
+/** What a provider's status stands for where it is not the caller's fault; others are `upstream_error`. */
+export const statusCodes: Readonly<Record<number, ErrorCode>> = {
+  401: 'upstream_auth_error',
+  403: 'upstream_auth_error',
+  404: 'upstream_model_not_found',
+  408: 'upstream_timeout',
+  429: 'upstream_rate_limited',
+  503: 'upstream_unavailable',
+  504: 'upstream_timeout',
+  529: 'upstream_overloaded',
+};
+
+/** The gateway's own code; null: the caller's fault, to be passed on. */
+function codeOf({ status, complaint }: Refusal): ErrorCode | null {
+  const { message, type, code, isModerated } = complaint;
+  const words = `${type ?? ''} ${code ?? ''}`;
+  // wire: an empty account is a 402 at some, a 429 or a 400 at others; asking again helps with none of them
+  if (status === 402 || (status < 500 && quotaWords.test(`${words} ${status === 400 ? (message ?? '') : ''}`))) return 'upstream_quota_exhausted';
+  if (callersFault.has(status)) {
+    if (modelWords.test(`${words} ${message ?? ''}`)) return 'upstream_model_not_found';
+    // wire: some answer 400 to a wrong key
+    return keyWords.test(`${words} ${message ?? ''}`) ? 'upstream_auth_error' : null;
+  }
+  if (status === 403 && isModerated === true) return null;
+  return statusCodes[status] ?? 'upstream_error';
+}
+
+function passedThrough(refusal: Refusal, target: Target): GatewayError {
+  const { status, complaint } = refusal;
+  const { message, type, param, code, isModerated } = complaint;
+  const clean = (words: string): string => sanitise(words, target.provider);
+  const passed = {
+    status: isModerated === true && status === 403 ? 400 : status,
+    type: clean(type ?? 'invalid_request_error'),
+    code: isModerated === true ? 'content_filter' : clean(meaning(complaint) ?? code ?? 'upstream_invalid_request'),
+  };
+  const said = clean(message ?? `Provider "${target.provider.id}" ${mannerOf(refusal)}.`);
+  return new GatewayError(passed, said, { param: param === null ? null : clean(param), upstreamStatus: status });
+}
+
+const effortWords = /reasoning[_ .]?effort|effort level|thinking[_ ]?level/i;
+const refusalWords = /not support|unsupported|not allowed|invalid|must be|should be|one of|expected/i;
+// wire: each vendor has its own words for it, and most have no code
+const lengthWords =
+  /maximum context length|context window|context limit|prompt is too long|input is too long|too many total text bytes|reduce the length of the messages|too large for model with \d+ maximum|current length is \d+ while limit is|max_new_tokens.{0,20}must be|maximum number of tokens allowed/i;
+
+/** A code that callers branch on, where the provider says the same in other words. */
+function meaning({ message, param, code }: Complaint): string | null {
+  if (code === 'unsupported_value' || code === 'unsupported_parameter' || code === 'context_length_exceeded') return code;
+  const said = `${param ?? ''} ${message ?? ''}`;
+  if (effortWords.test(said) && refusalWords.test(said)) return 'unsupported_value';
+  return lengthWords.test(said) && code !== 'string_above_max_length' ? 'context_length_exceeded' : null;
+}
+
+const longestMessage = 2048;
+
+/** safety: a provider's words may quote what it was sent. No credential of ours leaves in them, nor a page of text. */
+export function sanitise(message: string, provider: Provider): string {
+  let clean = message;
+  for (const secret of secretsOf(provider)) if (secret.length >= 4) clean = clean.replaceAll(secret, '[redacted]');
+  clean = clean.replaceAll(/\b(?:sk|gsk)-[\w*-]{12,}/g, '[redacted]');
+  if (Buffer.byteLength(clean) <= longestMessage) return clean;
+  return `${new TextDecoder().decode(Buffer.from(clean).subarray(0, longestMessage - 8), { stream: true })}…`;
+}
+
+function secretsOf({ apiKey, settings, headers }: Provider): string[] {
+  const wrapped = [apiKey, ...Object.values(settings)].flatMap((value) => (value instanceof Secret ? [value.reveal()] : []));
+  const sent = Object.entries(headers).flatMap(([name, value]) => (/auth|key|token|secret/i.test(name) ? [value.replace(/^bearer /i, '')] : []));
+  return [...wrapped, ...sent];
+}

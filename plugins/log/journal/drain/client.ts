@@ -1,0 +1,159 @@
+/**
+ * The log store as the request thread reaches it: every call goes to the worker, has its time, and fails alone. The log API, the
+ * health check and the command line use this.
+ */
+import { Worker } from 'node:worker_threads';
+import { BadQuery } from '../../../../core/log/store.ts';
+import type { Logger } from '../../../../core/logger.ts';
+import type { Answer, Ask, Call, OwnCalls, Told, WorkerSettings } from './rpc.ts';
+import { MigrationError } from '../store/migrations.ts';
+import type { Reader, StoreFault } from '../store/store.ts';
+
+/** The store cannot answer now. */
+export class StoreUnavailable extends Error {
+  readonly fault: StoreFault;
+
+  constructor(fault: StoreFault, message: string) {
+    super(message);
+    this.fault = fault;
+  }
+}
+
+export interface StoreClient extends Reader, Pick<OwnCalls, 'ping' | 'state' | 'flush'> {
+  /** Starts the worker; resolves when the store has been tried once. Rejects where its tables are not what they must be. */
+  open(settings: WorkerSettings): Promise<void>;
+  /** Lets the worker drain what it can in this time, and ends it. True: the store has all of the journal. */
+  close(withinMs: number): Promise<boolean>;
+}
+
+export interface ClientEvents {
+  readonly logger: Logger;
+  readonly disk: (change: { readonly removed: number; readonly elsewhere: number }) => void;
+}
+
+const queryMs = 10_000;
+const backoffMs = { first: 100, most: 5000 };
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+  readonly timer: NodeJS.Timeout;
+}
+
+/** The same file under the name that it has where this one runs: sources as they are, or built. */
+const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
+
+export function createClient(events: ClientEvents): StoreClient {
+  const calls = createCalls();
+  let thread: Thread | null = null;
+  const ask = (call: Call, args: readonly unknown[], withinMs = queryMs): Promise<unknown> => {
+    const worker = thread?.worker ?? null;
+    if (worker === null) return Promise.reject(new StoreUnavailable('refused', 'The log store is not open.'));
+    const { id, answer } = calls.begin(withinMs);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
+    worker.postMessage({ id, call, args, until: Date.now() + withinMs } satisfies Ask);
+    return answer;
+  };
+  const reading = (call: Call) => (...args: unknown[]): Promise<never> => ask(call, args) as Promise<never>;
+  return {
+    async open(settings) {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      thread = keepRunning(settings, { ...events, calls, opened: (refusal) => (refusal === null ? resolve() : reject(new MigrationError(refusal))) });
+      await promise;
+    },
+    async close(withinMs) {
+      if (thread === null) return false;
+      thread.isClosing = true;
+      const isDrained = await ask('finish', [withinMs], withinMs + 1000).catch(() => false);
+      await thread.worker?.terminate();
+      return isDrained === true;
+    },
+    list: reading('list'),
+    exportRows: reading('exportRows'),
+    get: reading('get'),
+    stats: reading('stats'),
+    series: reading('series'),
+    facets: reading('facets'),
+    metadataKeys: reading('metadataKeys'),
+    ping: () => ask('ping', [], 500) as Promise<void>,
+    state: reading('state'),
+    flush: reading('flush'),
+  };
+}
+
+interface Thread {
+  worker: Worker | null;
+  /** Set by its owner: an end is an end. */
+  isClosing: boolean;
+}
+
+interface ThreadEvents extends ClientEvents {
+  readonly calls: Calls;
+  /** After the first attempt to open the store. */
+  readonly opened: (refusal: string | null) => void;
+}
+
+/** The worker, started again, later and later, when it fails: its journal waits, and nothing in it is lost. */
+function keepRunning(settings: WorkerSettings, { logger, disk, calls, opened }: ThreadEvents): Thread {
+  const thread: Thread = { worker: null, isClosing: false };
+  let crashes = 0;
+  const start = (): void => {
+    // what the program was started with may be options that a worker does not take
+    const worker = new Worker(workerFile, { workerData: settings, execArgv: [] });
+    thread.worker = worker;
+    worker.unref();
+    worker.on('message', (told: Told) => {
+      if (told.type === 'answer') calls.settle(told.id, told.answer);
+      else if (told.type === 'disk') disk(told);
+      else if (told.type === 'log') logger[told.level](told.message, told.facts);
+      else {
+        crashes = 0;
+        opened(told.refusal);
+      }
+    });
+    worker.on('error', (error) => logger.error('the thread of the log store failed; it is started again', { error }));
+    worker.on('exit', () => {
+      thread.worker = null;
+      calls.rejectAll(new StoreUnavailable('refused', 'The thread of the log store has ended.'));
+      opened(null);
+      const again = (): void => {
+        if (!thread.isClosing) start();
+      };
+      setTimeout(again, Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(crashes++, 10))).unref();
+    });
+  };
+  start();
+  return thread;
+}
+
+type Calls = ReturnType<typeof createCalls>;
+
+/** Calls under way: each ends by its answer, its time, or the end of the worker. */
+function createCalls() {
+  const waiting = new Map<number, Waiting>();
+  let last = 0;
+  const take = (id: number): Waiting | undefined => {
+    const call = waiting.get(id);
+    waiting.delete(id);
+    clearTimeout(call?.timer);
+    return call;
+  };
+  return {
+    begin(withinMs: number): { id: number; answer: Promise<unknown> } {
+      const id = ++last;
+      const answer = new Promise<unknown>((resolve, reject) => {
+        const timer = setTimeout(() => take(id)?.reject(new StoreUnavailable('timeout', `The log store did not answer within ${withinMs} ms.`)), withinMs);
+        waiting.set(id, { resolve, reject, timer });
+      });
+      return { id, answer };
+    },
+    settle(id: number, answer: Answer): void {
+      const call = take(id);
+      if ('value' in answer) call?.resolve(answer.value);
+      else call?.reject(answer.fault === 'query' ? new BadQuery(answer.message) : new StoreUnavailable(answer.fault, answer.message));
+    },
+    rejectAll(error: Error): void {
+      for (const id of waiting.keys()) take(id)?.reject(error);
+    },
+  };
+}

@@ -1,0 +1,192 @@
+/** From the journals into the store, batch by batch, on the worker's thread: its own gateway's, and those that dead ones left behind. */
+import { appendFileSync, existsSync, fsyncSync, openSync, closeSync } from 'node:fs';
+import { join } from 'node:path';
+import { rowOf } from '../sql/rows.ts';
+import type { Row } from '../sql/rows.ts';
+import { adoptOrphans, removeInstance } from '../write/segments.ts';
+import type { Instance } from '../write/segments.ts';
+import { floorOf } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
+import { Tail } from './tail.ts';
+import type { Entry } from '../write/entry.ts';
+import type { Taken } from './tail.ts';
+
+export interface DrainSettings {
+  readonly store: Store;
+  readonly root: string;
+  /** The folder of this gateway. */
+  readonly folder: string;
+  readonly retentionDays: number;
+  readonly warn: (message: string, facts: Readonly<Record<string, unknown>>) => void;
+  /** Segments of this gateway are gone, or what dead ones left has changed. */
+  readonly disk: (change: { readonly removed: number; readonly elsewhere: number }) => void;
+}
+
+interface Batch {
+  readonly taken: Taken;
+  readonly rows: readonly Row[];
+}
+
+const lookForOrphansMs = 5000;
+const retainEveryMs = 600_000;
+const retainAgainMs = 60_000;
+
+export class Drain {
+  deadLettered = 0;
+  /** Records of this gateway. */
+  drained = 0;
+  lastDrainAt: number | null = null;
+
+  readonly #settings: DrainSettings;
+  readonly #own: Tail;
+  readonly #orphans = new Map<Tail, Instance>();
+  /** safety: a batch that the store did not take is tried again as it is; nothing is read twice. */
+  readonly #ready = new Map<Tail, Batch[]>();
+  #lookAt = 0;
+  #retainAt = 0;
+
+  constructor(settings: DrainSettings) {
+    this.#settings = settings;
+    this.#own = this.#tail(settings.folder, false);
+  }
+
+  /** What dead gateways left behind is this one's from now on, and counts as what waits. */
+  adopt(): void {
+    if (performance.now() < this.#lookAt) return;
+    this.#lookAt = performance.now() + lookForOrphansMs;
+    const mine = new Set([this.#own, ...this.#orphans.keys()].map(({ folder }) => folder));
+    for (const instance of adoptOrphans(this.#settings.root, mine)) this.#orphans.set(this.#tail(instance.folder, true), instance);
+    if (this.#orphans.size > 0) this.#settings.disk({ removed: 0, elsewhere: this.#elsewhere() });
+  }
+
+  /** One batch of each journal, one step of the retention. True: there may be more. Throws when the store is at fault. */
+  async step(): Promise<boolean> {
+    this.adopt();
+    let worked = await this.#drain(this.#own);
+    for (const [tail, instance] of this.#orphans) worked = (await this.#drainOrphan(tail, instance)) || worked;
+    return (await this.#retain()) || worked;
+  }
+
+  /** The gateway has closed its journal: true once the store has all of it. */
+  async finish(): Promise<boolean> {
+    this.#own.end();
+    while (await this.#drain(this.#own));
+    return true;
+  }
+
+  /** Bytes that the store does not have yet. */
+  depthBytes(): number {
+    return [this.#own, ...this.#orphans.keys()].reduce((sum, tail) => sum + tail.behindBytes, 0);
+  }
+
+  close(): void {
+    for (const tail of [this.#own, ...this.#orphans.keys()]) {
+      if (existsSync(tail.folder)) tail.save();
+      tail.close();
+    }
+    for (const { claim } of this.#orphans.values()) claim.release();
+  }
+
+  #tail(folder: string, isEnded: boolean): Tail {
+    const { warn, disk } = this.#settings;
+    return new Tail(folder, {
+      isEnded,
+      removed: (bytes) => disk({ removed: isEnded ? 0 : bytes, elsewhere: this.#elsewhere() }),
+      damaged: (bytes, segment) => warn('a part of the journal is damaged and was left out', { folder, segment, bytes }),
+    });
+  }
+
+  #elsewhere(): number {
+    return [...this.#orphans.keys()].reduce((sum, tail) => sum + tail.behindBytes, 0);
+  }
+
+  async #drain(tail: Tail): Promise<boolean> {
+    const ready = this.#ready.get(tail) ?? [];
+    this.#ready.set(tail, ready);
+    const batch = ready[0] ?? this.#prepare(tail, ready);
+    if (batch === undefined) return false;
+    const { taken, rows } = batch;
+    const inserted = rows.length > 0 ? this.#insert(rows) : Promise.resolve();
+    // cost: the next batch is made ready while the database works; what goes wrong there is heard below
+    inserted.catch(() => {});
+    if (ready.length === 1) this.#prepare(tail, ready);
+    await inserted;
+    ready.shift();
+    tail.commit(taken);
+    if (tail === this.#own) this.drained += taken.entries.length;
+    this.lastDrainAt = Date.now();
+    return !taken.isLast;
+  }
+
+  #prepare(tail: Tail, ready: Batch[]): Batch | undefined {
+    const taken = tail.take(ready.at(-1)?.taken);
+    if (taken === null) return undefined;
+    const batch = { taken, rows: taken.entries.flatMap((entry) => this.#rowOf(entry)) };
+    ready.push(batch);
+    return batch;
+  }
+
+  async #drainOrphan(tail: Tail, instance: Instance): Promise<boolean> {
+    if (await this.#drain(tail)) return true;
+    // an ended journal gives nothing more when its last batch is in the store
+    tail.close();
+    this.#ready.delete(tail);
+    this.#orphans.delete(tail);
+    removeInstance(instance);
+    this.#settings.disk({ removed: 0, elsewhere: this.#elsewhere() });
+    return true;
+  }
+
+  async #retain(): Promise<boolean> {
+    const { store, retentionDays } = this.#settings;
+    if (retentionDays === 0 || performance.now() < this.#retainAt) return false;
+    try {
+      if (await store.retain(floorOf(retentionDays, Date.now()))) return true;
+      this.#retainAt = performance.now() + retainEveryMs;
+    } catch (error) {
+      // old records can wait for a better moment; new ones do not wait for them
+      this.#retainAt = performance.now() + retainAgainMs;
+      this.#settings.warn('old records could not be dropped; it is tried again', { reason: error instanceof Error ? error.message : String(error) });
+    }
+    return false;
+  }
+
+  #rowOf(entry: Entry): Row[] {
+    try {
+      return [rowOf(entry)];
+    } catch (error) {
+      this.#bury(entry.payload, error);
+      return [];
+    }
+  }
+
+  /** safety: one row that the store refuses costs that row its place, and no other. */
+  async #insert(rows: readonly Row[]): Promise<void> {
+    const { store } = this.#settings;
+    try {
+      await store.insert(rows);
+    } catch (error) {
+      if (store.blame(error) === 'store') throw error;
+      if (rows.length === 1) {
+        this.#bury((rows[0] as Row).payload, error);
+        return;
+      }
+      const half = rows.length >> 1;
+      await this.#insert(rows.slice(0, half));
+      await this.#insert(rows.slice(half));
+    }
+  }
+
+  #bury(payload: string, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const file = openSync(join(this.#settings.root, 'dead-letter.jsonl'), 'a', 0o600);
+    try {
+      appendFileSync(file, `${JSON.stringify({ at: new Date().toISOString(), reason, record: payload })}\n`);
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    this.deadLettered++;
+    this.#settings.warn('the store does not take a record; it is kept in journal/dead-letter.jsonl', { reason });
+  }
+}

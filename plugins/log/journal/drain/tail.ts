@@ -1,0 +1,219 @@
+/**
+ * The reading end of one instance's journal, on the worker's thread: merges started and finished, steps over damage, and gives
+ * segments back once the store has them. What was read counts when it is committed; a crash in between costs a replay.
+ */
+import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, unlinkSync } from 'node:fs';
+import type { Entry } from '../write/entry.ts';
+import { decodeFrame, nextSound, STARTED, wantedBytes } from '../write/frames.ts';
+import { pathOf, readCursor, segmentsOf, writeCursor } from '../write/segments.ts';
+
+export interface Taken {
+  readonly entries: readonly Entry[];
+  readonly end: { readonly segment: number; readonly offset: number };
+  readonly open: ReadonlyMap<string, string>;
+  /** There is nothing after it, and never will be. */
+  readonly isLast: boolean;
+}
+
+export interface TailEvents {
+  /** Segments are gone from the disk. */
+  removed(bytes: number): void;
+  /** Bytes that were no frame. */
+  damaged(bytes: number, segment: number): void;
+}
+
+const maxEntries = 1000;
+const maxBytes = 4 * 1024 * 1024;
+const cursorEveryMs = 1000;
+
+const idOf = (payload: string): string => /^\{"id":"([^"]{1,64})"/.exec(payload)?.[1] ?? '';
+
+export class Tail {
+  readonly folder: string;
+  readonly #events: TailEvents;
+  #segment: number;
+  #offset: number;
+  #oldest: number;
+  #file: number | null = null;
+  #open: Map<string, string>;
+  #buffer: Buffer = Buffer.alloc(0);
+  /** The instance writes no more: what is incomplete stays so. */
+  #isEnded: boolean;
+  #isDone = false;
+  #cursorAt = 0;
+  #saved = '';
+
+  constructor(folder: string, { isEnded, ...events }: TailEvents & { isEnded: boolean }) {
+    this.folder = folder;
+    this.#events = events;
+    this.#isEnded = isEnded;
+    const { segment, offset, open } = readCursor(folder);
+    const segments = segmentsOf(folder);
+    this.#oldest = segments[0] ?? 1;
+    this.#segment = Math.max(segment, this.#oldest);
+    this.#offset = this.#segment === segment ? offset : 0;
+    this.#open = new Map(open.map((payload) => [idOf(payload), payload]));
+  }
+
+  /** The writer has closed. */
+  end(): void {
+    this.#isEnded = true;
+  }
+
+  /** Bytes that the store does not have yet. */
+  get behindBytes(): number {
+    return segmentsOf(this.folder).filter((segment) => segment >= this.#segment).reduce((sum, segment) => sum + sizeOf(pathOf(this.folder, segment)), -this.#offset);
+  }
+
+  /**
+   * The next batch, or that which follows one taken and not yet committed; null where there is nothing new. An ended journal's
+   * last batch holds what was interrupted.
+   */
+  take(after: Taken | null = null): Taken | null {
+    if (this.#isDone || after?.isLast === true) return null;
+    const from = after?.end ?? { segment: this.#segment, offset: this.#offset };
+    const open = new Map(after?.open ?? this.#open);
+    const entries: Entry[] = [];
+    const at = { ...from };
+    let size = 0;
+    let isLast = false;
+    while (entries.length < maxEntries && size < maxBytes) {
+      const frame = this.#next(at);
+      if (frame === 'waiting') break;
+      if (frame === 'over') {
+        isLast = true;
+        break;
+      }
+      size += frame.payload.length;
+      const id = idOf(frame.payload);
+      if (frame.kind === STARTED) open.set(id, frame.payload);
+      else {
+        open.delete(id);
+        entries.push({ payload: frame.payload, isInterrupted: false });
+      }
+    }
+    if (isLast) {
+      for (const payload of open.values()) entries.push({ payload, isInterrupted: true });
+      open.clear();
+    }
+    const moved = at.segment !== from.segment || at.offset !== from.offset;
+    return moved || isLast ? { entries, end: at, open, isLast } : null;
+  }
+
+  /** The store has it. */
+  commit({ end, open, isLast }: Taken): void {
+    this.#segment = end.segment;
+    this.#offset = end.offset;
+    this.#open = new Map(open);
+    this.#isDone = isLast;
+    const leaves = this.#oldest < this.#segment;
+    if (leaves || performance.now() - this.#cursorAt > cursorEveryMs) this.save();
+    if (leaves) this.#unlink();
+  }
+
+  /** Puts on disk how far the store has it. */
+  save(): void {
+    const cursor = { segment: this.#segment, offset: this.#offset, open: [...this.#open.values()] };
+    this.#cursorAt = performance.now();
+    const key = `${cursor.segment} ${cursor.offset}`;
+    if (key === this.#saved) return;
+    writeCursor(this.folder, cursor);
+    this.#saved = key;
+  }
+
+  close(): void {
+    if (this.#file !== null) closeSync(this.#file);
+    this.#file = null;
+    this.#buffer = Buffer.alloc(0);
+  }
+
+  #unlink(): void {
+    let bytes = 0;
+    for (; this.#oldest < this.#segment; this.#oldest++) {
+      const path = pathOf(this.folder, this.#oldest);
+      bytes += sizeOf(path);
+      if (existsSync(path)) unlinkSync(path);
+    }
+    this.#events.removed(bytes);
+  }
+
+  /** What the buffer holds: bytes of `#bufferSegment` from `#bufferFrom` on. */
+  #bufferSegment = 0;
+  #bufferFrom = 0;
+
+  #next(at: { segment: number; offset: number }): { kind: number; payload: string } | 'waiting' | 'over' {
+    for (;;) {
+      const { bytes, from } = this.#bytesAt(at, 0);
+      let decoded = decodeFrame(bytes, from);
+      let whole = bytes;
+      let begin = from;
+      if (decoded === 'incomplete') {
+        const more = this.#bytesAt(at, wantedBytes(bytes, from));
+        [whole, begin] = [more.bytes, more.from];
+        decoded = decodeFrame(whole, begin);
+      }
+      if (typeof decoded === 'object') {
+        at.offset += decoded.end - begin;
+        return { kind: decoded.kind, payload: decoded.payload.toString('utf8') };
+      }
+      const isClosed = this.#isEnded || existsSync(pathOf(this.folder, at.segment + 1));
+      // the writer may have added between the look at the segment and the look for the next one
+      if (decoded === 'incomplete' && (!isClosed || this.#grown(at, whole.length - begin))) return 'waiting';
+      if (whole.length > begin) {
+        this.#stepOver(at);
+        continue;
+      }
+      const following = segmentsOf(this.folder).find((segment) => segment > at.segment);
+      if (following === undefined) return this.#isEnded ? 'over' : 'waiting';
+      at.segment = following;
+      at.offset = 0;
+    }
+  }
+
+  #grown({ segment, offset }: { segment: number; offset: number }, known: number): boolean {
+    return sizeOf(pathOf(this.folder, segment)) > offset + known;
+  }
+
+  /** Bytes that are no frame: goes on at the next one that is, or at the end of what there is. */
+  #stepOver(at: { segment: number; offset: number }): void {
+    const { bytes, from } = this.#bytesAt(at, Infinity);
+    const end = nextSound(bytes, from + 1);
+    this.#events.damaged(end - from, at.segment);
+    at.offset += end - from;
+  }
+
+  /** What is there from this place on, `wanted` bytes where there are so many. */
+  #bytesAt({ segment, offset }: { segment: number; offset: number }, wanted: number): { bytes: Buffer; from: number } {
+    const from = offset - this.#bufferFrom;
+    const isHere = this.#file !== null && segment === this.#bufferSegment && from >= 0 && from <= this.#buffer.length;
+    if (isHere && this.#buffer.length - from >= Math.max(wanted, 1)) return { bytes: this.#buffer, from };
+    if (segment !== this.#bufferSegment) this.close();
+    this.#bufferSegment = segment;
+    this.#bufferFrom = offset;
+    this.#file ??= openIfThere(pathOf(this.folder, segment));
+    if (this.#file === null) return { bytes: (this.#buffer = Buffer.alloc(0)), from: 0 };
+    const size = Math.max(0, Math.min(fstatSync(this.#file).size - offset, Math.max(wanted, maxBytes)));
+    const bytes = Buffer.allocUnsafe(size);
+    let read = 0;
+    while (read < size) {
+      const count = readSync(this.#file, bytes, read, size - read, offset + read);
+      if (count === 0) break;
+      read += count;
+    }
+    this.#buffer = bytes.subarray(0, read);
+    return { bytes: this.#buffer, from: 0 };
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+function openIfThere(path: string): number | null {
+  try {
+    return openSync(path, 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}

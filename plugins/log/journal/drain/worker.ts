@@ -1,0 +1,188 @@
+/**
+ * The thread that has the store: drains the journals into it and answers what is asked of it. A store that is down is tried
+ * again, later and later, and loses nothing: the journal holds.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
+import { BadQuery } from '../../../../core/log/store.ts';
+import { Drain } from './drain.ts';
+import { readCalls } from './rpc.ts';
+import type { Answer, Ask, Call, OwnCalls, Told, WorkerSettings, WorkerState } from './rpc.ts';
+import { createStore } from '../store/open.ts';
+import { faultOf } from '../store/store.ts';
+import { MigrationError } from '../store/migrations.ts';
+import type { Store, StoreFault } from '../store/store.ts';
+
+const port = parentPort as MessagePort;
+const settings = workerData as WorkerSettings;
+const tell = (told: Told): void => port.postMessage(told);
+
+const idleMs = 100;
+const openMs = 5000;
+const backoffMs = { first: 100, most: 5000 };
+/** Between two periods that are summed up, and after a fault. */
+const rollingMs = 5;
+const rollAgainMs = 60_000;
+
+const store: Store = await createStore(settings);
+const { root, folder, retentionDays } = settings;
+const drain = new Drain({
+  store,
+  root,
+  folder,
+  retentionDays,
+  warn: (message, facts) => tell({ type: 'log', level: 'warn', message, facts }),
+  disk: (change) => tell({ type: 'disk', ...change }),
+});
+
+let isOpen = false;
+let fault: StoreFault | null = 'refused';
+/** Changed by `finish`, and looked at by the loops. */
+const phase = { isClosing: false };
+let wake = (): void => {};
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => {
+  const timer = setTimeout(resolve, ms);
+  wake = () => {
+    clearTimeout(timer);
+    resolve();
+  };
+});
+
+async function open(): Promise<void> {
+  // a migration of years of records is not waited for: the journal holds what comes meanwhile
+  const late = setTimeout(tell, openMs, { type: 'opened', refusal: null } satisfies Told);
+  try {
+    await store.open();
+    isOpen = true;
+    tell({ type: 'opened', refusal: null });
+  } catch (error) {
+    tell({ type: 'opened', refusal: error instanceof MigrationError ? error.message : null });
+    throw error;
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+/** Until the store has what there was when it began; throws when the store is at fault. */
+async function work(): Promise<void> {
+  drain.adopt();
+  if (!isOpen) await open();
+  while (!phase.isClosing && (await drain.step())) {
+    // a thread that drains still answers
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  recovered();
+}
+
+function recovered(): void {
+  if (fault !== null && failures > 0) tell({ type: 'log', level: 'info', message: 'the log store answers again', facts: {} });
+  fault = null;
+  failures = 0;
+}
+
+let failures = 0;
+
+function failed(error: unknown): number {
+  fault = faultOf(error);
+  if (failures === 0) tell({ type: 'log', level: 'warn', message: 'the log store does not take records; the journal holds them', facts: { fault, reason: error instanceof Error ? error.message : String(error) } });
+  const longest = Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(failures++, 10));
+  return longest * (0.5 + Math.random() / 2);
+}
+
+let turn: Promise<void> = Promise.resolve();
+
+/** One at a time: the loop, and whoever wants the journal drained at once. */
+function inTurn(): Promise<void> {
+  const next = turn.then(work);
+  turn = next.catch(() => {});
+  return next;
+}
+
+/** Beside the draining. A fault in it is no fault of the log: the records can be asked. */
+async function sumUp(): Promise<void> {
+  while (!phase.isClosing) {
+    let pauseMs = idleMs;
+    try {
+      if (isOpen && fault === null && (await store.roll())) pauseMs = rollingMs;
+    } catch (error) {
+      pauseMs = rollAgainMs;
+      tell({ type: 'log', level: 'warn', message: 'a period that is over could not be summed up; it is tried again later', facts: { reason: error instanceof Error ? error.message : String(error) } });
+    }
+    await wait(pauseMs, null, { ref: false });
+  }
+}
+
+async function run(): Promise<void> {
+  while (!phase.isClosing) {
+    let pauseMs = idleMs;
+    try {
+      await inTurn();
+    } catch (error) {
+      pauseMs = failed(error);
+    }
+    if (!phase.isClosing) await sleep(pauseMs);
+  }
+}
+
+const own: OwnCalls = {
+  async ping() {
+    if (!isOpen) throw new Unavailable();
+    await store.ping();
+  },
+  async state(): Promise<WorkerState> {
+    const { deadLettered, lastDrainAt, drained } = drain;
+    return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), deadLettered, lastDrainAt, drained };
+  },
+  flush: inTurn,
+  async finish(withinMs) {
+    phase.isClosing = true;
+    wake();
+    const late = Symbol('late');
+    const timeUp = new Promise<typeof late>((resolve) => {
+      setTimeout(resolve, withinMs, late).unref();
+    });
+    const finished = turn.then(async () => {
+      if (!isOpen) await open();
+      return await drain.finish();
+    });
+    const result = await Promise.race([finished.catch(() => false), timeUp]);
+    drain.close();
+    await Promise.race([store.close().catch(() => {}), timeUp]);
+    return result === true;
+  },
+};
+
+class Unavailable extends Error {}
+
+function answerOf(call: Call, args: readonly unknown[]): Promise<unknown> {
+  if (Object.hasOwn(own, call)) return (own[call as keyof OwnCalls] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
+  if (!isOpen) throw new Unavailable();
+  if (!(readCalls as readonly string[]).includes(call)) throw new Error(`there is no call "${call}"`);
+  return (store[call as (typeof readCalls)[number]] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
+}
+
+function blameOf(error: unknown): Answer {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof BadQuery) return { fault: 'query', message };
+  if (error instanceof Unavailable) return { fault: fault ?? 'refused', message: 'The log store is not open yet.' };
+  return { fault: faultOf(error), message };
+}
+
+async function answer({ id, call, args, until }: Ask): Promise<void> {
+  // cost: what came while SQLite was at a long question may have been given up meanwhile
+  if (Date.now() > until) return;
+  let answered: Answer;
+  try {
+    answered = { value: await answerOf(call, args) };
+  } catch (error) {
+    answered = blameOf(error);
+  }
+  tell({ type: 'answer', id, answer: answered });
+  if (call === 'finish') port.close();
+}
+
+port.on('message', (ask: Ask) => void answer(ask));
+void sumUp();
+await run();

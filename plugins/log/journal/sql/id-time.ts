@@ -1,0 +1,9 @@
+/** The time in an id: a UUID of version 7 begins with its milliseconds, so a range of time is a range of ids. */
+
+/** An id is a UUID of version 7 and begins with its time: the first that could be of this millisecond. */
+export function firstIdAt(ms: number): string {
+  const hex = Math.max(0, Math.min(Math.floor(ms), 2 ** 48 - 1)).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+}
+
+export const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);

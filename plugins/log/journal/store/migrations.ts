@@ -1,0 +1,64 @@
+/** Brings tables into the form that this program needs: in order, checksummed, each in one transaction, one process at a time. */
+import { createHash } from 'node:crypto';
+
+/** Refuses the start: the store is there, and its tables cannot be brought into the form that this program needs. */
+export class MigrationError extends Error {
+  readonly exitCode = 4;
+}
+
+export interface Migration {
+  /** From 1, without gaps; never changed once released. */
+  readonly id: number;
+  readonly name: string;
+  readonly sql: string;
+}
+
+export interface MigrationState {
+  readonly id: number;
+  readonly name: string;
+  readonly isApplied: boolean;
+}
+
+/** The connection that migrates. */
+export interface Migrating {
+  run(sql: string): Promise<void>;
+  all(sql: string): Promise<readonly Record<string, unknown>[]>;
+  /** Holds the lock while it works; rolls back and throws on when that throws. */
+  transaction<T>(work: () => Promise<T>): Promise<T>;
+}
+
+const ledger = 'create table if not exists gateway_migrations (id integer primary key, name text not null, checksum text not null, applied_at text not null)';
+
+export const checksumOf = ({ sql }: Migration): string => createHash('sha256').update(sql).digest('hex');
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** @param isTransient whether a fault is the store's and not the migration's: it is thrown on as it is, to be tried again */
+export async function migrate(connection: Migrating, migrations: readonly Migration[], isTransient: (error: unknown) => boolean): Promise<void> {
+  await connection.transaction(() => connection.run(ledger));
+  for (const migration of migrations) {
+    try {
+      await connection.transaction(() => apply(connection, migration));
+    } catch (error) {
+      if (error instanceof MigrationError || isTransient(error)) throw error;
+      throw new MigrationError(`The migration ${migration.id} (${migration.name}) of the log store failed and was rolled back: ${(error as Error).message}`, { cause: error });
+    }
+  }
+}
+
+async function apply(connection: Migrating, migration: Migration): Promise<void> {
+  const [known] = await connection.all(`select checksum from gateway_migrations where id = ${migration.id}`);
+  const checksum = checksumOf(migration);
+  if (known === undefined) {
+    await connection.run(migration.sql);
+    await connection.run(`insert into gateway_migrations (id, name, checksum, applied_at) values (${migration.id}, ${quoted(migration.name)}, '${checksum}', '${new Date().toISOString()}')`);
+  } else if (known['checksum'] !== checksum) {
+    throw new MigrationError(`The migration ${migration.id} (${migration.name}) was applied to the log store in another form than this program knows. Use the version that applied it, or another database.`);
+  }
+}
+
+/** What has been applied and what has not. A store that is ahead of this program is left alone: it serves on. */
+export async function stateOf(all: Migrating['all'], migrations: readonly Migration[]): Promise<readonly MigrationState[]> {
+  const applied = new Set((await all('select id from gateway_migrations')).map(({ id }) => Number(id)));
+  return migrations.map(({ id, name }) => ({ id, name, isApplied: applied.has(id) }));
+}

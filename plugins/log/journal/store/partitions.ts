@@ -1,0 +1,24 @@
+/** Weeks of records as partitions in PostgreSQL: made when the first record of a week comes, dropped as a whole when it is old. */
+import { firstIdAt, timeOf } from '../sql/id-time.ts';
+
+const week = 7 * 86_400_000;
+const tables = ['gateway_requests', 'gateway_bodies', 'gateway_tags'] as const;
+
+export const weekOf = (id: string): number => Math.floor(timeOf(id) / week);
+
+const suffixOf = (number: number): string => new Date(number * week).toISOString().slice(0, 10).replaceAll('-', '');
+
+/** One statement for each table; to be run under a lock. */
+export const createWeek = (number: number): readonly string[] =>
+  tables.map((table) => `create table if not exists ${table}_${suffixOf(number)} partition of ${table} for values from ('${firstIdAt(number * week)}') to ('${firstIdAt((number + 1) * week)}')`);
+
+/** Of these partitions of `gateway_requests`, the first whose last record is older: the statement that drops it with its like. */
+export function dropOld(partitions: readonly string[], before: number): string | null {
+  const old = partitions.toSorted().find((name) => {
+    const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
+    return year !== undefined && Date.parse(`${year}-${month}-${day}`) + week <= before;
+  });
+  return old === undefined ? null : `drop table ${tables.map((table) => old.replace('gateway_requests', table)).join(', ')}`;
+}
+
+export const listPartitions = "select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass('gateway_requests')";

@@ -1,0 +1,86 @@
+import { binSql } from '../sql/bins.ts';
+import type { Migration } from './migrations.ts';
+
+/**
+ * Partitioned by id, which begins with its time (see partitions.ts): a range of time is a range of ids, a list is read in the
+ * order of one index, and old records go by dropping a partition. Texts are compared by bytes, as in SQLite.
+ */
+export const postgresMigrations: readonly Migration[] = [
+  {
+    id: 1,
+    name: 'requests, bodies, tags',
+    sql: `
+      create table gateway_requests (
+        id uuid primary key,
+        created_at bigint not null,
+        requested_model text collate "C",
+        model text collate "C",
+        provider text collate "C",
+        key_name text collate "C",
+        stream boolean not null,
+        status integer not null,
+        failed boolean not null,
+        outcome text collate "C" not null,
+        finish_reason text collate "C",
+        duration_ms integer not null,
+        ttft_ms integer,
+        prompt_tokens integer,
+        completion_tokens integer,
+        reasoning_tokens integer,
+        cached_tokens integer,
+        cache_write_tokens integer,
+        total_tokens integer,
+        cost bigint,
+        metadata jsonb not null,
+        more text not null
+      ) partition by range (id);
+      create index gateway_requests_model on gateway_requests (model, id);
+      create index gateway_requests_provider on gateway_requests (provider, id);
+      create index gateway_requests_key on gateway_requests (key_name, id);
+      create index gateway_requests_status on gateway_requests (status, id);
+      create index gateway_requests_failed on gateway_requests (id) where failed;
+      create index gateway_requests_finish on gateway_requests (finish_reason, id);
+      create index gateway_requests_stream on gateway_requests (stream, id);
+      create index gateway_requests_duration on gateway_requests (duration_ms, id);
+      create index gateway_requests_cost on gateway_requests (cost, id);
+      create table gateway_bodies (
+        id uuid primary key,
+        request text,
+        response text,
+        reasoning text
+      ) partition by range (id);
+      create table gateway_tags (
+        name text collate "C" not null,
+        value text collate "C" not null,
+        id uuid not null,
+        primary key (name, value, id)
+      ) partition by range (id);
+      do $$ begin
+        -- four times faster than the default, where the server has it
+        execute 'alter table gateway_bodies alter column request set compression lz4, alter column response set compression lz4';
+      exception when others then
+        null;
+      end $$;
+    `,
+  },
+  {
+    id: 2,
+    name: 'user agents, estimates, sums, bins',
+    sql: `
+      alter table gateway_requests add column user_agent text collate "C", add column estimated boolean not null default false;
+      create index gateway_requests_agent on gateway_requests (user_agent, id);
+      drop index gateway_requests_duration;
+      drop index gateway_requests_cost;
+      create index gateway_requests_slow on gateway_requests (${binSql('duration_ms')}, id, duration_ms);
+      create index gateway_requests_dear on gateway_requests (${binSql('cost')}, id, cost) where cost is not null;
+      create table gateway_rollup (
+        span_ms bigint not null,
+        dimension text collate "C" not null,
+        starts_at bigint not null,
+        data text not null,
+        primary key (span_ms, dimension, starts_at)
+      );
+      create index gateway_rollup_time on gateway_rollup (starts_at);
+    `,
+  },
+];

@@ -1,0 +1,222 @@
+/** Records in PostgreSQL 13 or newer. Nothing here waits without end: connecting, each statement and each lock have their time. */
+import { Client, Pool, types } from 'pg';
+import type { ClientConfig, PoolClient, PoolConfig } from 'pg';
+import { migrate } from './migrations.ts';
+import { postgresMigrations } from './postgres-migrations.ts';
+import { createWeek, dropOld, listPartitions, weekOf } from './partitions.ts';
+import { tagOf } from '../sql/rows.ts';
+import type { Row } from '../sql/rows.ts';
+import { Roller } from '../sums/roller.ts';
+import { periodsOf, spans } from '../sums/rollup.ts';
+import type { Period } from '../sums/rollup.ts';
+import { createReader } from './read.ts';
+import type { Engine } from '../sql/engine.ts';
+import type { Grammar } from '../sql/where.ts';
+import { floorOf } from './store.ts';
+import { timeOf } from '../sql/id-time.ts';
+import type { Store, StoreSettings } from './store.ts';
+
+const grammar: Grammar = {
+  placeholder: (number) => `$${number}`,
+  id: (id) => id,
+  idOf: String,
+  meta: (name) => `(r.metadata ->> cast(${name} as text)) collate "C"`,
+  like: 'ilike',
+  list: (column) => `json_agg(${column})`,
+  metadataKeys: 'jsonb_object_keys(r.metadata) j(key)',
+};
+
+/** Advisory locks: any two numbers that nobody else is likely to use. */
+const migrationLock = '727472101';
+const partitionLock = '727472102';
+
+/** cost: one parameter, one text of the statement for any number of rows; a list of values would be parsed anew for each size. */
+const insertRequests = `
+  insert into gateway_requests select * from json_to_recordset($1::json) as x(
+    id uuid, created_at bigint, requested_model text, model text, provider text, key_name text, stream boolean, status integer, failed boolean, outcome text,
+    finish_reason text, duration_ms integer, ttft_ms integer, prompt_tokens integer, completion_tokens integer, reasoning_tokens integer, cached_tokens integer,
+    cache_write_tokens integer, total_tokens integer, cost bigint, metadata jsonb, more text, user_agent text, estimated boolean
+  ) on conflict do nothing`;
+const insertBodies = 'insert into gateway_bodies select * from json_to_recordset($1::json) as x(id uuid, request text, response text, reasoning text) on conflict do nothing';
+const insertTags = 'insert into gateway_tags select * from json_to_recordset($1::json) as x(name text, value text, id uuid) on conflict do nothing';
+
+/** Classes of SQLSTATE that blame what was sent: data exceptions, constraints, and limits of the program. */
+const ofRows = new Set(['22', '23', '54']);
+const stateOf = (error: unknown): string => (error as { code?: string }).code ?? '';
+const isOfServer = (error: unknown): boolean => /^(?:08|53|55|57|58|40|25|28|3D)/.test(stateOf(error)) || !/^[0-9A-Z]{5}$/.test(stateOf(error));
+
+const statementMs = 5000;
+
+const settingsOf = (url: string | null): ClientConfig => ({
+  connectionString: url ?? '',
+  application_name: 'model-gateway',
+  connectionTimeoutMillis: 1000,
+  query_timeout: statementMs + 500,
+  statement_timeout: statementMs,
+  lock_timeout: 2000,
+  idle_in_transaction_session_timeout: statementMs,
+  keepAlive: true,
+  types: { getTypeParser: types.getTypeParser },
+});
+
+function createPool(url: string | null, more: PoolConfig): Pool {
+  const pool = new Pool({ ...settingsOf(url), ...more });
+  // safety: without a listener the end of an idle connection ends the process
+  pool.on('error', ignore);
+  return pool;
+}
+
+export function createPostgresStore({ url, retentionDays }: StoreSettings): Store {
+  const writing = createPool(url, { max: 4 });
+  // a page asks several questions at once, and who waits for a connection is no fault; records never wait for a page
+  const reading = createPool(url, { max: 6, connectionTimeoutMillis: statementMs });
+  const weeks = new Set<number>();
+  const engine: Engine = {
+    grammar,
+    all: async (sql, params) => (await reading.query<Record<string, unknown>>(sql, [...params])).rows,
+    floor: () => floorOf(retentionDays, Date.now()),
+    swap: (first, second) => connected(writing, (client) => within(client, async () => {
+      const { rowCount } = await client.query(first.sql, [...first.values]);
+      if (rowCount !== 0) await client.query(second.sql, [...second.values]);
+    })),
+  };
+  const roller = new Roller(engine);
+  return {
+    ...createReader(engine),
+    open: () => migrateAt(url),
+    async insert(rows) {
+      try {
+        await insertInto(writing, rows, weeks);
+      } catch (error) {
+        // this or another process has dropped a week that was believed to be there
+        if (!isMissingWeek(error)) throw error;
+        weeks.clear();
+        await insertInto(writing, rows, weeks);
+      } finally {
+        // also where a part of it was refused: the other parts are there
+        await unroll(writing, periodsOf(rows.map(({ request }) => timeOf(request.id))));
+      }
+    },
+    async ping() {
+      await writing.query('select 1');
+    },
+    async retain(before) {
+      await writing.query('delete from gateway_rollup where starts_at < $1', [before - spans[0]]);
+      return await connected(writing, (client) => dropWeek(client, before));
+    },
+    roll: () => roller.step(Date.now()),
+    blame: (error) => (ofRows.has(stateOf(error).slice(0, 2)) ? 'row' : 'store'),
+    close: async () => void (await Promise.all([writing.end(), reading.end()])),
+  };
+}
+
+const isMissingWeek = (error: unknown): boolean => stateOf(error) === '23514' && /no partition/.test((error as Error).message);
+
+/** safety: a connection on which something went wrong is not used again. */
+async function connected<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  client.on('error', ignore);
+  let fault: unknown = null;
+  try {
+    return await work(client);
+  } catch (error) {
+    fault = error;
+    throw error;
+  } finally {
+    client.off('error', ignore);
+    client.release(fault !== null);
+  }
+}
+
+function ignore(): void {
+  // the query under way rejects with the same error
+}
+
+async function within<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
+  await client.query('begin');
+  const result = await work();
+  await client.query('commit');
+  return result;
+}
+
+/**
+ * cost: one statement for each table, side by side on connections of their own. Each is a transaction: where one fails the batch
+ * comes again, and what is there already stays.
+ */
+async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>): Promise<void> {
+  for (const week of new Set(rows.map(({ request }) => weekOf(request.id)))) {
+    if (!weeks.has(week)) await connected(pool, (client) => ensureWeek(client, week));
+    weeks.add(week);
+  }
+  const bodies = rows.flatMap(({ body }) => (body === null ? [] : [body]));
+  const tags = rows.flatMap(({ request: { id, metadata } }) => Object.entries(metadata).map(([name, value]) => ({ name: tagOf(name), value: tagOf(value), id })));
+  const inserts = [
+    pool.query({ name: 'requests', text: insertRequests, values: [JSON.stringify(rows.map(({ request }) => request))] }),
+    ...(bodies.length > 0 ? [pool.query({ name: 'bodies', text: insertBodies, values: [JSON.stringify(bodies)] })] : []),
+    ...(tags.length > 0 ? [pool.query({ name: 'tags', text: insertTags, values: [JSON.stringify(tags)] })] : []),
+  ];
+  // safety: all have ended before any of it is tried again
+  const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected');
+  if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+}
+
+async function ensureWeek(client: PoolClient, week: number): Promise<void> {
+  await within(client, async () => {
+    await client.query(`select pg_advisory_xact_lock(${partitionLock})`);
+    for (const sql of createWeek(week)) await client.query(sql);
+  });
+}
+
+/**
+ * Twice, as a statement sees nothing that is committed while it runs: the first takes the claim away, or waits for whoever turns it
+ * into sums at this moment; the second takes those. Claims that come later have seen the records.
+ */
+async function unroll(pool: Pool, periods: readonly Period[]): Promise<void> {
+  const values = [periods.map(({ start }) => start), periods.map(({ span }) => span)];
+  for (const name of ['unclaim', 'unroll']) await pool.query({ name, text: 'delete from gateway_rollup where starts_at = any($1) and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', values });
+}
+
+async function dropWeek(client: PoolClient, before: number): Promise<boolean> {
+  const { rows } = await client.query<{ name: string }>(listPartitions);
+  const drop = dropOld(rows.map(({ name }) => name), before);
+  if (drop === null) return false;
+  await within(client, async () => {
+    await client.query(`select pg_advisory_xact_lock(${partitionLock})`);
+    await client.query(drop);
+  });
+  return true;
+}
+
+const migrationMs = 600_000;
+
+/** On a connection of its own: an index on years of records takes longer than any statement otherwise may. */
+async function migrateAt(url: string | null): Promise<void> {
+  const client = new Client({ ...settingsOf(url), statement_timeout: 0, query_timeout: migrationMs, idle_in_transaction_session_timeout: 0 });
+  client.on('error', ignore);
+  try {
+    await client.connect();
+    await migrateOn(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function migrateOn(client: Client): Promise<void> {
+  const connection = {
+    run: async (sql: string) => void (await client.query(sql)),
+    all: async (sql: string) => (await client.query(sql)).rows as Record<string, unknown>[],
+    async transaction<T>(work: () => Promise<T>): Promise<T> {
+      await client.query('begin');
+      try {
+        await client.query(`select pg_advisory_xact_lock(${migrationLock})`);
+        const result = await work();
+        await client.query('commit');
+        return result;
+      } catch (error) {
+        await client.query('rollback').catch(ignore);
+        throw error;
+      }
+    },
+  };
+  await migrate(connection, postgresMigrations, isOfServer);
+}

@@ -1,0 +1,81 @@
+import { binSql } from '../sql/bins.ts';
+import type { Migration } from './migrations.ts';
+
+/**
+ * cost: ids are 16 bytes and the tables are kept in their order, so that each index ends with the id and serves a filter, its
+ * time range and the order of the list at once.
+ */
+export const sqliteMigrations: readonly Migration[] = [
+  {
+    id: 1,
+    name: 'requests, bodies, tags',
+    sql: `
+      create table gateway_requests (
+        id blob primary key,
+        created_at integer not null,
+        requested_model text,
+        model text,
+        provider text,
+        key_name text,
+        stream integer not null,
+        status integer not null,
+        failed integer not null,
+        outcome text not null,
+        finish_reason text,
+        duration_ms integer not null,
+        ttft_ms integer,
+        prompt_tokens integer,
+        completion_tokens integer,
+        reasoning_tokens integer,
+        cached_tokens integer,
+        cache_write_tokens integer,
+        total_tokens integer,
+        cost integer,
+        metadata text not null,
+        more text not null
+      ) without rowid;
+      create index gateway_requests_model on gateway_requests (model, id);
+      create index gateway_requests_provider on gateway_requests (provider, id);
+      create index gateway_requests_key on gateway_requests (key_name, id);
+      create index gateway_requests_status on gateway_requests (status, id);
+      create index gateway_requests_failed on gateway_requests (id) where failed;
+      create index gateway_requests_finish on gateway_requests (finish_reason, id);
+      create index gateway_requests_stream on gateway_requests (stream, id);
+      create index gateway_requests_duration on gateway_requests (duration_ms, id);
+      create index gateway_requests_cost on gateway_requests (cost, id);
+      create table gateway_bodies (
+        id blob primary key,
+        request text,
+        response text,
+        reasoning text
+      );
+      create table gateway_tags (
+        name text not null,
+        value text not null,
+        id blob not null,
+        primary key (name, value, id)
+      ) without rowid;
+    `,
+  },
+  {
+    id: 2,
+    name: 'user agents, estimates, sums, bins',
+    sql: `
+      alter table gateway_requests add column user_agent text;
+      alter table gateway_requests add column estimated integer not null default 0;
+      create index gateway_requests_agent on gateway_requests (user_agent, id);
+      drop index gateway_requests_duration;
+      drop index gateway_requests_cost;
+      create index gateway_requests_slow on gateway_requests (${binSql('duration_ms')}, id, duration_ms);
+      create index gateway_requests_dear on gateway_requests (${binSql('cost')}, id, cost) where cost is not null;
+      create table gateway_rollup (
+        span_ms integer not null,
+        dimension text not null,
+        starts_at integer not null,
+        data text not null,
+        primary key (span_ms, dimension, starts_at)
+      ) without rowid;
+      create index gateway_rollup_time on gateway_rollup (starts_at);
+    `,
+  },
+];

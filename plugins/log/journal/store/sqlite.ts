@@ -1,0 +1,207 @@
+/** Records in one file beside the gateway, by the SQLite that Node brings. It blocks its thread: the worker's, never another. */
+import { closeSync, existsSync, mkdirSync, openSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import { migrate } from './migrations.ts';
+import type { Migrating } from './migrations.ts';
+import { sqliteMigrations } from './sqlite-migrations.ts';
+import { requestColumns, tagOf } from '../sql/rows.ts';
+import type { BodyRow, RequestRow, Row } from '../sql/rows.ts';
+import { Roller } from '../sums/roller.ts';
+import { periodsOf, spans } from '../sums/rollup.ts';
+import { createReader } from './read.ts';
+import type { Engine, Statement } from '../sql/engine.ts';
+import type { Grammar } from '../sql/where.ts';
+import { firstIdAt, timeOf } from '../sql/id-time.ts';
+import { floorOf } from './store.ts';
+import type { Store, StoreSettings } from './store.ts';
+
+const grammar: Grammar = {
+  placeholder: (number) => `?${number}`,
+  id: bytesOf,
+  idOf: textOf,
+  // cost: the arrow is the faster one, and takes a name with a sign in it for a path
+  meta: (placeholder, name) => (/^\w[\w.-]*$/.test(name) ? `(r.metadata ->> ${placeholder})` : `(select value from json_each(r.metadata) where key = ${placeholder})`),
+  like: 'like',
+  list: (column) => `json_group_array(${column})`,
+  metadataKeys: 'json_each(r.metadata) j',
+};
+
+function bytesOf(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex');
+}
+
+function textOf(value: unknown): string {
+  const hex = Buffer.from(value as Uint8Array).toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** SQLITE_NOTADB and SQLITE_CORRUPT: what is in the file is no database any more. */
+const broken = new Set([26, 11]);
+/** SQLITE_TOOBIG, CONSTRAINT, MISMATCH, RANGE: one of the rows. */
+const ofRows = new Set([18, 19, 20, 25]);
+const codeOf = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+
+/** cost: rows that one step of the retention deletes, so that the drain waits milliseconds for it and no more. */
+const rowsAtOnce = 500;
+
+interface Statements {
+  readonly request: StatementSync;
+  readonly body: StatementSync;
+  readonly tag: StatementSync;
+  readonly unroll: StatementSync;
+}
+
+const prepareInserts = (database: DatabaseSync): Statements => ({
+  request: database.prepare(`insert into gateway_requests (${requestColumns.join(', ')}) values (${requestColumns.map(() => '?').join(', ')}) on conflict do nothing`),
+  body: database.prepare('insert into gateway_bodies (id, request, response, reasoning) values (?, ?, ?, ?) on conflict do nothing'),
+  tag: database.prepare('insert into gateway_tags (name, value, id) values (?, ?, ?) on conflict do nothing'),
+  unroll: database.prepare('delete from gateway_rollup where starts_at = ? and span_ms = ?'),
+});
+
+export const sqliteFile = (dataDir: string): string => join(dataDir, 'logs.db');
+
+export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSettings): Store {
+  let database: DatabaseSync | null = null;
+  let inserts: Statements | null = null;
+  const opened = (): DatabaseSync => {
+    if (database === null) throw new Error('the database is not open');
+    return database;
+  };
+  const engine: Engine = {
+    grammar,
+    all: async (sql: string, params: readonly unknown[]) => opened().prepare(sql).all(...(params as SQLInputValue[])),
+    floor: () => floorOf(retentionDays, Date.now()),
+    async swap(first, second) {
+      const run = ({ sql, values }: Statement): number => Number(opened().prepare(sql).run(...(values as SQLInputValue[])).changes);
+      within(opened(), () => {
+        if (run(first) > 0) run(second);
+      });
+    },
+  };
+  const roller = new Roller(engine);
+  return {
+    ...createReader(engine),
+    async open() {
+      mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+      database ??= openFile(sqliteFile(dataDir), isDurable);
+      await migrate(migrating(database), sqliteMigrations, (error) => codeOf(error) !== 1);
+      inserts = prepareInserts(database);
+    },
+    async insert(rows) {
+      const statements = inserts;
+      if (statements === null) throw new Error('the database is not open');
+      within(opened(), () => {
+        for (const row of rows) insertRow(statements, row);
+        for (const { span, start } of periodsOf(rows.map(({ request }) => timeOf(request.id)))) statements.unroll.run(start, span);
+      });
+    },
+    async ping() {
+      opened().prepare('select 1').get();
+    },
+    async retain(before) {
+      opened().prepare('delete from gateway_rollup where starts_at < ?').run(before - spans[0]);
+      return deleteSome(opened(), firstIdAt(before));
+    },
+    roll: () => roller.step(Date.now()),
+    blame: (error) => (ofRows.has(codeOf(error)) || error instanceof RangeError || error instanceof TypeError ? 'row' : 'store'),
+    async close() {
+      database?.close();
+      database = null;
+      inserts = null;
+    },
+  };
+}
+
+/** A file that is no database is put aside, and a new one begun: the journal goes on being drained. */
+function openFile(file: string, isDurable: boolean): DatabaseSync {
+  try {
+    return configured(file, isDurable);
+  } catch (error) {
+    if (!broken.has(codeOf(error)) || !existsSync(file)) throw error;
+    const aside = `${file}.broken-${Date.now()}`;
+    for (const part of ['', '-wal', '-shm']) if (existsSync(file + part)) renameSync(file + part, aside + part);
+    process.emitWarning(`The log database was damaged; it is kept as ${aside}, and a new one was begun.`);
+    return configured(file, isDurable);
+  }
+}
+
+function configured(file: string, isDurable: boolean): DatabaseSync {
+  // safety: prompts are in it; SQLite gives its other files the same rights
+  closeSync(openSync(file, 'a', 0o600));
+  const database = new DatabaseSync(file, { timeout: 5000 });
+  try {
+    database.exec(`pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = ${isDurable ? 'full' : 'normal'}; pragma cache_size = -65536; pragma temp_store = memory; pragma wal_autocheckpoint = 8000`);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return database;
+}
+
+function within<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('begin immediate');
+  try {
+    const result = work();
+    database.exec('commit');
+    return result;
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback');
+    throw error;
+  }
+}
+
+function insertRow({ request, body, tag }: Statements, row: Row): void {
+  const id = bytesOf(row.request.id);
+  const { changes } = request.run(...requestColumns.map((column) => valueOf(row.request, column, id)));
+  if (changes === 0) return;
+  if (row.body !== null) insertBody(body, row.body, id);
+  for (const [name, value] of Object.entries(row.request.metadata)) tag.run(tagOf(name), tagOf(value), id);
+}
+
+function insertBody(body: StatementSync, { request, response, reasoning }: BodyRow, id: Buffer): void {
+  body.run(id, request, response, reasoning);
+}
+
+function valueOf(row: RequestRow, column: keyof RequestRow, id: Buffer): SQLInputValue {
+  if (column === 'id') return id;
+  if (column === 'metadata') return JSON.stringify(row.metadata);
+  if (column === 'cost') return row.cost === null ? null : BigInt(row.cost);
+  const value = row[column];
+  return typeof value === 'boolean' ? Number(value) : value;
+}
+
+function deleteSome(database: DatabaseSync, before: string): boolean {
+  const found = database.prepare('select id, metadata from gateway_requests where id < ? order by id limit ?').all(bytesOf(before), rowsAtOnce);
+  if (found.length === 0) return false;
+  const last = found.at(-1)?.['id'] as Uint8Array;
+  within(database, () => {
+    const tag = database.prepare('delete from gateway_tags where name = ? and value = ? and id = ?');
+    for (const { id, metadata } of found) {
+      for (const [name, value] of Object.entries(JSON.parse(metadata as string) as Record<string, string>)) tag.run(tagOf(name), tagOf(value), id as Uint8Array);
+    }
+    database.prepare('delete from gateway_bodies where id <= ?').run(last);
+    database.prepare('delete from gateway_requests where id <= ?').run(last);
+  });
+  return true;
+}
+
+function migrating(database: DatabaseSync): Migrating {
+  return {
+    run: async (sql) => database.exec(sql),
+    all: async (sql) => database.prepare(sql).all(),
+    async transaction(work) {
+      // one process migrates, others wait for it up to the timeout
+      database.exec('begin exclusive');
+      try {
+        const result = await work();
+        database.exec('commit');
+        return result;
+      } catch (error) {
+        if (database.isTransaction) database.exec('rollback');
+        throw error;
+      }
+    },
+  };
+}

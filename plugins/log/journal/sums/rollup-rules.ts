@@ -1,0 +1,28 @@
+/** Conditions that speak of one dimension, as rules on its values: what the records' own conditions say, said of sums. */
+import type { Condition } from '../../../../core/log/store.ts';
+
+export interface Rule {
+  readonly dimension: string;
+  keeps(this: void, value: string | null): boolean;
+}
+
+/** Texts that records are found by are cut at this length. */
+const longestValue = 256;
+
+/** null: sums do not tell. */
+export function ruleOf({ field, operator, values }: Condition): Rule | null {
+  if ((operator !== 'in' && operator !== 'not in') || values.length === 0) return null;
+  const rule = field === 'status' ? statusRule(values) : valueRule(field, values);
+  return rule === null || operator === 'in' ? rule : { ...rule, keeps: (value) => !rule.keeps(value) };
+}
+
+function valueRule(field: string, values: readonly string[]): Rule | null {
+  const isText = field === 'stream' ? values.every((value) => value === 'true' || value === 'false') : values.every(({ length }) => length < longestValue);
+  return isText ? { dimension: field, keeps: (value) => (value === null ? values.includes('') : value !== '' && values.includes(value)) } : null;
+}
+
+function statusRule(values: readonly string[]): Rule | null {
+  if (values.every((value) => value === 'ok' || value === 'error')) return { dimension: 'outcome', keeps: (value) => values.includes(value === 'answered' ? 'ok' : 'error') };
+  if (!values.every((value) => /^[1-5](?:\d\d|xx)$/i.test(value))) return null;
+  return { dimension: 'status', keeps: (value) => values.some((wanted) => (/x/i.test(wanted) ? value?.length === 3 && value.startsWith(wanted.slice(0, 1)) : wanted === value)) };
+}

@@ -1,0 +1,164 @@
+/**
+ * Sums of periods that are over, kept beside the records, so that a month of them is answered in milliseconds: of each day, hour
+ * and quarter of an hour, by each dimension. What is not kept yet, and the ends of a range, are read from the records: an answer
+ * never waits for it, and is the same but for its percentiles, which are within one percent.
+ */
+import { dimensions, isMeta } from '../../../../core/log/query.ts';
+import type { LogQuery } from '../../../../core/log/store.ts';
+import { ruleOf } from './rollup-rules.ts';
+import type { Rule } from './rollup-rules.ts';
+import type { Asking } from '../sql/engine.ts';
+import { sumsOf } from './from-records.ts';
+import type { Group, Grouping } from './from-records.ts';
+import { Params } from '../sql/where.ts';
+import { addKept, addSums, noSums } from './sums.ts';
+import type { Kept, Sums } from './sums.ts';
+
+/** Milliseconds; each is a multiple of the next. Metadata, whose values are many, is not summed up for the shortest. */
+export const spans = [86_400_000, 3_600_000, 900_000] as const;
+export type Span = (typeof spans)[number];
+const hour = spans[1];
+
+export interface Period {
+  readonly span: Span;
+  /** Epoch milliseconds. */
+  readonly start: number;
+}
+
+/** Names under which sums are kept, beside those of the dimensions. `whole`: all records; where it is there the period is kept. */
+export const whole = '';
+/** Not sums: a list of the metadata names that were left out, or null where even those were too many. */
+export const leftOut = 'meta';
+
+/**
+ * Of a dimension: its values with their sums. null: they were too many to be kept; false: they hardly repeat. A metadata name
+ * that no record of the period has is not there.
+ */
+export type KeptValues = readonly (readonly [value: string | null, sums: Kept])[] | null | false;
+
+export const keepsMetadata = (span: Span): boolean => span >= hour;
+export const isKept = (dimension: string, span: Span): boolean => (isMeta(dimension) ? keepsMetadata(span) : dimension === whole || dimensions.includes(dimension));
+
+export const startOf = (ms: number, span: Span): number => Math.floor(ms / span) * span;
+
+/** The periods to which these moments belong. */
+export const periodsOf = (moments: readonly number[]): Period[] => spans.flatMap((span) => Array.from(new Set(moments.map((at) => startOf(at, span))), (start) => ({ span, start })));
+
+interface Plan {
+  readonly dimension: string;
+  readonly rules: readonly Rule[];
+  /** Longest first. */
+  readonly spans: readonly Span[];
+}
+
+/** How kept sums can answer, or null: they know one dimension at a time, and nothing of what was said or how long it took. */
+function planOf({ from, to, conditions, text }: LogQuery, { by, bucketMs }: Grouping): Plan | null {
+  if (text !== null) return null;
+  if (from !== null && (to ?? Date.now()) - from < hour) return null;
+  const rules = conditions.map(ruleOf).filter((rule) => rule !== null);
+  if (rules.length < conditions.length) return null;
+  const [dimension = whole, ...others] = new Set([...(by === null ? [] : [by]), ...rules.map((rule) => rule.dimension)]);
+  if (others.length > 0) return null;
+  return { dimension, rules, spans: spans.filter((span) => isKept(dimension, span) && (bucketMs === null || bucketMs % span === 0)) };
+}
+
+export async function groupsOf(asking: Asking, query: LogQuery, grouping: Grouping): Promise<readonly Group[]> {
+  const plan = planOf(query, grouping);
+  const { kept, gaps } = plan === null ? { kept: [], gaps: [] } : await keptIn(asking, query, plan);
+  if (plan === null || kept.length === 0) return await sumsOf(asking, query, grouping);
+  const { by, bucketMs, only } = grouping;
+  const groups = new Groups(bucketMs);
+  for (const { start, values } of kept) {
+    for (const [value, sums] of values) if (plan.rules.every((rule) => rule.keeps(value)) && only?.includes(value) !== false) addKept(groups.sums(start, by === null ? null : value), sums);
+  }
+  for (const gap of gaps) {
+    for (const { at, value, sums } of await sumsOf(asking, { ...query, ...gap }, { by, bucketMs, ...(only && { only }) })) addSums(groups.sums(at, value), sums);
+  }
+  return groups.all;
+}
+
+class Groups {
+  readonly #bucketMs: number | null;
+  readonly #groups = new Map<string, Group>();
+
+  constructor(bucketMs: number | null) {
+    this.#bucketMs = bucketMs;
+  }
+
+  get all(): Group[] {
+    return [...this.#groups.values()];
+  }
+
+  sums(ms: number, value: string | null): Sums {
+    const at = this.#bucketMs === null ? 0 : Math.floor(ms / this.#bucketMs) * this.#bucketMs;
+    const name = `${at} ${value === null ? '' : `=${value}`}`;
+    const group = this.#groups.get(name) ?? { at, value, sums: noSums() };
+    this.#groups.set(name, group);
+    return group.sums;
+  }
+}
+
+type Range = Pick<LogQuery, 'from' | 'to'>;
+
+interface KeptPeriod {
+  readonly start: number;
+  readonly values: Exclude<KeptValues, null | false>;
+}
+
+/** Holes that are looked into one by one; where there are more, shorter periods, or the records, say it all. */
+const mostGaps = 8;
+
+/** The longest periods first, then shorter ones for what they leave open. */
+async function keptIn(asking: Asking, { from, to }: Range, plan: Plan): Promise<{ kept: KeptPeriod[]; gaps: Range[] }> {
+  const kept: KeptPeriod[] = [];
+  let gaps: Range[] = [{ from, to }];
+  for (const span of plan.spans) {
+    const open: Range[] = [];
+    for (const gap of gaps) {
+      const found = await keptPeriods(asking, gap, { span, dimension: plan.dimension });
+      const rest = gapsOf(found.map(({ start }) => start), { ...gap, span });
+      const isUseful = rest.length <= mostGaps;
+      open.push(...(isUseful ? rest : [gap]));
+      if (isUseful) kept.push(...found);
+    }
+    gaps = open;
+  }
+  return { kept, gaps };
+}
+
+async function keptPeriods({ engine: { grammar }, found }: Asking, { from, to }: Range, { span, dimension }: { readonly span: Span; readonly dimension: string }): Promise<KeptPeriod[]> {
+  const first = Math.ceil((from ?? 0) / span) * span;
+  const last = startOf(to ?? Date.now(), span);
+  if (first >= last) return [];
+  const params = new Params(grammar);
+  const names = [...new Set([whole, dimension, ...(isMeta(dimension) ? [leftOut] : [])])].map((name) => params.add(name)).join(', ');
+  const rows = await found(`select dimension, starts_at, data from gateway_rollup where span_ms = ${params.add(span)} and dimension in (${names}) and starts_at >= ${params.add(first)} and starts_at < ${params.add(last)} order by starts_at`, params);
+  const data = Map.groupBy(rows, ({ dimension: name }) => name);
+  const byStart = (name: string): ReadonlyMap<unknown, string> => new Map(data.get(name)?.map((row) => [row['starts_at'], row['data'] as string]));
+  const [own, without] = [byStart(dimension), byStart(leftOut)];
+  return (data.get(whole) ?? []).flatMap((row) => {
+    const at = row['starts_at'];
+    const all = row['data'] as string;
+    const text = own.get(at) ?? (all === '[]' || (isMeta(dimension) && !isLeftOut(dimension, without.get(at))) ? all : 'null');
+    const values = JSON.parse(text) as KeptValues;
+    return values === null || values === false ? [] : [{ start: Number(at), values }];
+  });
+}
+
+function isLeftOut(dimension: string, data: string | undefined): boolean {
+  if (data === undefined) return false;
+  const names = JSON.parse(data) as readonly string[] | null;
+  return names === null || names.includes(dimension);
+}
+
+/** What of a range these periods leave open. */
+function gapsOf(starts: readonly number[], { from, to, span }: Range & { readonly span: Span }): Range[] {
+  const gaps: Range[] = [];
+  let done = from;
+  for (const start of starts) {
+    if (done === null || start > done) gaps.push({ from: done, to: start });
+    done = start + span;
+  }
+  if (to === null || done === null || done < to) gaps.push({ from: done, to });
+  return gaps;
+}

@@ -1,0 +1,212 @@
+/**
+ * The writing end of the journal, on the request thread: what comes in one tick leaves in one write, and whoever waits is told
+ * when it has returned. A disk that is full or broken delays nobody: frames wait in memory, within bounds, and what does not
+ * fit is counted. Bodies go first.
+ */
+import { close, fdatasync, ftruncate, open, write } from 'node:fs';
+import { promisify } from 'node:util';
+import type { Logger } from '../../../../core/logger.ts';
+import { encodeFrames, FINISHED } from './frames.ts';
+import type { Frame, Kind } from './frames.ts';
+import { pathOf } from './segments.ts';
+
+const files = { open: promisify(open), close: promisify(close), truncate: promisify(ftruncate), sync: promisify(fdatasync) };
+
+export interface WriterSettings {
+  readonly folder: string;
+  /** Bytes on disk. */
+  readonly maxBytes: number;
+  /** Waits for the device, not only for the operating system. */
+  readonly isDurable: boolean;
+  readonly logger: Logger;
+  /** Bytes of frames that may wait in memory. */
+  readonly maxWaiting?: number;
+  readonly retryMs?: number;
+}
+
+/** `bodies`: write records without them. `full`: nothing fits any more. */
+export type Pressure = 'none' | 'bodies' | 'full';
+
+export interface Counts {
+  /** Records that were lost for want of room. */
+  dropped: number;
+  /** Records written without their bodies for want of room. */
+  bodiesDropped: number;
+  /** Records written, or waiting to be. */
+  written: number;
+}
+
+const largestSegment = 16 * 1024 * 1024;
+const roomForBodies = 0.8;
+
+export class JournalWriter {
+  readonly counts: Counts = { dropped: 0, bodiesDropped: 0, written: 0 };
+
+  readonly #settings: Required<WriterSettings>;
+  readonly #segmentBytes: number;
+  #file: number | null = null;
+  #segment = 0;
+  #offset = 0;
+  #onDisk = 0;
+  #elsewhere = 0;
+  #waiting: Frame[] = [];
+  #waitingBytes = 0;
+  #told = Promise.withResolvers<void>();
+  #running: Promise<void> | null = null;
+  #fault: unknown = null;
+  #retry: NodeJS.Timeout | undefined;
+
+  constructor(settings: WriterSettings) {
+    this.#settings = { maxWaiting: 64 * 1024 * 1024, retryMs: 1000, ...settings };
+    this.#segmentBytes = Math.min(largestSegment, Math.ceil(settings.maxBytes / 8));
+  }
+
+  /** How much room there is. */
+  get pressure(): Pressure {
+    const used = this.#used(0);
+    return used >= 1 ? 'full' : used >= roomForBodies ? 'bodies' : 'none';
+  }
+
+  /** Whether bodies of this size leave room for the records after them. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#used(bytes) < roomForBodies;
+  }
+
+  /** Frames wait in memory because the disk does not take them. */
+  get isStuck(): boolean {
+    return this.#fault !== null;
+  }
+
+  /** The share of the room that is taken, with so many bytes more. */
+  #used(more: number): number {
+    const { maxBytes, maxWaiting } = this.#settings;
+    const waiting = this.#waitingBytes + more;
+    return Math.max((this.#onDisk + this.#elsewhere + waiting) / maxBytes, waiting / maxWaiting);
+  }
+
+  /** Drained segments are gone; what dead instances left behind counts into the bound too. */
+  onDisk(removed: number, elsewhere: number): void {
+    this.#onDisk -= removed;
+    this.#elsewhere = elsewhere;
+  }
+
+  /** Resolves when the frame is written, or when it cannot be written now: nobody waits for a disk to come back. */
+  append(kind: Kind, payload: string): Promise<void> {
+    if (this.pressure === 'full') {
+      if (kind === FINISHED) this.counts.dropped++;
+      return Promise.resolve();
+    }
+    if (kind === FINISHED) this.counts.written++;
+    this.#waiting.push({ kind, payload });
+    this.#waitingBytes += payload.length;
+    if (this.#fault !== null) return Promise.resolve();
+    this.#running ??= this.#run();
+    return this.#told.promise;
+  }
+
+  /** Writes what waits, once more where it could not be written, and closes the segment. */
+  async close(): Promise<void> {
+    await this.#running;
+    clearTimeout(this.#retry);
+    if (this.#waiting.length > 0) await this.#run();
+    clearTimeout(this.#retry);
+    if (this.#waiting.length > 0) this.#settings.logger.error('records were lost: the journal could not be written', { frames: this.#waiting.length });
+    if (this.#file !== null) await files.close(this.#file);
+    this.#file = null;
+  }
+
+  async #run(): Promise<void> {
+    // cost: all that this tick appends goes into the first group
+    await new Promise((resolve) => setImmediate(resolve));
+    while (this.#waiting.length > 0) {
+      const group = this.#waiting;
+      const told = this.#told;
+      this.#waiting = [];
+      this.#waitingBytes = 0;
+      this.#told = Promise.withResolvers();
+      try {
+        await this.#write(encodeFrames(group));
+        this.#recovered();
+        told.resolve();
+      } catch (error) {
+        this.#waiting = [...group, ...this.#waiting];
+        this.#waitingBytes = this.#waiting.reduce((sum, { payload }) => sum + payload.length, 0);
+        this.#failed(error);
+        told.resolve();
+        this.#told.resolve();
+        break;
+      }
+    }
+    this.#running = null;
+  }
+
+  async #write(bytes: Buffer): Promise<void> {
+    this.#file ??= await this.#begin();
+    try {
+      await this.#writeAll(this.#file, bytes);
+    } catch (error) {
+      await this.#undo(this.#file);
+      throw error;
+    }
+    if (this.#settings.isDurable) await this.#sync(this.#file);
+    this.#offset += bytes.length;
+    this.#onDisk += bytes.length;
+    if (this.#offset >= this.#segmentBytes) await this.#leave(this.#file);
+  }
+
+  async #writeAll(file: number, bytes: Buffer): Promise<void> {
+    for (let at = 0; at < bytes.length;) {
+      const from = at;
+      // safety: a disk that fills up takes a part and says so by the count
+      at += await new Promise<number>((resolve, reject) => {
+        write(file, bytes, from, bytes.length - from, this.#offset + from, (error, count) => (error === null ? resolve(count) : reject(error)));
+      });
+      if (at === from) throw Object.assign(new Error('ENOSPC: nothing was written'), { code: 'ENOSPC' });
+    }
+  }
+
+  /** Cuts what was written in part. Where that fails too the segment is left as it is: readers step over a torn tail. */
+  async #undo(file: number): Promise<void> {
+    try {
+      await files.truncate(file, this.#offset);
+    } catch {
+      await this.#leave(file);
+    }
+  }
+
+  async #sync(file: number): Promise<void> {
+    try {
+      await files.sync(file);
+    } catch (error) {
+      // safety: after a failed sync nobody knows what the disk has, and the next sync would not say: the group goes into another file
+      await this.#leave(file);
+      throw error;
+    }
+  }
+
+  async #begin(): Promise<number> {
+    const segment = this.#segment + 1;
+    const file = await files.open(pathOf(this.#settings.folder, segment), 'w', 0o600);
+    this.#segment = segment;
+    this.#offset = 0;
+    return file;
+  }
+
+  async #leave(file: number): Promise<void> {
+    this.#file = null;
+    await files.close(file).catch(() => {});
+  }
+
+  #failed(error: unknown): void {
+    if (this.#fault === null) this.#settings.logger.error('the journal cannot be written; requests are served on, and their records wait in memory', { error, dropped: this.counts.dropped });
+    this.#fault = error;
+    this.#retry = setTimeout(() => void (this.#running ??= this.#run()), this.#settings.retryMs);
+    this.#retry.unref();
+  }
+
+  #recovered(): void {
+    if (this.#fault === null) return;
+    this.#fault = null;
+    this.#settings.logger.info('the journal is written again', { dropped: this.counts.dropped, bodiesDropped: this.counts.bodiesDropped });
+  }
+}

@@ -1,0 +1,139 @@
+/** What `gateway logs`, `stats`, `keys` and `db` print. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { parseCommand } from '../../../../core/cli/command-line.ts';
+import type { LogFlags } from '../../../../core/cli/command-line.ts';
+import { connect } from '../../../../core/cli/commands/connection.ts';
+import type { Connection } from '../../../../core/cli/commands/connection.ts';
+import { showDatabase } from '../../../../core/cli/commands/db.ts';
+import { createKey } from '../../../../core/cli/commands/keys.ts';
+import { showLogs } from '../../../../core/cli/commands/logs.ts';
+import { showStats } from '../../../../core/cli/commands/stats.ts';
+import { dollars, duration } from '../../../../core/cli/commands/table.ts';
+import { Exit } from '../../../../core/cli/exit.ts';
+import { GatewayError } from '../../../../core/errors.ts';
+import { freePort } from '../../../_kit/servers.ts';
+import { at, logScene } from '../../../plugins/endpoints/logs/scene.ts';
+import type { Scene } from '../../../plugins/endpoints/logs/scene.ts';
+
+let scene: Scene;
+let connection: Connection;
+let printed = '';
+const output = { print: (text: string) => void (printed += text), say: () => {} };
+
+beforeEach(async () => {
+  printed = '';
+  scene = await logScene({ admin_key: 'the-key' });
+  connection = await connect({ url: `http://127.0.0.1:${await freePort()}`, adminKey: 'the-key', embedded: async () => scene.gateway });
+});
+afterEach(async () => await connection.close());
+
+const flagsOf = (...args: string[]): LogFlags => (parseCommand(args) as { flags: LogFlags }).flags;
+const logs = async (...args: string[]): Promise<string[]> => {
+  await showLogs(connection, flagsOf('logs', ...args), output);
+  return printed.trimEnd().split('\n');
+};
+
+describe('gateway logs', () => {
+  it('has the newest last, next to the prompt', async () => {
+    const [older, newer] = [scene.log.add({ createdAt: at(2) }), scene.log.add({ createdAt: at(1), status: 429, outcome: 'failed', error: { code: 'upstream_rate_limited', message: '', plugin: null } })];
+    const [head, first, second] = await logs();
+    expect(head).toMatch(/^TIME \(UTC\) +STATUS +MODEL → PROVIDER +KEY +FIRST +TOTAL/);
+    expect(first).toMatch(new RegExp(`^2026-03-01 11:58:00 +200 +plain → up .* 100 ms .* \\$0\\.00002 +${older.id} +completed$`));
+    expect(second).toMatch(new RegExp(`429 .*${newer.id} +failed: upstream_rate_limited$`));
+  });
+
+  it('marks what is an estimate', async () => {
+    const { id } = scene.log.add({ usageEstimated: true, userAgent: 'curl/8' });
+    expect((await logs()).at(-1)).toMatch(/ ≈10 +≈5 +≈2 +≈\$0\.00002 /);
+    expect((await logs(id)).join('\n')).toMatch(/\nuser agent +curl\/8\n[\s\S]*\ntokens +≈10 in \(0 cached\), ≈5 out \(≈2 reasoning\)\ncost +≈\$0\.00002\n/);
+  });
+
+  it('passes the filters on', async () => {
+    scene.log.add({ metadata: { team: 'a' } });
+    scene.log.add({ metadata: { team: 'b' } });
+    expect((await logs('--meta', 'team=b', '--json')).map((line) => JSON.parse(line).metadata)).toEqual([{ team: 'b' }]);
+  });
+
+  it('reads as many pages as it takes', async () => {
+    for (let second = 0; second < 1100; second++) scene.log.add({ createdAt: at(second / 60) });
+    expect(await logs('--limit', '1050', '--json')).toHaveLength(1050);
+  });
+
+  it('shows one request whole', async () => {
+    const { id } = scene.log.add({ reasoningContent: 'because', metadata: { team: 'a' }, request: { question: 'why?' } });
+    expect((await logs(id)).join('\n')).toMatch(new RegExp(`^id +${id}\\n[\\s\\S]*meta\\.team +a\\n[\\s\\S]*"question": "why\\?"[\\s\\S]*reasoning\\nbecause`));
+  });
+
+  it('lets no caller write to the terminal', async () => {
+    const { id } = scene.log.add({ requestedModel: '\u001b[2Jx', model: null, metadata: { a: '\u009b31m' }, reasoningContent: 'a\n\u001b]0;title\u0007b' });
+    expect([...(await logs()), ...(await logs(id))].join('')).not.toMatch(/\p{Cc}/u);
+  });
+
+  it('follows only a gateway that runs', async () => await expect(logs('-f')).rejects.toThrow(/No gateway answers that could be followed/));
+
+  it.each<[GatewayError | null, string[], number]>([
+    [new GatewayError('log_unavailable', 'away'), [], 4],
+    [null, ['--id', 'nobody'], 1],
+  ])('ends with the code of what went wrong: %s', async (fault, args, code) => {
+    if (fault !== null) scene.log.fail(fault);
+    const failed = await logs(...args).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(Exit);
+    expect((failed as Exit).code).toBe(code);
+  });
+});
+
+describe('gateway stats', () => {
+  it('has a row for each value, and one for requests without', async () => {
+    scene.log.add({ metadata: { team: 'a' }, cost: '0.5' });
+    scene.log.add({ metadata: { team: 'a' }, cost: null });
+    scene.log.add({ outcome: 'failed', status: 502 });
+    await showStats(connection, flagsOf('stats', '--by', 'meta.team'), output);
+    expect(printed).toMatch(/^META\.TEAM +REQUESTS +ERRORS/);
+    expect(printed).toMatch(/\na +2 +0 .*\$0\.5 \* .*\n\(none\) +1 +1 \(100\.0 %\)/);
+    expect(printed).toContain('* without requests whose cost is not known');
+  });
+
+  it('marks sums with an estimate in them, and says what the mark means', async () => {
+    scene.log.add({ usageEstimated: true, model: 'a' });
+    scene.log.add({ usageEstimated: true, model: 'b', cost: '0' });
+    scene.log.add({ model: 'c' });
+    await showStats(connection, flagsOf('stats', '--by', 'model'), output);
+    expect(printed).toMatch(/\na .* ≈10 +≈5 +≈2 +≈\$0\.00002 /);
+    expect(printed).toMatch(/\nb .* ≈10 +≈5 +≈2 +\$0 /);
+    expect(printed).toMatch(/\nc .* 10 +5 +2 +\$0\.00002 /);
+    expect(printed).toContain('≈ some of the counts are estimates');
+  });
+
+  it('prints JSON for machines', async () => {
+    scene.log.add();
+    await showStats(connection, flagsOf('stats', '--json'), output);
+    expect(JSON.parse(printed)).toMatchObject([{ value: null, requests: 1 }]);
+  });
+});
+
+describe('gateway keys create', () => {
+  it('prints the key, and the lines for the config with its hash alone', () => {
+    createKey({ name: 'search: "team"', json: false }, output);
+    expect(printed).toMatch(/^gwk_\w+\n[\s\S]*keys:\n  - name: "search: \\"team\\""\n    hash: sha256:[0-9a-f]{64}\n$/);
+    expect(printed.match(/gwk_/g)).toHaveLength(1);
+  });
+});
+
+const database = (...applied: boolean[]) => ({ place: 'sqlite logs.db', migrations: async () => applied.map((isApplied, at) => ({ id: at + 1, name: `step ${at + 1}`, isApplied })), migrate: async () => {} });
+
+describe('gateway db status', () => {
+  it('says that all is well', async () => {
+    await showDatabase(database(true), { json: false }, output);
+    expect(printed).toBe('store  sqlite logs.db\nstate  up to date\n    1  applied  step 1\n');
+  });
+
+  it('says what is waiting, and what to do', async () => {
+    await showDatabase(database(true, false), { json: false }, output);
+    expect(printed).toMatch(/1 of 2 migrations are waiting.*gateway db migrate/);
+  });
+});
+
+describe('a figure', () => {
+  it.each<[string | null, string]>([[null, '–'], ['0', '$0'], ['0.00000123456', '$0.000001235'], ['0.5', '$0.5'], ['12.3456', '$12.35'], ['1200', '$1200.00']])('of %s dollars is %s', (text, shown) => expect(dollars(text)).toBe(shown));
+  it.each<[number | null, string]>([[null, '–'], [0, '0 ms'], [999, '999 ms'], [1940, '1.9 s'], [150_000, '2.5 min']])('of %s ms is %s', (ms, shown) => expect(duration(ms)).toBe(shown));
+});

@@ -1,0 +1,78 @@
+/** Finding plugins: the shipped ones by name, a team's own by path, and what is none. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createPluginLoader, shippedNames } from '../../../core/host/loader.ts';
+import { loadPlugin } from '../../_kit/gateway.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'loader-test-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const write = (file: string, text: string): string => {
+  mkdirSync(dirname(join(folder, file)), { recursive: true });
+  writeFileSync(join(folder, file), text);
+  return file;
+};
+const source = (name: string): string => `export default { name: '${name}', summary: 'a', schema: {}, apply() {} };`;
+const loadHere = createPluginLoader(pathToFileURL(`${folder}/plugins/`));
+
+describe('a shipped plugin', () => {
+  it('is found by its name', async () => expect((await loadPlugin('auth/keys', folder)).name).toBe('auth/keys'));
+  it('may be a folder', async () => expect((await loadPlugin('stream/upstream', folder)).name).toBe('stream/upstream'));
+
+  it.each(['auth/one.js', 'auth/two/index.js', 'auth/three.ts'])('may be %s', async (file) => {
+    const name = file.replace(/(\/index)?\.[tj]s$/, '');
+    write(`plugins/${file}`, source(name));
+    expect((await loadHere(name, folder)).name).toBe(name);
+  });
+
+  it('that is misspelt gets a suggestion, and the way to one’s own', async () => {
+    await expect(loadPlugin('auth/keyz', folder)).rejects.toThrow(/there is no plugin "auth\/keyz"\. Did you mean "auth\/keys".*\.\/auth\/keyz\.ts/);
+  });
+
+  it('cannot be one outside of the folder', async () => {
+    write('outside.js', source('a/outside'));
+    await expect(loadHere('auth/../../outside', folder)).rejects.toThrow('there is no plugin');
+  });
+
+  it('is called as its path is', async () => {
+    write('plugins/auth/wrong.js', source('auth/other'));
+    await expect(loadHere('auth/wrong', folder)).rejects.toThrow('calls itself "auth/other"; a plugin\'s name is its path');
+  });
+
+  it('is listed with the others', () => {
+    expect(shippedNames(new URL('../../../plugins/', import.meta.url).pathname)).toEqual(expect.arrayContaining(['auth/keys', 'endpoints/chat-completions', 'stream/upstream']));
+  });
+});
+
+describe('a plugin by path', () => {
+  it.each([['own.js'], ['own.mjs'], ['typed.ts']])('may be %s', async (file) => {
+    write(file, file.endsWith('.ts') ? `const name: string = 'own/typed';\nexport default { name, summary: 'a' as const, schema: {}, apply(): void {} };` : source('own/plain'));
+    expect((await loadPlugin(`./${file}`, folder)).name).toMatch(/^own\//);
+  });
+
+  it('is found from the config’s folder, upwards too, and by an absolute path', async () => {
+    write('deep/er/own.js', source('own/deep'));
+    for (const [use, base] of [['./er/own.js', `${folder}/deep`], ['../er/own.js', `${folder}/deep/x`], [`${folder}/deep/er/own.js`, '/']]) expect((await loadPlugin(use as string, base as string)).name).toBe('own/deep');
+  });
+
+  it('that is not there is named in full', async () => await expect(loadPlugin('./gone.ts', folder)).rejects.toThrow(`there is no file ${folder}/gone.ts`));
+
+  it.each<[string, string, RegExp]>([
+    ['does not parse', 'export default {', /cannot be loaded/],
+    ['throws', 'throw new Error("at the top")', /cannot be loaded: at the top/],
+    ['imports what is not there', 'import "./nowhere.js"; export default {}', /cannot be loaded: .*nowhere/],
+    ['exports nothing', 'export const a = 1', /is not a plugin: its file must default-export one object/],
+    ['exports a function', 'export default () => {}', /must default-export one object/],
+    ['has no name', 'export default { summary: "", schema: {}, apply() {} }', /`name` must be "folder\/name"/],
+    ['has a name without a folder', 'export default { name: "own", summary: "", schema: {}, apply() {} }', /`name` must be/],
+    ['has no summary', 'export default { name: "a/b", schema: {}, apply() {} }', /`summary` must be/],
+    ['has no schema', 'export default { name: "a/b", summary: "", apply() {} }', /`schema` must be/],
+    ['has no apply', 'export default { name: "a/b", summary: "", schema: {} }', /`apply` must be/],
+  ])('that %s is refused', async (title, text, message) => {
+    const file = write(`bad-${title.replaceAll(' ', '-')}.mjs`, text);
+    await expect(loadPlugin(`./${file}`, folder)).rejects.toThrow(message);
+  });
+});

@@ -1,0 +1,73 @@
+/** Request bodies: the depth scan against a naive oracle, and what parsing refuses. Limits end to end: bad-input.test.ts. */
+import { Readable } from 'node:stream';
+import * as fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readBody } from '../../../core/http/body.ts';
+import { isDeeper, objectIn, parseJson } from '../../../core/wire/json.ts';
+
+const depthOf = (value: unknown): number => (typeof value !== 'object' || value === null ? 0 : 1 + Math.max(0, ...Object.values(value).map(depthOf)));
+
+describe('the depth scan', () => {
+  it('agrees with a recursive count on any JSON', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 12 }), fc.nat(14), fc.constantFrom(undefined, 2), (value, limit, space) => {
+        expect(isDeeper(Buffer.from(JSON.stringify(value, null, space)), limit)).toBe(depthOf(value) > limit);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('does not count brackets inside strings, however they are escaped', () => {
+    const tricky = fc.array(fc.constantFrom('"', '\\', '[', '{', ']', '}', 'a', '\n', '\\"'), { maxLength: 30 }).map((parts) => parts.join(''));
+    fc.assert(fc.property(tricky, tricky, (key, text) => { expect(isDeeper(Buffer.from(JSON.stringify({ [key]: [text] })), 2)).toBe(false); }));
+  });
+
+  it.each(['"', '"\\', '"[[[', '\\"[', ']]]]', ''])('ends on text that is no JSON: %j', (text) => {
+    expect(isDeeper(Buffer.from(text), 2)).toBe(false);
+  });
+});
+
+describe('parsing', () => {
+  it('gives back what was written', () => {
+    const accepted = fc.jsonValue({ maxDepth: 5 }).filter((value) => value === null || !Object.hasOwn(Object(value), '__proto__'));
+    fc.assert(fc.property(accepted, (value) => { expect(JSON.stringify(parseJson(Buffer.from(JSON.stringify(value)), 64))).toBe(JSON.stringify(JSON.parse(JSON.stringify(value)))); }));
+  });
+
+  it('refuses the key that would be a prototype', () => {
+    expect(() => parseJson(Buffer.from('{"a": 1, "__proto__": null}'), 64)).toThrow(expect.objectContaining({ code: 'invalid_request', param: '__proto__' }) as Error);
+  });
+
+  it('says where the fault is', () => {
+    expect(() => parseJson(Buffer.from('{"a": x}'), 64)).toThrow(expect.objectContaining({ code: 'invalid_json' }) as Error);
+  });
+
+  it.each([['{"a": 1e999}', 'a'], ['{"a": {"b": [0, {"c": -1e400}]}}', 'a.b[1].c'], [`{"a": [1${'0'.repeat(400)}]}`, 'a[0]'], [`{"${'k'.repeat(10_000)}": 1e999}`, 'k'.repeat(256)]])('refuses a number that it would have to send on as null: %s', (json, param) => {
+    expect(() => parseJson(Buffer.from(json), 64)).toThrow(expect.objectContaining({ code: 'invalid_value', param }) as Error);
+  });
+
+  it.each(['{"a": 1e308}', '{"a": -0.1e-999}', '{"a": "1e999"}'])('takes %s', (json) => expect(parseJson(Buffer.from(json), 64)).toEqual(JSON.parse(json)));
+});
+
+describe('the object in a text', () => {
+  it.each(['{}', ' {"a":[1,{"b":null}]}', '{"text":"12345678901234567890"}'])('is %s', (text) => expect(objectIn(text)).toEqual(JSON.parse(text)));
+
+  it.each(['', 'no', '[1]', '"{}"', '5', '{"half":', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`])('is none in %.20j', (text) => expect(objectIn(text)).toBe(null));
+
+  it.each(['{"id":9007199254740993,"x":[0.12345678901234567891]}', '{"far":1e999}'])('keeps all digits of %s', (text) => expect(JSON.stringify(objectIn(text))).toBe(text));
+});
+
+const read = (parts: string[], limit: number, announced?: string): Promise<Buffer> => readBody(Readable.from(parts.map((part) => Buffer.from(part))), { limit, announced });
+
+describe('reading', () => {
+  it('joins the parts', async () => expect((await read(['ab', 'c'], 3)).toString()).toBe('abc'));
+  it('gives nothing for no body', async () => expect(await readBody(null, { limit: 3, announced: undefined })).toHaveLength(0));
+  it('takes a body of exactly the limit', async () => expect(await read(['abc'], 3, '3')).toHaveLength(3));
+  it('refuses one byte more', async () => await expect(read(['ab', 'cd'], 3)).rejects.toMatchObject({ code: 'request_too_large', status: 413 }));
+  it('refuses what announces more', async () => await expect(read([], 3, '4')).rejects.toMatchObject({ code: 'request_too_large' }));
+  it('fails when the client breaks off', async () => {
+    const broken = new Readable({ read() {} });
+    const body = readBody(broken, { limit: 3, announced: undefined });
+    broken.destroy();
+    await expect(body).rejects.toMatchObject({ code: 'client_closed' });
+  });
+});

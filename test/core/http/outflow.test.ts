@@ -1,0 +1,103 @@
+/** Answers over a socket whose client does not read. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import type { AnyPlugin } from '../../../core/host/plugin.ts';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import { answers, completion, event, pause } from '../../_kit/upstream.ts';
+import type { Step } from '../../_kit/upstream.ts';
+import { gatewayOf, probe, provider, routing } from '../scene.ts';
+
+const minute = 60_000;
+const long = 'x'.repeat(10_000_000);
+
+// the clock goes on by itself, and can be put forward
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'], shouldAdvanceTime: true }));
+afterEach(() => void vi.useRealTimers());
+
+/** A gateway behind a port, and the socket of the one client that asks it. */
+async function served(step: Step, plugins: readonly AnyPlugin[] = []) {
+  const up = await provider(step);
+  const { gateway, records } = await gatewayOf(oneUpstream(up.url, routing({ total: 5 * minute, idle: 10 * minute, first_byte: 10 * minute })), { plugins });
+  const server = createServer(gateway.node);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const askedBy = async (request: string): Promise<{ client: Socket; socket: Socket }> => {
+    const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
+    client.on('error', () => {});
+    client.write(request);
+    const [socket] = (await once(server, 'connection')) as [Socket];
+    return { client, socket };
+  };
+  return { askedBy, records };
+}
+
+function post(path: string, more: object = {}): string {
+  const body = JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more });
+  return `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+}
+
+const endless: Step = async (response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  while (!response.destroyed) if (!response.write(event({ content: 'x'.repeat(100_000) }))) await once(response, 'drain').catch(() => {});
+};
+
+/** Waits until nothing more is taken from the socket. */
+async function stuck(socket: Socket): Promise<void> {
+  for (let before = -1; socket.bytesWritten !== before || socket.writableLength === 0; await pause(200)) before = socket.bytesWritten;
+}
+
+const paths = ['/v1/chat/completions', '/v1/chat/completions?a=b'];
+
+describe.each(paths)('a client of %s that does not read', (path) => {
+  it('has the time of the request and a minute to take a plain answer, which is on record', async () => {
+    const { askedBy, records } = await served(answers(completion(long)));
+    const { socket } = await askedBy(post(path));
+    await stuck(socket);
+    await vi.advanceTimersByTimeAsync(5.5 * minute);
+    expect(socket.destroyed).toBe(false);
+    await vi.advanceTimersByTimeAsync(minute);
+    await expect.poll(() => socket.destroyed).toBe(true);
+    expect(records).toMatchObject([{ outcome: 'answered', status: 200 }]);
+  });
+
+  it('has a minute to take the end of a stream whose time is over', async () => {
+    const { askedBy, records } = await served(endless);
+    const { socket } = await askedBy(post(path, { stream: true }));
+    await stuck(socket);
+    await vi.advanceTimersByTimeAsync(5.5 * minute);
+    expect(socket.destroyed).toBe(false);
+    await vi.advanceTimersByTimeAsync(minute);
+    await expect.poll(() => socket.destroyed).toBe(true);
+    expect(records).toMatchObject([{ outcome: 'cut', error: { code: 'upstream_timeout' } }]);
+  });
+});
+
+describe('a client that reads late', () => {
+  it('gets all of its answer', async () => {
+    const { askedBy } = await served(answers(completion(long)));
+    const { client, socket } = await askedBy(post('/v1/chat/completions'));
+    await stuck(socket);
+    await vi.advanceTimersByTimeAsync(5.5 * minute);
+    let size = 0;
+    client.on('data', (part: Buffer) => (size += part.length)).resume();
+    await expect.poll(() => size).toBeGreaterThan(long.length);
+    await vi.advanceTimersByTimeAsync(2 * minute);
+    expect(socket.destroyed).toBe(false);
+  });
+});
+
+describe('an endpoint’s client that does not read', () => {
+  it('is let go of as well', async () => {
+    const { askedBy } = await served(answers(completion('')), [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', handle: () => ({ body: long }) }))]);
+    const { socket } = await askedBy('GET /probe HTTP/1.1\r\nhost: x\r\n\r\n');
+    await stuck(socket);
+    await vi.advanceTimersByTimeAsync(6.5 * minute);
+    await expect.poll(() => socket.destroyed).toBe(true);
+  });
+});

@@ -1,0 +1,111 @@
+/** Endpoints that plugins add: answers, streams, faults, and what HTTP asks of them all. */
+import type { UnderlyingSource } from 'node:stream/web';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/errors.ts';
+import type { Endpoint } from '../../../core/http/routes.ts';
+import { json } from '../../../core/pipeline/answer.ts';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import { errorOf, gatewayOf, probe } from '../scene.ts';
+
+const withEndpoint = async (handle: Endpoint['handle'], more: Partial<Endpoint> = {}) =>
+  await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins: [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', handle, ...more }))] });
+
+const bytes = (text: string): Uint8Array => Buffer.from(text);
+
+describe('an endpoint', () => {
+  it('answers with its status, headers and body', async () => {
+    const { get } = await withEndpoint(() => json({ a: 1 }, { status: 202, headers: { 'x-a': 'b' } }));
+    const response = await get('/probe');
+    expect([response.status, response.headers.get('x-a'), response.headers.get('content-type'), await response.json()]).toEqual([202, 'b', 'application/json', { a: 1 }]);
+  });
+
+  it('gets its parameters decoded, once, its query and its body', async () => {
+    const seen: unknown[] = [];
+    const { post } = await withEndpoint(async ({ params, query, body, arrived }) => { seen.push(params['id'], query.get('q'), (await body()).toString(), arrived.path); return json({}); }, { method: 'POST', path: '/probe/:id' });
+    await post('text', { path: '/probe/a%20b%2Fc%2561?q=1' });
+    expect(seen).toEqual(['a b/c%61', '1', 'text', '/probe/a%20b%2Fc%2561']);
+  });
+
+  it('has its reply numbered', async () => {
+    const { get } = await withEndpoint(({ arrived }) => json({ id: arrived.id }));
+    const response = await get('/probe');
+    expect(response.headers.get('x-request-id')).toBe(((await response.json()) as { id: string }).id);
+  });
+
+  it('answers HEAD without a body', async () => {
+    const { gateway } = await withEndpoint(() => json({ a: 1 }));
+    const response = await gateway.fetch(new Request('http://gateway.test/probe', { method: 'HEAD' }));
+    expect([response.status, response.headers.get('content-type'), await response.text()]).toEqual([200, 'application/json', '']);
+  });
+
+  it('refuses in its own words', async () => {
+    const { get, lines } = await withEndpoint(() => { throw new GatewayError('permission_denied', 'Not you.'); });
+    const response = await get('/probe');
+    expect([response.status, (await errorOf(response)).code, lines]).toEqual([403, 'permission_denied', []]);
+  });
+
+  it('that has a bug says nothing of it to the caller, and all to the operator', async () => {
+    const { get, lines } = await withEndpoint(() => { throw new Error('password is hunter2'); });
+    const response = await get('/probe');
+    expect([response.status, await errorOf(response)]).toMatchObject([500, { code: 'internal_error', message: expect.not.stringContaining('hunter2') }]);
+    expect(lines.join('')).toContain('hunter2');
+  });
+
+  it('has its body bounded', async () => {
+    const { post } = await withEndpoint(async ({ body }) => json({ size: (await body()).length }), { method: 'POST' });
+    expect((await post('x'.repeat(33_554_433), { path: '/probe' })).status).toBe(413);
+  });
+});
+
+const streaming = async (source: UnderlyingSource<Uint8Array>, more: { isEndless?: boolean } = {}) => await withEndpoint(() => ({ headers: { 'content-type': 'text/event-stream' }, body: new ReadableStream(source), ...more }));
+
+describe('an endpoint that streams', () => {
+  it('is under way until its end', async () => {
+    const { get, gateway } = await streaming({ start: (controller) => { controller.enqueue(bytes('a')); controller.enqueue(bytes('b')); controller.close(); } });
+    const response = await get('/probe');
+    expect(gateway.running.size).toBe(1);
+    expect([await response.text(), gateway.running.size]).toEqual(['ab', 0]);
+  });
+
+  it('is let go of when its client leaves', async () => {
+    let cancelled = false;
+    const { get, gateway } = await streaming({ pull: (controller) => controller.enqueue(bytes('a')), cancel: () => void (cancelled = true) });
+    await (await get('/probe')).body?.cancel();
+    expect([cancelled, gateway.running.size]).toEqual([true, 0]);
+  });
+
+  it('is waited for when the gateway stops', async () => {
+    const { get, gateway } = await streaming({ start: (controller) => { controller.enqueue(bytes('a')); controller.close(); } });
+    const response = await get('/probe');
+    gateway.drain();
+    expect(await response.text()).toBe('a');
+  });
+
+  it('breaks when it is cut before its end: a part must not look like the whole', async () => {
+    const { get, gateway } = await streaming({ start: (controller) => controller.enqueue(bytes('a')) });
+    const response = await get('/probe');
+    for (const exchange of gateway.running) exchange.abort(new GatewayError('server_shutting_down', 'Stop.'));
+    await expect(response.text()).rejects.toThrow('Stop.');
+  });
+
+  it('is not begun for HEAD', async () => {
+    let cancelled = false;
+    const { gateway } = await streaming({ cancel: () => void (cancelled = true) });
+    await gateway.fetch(new Request('http://gateway.test/probe', { method: 'HEAD' }));
+    expect([cancelled, gateway.running.size]).toEqual([true, 0]);
+  });
+
+  it('ends when the gateway does, where it is endless', async () => {
+    let cancelled = false;
+    const { get, gateway } = await streaming({ start: (controller) => controller.enqueue(bytes('a')), cancel: () => void (cancelled = true) }, { isEndless: true });
+    const response = await get('/probe');
+    gateway.drain();
+    expect([await response.text(), cancelled, gateway.running.size]).toEqual(['', true, 0]);
+  });
+
+  it('is over when it breaks', async () => {
+    const { get, gateway } = await streaming({ pull: (controller) => controller.error(new Error('broken')) });
+    await expect((await get('/probe')).text()).rejects.toThrow('broken');
+    expect(gateway.running.size).toBe(0);
+  });
+});

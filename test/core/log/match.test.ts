@@ -1,0 +1,76 @@
+/** A filter means the same in the live tail and in the store: any query selects the same records in both. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { selects } from '../../../core/log/match.ts';
+import type { Condition, LoggedDetail, LogQuery } from '../../../core/log/store.ts';
+import { rowOf } from '../../../plugins/log/journal/sql/rows.ts';
+import { createStore } from '../../../plugins/log/journal/store/open.ts';
+import type { Store } from '../../../plugins/log/journal/store/store.ts';
+import { aRecord } from '../../_kit/log.ts';
+
+const begin = Date.parse('2026-03-01T12:00:00Z');
+const folder = mkdtempSync(join(tmpdir(), 'gateway-match-'));
+let store: Store;
+
+const some = <T>(...values: T[]) => fc.constantFrom(...values);
+const usage = { promptTokens: 1, completionTokens: 1, cacheWriteTokens: null };
+const anyRecord: fc.Arbitrary<Partial<LoggedDetail>> = fc.record({
+  createdAt: fc.nat(100_000).map((ms) => new Date(begin + ms).toISOString()),
+  model: some('a', 'b', null),
+  provider: some('up', null),
+  key: some('team', null),
+  userAgent: some('curl/8.5', 'OpenAI/Python 2.1', null),
+  stream: fc.boolean(),
+  status: some(200, 404, 429, 502),
+  outcome: some('answered', 'cut', 'refused'),
+  finishReason: some('completed', 'length_limit', null),
+  durationMs: fc.nat(5),
+  timeToFirstTokenMs: some(null, 0, 1, 2),
+  usage: fc.tuple(some(null, 0, 1, 2), some(null, 0, 1), some(null, 0, 1)).map(([totalTokens, cachedTokens, reasoningTokens]) => ({ ...usage, cachedTokens, reasoningTokens, totalTokens })),
+  cost: some(null, '0', '0.01', '0.02'),
+  metadata: some<Record<string, string>>({}, { team: 'a' }, { team: 'b', 'x y': '1' }, { team: '*' }),
+});
+const records = fc.sample(anyRecord, 200).map((record) => aRecord({ ...record, request: null, response: null }));
+
+const oneOf = (field: string, ...values: string[]) => fc.record({ field: some(field), operator: some<Condition['operator']>('in', 'not in'), values: fc.uniqueArray(some(...values), { minLength: 1 }) });
+const bound = (field: string, ...values: string[]) => fc.record({ field: some(field), operator: some<Condition['operator']>('>', '<', '>=', '<='), values: some(...values).map((value) => [value]) });
+const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
+  oneOf('model', 'a', 'b', 'c', ''),
+  oneOf('provider', 'up', ''),
+  oneOf('key', 'team', ''),
+  oneOf('finish', 'completed', 'length_limit', ''),
+  oneOf('outcome', 'answered', 'cut', 'gone'),
+  oneOf('stream', 'true', 'false'),
+  oneOf('cached', 'true', 'false'),
+  oneOf('reasoning', 'true', 'false'),
+  oneOf('agent', 'curl/8.5', 'OpenAI/Python 2.1', 'OpenAI', ''),
+  oneOf('status', 'ok', 'error', '4xx', '429', '200'),
+  oneOf('meta.team', 'a', 'b', '*', ''),
+  oneOf('meta.x y', '1', '2', ''),
+  bound('latency', '0', '2', '3'),
+  bound('ttft', '0', '1'),
+  bound('tokens', '0', '1'),
+  bound('cost', '0', '0.01'),
+);
+const moment = fc.option(fc.nat(100_000).map((ms) => begin + ms));
+const anyQuery: fc.Arbitrary<LogQuery> = fc.record({ from: moment, to: moment, conditions: fc.array(anyCondition, { maxLength: 3 }), text: some(null) });
+
+beforeAll(async () => {
+  store = await createStore({ store: 'sqlite', url: null, dataDir: folder, retentionDays: 0, isDurable: false });
+  await store.open();
+  await store.insert(records.map((record) => rowOf({ payload: JSON.stringify(record), isInterrupted: false })));
+});
+afterAll(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+test('selects what the store does', async () => {
+  await fc.assert(fc.asyncProperty(anyQuery, async (query) => {
+    const stored = (await store.list(query, { limit: 1000 })).data.map(({ id }) => id);
+    expect(new Set(stored)).toEqual(new Set(records.filter((record) => selects(query, record)).map(({ id }) => id)));
+  }), { numRuns: 500 });
+});

@@ -1,0 +1,267 @@
+/** Candidates in order until one answers: what moves on, what does not, and what is told and kept in the end. */
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { quietPlugins, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
+import type { Step } from '../../_kit/upstream.ts';
+import { answers, completion, event, hangs, pause, said, streams, usage } from '../../_kit/upstream.ts';
+import { contentOf, errorOf, gatewayOf, provider, routing } from '../scene.ts';
+
+const fault = (status: number, error: object = { message: 'no' }, headers: Record<string, string> = {}): Step => answers({ error }, { status, headers });
+const resets: Step = (response) => void response.socket?.resetAndDestroy();
+const saysShort: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json', 'content-length': '500' }).write('{"choices":', () => response.socket?.destroy());
+const html: Step = (response) => void response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>Welcome</body></html>');
+const redirects: Step = (response) => void response.writeHead(307, { location: 'http://127.0.0.1:1/secret' }).end();
+const empty: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).end();
+
+const faults: [string, Step, string][] = [
+  ['answers 500', fault(500), 'upstream_error'],
+  ['answers 503', fault(503), 'upstream_unavailable'],
+  ['answers 529', fault(529), 'upstream_overloaded'],
+  ['answers 429', fault(429), 'upstream_rate_limited'],
+  ['answers 401', fault(401), 'upstream_auth_error'],
+  ['answers 403', fault(403), 'upstream_auth_error'],
+  ['answers 402', fault(402), 'upstream_quota_exhausted'],
+  ['answers 404', fault(404), 'upstream_model_not_found'],
+  ['answers 408', fault(408), 'upstream_timeout'],
+  ['resets the connection', resets, 'upstream_unreachable'],
+  ['says nothing in time', hangs, 'upstream_timeout'],
+  ['redirects', redirects, 'upstream_redirect'],
+  ['answers with HTML', html, 'upstream_invalid_response'],
+  ['answers with nothing', empty, 'upstream_invalid_response'],
+  ['answers with broken JSON', answers('{"choices":['), 'upstream_invalid_response'],
+  ['answers with JSON that is no answer', answers([1, 2]), 'upstream_invalid_response'],
+  ['answers with an error and status 200', answers({ error: { message: 'down', code: 503 } }), 'upstream_unavailable'],
+  ['breaks off in its body', saysShort, 'upstream_truncated'],
+];
+
+const counted = `data: ${JSON.stringify({ choices: [], usage })}\n\n`;
+
+const quick = routing({ first_byte: 700, idle: 700 });
+
+describe('the next candidate answers when the first one', () => {
+  it.each(faults)('%s', async (_, step, outcome) => {
+    const [one, two] = [await provider(step), await provider()];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, quick));
+    const response = await chat({});
+    expect([response.status, response.headers.get('x-provider'), await contentOf(response)]).toEqual([200, 'two', 'hello']);
+    expect(records[0]?.attempts.map((attempt) => [attempt.provider, attempt.outcome])).toEqual([['one', outcome], ['two', 'answered']]);
+  });
+
+  it.each(faults)('%s to a request for a stream', async (_, step, outcome) => {
+    const [one, two] = [await provider(step), await provider(streams(said('hel', 'lo')))];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, quick));
+    const { text, done, events } = await readEvents(await chat({ stream: true }));
+    expect([text, done]).toEqual(['hello', true]);
+    expect(new Set(events.map(({ model }) => model as string))).toEqual(new Set(['two/plain']));
+    expect(records[0]?.attempts[0]?.outcome).toBe(outcome);
+  });
+
+  it.each<[string, Step, string]>([
+    ['ends its stream before it began', streams([]), 'upstream_truncated'],
+    ['streams only comments', streams([': waiting\n\n', ': waiting\n\n']), 'upstream_truncated'],
+    ['streams an error first', streams([`data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`]), 'upstream_overloaded'],
+    ['counts tokens and then streams an error', streams([counted, `data: ${JSON.stringify({ error: { message: 'busy', type: 'overloaded_error' } })}\n\n`], { everyMs: 20 }), 'upstream_overloaded'],
+    ['streams garbage first', streams(['data: {"cho\n\n']), 'upstream_invalid_response'],
+    ['resets before its first event', streams([': hm\n\n'], { end: 'reset' }), 'upstream_truncated'],
+    ['streams comments and then hangs', streams([': hm\n\n'], { end: 'hang' }), 'upstream_idle_timeout'],
+    ['sends an event that is too large', streams([`data: ${'x'.repeat(4000)}\n\n`]), 'upstream_event_too_large'],
+  ])('%s', async (_, step, outcome) => {
+    const [one, two] = [await provider(step), await provider(streams(said('hello')))];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, { ...quick, server: { limits: { upstream_event: 2048 } } }));
+    const { text, done } = await readEvents(await chat({ stream: true }));
+    expect([text, done]).toEqual(['hello', true]);
+    expect(records[0]?.attempts.map((attempt) => attempt.outcome)).toEqual([outcome, 'answered']);
+  });
+
+  it('begins a plain answer and falls silent', async () => {
+    const begins: Step = (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write(' ');
+    const [one, two] = [await provider(begins), await provider()];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, quick));
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect(records[0]?.attempts).toMatchObject([{ outcome: 'upstream_idle_timeout', error: 'The provider fell silent for 0.7 s before its answer.' }, { outcome: 'answered' }]);
+  });
+
+  it('has no words for what is asked', async () => {
+    const [one, two] = [await provider(), await provider()];
+    const base = twoUpstreams(one.url, two.url, { plugins: [...quietPlugins] }) as { providers: Record<string, object> };
+    const { chat, records } = await gatewayOf({ ...base, providers: { ...base.providers, one: { ...base.providers['one'], dialect: 'anthropic' } } });
+    expect(await contentOf(await chat({ n: 2 }))).toBe('hello');
+    expect([one.asked.length, records[0]?.attempts.map(({ provider: name, outcome }) => [name, outcome])]).toEqual([0, [['one', 'unsupported_value'], ['two', 'answered']]]);
+  });
+
+  it('refuses the connection', async () => {
+    const closed = createServer();
+    await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
+    const { port } = closed.address() as AddressInfo;
+    await new Promise((resolve) => closed.close(resolve));
+    const two = await provider();
+    const { chat, records } = await gatewayOf(twoUpstreams(`http://127.0.0.1:${port}/v1`, two.url));
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect(records[0]?.attempts[0]).toMatchObject({ outcome: 'upstream_unreachable', error: 'The provider cannot be reached: it refused the connection.' });
+  });
+
+  it('breaks off a stream that nobody asked for', async () => {
+    const [one, two] = [await provider(streams([event({ role: 'assistant', content: 'half an ' })])), await provider()];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect(records).toMatchObject([{ outcome: 'answered', attempts: [{ outcome: 'upstream_truncated' }, { outcome: 'answered' }], response: { choices: [{ text: 'hello' }] } }]);
+  });
+
+  it('has an answer larger than the limit', async () => {
+    const [one, two] = [await provider(answers(completion('x'.repeat(5000)))), await provider()];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, { ...quick, server: { limits: { upstream_body: 2048 } } }));
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect(records[0]?.attempts[0]?.outcome).toBe('upstream_response_too_large');
+  });
+});
+
+describe('a provider that thinks for long is waited for', () => {
+  const slow = routing({ first_byte: 700, idle: 700 });
+
+  it.each([['spaces before a plain answer', ' ', false], ['comments before a stream', ': thinking\n\n', true]])('while it sends %s', async (_, sign, stream) => {
+    const { url } = await provider(async (response) => {
+      response.writeHead(200, { 'content-type': stream ? 'text/event-stream' : 'application/json' });
+      for (let at = 0; at < 16; at++) {
+        response.write(sign);
+        await pause(60);
+      }
+      response.end(stream ? said('hello').join('') : JSON.stringify(completion('hello')));
+    });
+    const { chat, records } = await gatewayOf(twoUpstreams(url, url, slow));
+    expect(await (await chat({ stream })).text()).toContain('hello');
+    expect(records[0]?.attempts).toMatchObject([{ outcome: 'answered' }]);
+  });
+});
+
+describe('a redirect', () => {
+  it('is not followed', async () => {
+    const secret = await provider();
+    const one = await provider((response) => void response.writeHead(302, { location: `${secret.url}/chat/completions` }).end());
+    const { chat } = await gatewayOf(twoUpstreams(one.url, one.url, quick));
+    expect((await errorOf(await chat({}))).code).toBe('upstream_redirect');
+    expect(secret.asked).toEqual([]);
+  });
+});
+
+describe('no other candidate is asked', () => {
+  it.each([400, 413, 422])('when the provider finds the caller at fault with %d', async (status) => {
+    const [one, two] = [await provider(fault(status, { message: 'Too odd.', type: 'invalid_request_error', code: 'odd', param: 'messages' })), await provider()];
+    const { chat } = await gatewayOf(twoUpstreams(one.url, two.url));
+    const response = await chat({});
+    expect([response.status, await errorOf(response)]).toEqual([status, { message: 'Too odd.', type: 'invalid_request_error', param: 'messages', code: 'odd' }]);
+    expect(two.asked).toEqual([]);
+  });
+
+  it('once max_attempts is used up', async () => {
+    const [one, two] = [await provider(fault(500)), await provider()];
+    const { chat } = await gatewayOf(twoUpstreams(one.url, two.url, routing({}, { max_attempts: 1 })));
+    expect((await chat({})).status).toBe(502);
+    expect([one.asked.length, two.asked.length]).toEqual([1, 0]);
+  });
+
+  it('once the request as a whole has taken too long', async () => {
+    const [one, two] = [await provider(hangs), await provider()];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, routing({ total: 100 })));
+    const response = await chat({});
+    expect([response.status, await errorOf(response)]).toMatchObject([504, { code: 'upstream_timeout', message: 'The request took longer than 0.1 s.' }]);
+    await one.asked[0]?.closed;
+    expect([two.asked.length, records[0]?.outcome]).toEqual([0, 'failed']);
+  });
+});
+
+const both = async (first: Step, second: Step) => {
+  const [one, two] = [await provider(first), await provider(second)];
+  return await gatewayOf(twoUpstreams(one.url, two.url, quick));
+};
+
+describe('of several failures the caller is told', () => {
+  it.each<[string, Step, Step, number, string]>([
+    ['the last', fault(500), fault(503), 503, 'upstream_unavailable'],
+    ['a rate limit before a server fault', fault(429), fault(500), 429, 'upstream_rate_limited'],
+    ['their own fault before a rate limit', fault(429), fault(400), 400, 'upstream_invalid_request'],
+    ['a timeout as 504', fault(500), hangs, 504, 'upstream_timeout'],
+    ['nothing of a refused credential', fault(401, { message: 'Incorrect API key provided: k1' }), fault(401, { message: 'Incorrect API key provided: k2' }), 502, 'upstream_auth_error'],
+  ])('%s', async (_, first, second, status, code) => {
+    const { chat } = await both(first, second);
+    const response = await chat({});
+    const text = await response.text();
+    expect([response.status, (JSON.parse(text) as { error: { code: string } }).error.code]).toEqual([status, code]);
+    expect(text).not.toMatch(/k1|k2|127\.0\.0\.1/);
+  });
+
+  it('when to come back, with a rate limit', async () => {
+    const { chat } = await both(fault(429, { message: 'slow down' }, { 'retry-after': '2' }), fault(500));
+    const { headers } = await chat({});
+    expect([headers.get('retry-after'), headers.get('retry-after-ms')]).toEqual(['2', '2000']);
+  });
+
+  it('that another try is of no use, where it is', async () => {
+    const { chat } = await both(fault(401), fault(401));
+    expect((await chat({})).headers.get('x-should-retry')).toBe('false');
+  });
+
+  it('the same to a request for a stream', async () => {
+    const { chat } = await both(fault(500), fault(503));
+    const response = await chat({ stream: true });
+    expect([response.status, response.headers.get('content-type'), (await errorOf(response)).code]).toEqual([503, 'application/json', 'upstream_unavailable']);
+  });
+});
+
+describe('the record', () => {
+  it('has every attempt with its status, time and words', async () => {
+    const [one, two] = [await provider(fault(500, { message: 'on fire' })), await provider()];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
+    await chat({});
+    expect(records[0]).toMatchObject({
+      provider: 'two',
+      outcome: 'answered',
+      attempts: [
+        { provider: 'one', model: 'plain', externalId: 'plain-1', outcome: 'upstream_error', status: 500, durationMs: expect.any(Number), timeToFirstTokenMs: null, error: expect.stringContaining('on fire') },
+        { provider: 'two', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, durationMs: expect.any(Number), timeToFirstTokenMs: expect.any(Number), error: null },
+      ],
+    });
+  });
+
+  it('keeps nothing of a failed attempt in the answer', async () => {
+    const [one, two] = [await provider(streams([event({ role: 'assistant', content: '' })])), await provider(streams(said('clean')))];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
+    await readEvents(await chat({ stream: true }));
+    expect(records[0]?.response?.choices.map(({ text }) => text)).toEqual(['clean']);
+  });
+
+  it('says failed, not cut, when a plain answer broke off', async () => {
+    const one = await provider(streams([event({ role: 'assistant', content: 'half an ' })]));
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, one.url));
+    expect([(await chat({})).status, records[0]?.outcome, records[0]?.status]).toEqual([502, 'failed', 502]);
+  });
+
+  it('says failed when no candidate answered', async () => {
+    const [one, two] = [await provider(fault(500)), await provider(fault(500))];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
+    await chat({});
+    expect(records).toMatchObject([{ outcome: 'failed', status: 502, error: { code: 'upstream_error' }, attempts: [{}, {}] }]);
+  });
+});
+
+describe('a client that leaves', () => {
+  it('during the first attempt is not served by the second', async () => {
+    const [one, two] = [await provider(hangs), await provider()];
+    const { post, records } = await gatewayOf(twoUpstreams(one.url, two.url));
+    const leaving = new AbortController();
+    one.script(() => leaving.abort());
+    await post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal });
+    await one.asked[0]?.closed;
+    expect(two.asked).toEqual([]);
+    expect(records).toMatchObject([{ outcome: 'gone', status: 499, error: { code: 'client_closed' } }]);
+  });
+
+  it('between two attempts is not served by the second', async () => {
+    const [one, two] = [await provider(fault(500)), await provider()];
+    const leaving = new AbortController();
+    const plugin = { name: 'test/leave', summary: '', schema: {}, apply: ({ hooks }: any) => hooks.attempted.tap('test/leave', () => leaving.abort()) };
+    const { post, records } = await gatewayOf(twoUpstreams(one.url, two.url), { plugins: [plugin] });
+    await post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal });
+    expect([two.asked.length, records[0]?.outcome]).toEqual([0, 'gone']);
+  });
+});

@@ -1,0 +1,95 @@
+/** From the name in a request to the providers behind it. */
+import { describe, expect, it } from 'vitest';
+import { createCatalogue } from '../../../core/pipeline/catalogue.ts';
+import type { Catalogue } from '../../../core/pipeline/catalogue.ts';
+import { gatewayOf } from '../scene.ts';
+
+const now = Date.parse('2026-01-01T00:00:00Z');
+const model = (id: string, providers: string[], more: object = {}): object => ({ id, free: true, providers: providers.map((providerId) => ({ providerId, externalId: `${id}-ext` })), ...more });
+
+async function catalogueOf(models: object[], routing: object = {}): Promise<Catalogue> {
+  const dialect = { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' };
+  const { gateway } = await gatewayOf({ providers: { one: dialect, two: dialect, off: { ...dialect, api_key: '${OFF_KEY}' } }, models, routing: { models: routing } });
+  return createCatalogue(gateway.config, () => now);
+}
+
+const shown = (catalogue: Catalogue, name: string): [string, string[]] => {
+  const { addressing, candidates } = catalogue.resolve(name, null);
+  return [addressing, candidates.map(({ provider, model: { id } }) => `${provider.id}/${id}`)];
+};
+
+describe('a name', () => {
+  it.each<[string, string, string[]]>([
+    ['big', 'root', ['one/big', 'two/big']],
+    ['big-2025', 'alias', ['one/big', 'two/big']],
+    ['two/big', 'provider', ['two/big']],
+    ['two/big-2025', 'provider', ['two/big']],
+    ['two/big-ext', 'provider', ['two/big']],
+    ['any', 'policy', ['two/small', 'one/big', 'two/big']],
+    ['org/model', 'root', ['one/org/model']],
+    ['one/org/model', 'provider', ['one/org/model']],
+  ])('%s is a %s for %j', async (name, addressing, candidates) => {
+    const catalogue = await catalogueOf([model('big', ['one', 'two'], { aliases: ['big-2025'] }), model('small', ['two']), model('org/model', ['one'])], { any: { candidates: ['small', 'big'] } });
+    expect(shown(catalogue, name)).toEqual([addressing, candidates]);
+  });
+
+  it('of a model has the policy of that model', async () => {
+    const catalogue = await catalogueOf([model('big', ['one'])], { big: { max_attempts: 7 } });
+    expect(['big', 'one/big'].map((name) => catalogue.resolve(name, null).policy.maxAttempts)).toEqual([7, 7]);
+  });
+
+  it.each<[string, string, RegExp]>([
+    ['bg', 'model_not_found', /Did you mean "big"/],
+    ['nothing-like-it', 'model_not_found', /does not exist or is not configured\. See GET/],
+    ['three/big', 'provider_not_found', /No provider "three"/],
+    ['ones/big', 'provider_not_found', /Did you mean "one"/],
+    ['one/small', 'model_not_found', /"one" does not serve "small"\. It serves other models/],
+    ['/big', 'model_not_found', /./],
+    ['one/', 'model_not_found', /./],
+    ['__proto__', 'model_not_found', /./],
+    ['toString', 'model_not_found', /./],
+    ['__proto__/big', 'provider_not_found', /./],
+  ])('%s is refused with %s', async (name, code, message) => {
+    const catalogue = await catalogueOf([model('big', ['one']), model('small', ['two'])]);
+    expect(() => catalogue.resolve(name, null)).toThrow(expect.objectContaining({ code, param: 'model', status: 404, message: expect.stringMatching(message) as string }) as Error);
+  });
+
+  it.each<[string, string[], RegExp]>([
+    ['bg', ['small'], /configured\. See GET/],
+    ['bg', ['big'], /Did you mean "big"/],
+    ['bg-2025', ['big'], /Did you mean "big-2025"/],
+    ['big-2024', ['big-2025'], /Did you mean "big-2025"\?/],
+    ['ani', ['small'], /Did you mean "any"/],
+    ['ani', ['tiny'], /configured\. See GET/],
+    ['ones/big', ['small'], /configured, and no model "ones\/big"\. See GET/],
+    ['twos/big', ['small'], /Did you mean "two"/],
+    ['two/big', ['small'], /does not serve "big"\. See GET/],
+    ['two/big', ['b*'], /served elsewhere/],
+  ])('%s is refused to one who may use %j with what he may use', async (name, globs, message) => {
+    const catalogue = await catalogueOf([model('big', ['one'], { aliases: ['big-2025'] }), model('small', ['two'])], { any: { candidates: ['small', 'big'] } });
+    expect(() => catalogue.resolve(name, globs)).toThrow(message);
+  });
+
+  it('finds a provider that is off, and why', async () => {
+    const catalogue = await catalogueOf([model('big', ['off', 'one'])]);
+    expect(catalogue.resolve('big', null).candidates.map(({ dropped }) => dropped?.reason ?? null)).toEqual(['OFF_KEY is not set', null]);
+  });
+});
+
+const ends = (date: string): object => ({ deactivated_at: date });
+
+describe('a model with an end', () => {
+  it('serves until then', async () => {
+    expect(shown(await catalogueOf([model('big', ['one'], ends('2026-01-01T00:00:01Z'))]), 'big')[0]).toBe('root');
+  });
+
+  it.each(['big', 'big-2025', 'one/big'])('is gone from then on, as %s too', async (name) => {
+    const catalogue = await catalogueOf([model('big', ['one'], { ...ends('2026-01-01T00:00:00Z'), aliases: ['big-2025'] })]);
+    expect(() => catalogue.resolve(name, null)).toThrow(expect.objectContaining({ code: 'model_deactivated', status: 410 }) as Error);
+  });
+
+  it('is left out of a policy that has others', async () => {
+    const catalogue = await catalogueOf([model('big', ['one'], ends('2025-01-01T00:00:00Z')), model('small', ['two'])], { any: { candidates: ['big', 'small'] } });
+    expect(shown(catalogue, 'any')).toEqual(['policy', ['two/small']]);
+  });
+});

@@ -1,0 +1,316 @@
+/** The traps of tapable: each shown on a bare hook first, then on a guarded one. */
+import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, SyncHook, SyncWaterfallHook } from 'tapable';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { GatewayError } from '../../../core/errors.ts';
+import { guard } from '../../../core/pipeline/guard.ts';
+import type { Guard } from '../../../core/pipeline/guard.ts';
+import { createLogger } from '../../../core/logger.ts';
+
+interface Scene {
+  readonly hooks: ReturnType<typeof bareHooks>;
+  readonly watch: Guard;
+  readonly lines: string[];
+  /** Taps as the plugin of that name. */
+  as(plugin: string, tap: () => void): void;
+}
+
+const bareHooks = () => ({
+  boot: new AsyncSeriesHook<[]>([]),
+  auth: new AsyncSeriesBailHook<[string], unknown>(['who']),
+  chunk: new SyncWaterfallHook<[unknown, object], unknown>(['chunk', 'context']),
+  attempted: new SyncHook<[string]>(['result']),
+  settle: new SyncWaterfallHook<[object], object>(['record']),
+  log: new AsyncParallelHook<[string]>(['record']),
+});
+
+function guarded(): Scene {
+  const hooks = bareHooks();
+  const lines: string[] = [];
+  const watch = guard(hooks, createLogger((line) => void lines.push(line)));
+  return {
+    hooks,
+    watch,
+    lines,
+    as(plugin, tap) {
+      watch.enter(plugin);
+      tap();
+      watch.enter(null);
+    },
+  };
+}
+
+const throws = (message: string) => (): never => {
+  throw new Error(message);
+};
+
+/** An async function that passes for a plain one. */
+const later = (work: () => void): (() => void) =>
+  async () => {
+    await new Promise(setImmediate);
+    work();
+  };
+
+const pending = (promise: Promise<unknown>): Promise<string> =>
+  Promise.race([promise.then(() => 'settled', () => 'settled'), new Promise<string>((resolve) => setTimeout(resolve, 30, 'pending'))]);
+
+describe('a tapPromise that throws synchronously in second place', () => {
+  it('hangs or escapes a bare hook', async () => {
+    const { boot } = bareHooks();
+    boot.tapPromise('a/one', async () => await Promise.resolve());
+    boot.tapPromise('a/two', throws('sync'));
+    const escaped: unknown[] = [];
+    const others = process.listeners('unhandledRejection');
+    process.removeAllListeners('unhandledRejection').on('unhandledRejection', (error) => void escaped.push(error));
+    expect(await pending(boot.promise())).toBe('pending');
+    process.removeAllListeners('unhandledRejection');
+    for (const listener of others) process.on('unhandledRejection', listener);
+  });
+
+  it('rejects a guarded hook', async () => {
+    const { hooks, as } = guarded();
+    as('a/one', () => hooks.boot.tapPromise('a/one', async () => await Promise.resolve()));
+    as('a/two', () => hooks.boot.tapPromise('a/two', throws('sync')));
+    await expect(hooks.boot.promise()).rejects.toMatchObject({ code: 'plugin_error', plugin: 'a/two' });
+  });
+});
+
+describe('an async function under tap', () => {
+  it('is not awaited by a bare hook', async () => {
+    const { boot } = bareHooks();
+    let done = false;
+    boot.tap('a/one', later(() => void (done = true)));
+    await boot.promise();
+    expect(done).toBe(false);
+  });
+
+  it('is awaited by a guarded hook', async () => {
+    const { hooks, as } = guarded();
+    let done = false;
+    as('a/one', () => hooks.boot.tap('a/one', later(() => void (done = true))));
+    await hooks.boot.promise();
+    expect(done).toBe(true);
+  });
+
+  it('is refused on a synchronous hook', () => {
+    const { hooks, as } = guarded();
+    expect(() => as('a/one', () => hooks.chunk.tap('a/one', async (chunk) => await Promise.resolve(chunk)))).toThrow('"a/one" taps "chunk" with an async function');
+  });
+
+  it('fails at the call where a plain function hides the promise', () => {
+    const { hooks, as } = guarded();
+    as('a/one', () => hooks.chunk.tap('a/one', (chunk) => Promise.resolve(chunk)));
+    expect(() => hooks.chunk.call('x', {})).toThrow(expect.objectContaining({ code: 'plugin_error', plugin: 'a/one' }) as Error);
+  });
+});
+
+describe('a `before` that names nobody', () => {
+  it('jumps the queue of a bare hook', () => {
+    const { attempted } = bareHooks();
+    const order: string[] = [];
+    attempted.tap('a/one', () => void order.push('one'));
+    attempted.tap({ name: 'a/two', before: 'a/misspelt' }, () => void order.push('two'));
+    attempted.call('');
+    expect(order).toEqual(['two', 'one']);
+  });
+
+  it('is refused by name when a guarded hook is sealed', () => {
+    const { hooks, watch, as } = guarded();
+    as('a/one', () => hooks.attempted.tap('a/one', () => {}));
+    as('a/two', () => hooks.attempted.tap({ name: 'a/two', before: 'a/misspelt' }, () => {}));
+    expect(() => watch.seal()).toThrow('plugin "a/two" taps "attempted" before "a/misspelt"');
+  });
+
+  it('puts a tap first where it does name one', () => {
+    const { hooks, watch, as } = guarded();
+    const order: string[] = [];
+    as('a/one', () => hooks.attempted.tap('a/one', () => void order.push('one')));
+    as('a/two', () => hooks.attempted.tap({ name: 'a/two', before: 'a/one' }, () => void order.push('two')));
+    watch.seal();
+    hooks.attempted.call('');
+    expect(order).toEqual(['two', 'one']);
+  });
+});
+
+describe.each([null, false])('%s from a bail tap', (nothing) => {
+  it('ends a bare hook', async () => {
+    const { auth } = bareHooks();
+    auth.tap('a/one', () => nothing);
+    auth.tap('a/two', () => 'found');
+    expect(await auth.promise('x')).toBe(nothing);
+  });
+
+  it('passes to the next tap of a guarded hook', async () => {
+    const { hooks, as } = guarded();
+    as('a/one', () => hooks.auth.tapPromise('a/one', async () => await Promise.resolve(nothing)));
+    as('a/two', () => hooks.auth.tap('a/two', () => 'found'));
+    expect(await hooks.auth.promise('x')).toBe('found');
+  });
+});
+
+describe('an observer that throws', () => {
+  it('silences the rest of a bare hook', () => {
+    const { attempted } = bareHooks();
+    const heard: string[] = [];
+    attempted.tap('a/one', throws('broken'));
+    attempted.tap('a/two', (result) => void heard.push(result));
+    expect(() => attempted.call('x')).toThrow('broken');
+    expect(heard).toEqual([]);
+  });
+
+  it('leaves the rest of a guarded hook alone', () => {
+    const { hooks, as } = guarded();
+    const heard: string[] = [];
+    as('a/one', () => hooks.attempted.tap('a/one', throws('broken')));
+    as('a/two', () => hooks.attempted.tap('a/two', (result) => void heard.push(result)));
+    hooks.attempted.call('x');
+    expect(heard).toEqual(['x']);
+  });
+
+  it('leaves the rest of a guarded asynchronous hook alone', async () => {
+    const { hooks, as } = guarded();
+    const heard: string[] = [];
+    as('a/one', () => hooks.log.tap('a/one', throws('broken')));
+    as('a/two', () => hooks.log.tapPromise('a/two', async (record) => void heard.push(await Promise.resolve(record))));
+    await hooks.log.promise('x');
+    expect(heard).toEqual(['x']);
+  });
+
+  it('is reported with its plugin and its hook', () => {
+    const { hooks, as, lines } = guarded();
+    as('a/one', () => hooks.attempted.tap('a/one', throws('broken')));
+    hooks.attempted.call('x');
+    expect(JSON.parse(lines[0] as string)).toMatchObject({ level: 'error', plugin: 'a/one', hook: 'attempted', error: expect.stringContaining('broken') });
+  });
+
+  it('leaves what it was to complete as it was', () => {
+    const { hooks, as } = guarded();
+    as('a/one', () => hooks.settle.tap('a/one', throws('broken')));
+    as('a/two', () => hooks.settle.tap('a/two', (record) => ({ ...record, two: true })));
+    expect(hooks.settle.call({ id: 1 })).toEqual({ id: 1, two: true });
+  });
+
+  it.each<[string, () => unknown]>([
+    ['an object that JSON cannot write', () => Object.assign({}, { big: 1n })],
+    ['an object that holds itself', () => { const loop: Record<string, unknown> = {}; loop['self'] = loop; return loop; }],
+    ['an error that is its own cause', () => { const error = new Error('loop'); error.cause = error; return error; }],
+    ['undefined', () => undefined],
+  ])('is survived when it throws %s', async (_, thrown) => {
+    const { hooks, as, lines } = guarded();
+    as('a/one', () => hooks.log.tap('a/one', () => { throw thrown(); }));
+    await hooks.log.promise('x');
+    expect(lines).toHaveLength(1);
+  });
+
+  it('does not hold the call up when it hangs', async () => {
+    const { hooks, as, lines } = guarded();
+    as('a/one', () => hooks.log.tapPromise('a/one', () => new Promise(() => {})));
+    await hooks.log.promise('x');
+    expect(lines[0]).toContain('no answer within 1000 ms');
+  });
+});
+
+describe('an observer that is late', () => {
+  /** One tap of `log` that answers when it is told to, and a call that says how long it was waited for. */
+  const watched = () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { hooks, as, lines } = guarded();
+    const asked: { answer(): void; fail(): void }[] = [];
+    as('a/one', () => hooks.log.tapPromise('a/one', () => new Promise<void>((resolve, reject) => asked.push({ answer: resolve, fail: () => reject(new Error('broken')) }))));
+    const call = async (afterMs = Infinity): Promise<number> => {
+      const began = performance.now();
+      const ended = hooks.log.promise('x').then(() => performance.now() - began);
+      if (afterMs !== Infinity) setTimeout(() => asked.at(-1)?.answer(), afterMs);
+      await vi.advanceTimersByTimeAsync(1000);
+      return Math.round(await ended);
+    };
+    const told = (): string[] => lines.map((line) => (JSON.parse(line) as { level: string }).level);
+    return { call, asked, told, hooks };
+  };
+
+  it('again and again is not waited for any more, still asked, and warned about once', async () => {
+    const { call, asked, told } = watched();
+    expect([await call(), await call(), await call(), await call(), await call()]).toEqual([1000, 1000, 1000, 0, 0]);
+    expect([asked.length, told()]).toEqual([5, ['error', 'error', 'warn', 'error']]);
+  });
+
+  it('is waited for again once it answers in time', async () => {
+    const { call, told } = watched();
+    for (let times = 0; times < 3; times++) await call();
+    expect([await call(300), await call(300)]).toEqual([0, 300]);
+    expect(told().slice(4)).toEqual(['info']);
+  });
+
+  it('now and then is waited for', async () => {
+    const { call } = watched();
+    expect([await call(), await call(), await call(5), await call(), await call(), await call(5)]).toEqual([1000, 1000, 5, 1000, 1000, 5]);
+  });
+
+  it('for many requests at once was late once', async () => {
+    const { call, told } = watched();
+    await Promise.all(Array.from({ length: 10 }, async () => await call()));
+    expect([await call(10), told().includes('warn')]).toEqual([10, false]);
+  });
+
+  it('and fails is reported, waited for or not', async () => {
+    const { call, asked, told, hooks } = watched();
+    for (let times = 0; times < 3; times++) await call();
+    await hooks.log.promise('x');
+    asked.at(-1)?.fail();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(told().slice(4)).toEqual(['info', 'error']);
+  });
+});
+
+describe('a tap', () => {
+  it('throws under its plugin and hook', async () => {
+    const { hooks, as } = guarded();
+    as('a/one', () => hooks.auth.tap('a/one', throws('secret detail')));
+    const error = await hooks.auth.promise('x').catch((thrown: unknown) => thrown as GatewayError);
+    expect(error).toMatchObject({ code: 'plugin_error', plugin: 'a/one', message: 'The plugin "a/one" failed at "auth".' });
+  });
+
+  it('throws an error for the caller unchanged, but for the plugin', async () => {
+    const { hooks, as } = guarded();
+    const refusal = new GatewayError('permission_denied', 'Not at night.');
+    as('a/one', () => hooks.auth.tap('a/one', () => { throw refusal; }));
+    await expect(hooks.auth.promise('x')).rejects.toBe(refusal);
+    expect(refusal.plugin).toBe('a/one');
+  });
+
+  it('comes too late after the seal', () => {
+    const { hooks, watch } = guarded();
+    watch.enter('a/one');
+    watch.seal();
+    expect(() => hooks.log.tap('a/one', () => {})).toThrow('plugin "a/one" taps "log" after the start');
+  });
+
+  it('carries its own plugin’s name', () => {
+    const { hooks, as } = guarded();
+    expect(() => as('a/one', () => hooks.log.tap('b/two', () => {}))).toThrow('plugin "a/one" taps "log" under the name "b/two"');
+  });
+
+  it('takes no callback', () => {
+    const { hooks, as } = guarded();
+    expect(() => as('a/one', () => hooks.log.tapAsync('a/one', (_, done) => done()))).toThrow('use tapPromise');
+  });
+
+  it('is not asked about a chunk that an earlier one dropped', () => {
+    const { hooks, as } = guarded();
+    const seen: unknown[] = [];
+    as('a/one', () => hooks.chunk.tap('a/one', () => null));
+    as('a/two', () => hooks.chunk.tap('a/two', (chunk) => { seen.push(chunk); return 'back again'; }));
+    expect(hooks.chunk.call('x', {})).toBe(null);
+    expect(seen).toEqual([]);
+  });
+
+  it('is counted and timed', async () => {
+    const { hooks, watch, as } = guarded();
+    as('a/one', () => hooks.log.tapPromise('a/one', async () => await new Promise<void>((resolve) => setTimeout(resolve, 5))));
+    await hooks.log.promise('x');
+    await hooks.log.promise('y');
+    const timing = watch.timings.get('log a/one');
+    expect(timing?.calls).toBe(2);
+    expect(timing?.totalMs).toBeGreaterThan(timing?.maxMs ?? Infinity);
+  });
+});

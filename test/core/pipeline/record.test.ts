@@ -1,0 +1,32 @@
+/** What a record says of a request beside its outcome. */
+import { describe, expect, it } from 'vitest';
+import { oneUpstream, twoUpstreams } from '../../_kit/gateway.ts';
+import { answers, pause } from '../../_kit/upstream.ts';
+import { gatewayOf, probe, provider } from '../scene.ts';
+
+describe('an attempt is on record', () => {
+  it('with the time from the arrival to its start, so that what lies between is seen', async () => {
+    const admits = probe(({ hooks }) => hooks.normalise.tapPromise('test/probe', async (request) => (await pause(30), request)));
+    const fails = await provider(async (response) => { await pause(40); response.writeHead(503).end(); });
+    const { chat, records } = await gatewayOf(twoUpstreams(fails.url, (await provider(answers({ error: {} }, { status: 503 }))).url), { plugins: [admits] });
+    await chat({});
+    const [first, second] = records[0]!.attempts.map(({ startedMs, durationMs }) => ({ start: startedMs!, end: startedMs! + durationMs }));
+    expect(first!.start).toBeGreaterThanOrEqual(29);
+    expect(second!.start).toBeGreaterThanOrEqual(first!.end - 1);
+    expect(second!.end).toBeLessThanOrEqual(records[0]!.durationMs + 1);
+  });
+});
+
+describe('the user agent is on record', () => {
+  const agentOf = async (headers: Record<string, string>): Promise<string | null | undefined> => {
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
+    await chat({}, headers);
+    return records[0]?.userAgent;
+  };
+
+  it.each<[string, Record<string, string>, string | null]>([
+    ['as it was sent', { 'user-agent': 'OpenAI/Python 2.1.0' }, 'OpenAI/Python 2.1.0'],
+    ['at its beginning where it is long', { 'user-agent': 'a'.repeat(1000) }, 'a'.repeat(256)],
+    ['as null where there is none', {}, null],
+  ])('%s', async (_, headers, wanted) => expect(await agentOf(headers)).toBe(wanted));
+});

@@ -1,0 +1,348 @@
+/** The point of no return and what comes after it: cuts, keep-alive, clients that leave, readers that are slow. */
+import { describe, expect, it } from 'vitest';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
+import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
+import { answers, completion, event, pause, said, streams } from '../../_kit/upstream.ts';
+import { errorOf, gatewayOf, probe, provider, routing } from '../scene.ts';
+
+const begun = [event({ role: 'assistant', content: '' }), event({ content: 'half an ' })];
+const errorEvent = `data: ${JSON.stringify({ error: { message: 'The server had an error', type: 'server_error' } })}\n\n`;
+const usageEvent = `data: ${JSON.stringify({ id: 'up-1', object: 'chat.completion.chunk', choices: [], usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 } })}\n\n`;
+
+const ask = { model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true };
+
+const one = async (step: Step, more: Record<string, unknown> = {}): Promise<TestGateway & { up: ScriptedUpstream }> => {
+  const up = await provider(step);
+  return { ...(await gatewayOf(oneUpstream(up.url, more))), up };
+};
+
+/** Reads the first bytes and leaves the rest. */
+async function firstBytes(response: Response): Promise<ReadableStreamDefaultReader<Uint8Array>> {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  await reader.read();
+  return reader;
+}
+
+describe('a stream that ends well', () => {
+  it('ends with [DONE] and is on record as answered', async () => {
+    const { chat, records } = await one(streams(said('a', 'b')));
+    const { text, done, events } = await readEvents(await chat({ stream: true }));
+    expect([text, done, events.at(-1).choices[0].finish_reason]).toEqual(['ab', true, 'stop']);
+    expect(records).toMatchObject([{ outcome: 'answered', status: 200, stream: true, finishReason: 'completed', error: null }]);
+  });
+
+  it('gets its [DONE] where the provider forgot it', async () => {
+    const { chat, records } = await one(streams(said('a').slice(0, -1)));
+    const { done } = await readEvents(await chat({ stream: true }));
+    expect([done, records[0]?.outcome]).toEqual([true, 'answered']);
+  });
+
+  it.each(['reset', 'hang'] as const)('is whole once its finish has come: then a %s takes nothing away', async (end) => {
+    const { chat, records } = await one(streams(said('a').slice(0, -1), { end, everyMs: 5 }), routing({ idle: 600 }));
+    const { text, done, events } = await readEvents(await chat({ stream: true }));
+    expect([text, done, events.at(-1).choices[0].finish_reason]).toEqual(['a', true, 'stop']);
+    expect(records).toMatchObject([{ outcome: 'answered', error: null, usage: { promptTokens: 10 }, attempts: [{ outcome: 'answered' }] }]);
+  });
+
+  it('is not whole while one of several answers is missing', async () => {
+    const { chat, records } = await one(streams(said('a').slice(0, -1), { end: 'reset', everyMs: 5 }));
+    expect((await readEvents(await chat({ stream: true, n: 2 }))).done).toBe(false);
+    expect(records).toMatchObject([{ outcome: 'cut' }]);
+  });
+
+  it('does not wait for the provider to close behind its [DONE]', async () => {
+    const { chat } = await one(streams(said('a'), { end: 'hang' }));
+    expect((await readEvents(await chat({ stream: true }))).done).toBe(true);
+  });
+
+  it('is on record before its last byte leaves', async () => {
+    const { chat, records } = await one(streams(said('a')));
+    const reader = ((await chat({ stream: true })).body as ReadableStream<Uint8Array>).getReader();
+    let seen = '';
+    while (!seen.includes('[DONE]')) {
+      const { value } = await reader.read();
+      seen += Buffer.from(value as Uint8Array).toString();
+      if (seen.includes('[DONE]')) expect(records).toHaveLength(1);
+    }
+  });
+
+  it('is made of a whole answer where the provider does not stream', async () => {
+    const { chat } = await one(answers(completion('all at once')));
+    const { text, done } = await readEvents(await chat({ stream: true }));
+    expect([text, done]).toEqual(['all at once', true]);
+  });
+
+  it('is folded for a caller who did not ask for one', async () => {
+    const { chat } = await one(streams(said('a', 'b')));
+    expect(await (await chat({})).json()).toMatchObject({ object: 'chat.completion', choices: [{ message: { content: 'ab' }, finish_reason: 'stop' }] });
+  });
+
+  it('carries text torn into single bytes', async () => {
+    const bytes = Buffer.from(said('grüße 👋🏽').join(''));
+    const { chat } = await one(streams(Array.from(bytes, (byte) => Uint8Array.of(byte))));
+    expect((await readEvents(await chat({ stream: true }))).text).toBe('grüße 👋🏽');
+  });
+});
+
+describe('a stream that is cut', () => {
+  const limits = { server: { limits: { upstream_event: 65_536 } }, ...routing({ idle: 600 }) };
+
+  it.each<[string, Step, string]>([
+    ['by a reset', streams(begun, { end: 'reset', everyMs: 5 }), 'upstream_truncated'],
+    ['by a clean end without a finish', streams(begun, { everyMs: 5 }), 'upstream_truncated'],
+    ['by [DONE] without a finish', streams([...begun, 'data: [DONE]\n\n']), 'upstream_truncated'],
+    ['in the middle of an event', streams([...begun, 'data: {"choices":[{"ind'], { everyMs: 5 }), 'upstream_invalid_response'],
+    ['by an event that is not JSON', streams([...begun, 'data: {oops}\n\n', ...said('more')]), 'upstream_invalid_response'],
+    ['by an error event', streams([...begun, errorEvent]), 'upstream_error'],
+    ['by silence', streams(begun, { end: 'hang' }), 'upstream_idle_timeout'],
+    ['by an event of 10 MB', streams([...begun, `data: ${'x'.repeat(10_000_000)}\n\n`]), 'upstream_event_too_large'],
+  ])('%s ends with one error event and no [DONE]', async (_, step, code) => {
+    const { chat, records } = await one(step, limits);
+    const response = await chat({ stream: true });
+    const { events, done, text } = await readEvents(response);
+    const errors = events.filter(({ error }) => error !== undefined);
+    expect([response.status, text, done, events.some(({ choices }) => choices?.[0]?.finish_reason)]).toEqual([200, 'half an ', false, false]);
+    expect(errors).toEqual([{ error: { message: expect.any(String), type: 'upstream_error', param: null, code: expect.stringMatching(/^upstream_/) } }]);
+    expect(errors[0].error.code === code || (code === 'upstream_invalid_response' && errors[0].error.code === 'upstream_truncated')).toBe(true);
+    expect(records).toMatchObject([{ outcome: 'cut', status: 200, error: { code: errors[0].error.code }, response: { choices: [{ text: 'half an ' }] } }]);
+  });
+
+  it('is cut where it grows without end, and let go of', async () => {
+    const { chat, records, up } = await one(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const part = event({ content: 'x'.repeat(900) }); !response.destroyed; await pause(1)) response.write(part);
+    }, { server: { limits: { upstream_body: 20_000 } } });
+    const { events, text, done } = await readEvents(await chat({ stream: true }));
+    await up.asked[0]?.closed;
+    expect([events.at(-1).error.code, done, records[0]?.outcome]).toEqual(['upstream_response_too_large', false, 'cut']);
+    expect(text.length).toBeLessThanOrEqual(20_900);
+  });
+
+  it('goes to no other candidate', async () => {
+    const [first, second] = [await provider(streams(begun, { end: 'reset', everyMs: 5 })), await provider()];
+    const { chat } = await gatewayOf(twoUpstreams(first.url, second.url));
+    await (await chat({ stream: true })).text();
+    expect(second.asked).toEqual([]);
+  });
+
+  it('keeps the tokens that were counted so far', async () => {
+    const { chat, records } = await one(streams([usageEvent, ...begun], { everyMs: 5 }));
+    await (await chat({ stream: true })).text();
+    expect(records[0]).toMatchObject({ outcome: 'cut', usage: { promptTokens: 7, completionTokens: 3 }, cost: '0.000013' });
+  });
+
+  it('is cut by the deadline of the whole request too', async () => {
+    const { chat, records, up } = await one(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      while (!response.destroyed) {
+        response.write(event({ content: '.' }));
+        await pause(10);
+      }
+    }, routing({ total: 500 }));
+    const { events, done } = await readEvents(await chat({ stream: true }));
+    await up.asked[0]?.closed;
+    expect([events.at(-1).error.code, done, records[0]?.outcome]).toEqual(['upstream_timeout', false, 'cut']);
+  });
+
+  it('lets go of the upstream', async () => {
+    const { chat, up } = await one(streams([...begun, 'data: {oops}\n\n'], { end: 'hang' }));
+    await (await chat({ stream: true })).text();
+    await up.asked[0]?.closed;
+  });
+});
+
+const slowly = (ms: number, parts: readonly string[]): Step => async (response, asked) => {
+  await pause(ms);
+  await streams(parts)(response, asked);
+};
+
+describe('while the provider thinks', () => {
+  const patient = { server: { limits: { keep_alive_ms: 40 } } };
+  it('the client gets comments, then the answer', async () => {
+    const { chat } = await one(slowly(150, said('at last')), patient);
+    const { comments, text, done } = await readEvents(await chat({ stream: true }));
+    expect(comments).toBeGreaterThan(0);
+    expect([text, done]).toEqual(['at last', true]);
+  });
+
+  it('the client gets comments in the middle of an answer', async () => {
+    const { chat } = await one(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event({ content: 'a' }));
+      await pause(150);
+      response.end(said('b').join(''));
+    }, patient);
+    const { comments, text } = await readEvents(await chat({ stream: true }));
+    expect([text, comments > 0]).toEqual(['ab', true]);
+  });
+
+  it('a fallback still happens, unseen', async () => {
+    const [first, second] = [await provider(async (response) => { await pause(100); response.writeHead(500).end(); }), await provider(streams(said('saved')))];
+    const { chat } = await gatewayOf(twoUpstreams(first.url, second.url, patient));
+    const { text, done, events } = await readEvents(await chat({ stream: true }));
+    expect([text, done, events[0].model]).toEqual(['saved', true, 'two/plain']);
+  });
+
+  it('a failure after the first comment is told in the stream', async () => {
+    const { chat, records } = await one(async (response) => { await pause(100); response.writeHead(500).end(); }, patient);
+    const response = await chat({ stream: true });
+    const { events, done, comments } = await readEvents(response);
+    expect([response.status, comments > 0, events.length, events[0].error.code, done]).toEqual([200, true, 1, 'upstream_error', false]);
+    expect(records).toMatchObject([{ outcome: 'failed', status: 200, error: { code: 'upstream_error' } }]);
+  });
+
+  it('a plain request gets its status all the same', async () => {
+    const { chat } = await one(async (response) => { await pause(100); response.writeHead(503).end(); }, patient);
+    const response = await chat({});
+    expect([response.status, (await errorOf(response)).code]).toEqual([503, 'upstream_unavailable']);
+  });
+});
+
+describe('a client that leaves', () => {
+  it('before the first byte closes the upstream', async () => {
+    const { post, up, records } = await one(() => {});
+    const leaving = new AbortController();
+    up.script(() => leaving.abort());
+    await post(ask, { signal: leaving.signal });
+    await up.asked[0]?.closed;
+    expect(records).toMatchObject([{ outcome: 'gone', status: 499, error: { code: 'client_closed' } }]);
+  });
+
+  it('in the middle closes the upstream', async () => {
+    const { post, up, records } = await one(streams(begun, { end: 'hang' }));
+    const reader = await firstBytes(await post(ask));
+    await reader.cancel();
+    await up.asked[0]?.closed;
+    expect(records).toMatchObject([{ outcome: 'gone', status: 200, error: { code: 'client_closed' }, attempts: [{ outcome: 'client_closed' }], response: { choices: [{ text: 'half an ' }] } }]);
+  });
+
+  it('while it gets comments closes the upstream', async () => {
+    const { post, up, records } = await one(() => {}, { server: { limits: { keep_alive_ms: 20 } } });
+    const reader = await firstBytes(await post(ask));
+    await reader.cancel();
+    await up.asked[0]?.closed;
+    expect(records).toMatchObject([{ outcome: 'gone' }]);
+  });
+
+  it('without reading anything closes the upstream', async () => {
+    const { post, up, records } = await one(streams(begun, { end: 'hang' }));
+    await (await post(ask)).body?.cancel();
+    await up.asked[0]?.closed;
+    expect(records).toMatchObject([{ outcome: 'gone' }]);
+  });
+
+  it('during a plain request closes the upstream', async () => {
+    const { post, up, records } = await one((response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":'));
+    const leaving = new AbortController();
+    const answer = post({ ...ask, stream: false }, { signal: leaving.signal });
+    while (up.asked.length === 0) await pause(2);
+    leaving.abort();
+    await answer;
+    await up.asked[0]?.closed;
+    expect(records).toMatchObject([{ outcome: 'gone', status: 499, stream: false }]);
+  });
+
+  it('before the gateway has looked is not served', async () => {
+    const { post, up, records } = await one(streams(begun, { end: 'hang' }));
+    await post(ask, { signal: AbortSignal.abort() });
+    expect([records.map(({ outcome, status }) => [outcome, status]), up.asked]).toEqual([[['gone', 499]], []]);
+  });
+
+  it.each(['auth', 'normalise', 'route', 'open'] as const)('while a plugin hangs at %s is let go of', async (stage) => {
+    const leaving = new AbortController();
+    const hanging = probe(({ hooks }) => (hooks[stage] as { tapPromise(options: object, fn: () => Promise<never>): void }).tapPromise({ name: 'test/probe', stage: -1000 }, async () => { leaving.abort(); return await new Promise(() => {}); }));
+    const { post, records, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins: [hanging] });
+    await post(ask, { signal: leaving.signal });
+    expect([records.map(({ outcome }) => outcome), gateway.running.size]).toEqual([['gone'], 0]);
+  });
+
+  it('in the middle of its request is on record', async () => {
+    const { gateway, records, lines } = await one(streams(said('a')));
+    const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(Buffer.from('{"model":')), pull: (controller) => controller.error(new Error('broken pipe')) });
+    await gateway.fetch(new Request('http://gateway.test/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' }));
+    expect([records.map(({ outcome }) => outcome), lines]).toEqual([['gone'], []]);
+  });
+
+  it('after its last byte changes nothing', async () => {
+    const { post, records } = await one(streams(said('a')));
+    const leaving = new AbortController();
+    await (await post(ask, { signal: leaving.signal })).text();
+    leaving.abort();
+    expect(records).toMatchObject([{ outcome: 'answered' }]);
+  });
+});
+
+describe('a client that does not read', () => {
+  it('stops the upstream from writing', async () => {
+    const piece = event({ content: 'x'.repeat(16_384) });
+    let written = 0;
+    const { post } = await one(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      while (written < 50_000_000 && !response.destroyed) {
+        written += piece.length;
+        if (!response.write(piece)) await new Promise<void>((resolve) => response.once('drain', resolve));
+      }
+    });
+    const response = await post(ask);
+    let before = -1;
+    while (before !== written) {
+      before = written;
+      await pause(100);
+    }
+    expect(written).toBeLessThan(20_000_000);
+    await response.body?.cancel();
+  });
+
+  it('gets it all when it reads at last', async () => {
+    const words = Array.from({ length: 400 }, (_, at) => `${at} `.padEnd(2000, '.'));
+    const { post } = await one(streams(said(...words)));
+    const response = await post(ask);
+    await pause(50);
+    const { text, done } = await readEvents(response);
+    expect([text === words.join(''), done]).toEqual([true, true]);
+  });
+
+  it('is let go of at the deadline, with a record', async () => {
+    const { post, up, records } = await one(streams(said(...Array.from({ length: 400 }, () => 'x'.repeat(16_384)))), routing({ total: 500 }));
+    const response = await post(ask);
+    await up.asked[0]?.closed;
+    await expect.poll(() => records).toMatchObject([{ outcome: 'cut', error: { code: 'upstream_timeout' } }]);
+    const { events, done } = await readEvents(response);
+    expect([events.at(-1).error.code, done]).toEqual(['upstream_timeout', false]);
+  });
+
+  it('is not taken for a silent provider', async () => {
+    const { post } = await one(streams(said('a', 'b', 'c'), { everyMs: 20 }), routing({ idle: 200 }));
+    const response = await post(ask);
+    await pause(600);
+    expect((await readEvents(response)).done).toBe(true);
+  });
+});
+
+const withTap = async (tap: (chunk: any) => any) => {
+  const up = await provider(streams(said('one ', 'two ', 'three')));
+  return await gatewayOf(oneUpstream(up.url), { plugins: [probe(({ hooks }) => hooks.chunk.tap('test/probe', tap))] });
+};
+
+describe('the chunk hook', () => {
+  it('changes a piece, for the client and for the record', async () => {
+    const { chat, records } = await withTap((chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: chunk.text.toUpperCase() } : chunk));
+    expect((await readEvents(await chat({ stream: true }))).text).toBe('ONE TWO THREE');
+    expect(records[0]?.response?.choices[0]?.text).toBe('ONE TWO THREE');
+  });
+
+  it('drops a piece with null', async () => {
+    const { chat } = await withTap((chunk) => (chunk.text === 'two ' ? null : chunk));
+    expect((await readEvents(await chat({ stream: true }))).text).toBe('one three');
+  });
+
+  it('keeps a piece where it returns nothing', async () => {
+    const { chat } = await withTap(() => {});
+    expect((await readEvents(await chat({ stream: true }))).text).toBe('one two three');
+  });
+
+  it('rules over whole answers too', async () => {
+    const { chat } = await withTap((chunk) => (chunk.text === 'two ' ? null : chunk));
+    expect(await (await chat({})).json()).toMatchObject({ choices: [{ message: { content: 'one three' } }] });
+  });
+});

@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { addressOf } from '../../../core/wire/address.ts';
+import { Secret } from '../../../core/secret.ts';
+
+const dialect = { baseUrl: 'https://models.{region:-eu-west-1}.example.com/{project}' };
+
+describe('the address of a provider', () => {
+  it.each([
+    ['fills settings in', { region: 'us-west-2', project: 'p-1' }, 'https://models.us-west-2.example.com/p-1'],
+    ['takes the default of a place that is not set', { project: 'p-1' }, 'https://models.eu-west-1.example.com/p-1'],
+    ['takes the default of a place that is empty', { region: '', project: 'p-1' }, 'https://models.eu-west-1.example.com/p-1'],
+    ['leaves nothing where there is no default', {}, 'https://models.eu-west-1.example.com/'],
+    ['never shows a secret', { project: new Secret('hidden') }, 'https://models.eu-west-1.example.com/'],
+  ])('%s', (_, settings, wanted) => {
+    expect(addressOf({ baseUrl: null, settings }, dialect)).toBe(wanted);
+  });
+
+  it('is the base_url of the entry where it has one, as it is written', () => {
+    expect(addressOf({ baseUrl: 'http://10.0.0.5/{region}', settings: { region: 'x' } }, dialect)).toBe('http://10.0.0.5/{region}');
+  });
+
+  it('is nowhere where nobody says', () => {
+    expect(addressOf({ baseUrl: null, settings: {} }, { baseUrl: null })).toBeNull();
+    expect(addressOf({ baseUrl: null, settings: {} }, undefined)).toBeNull();
+  });
+});

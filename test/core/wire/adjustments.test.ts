@@ -1,0 +1,39 @@
+/** What could not go out as the caller set it: named once, and within bounds. */
+import { describe, expect, it } from 'vitest';
+import { Adjustments } from '../../../core/wire/adjustments.ts';
+
+const dropped = (parameter: string) => ({ parameter, change: 'dropped' });
+
+describe('adjustments', () => {
+  it('name each change once', () => {
+    const adjustments = new Adjustments();
+    for (const change of ['dropped', 'dropped', 'clamped to 1']) adjustments.add('seed', change);
+    expect(adjustments.list).toEqual([dropped('seed'), { parameter: 'seed', change: 'clamped to 1' }]);
+  });
+
+  it('name what is left in `reasoning`, as the rest of it was read', () => {
+    const adjustments = new Adjustments();
+    adjustments.dropField('reasoning', { exclude: true, enabled: false });
+    adjustments.dropField('verbosity', { level: 1 });
+    adjustments.dropField('store', null);
+    expect(adjustments.list).toEqual([dropped('reasoning.exclude'), dropped('reasoning.enabled'), dropped('verbosity')]);
+  });
+
+  // each was looked for among all before it: so many took minutes
+  it('of a million parameters name the first, and how many more there are', () => {
+    const adjustments = new Adjustments();
+    for (let at = 0; at < 1_000_000; at++) adjustments.add(`k${at}`, 'dropped');
+    expect(adjustments.list).toHaveLength(65);
+    expect(adjustments.list[0]).toEqual(dropped('k0'));
+    expect(adjustments.list.at(-1)).toEqual({ parameter: 'others', change: '999936 more dropped or changed' });
+  });
+
+  it('cut a name that is as long as a body', () => {
+    const adjustments = new Adjustments();
+    adjustments.add('x'.repeat(1_000_000), 'dropped');
+    adjustments.add('tools', `without ${'y'.repeat(1_000_000)}`);
+    adjustments.add(`${'z'.repeat(255)}😀`, 'dropped');
+    expect(JSON.stringify(adjustments.list).length).toBeLessThan(1000);
+    for (const { parameter } of adjustments.list) expect(parameter.isWellFormed()).toBe(true);
+  });
+});

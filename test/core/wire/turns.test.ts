@@ -1,0 +1,43 @@
+/** A conversation in turns. What each wire makes of them is in the tests of the dialects. */
+import { describe, expect, it } from 'vitest';
+import type { Message } from '../../../core/chat.ts';
+import { turnsOf } from '../../../core/wire/turns.ts';
+
+const user = (content: Message['content'] = 'u'): Message => ({ role: 'user', content: content ?? null });
+const assistant: Message = { role: 'assistant', content: 'a' };
+const result = (id: string): Message => ({ role: 'tool', tool_call_id: id, content: 'r' });
+const part = (text: string) => ({ type: 'text', text });
+
+describe('a conversation', () => {
+  it('takes what stands before its first turn for instructions', () => {
+    expect(turnsOf([{ role: 'system', content: 'Be brief.' }, { role: 'developer', content: [part('Be kind.'), part('')] }, user()])).toEqual({ system: [part('Be brief.'), part('Be kind.')], turns: [{ role: 'user', results: [], parts: [part('u')] }] });
+  });
+
+  it('of instructions alone has no turn', () => {
+    expect(turnsOf([{ role: 'system', content: 'Be brief.' }])).toEqual({ system: [part('Be brief.')], turns: [] });
+  });
+
+  it('puts neighbours of one role together, results first, late instructions at their place', () => {
+    expect(turnsOf([user('1'), user('2'), assistant, assistant, user('3'), result('x'), { role: 'system', content: '4' }, result('y'), assistant]).turns).toEqual([
+      { role: 'user', results: [], parts: [part('1'), part('2')] },
+      { role: 'assistant', messages: [assistant, assistant] },
+      { role: 'user', results: [result('x'), result('y')], parts: [part('3'), part('4')] },
+      { role: 'assistant', messages: [assistant] },
+    ]);
+  });
+
+  it('changes no message', () => {
+    const messages = [user([part('1')]), user('2'), assistant, result('x')].map((message) => Object.freeze(message));
+    expect(() => turnsOf(Object.freeze(messages))).not.toThrow();
+  });
+
+  // for each message of a turn the turn was copied: so many took minutes
+  it.each<[string, Message[]]>([
+    ['user messages', Array.from({ length: 300_000 }, () => user())],
+    ['answers', Array.from({ length: 300_000 }, () => assistant)],
+    ['results', Array.from({ length: 300_000 }, () => result('x'))],
+    ['parts in one message', [user(Array.from({ length: 300_000 }, () => part('u')))]],
+  ])('may have any number of %s', (_, messages) => {
+    expect(turnsOf(messages).turns.map((turn) => (turn.role === 'user' ? turn.results.length + turn.parts.length : turn.messages.length))).toEqual([300_000]);
+  }, 5000);
+});

@@ -1,0 +1,108 @@
+import { renameSync, statSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { LoggedRequest, LogReader } from '../../../../../core/log/store.ts';
+import { createLogger } from '../../../../../core/logger.ts';
+import { createClient } from '../../../../../plugins/log/journal/drain/client.ts';
+import type { StoreClient } from '../../../../../plugins/log/journal/drain/client.ts';
+import { createEvents } from '../../../../../plugins/log/journal/events.ts';
+import type { LogEvents } from '../../../../../plugins/log/journal/events.ts';
+import { encodeFrames, FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
+import { createLogReader } from '../../../../../plugins/log/journal/reader.ts';
+import { createInstance, pathOf, rootOf } from '../../../../../plugins/log/journal/write/segments.ts';
+import type { Instance } from '../../../../../plugins/log/journal/write/segments.ts';
+import { JournalWriter } from '../../../../../plugins/log/journal/write/writer.ts';
+import { pause } from '../../../../_kit/upstream.ts';
+import { begin, everything, finished, folder, idAt } from '../scene.ts';
+
+let place: ReturnType<typeof folder>;
+let instance: Instance;
+let writer: JournalWriter;
+let client: StoreClient;
+let events: LogEvents;
+let reader: LogReader;
+const lines: string[] = [];
+const logger = createLogger((line) => void lines.push(line));
+
+async function openOn(store: 'sqlite' | 'postgres', url: string | null): Promise<void> {
+  await client.open({ store, url, dataDir: place.path, root: rootOf(place.path), folder: instance.folder, retentionDays: 0, isDurable: false });
+}
+
+beforeEach(() => {
+  place = folder();
+  instance = createInstance(rootOf(place.path));
+  writer = new JournalWriter({ folder: instance.folder, maxBytes: 2 ** 30, isDurable: false, logger });
+  client = createClient({ logger, disk: ({ removed, elsewhere }) => writer.onDisk(removed, elsewhere) });
+  events = createEvents(logger);
+  reader = createLogReader({ client, events, counts: () => writer.counts, isStuck: () => writer.isStuck, retentionDays: 0, bodies: true });
+});
+afterEach(async () => {
+  await writer.close();
+  await client.close(500);
+  instance.claim.release();
+  place.remove();
+});
+
+const write = (number: number): Promise<void> => writer.append(FINISHED, JSON.stringify(finished({ number })));
+
+describe('the client of the store', () => {
+  test('reads what was written, once it is flushed', async () => {
+    await openOn('sqlite', null);
+    await Promise.all([write(1), write(2)]);
+    await client.flush();
+    expect((await reader.list(everything, { limit: 1, cursor: null })).next).toBe(idAt(begin, 2));
+    expect(await reader.get(idAt(begin, 1))).toMatchObject({ id: idAt(begin, 1) });
+    expect(await reader.stats(everything, { by: 'model', limit: 10 })).toMatchObject([{ value: 'plain', requests: 2 }]);
+    expect(await reader.stats(everything, { by: null, limit: 10 })).toMatchObject([{ value: null, requests: 2 }]);
+    expect((await reader.series(everything, { bucketMs: 1000, by: null })).points).toHaveLength(1);
+    expect(await reader.facets(everything)).toMatchObject({ model: [{ value: 'plain', count: 2 }] });
+    expect(await reader.status()).toMatchObject({ connected: true, error: null, waitingBytes: 0, waitingRecords: 0, dropped: 0, bodiesDropped: 0, deadLettered: 0 });
+  });
+
+  test('tells a fault of the query from one of the store', async () => {
+    await openOn('sqlite', null);
+    await expect(reader.stats(everything, { by: 'nonsense', limit: 10 })).rejects.toMatchObject({ code: 'invalid_value' });
+    await client.close(500);
+    await expect(reader.get('x')).rejects.toMatchObject({ code: 'log_unavailable' });
+  });
+
+  test('opens without a store, counts what waits, and says why', async () => {
+    await openOn('postgres', 'postgres://nobody@127.0.0.1:1/none');
+    await write(1);
+    await expect(reader.list(everything, { limit: 1, cursor: null })).rejects.toMatchObject({ code: 'log_unavailable', message: expect.stringContaining('refused') });
+    const status = await reader.status();
+    expect(status).toMatchObject({ connected: false, error: 'refused', waitingRecords: 1 });
+    expect(status.waitingBytes).toBeGreaterThan(0);
+  });
+
+  test('counts what an earlier gateway left, also while there is no store', async () => {
+    const { folder: left, claim } = createInstance(rootOf(place.path));
+    writeFileSync(pathOf(left, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number: 7 })) }]));
+    claim.release();
+    await openOn('postgres', 'postgres://nobody@127.0.0.1:1/none');
+    expect(await reader.status()).toMatchObject({ connected: false, waitingBytes: statSync(pathOf(left, 1)).size });
+  });
+
+  test('starts its thread again when that has failed', async () => {
+    renameSync(instance.folder, `${instance.folder}-away`);
+    await openOn('sqlite', null);
+    await expect(reader.list(everything, { limit: 1, cursor: null })).rejects.toMatchObject({ code: 'log_unavailable', message: expect.stringContaining('refused') });
+    renameSync(`${instance.folder}-away`, instance.folder);
+    await write(1);
+    while ((await reader.list(everything, { limit: 1, cursor: null }).catch(() => null))?.data.length !== 1) await pause(20);
+  });
+
+  test('tells listeners of records, and lets go of one that fails', () => {
+    const heard: LoggedRequest[] = [];
+    const stop = events.onRecord((record) => void heard.push(record));
+    events.onRecord(() => {
+      throw new Error('no');
+    });
+    const record = { ...finished(), request: null, response: null, reasoningContent: null, served: null };
+    events.tell(record);
+    stop();
+    events.tell(record);
+    expect(heard).toHaveLength(1);
+    expect(heard[0]).not.toHaveProperty('request');
+    expect(lines.filter((line) => line.includes('a listener of the live log failed'))).toHaveLength(1);
+  });
+});

@@ -1,0 +1,126 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { Drain } from '../../../../../plugins/log/journal/drain/drain.ts';
+import { encodeFrames, FINISHED, STARTED } from '../../../../../plugins/log/journal/write/frames.ts';
+import { createInstance, pathOf } from '../../../../../plugins/log/journal/write/segments.ts';
+import type { Instance } from '../../../../../plugins/log/journal/write/segments.ts';
+import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
+import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
+import { startPostgres } from '../../../../_kit/servers.ts';
+import type { PostgresServer } from '../../../../_kit/servers.ts';
+import { begin, everything, finished, folder, idAt, request } from '../scene.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(async () => await server.stop());
+
+describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
+  let place: ReturnType<typeof folder>;
+  let root: string;
+  let instance: Instance;
+  let store: Store;
+  const warnings: string[] = [];
+  const drainOf = (into: Store = store): Drain => new Drain({ store: into, root, folder: instance.folder, retentionDays: 0, warn: (message) => void warnings.push(message), disk: () => {} });
+  const ids = async (): Promise<string[]> => (await store.list(everything, { limit: 1000 })).data.map(({ id }) => id).toReversed();
+
+  beforeEach(async () => {
+    place = folder();
+    root = join(place.path, 'journal');
+    instance = createInstance(root);
+    store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: place.path, retentionDays: 0, isDurable: false });
+    await store.open();
+  });
+  afterEach(async () => {
+    await store.close();
+    instance.claim.release();
+    place.remove();
+  });
+
+  const poison = [
+    finished({ number: 1, requestedModel: 'nul \0 inside', metadata: { 'a\0b': '\0' }, error: { code: 'x', message: '\0', plugin: null } }),
+    finished({ number: 2, requestedModel: 'half \ud83d', metadata: { half: '\udc00' }, request: request('\ud800 and \0') }),
+    finished({ number: 3, durationMs: 1e300, usage: { promptTokens: 2 ** 53, completionTokens: 1.5, reasoningTokens: Number.NaN, cachedTokens: -3, cacheWriteTokens: null, totalTokens: Infinity }, cost: '99999999999999' }),
+    finished({ number: 4, requestedModel: 'm'.repeat(100_000), metadata: { long: 'v'.repeat(100_000) } }),
+    finished({ number: 5, requestedModel: 5, metadata: { number: 5, nothing: null }, stream: 'yes', status: null, cost: '-1' } as any),
+    finished({ number: 6, request: request('x'.repeat(6_000_000)) }),
+  ];
+
+  test('a poisoned row is stored, cleaned, and so is every other of its batch', async () => {
+    const good = Array.from({ length: 493 }, (_, at) => finished({ number: 100 + at }));
+    const all = [...good.slice(0, 200), ...poison, ...good.slice(200)];
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(all.map((record) => ({ kind: FINISHED, payload: JSON.stringify(record) }))));
+    const drain = drainOf();
+    await drain.finish();
+    expect(drain.deadLettered).toBe(0);
+    expect(await ids()).toHaveLength(499);
+    expect(await store.get(idAt(begin, 2))).toMatchObject({ requestedModel: 'half \ufffd', metadata: { half: '\ufffd' }, request: { messages: [{ content: '\ufffd and \ufffd' }] } });
+    expect(await store.get(idAt(begin, 3))).toMatchObject({ usage: { promptTokens: 2_147_483_647, completionTokens: 2, reasoningTokens: null, cachedTokens: 0, totalTokens: null } });
+  });
+
+  test('what is no record goes to the dead letters, one by one', async () => {
+    const bad = ['{"id":"no uuid"}', JSON.stringify({ ...finished({ number: 7 }), createdAt: 'yesterday' }), '{"id":1,}'];
+    const frames = [finished({ number: 1 }), ...bad, finished({ number: 2 })].map((record) => ({ kind: FINISHED, payload: typeof record === 'string' ? record : JSON.stringify(record) }) as const);
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(frames));
+    const drain = drainOf();
+    await drain.finish();
+    expect(await ids()).toEqual([idAt(begin, 1), idAt(begin, 2)]);
+    expect(drain.deadLettered).toBe(3);
+    const letters = readFileSync(join(root, 'dead-letter.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line).record);
+    expect(letters).toEqual(bad);
+  });
+
+  test('a row that the store refuses is found among the others', async () => {
+    const refusing: Store = {
+      ...store,
+      insert: async (rows) => {
+        if (rows.some((row) => row.request.id === idAt(begin, 33))) throw Object.assign(new Error('out of range'), { code: '22003', errcode: 20 });
+        await store.insert(rows);
+      },
+    };
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: 100 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
+    const drain = drainOf(refusing);
+    await drain.finish();
+    expect(await ids()).toHaveLength(99);
+    expect(drain.deadLettered).toBe(1);
+  });
+
+  test('a store that fails loses nothing and doubles nothing', async () => {
+    let turns = 0;
+    const flaky: Store = {
+      ...store,
+      insert: async (rows) => {
+        if (turns++ % 3 === 0) throw Object.assign(new Error('gone'), { code: '57P01', errcode: 5 });
+        await store.insert(rows);
+        if (turns % 5 === 0) throw Object.assign(new Error('gone after the commit'), { code: '08006', errcode: 10 });
+      },
+    };
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: 2000 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
+    const drain = drainOf(flaky);
+    for (let isDone = false; !isDone;) isDone = await drain.finish().catch(() => false);
+    expect(await ids()).toHaveLength(1000);
+    expect((await store.stats(everything, { by: 'model', limit: 1000 }))[0]?.requests).toBe(2000);
+    expect(drain.deadLettered).toBe(0);
+  });
+
+  test('what a dead gateway left is taken over; what it had not finished is interrupted', async () => {
+    const orphan = createInstance(root);
+    const { id, clientRequestId, createdAt, method, path, requestedModel, model, provider, key, stream, metadata, configHash } = finished({ number: 2, metadata: { tenant: 'acme' } });
+    const started = { id, clientRequestId, userAgent: 'curl/8', createdAt, method, path, requestedModel, model, provider, key, stream, metadata, configHash };
+    const frames = [{ kind: STARTED, payload: JSON.stringify({ ...started, id: idAt(begin, 1) }) }, { kind: STARTED, payload: JSON.stringify(started) }, { kind: FINISHED, payload: JSON.stringify(finished({ number: 1 })) }] as const;
+    writeFileSync(pathOf(orphan.folder, 1), Buffer.concat([encodeFrames(frames), Buffer.from([9, 0, 0])]));
+    const living = createInstance(root);
+    writeFileSync(pathOf(living.folder, 1), encodeFrames([{ kind: STARTED, payload: JSON.stringify({ ...started, id: idAt(begin, 3) }) }]));
+    orphan.claim.release();
+    const drain = drainOf();
+    while (await drain.step());
+    expect(await ids()).toEqual([idAt(begin, 1), idAt(begin, 2)]);
+    expect(await store.get(idAt(begin, 2))).toMatchObject({ outcome: 'interrupted', userAgent: 'curl/8', usageEstimated: false, cost: null, prices: null, metadata: { tenant: 'acme' }, error: { code: 'interrupted' } });
+    expect(existsSync(orphan.folder)).toBe(false);
+    expect(existsSync(living.folder)).toBe(true);
+    living.claim.release();
+    drain.close();
+  });
+});

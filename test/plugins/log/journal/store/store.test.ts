@@ -1,0 +1,233 @@
+/** The contract of a store, on both, with the same records: what one answers the other answers. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Condition, LogQuery } from '../../../../../core/log/store.ts';
+import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
+import { floorOf } from '../../../../../plugins/log/journal/store/store.ts';
+import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
+import { startPostgres } from '../../../../_kit/servers.ts';
+import type { PostgresServer } from '../../../../_kit/servers.ts';
+import { begin, everything, finished, folder, idAt, request, response, rowFor } from '../scene.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(async () => await server.stop());
+
+const minute = 60_000;
+const models = ['plain', 'thinker', null];
+
+/** 300 records of five hours, every kind of them. */
+const records = Array.from({ length: 300 }, (_, at) => ({
+  at: begin + at * minute,
+  number: at,
+  model: models[at % 3] as string | null,
+  provider: at % 3 === 2 ? null : 'up',
+  key: at % 4 === 0 ? null : `team-${at % 2}`,
+  stream: at % 5 === 0,
+  status: at % 10 === 9 ? 429 : at % 10 === 8 ? 500 : 200,
+  outcome: at % 10 >= 8 ? ('refused' as const) : at % 50 === 7 ? ('cut' as const) : ('answered' as const),
+  finishReason: at % 10 >= 8 ? null : at % 7 === 0 ? 'tool_calls' : 'completed',
+  durationMs: at === 123 ? 60_000 : at * 3,
+  timeToFirstTokenMs: at % 5 === 0 ? at : null,
+  cost: at % 10 >= 8 ? null : `0.${String(at + 1).padStart(6, '0')}`,
+  metadata: { 'tenant-id': `tenant-${at % 6}`, ...(at % 2 === 0 && { 'odd "name".x': 'ä%_' }) } as Record<string, string>,
+  ...(at % 2 === 0 && { request: request(`Tell me 100% of "number" ${at}, Ärger_x`), response: response(`It is ${at}`, at % 4 === 0 ? 'I thought about it' : '') }),
+}));
+
+const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({ ...everything, conditions: [{ field, operator, values }] });
+const both = (...queries: LogQuery[]): LogQuery => ({ ...everything, conditions: queries.flatMap(({ conditions }) => conditions) });
+const expected = (keep: (record: (typeof records)[number], at: number) => boolean): number[] => records.flatMap((record, at) => (keep(record, at) ? [at] : [])).toReversed();
+const numbers = (data: readonly { id: string }[]): number[] => data.map(({ id }) => Number.parseInt(id.slice(24), 16));
+
+describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
+  const place = folder();
+  const open = async (retentionDays = 0): Promise<Store> => {
+    const store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: retentionDays === 0 ? place.path : folder().path, retentionDays, isDurable: false });
+    await store.open();
+    return store;
+  };
+  let store: Store;
+  beforeAll(async () => {
+    store = await open();
+    await store.insert(records.map(rowFor));
+  });
+  afterAll(async () => {
+    await store.close();
+    place.remove();
+  });
+  const found = async (query: LogQuery, limit = 1000): Promise<number[]> => numbers((await store.list(query, { limit })).data);
+
+  test('gives a record back as it was', async () => {
+    const { id, ...rest } = finished(records[120]);
+    const detail = await store.get(id);
+    const { request: _request, response: _response, ...logged } = rest;
+    expect(detail).toEqual({
+      id,
+      ...logged,
+      request: { model: 'plain', messages: [{ role: 'user', content: 'Tell me 100% of "number" 120, Ärger_x' }], reasoning_effort: 'low', max_completion_tokens: 64, top_k: 4 },
+      response: { choices: [{ text: 'It is 120', reasoning: 'I thought about it', finishReason: 'completed' }] },
+      reasoningContent: 'I thought about it',
+    });
+    expect(await store.get(idAt(begin + 121 * minute, 121))).toMatchObject({ request: null, response: null, reasoningContent: null });
+    expect(await store.get(idAt(1))).toBeNull();
+    expect(await store.get("'; drop table gateway_requests")).toBeNull();
+  });
+
+  test('keeps a record once, however often it comes', async () => {
+    await store.insert(records.slice(0, 50).map(rowFor));
+    expect(await found(everything)).toEqual(expected(() => true));
+  });
+
+  test('gives pages that join without a gap', async () => {
+    const seen: number[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Awaited<ReturnType<Store['list']>> = await store.list(everything, { limit: 70, cursor });
+      seen.push(...numbers(page.data));
+      cursor = page.next;
+    } while (cursor !== null);
+    expect(seen).toEqual(expected(() => true));
+  });
+
+  test.each<[string, LogQuery, (record: (typeof records)[number], at: number) => boolean]>([
+    ['a model', where('model', 'in', 'plain'), ({ model }) => model === 'plain'],
+    ['one of two', where('model', 'in', 'plain', 'thinker'), ({ model }) => model !== null],
+    ['no model', where('model', 'in', ''), ({ model }) => model === null],
+    ['not a model', where('model', 'not in', 'plain'), ({ model }) => model !== 'plain'],
+    ['a provider', where('provider', 'in', 'up'), ({ provider }) => provider === 'up'],
+    ['a key', where('key', 'in', 'team-1'), ({ key }) => key === 'team-1'],
+    ['a finish reason', where('finish', 'in', 'tool_calls'), ({ finishReason }) => finishReason === 'tool_calls'],
+    ['an outcome', where('outcome', 'in', 'cut'), ({ outcome }) => outcome === 'cut'],
+    ['streams', where('stream', 'in', 'true'), ({ stream }) => stream],
+    ['ok', where('status', 'in', 'ok'), ({ outcome }) => outcome === 'answered'],
+    ['errors', where('status', 'in', 'error'), ({ outcome }) => outcome !== 'answered'],
+    ['a hundred of statuses', where('status', 'in', '4xx'), ({ status }) => status === 429],
+    ['two statuses', where('status', 'in', '429', '500'), ({ status }) => status >= 400],
+    ['a long time', where('latency', '>', '59999'), (_, at) => at === 123],
+    ['a short time', where('latency', '<=', '30'), (_, at) => at <= 10],
+    ['a time to the first token', where('ttft', '>=', '290'), ({ timeToFirstTokenMs: ms }) => ms !== null && ms >= 290],
+    ['tokens', where('tokens', '>', '14'), () => true],
+    ['a cost', where('cost', '>', '0.00029'), ({ cost }, at) => cost !== null && at + 1 > 290],
+    ['metadata', where('meta.tenant-id', 'in', 'tenant-4'), (_, at) => at % 6 === 4],
+    ['one of two metadata values', where('meta.tenant-id', 'in', 'tenant-4', 'tenant-5'), (_, at) => at % 6 >= 4],
+    ['no such metadata', where('meta.odd "name".x', 'in', ''), (_, at) => at % 2 === 1],
+    ['not a metadata value', where('meta.tenant-id', 'not in', 'tenant-4'), (_, at) => at % 6 !== 4],
+    ['an odd name', where('meta.odd "name".x', 'in', 'ä%_'), (_, at) => at % 2 === 0],
+    ['several at once', both(where('meta.tenant-id', 'in', 'tenant-4'), where('meta.odd "name".x', 'in', 'ä%_'), where('model', 'in', 'thinker'), where('latency', '>', '100')), (_, at) => at % 6 === 4 && at % 3 === 1 && at * 3 > 100],
+    ['from and to', { ...everything, from: begin + 10 * minute, to: begin + 20 * minute }, (_, at) => at >= 10 && at < 20],
+    ['metadata within a time', { ...where('meta.tenant-id', 'in', 'tenant-4'), from: begin + 100 * minute, to: begin + 200 * minute }, (_, at) => at % 6 === 4 && at >= 100 && at < 200],
+    ['text', { ...everything, text: 'is 120' }, (_, at) => at === 120],
+    ['text with signs that mean something', { ...everything, text: '100% of "NUMBER" 12' }, (_, at) => at % 2 === 0 && (at === 12 || (at >= 120 && at < 130))],
+    ['text that looks like a pattern', { ...everything, text: 'It_is' }, () => false],
+    ['text in metadata of one tenant', { ...where('meta.tenant-id', 'in', 'tenant-0'), text: 'thought about' }, (_, at) => at % 12 === 0],
+  ])('finds %s', async (_, query, keep) => {
+    expect(await found(query)).toEqual(expected(keep));
+  });
+
+  test.each(['nothing', 'meta', 'id) or 1=1 --'])('refuses the field %s', async (field) => {
+    await expect(store.list(where(field, 'in', 'x'), { limit: 1 })).rejects.toThrow(/no field/);
+    await expect(store.stats(everything, { by: field, limit: 1000 })).rejects.toThrow(/no field/);
+  });
+
+  test.each([['latency', 'soon'], ['cost', '1e-3'], ['status', 'bad'], ['stream', '1']])('refuses %s of "%s"', async (field, value) => {
+    const operator = field === 'latency' || field === 'cost' ? '>' : 'in';
+    await expect(store.list(where(field, operator, value), { limit: 1 })).rejects.toThrow(/is no|true or false/);
+  });
+
+  test('sums by a dimension, with exact percentiles', async () => {
+    const rows = await store.stats(everything, { by: 'model', limit: 1000 });
+    expect(rows.map(({ value, requests }) => [value, requests])).toEqual(expect.arrayContaining([['plain', 100], ['thinker', 100], [null, 100]]));
+    const plain = rows.find(({ value }) => value === 'plain');
+    const own = records.filter(({ model }) => model === 'plain');
+    const sorted = own.map(({ durationMs }) => durationMs).sort((a, b) => a - b);
+    const priced = own.filter(({ cost }) => cost !== null);
+    const micro = priced.reduce((sum, { cost }) => sum + Number(cost?.slice(2)), 0);
+    expect(plain).toMatchObject({
+      errors: own.filter(({ outcome }) => outcome !== 'answered').length,
+      promptTokens: 1000, completionTokens: 500, reasoningTokens: 200, cachedTokens: 0,
+      cost: `0.${String(micro).padStart(6, '0')}`.replace(/0+$/, ''), unpriced: 0,
+      latencyP50Ms: sorted[49], latencyP95Ms: sorted[94],
+    });
+  });
+
+  test('sums by metadata, records without it too', async () => {
+    const rows = await store.stats(everything, { by: 'meta.odd "name".x', limit: 1000 });
+    expect(rows.map(({ value, requests }) => [value, requests])).toEqual(expect.arrayContaining([['ä%_', 150], [null, 150]]));
+    expect((await store.stats(where('meta.tenant-id', 'in', 'tenant-1'), { by: 'meta.tenant-id', limit: 1000 })).map(({ value, requests }) => [value, requests])).toEqual([['tenant-1', 50]]);
+  });
+
+  test.each([['cost', '1'], ['tokens', '2'], ['errors', '3'], ['requests', '4']] as const)('ranks by %s', async (rank, largest) => {
+    const ranked = await open(36_500);
+    const one = (key: string, more: object) => rowFor({ at: Date.now(), number: Math.floor(Math.random() * 2 ** 31), key, cost: '0.1', ...more });
+    await ranked.insert([one('1', { cost: '9' }), one('2', { usage: { promptTokens: 10, completionTokens: 900, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: 910 } }), ...[1, 2].map(() => one('3', { outcome: 'failed', status: 500 })), ...[1, 2, 3].map(() => one('4', { cost: null }))]);
+    expect(await ranked.stats(everything, { by: 'key', limit: 1, rank })).toMatchObject([{ value: largest }]);
+    await ranked.close();
+  });
+
+  test('sums what 64 bits do not hold', async () => {
+    const rich = await open(36_500);
+    await rich.insert([0, 1, 2].map((number) => rowFor({ at: Date.now(), number, cost: '9000000' })));
+    expect((await rich.stats(everything, { by: 'model', limit: 1000 }))[0]?.cost).toBe('27000000');
+    await rich.close();
+  });
+
+  test('lets another have its turn while it adds up', async () => {
+    const order: string[] = [];
+    const adding = store.series({ ...everything, from: begin, to: begin + 300 * minute }, { bucketMs: minute }).then(() => order.push('sums'));
+    await new Promise((resolve) => setImmediate(resolve));
+    await store.list(everything, { limit: 1 });
+    order.push('list');
+    await adding;
+    expect(order).toEqual(['list', 'sums']);
+  });
+
+  test('makes series, whole and by a dimension', async () => {
+    const { points: hours, total } = await store.series(everything, { bucketMs: 3_600_000 });
+    expect([total]).toEqual(await store.stats(everything, { by: null, limit: 1000 }));
+    expect(hours.map(({ at, requests }) => [at, requests])).toEqual([0, 1, 2, 3, 4].map((hour) => [begin + hour * 3_600_000, 60]));
+    const { points: byTenant } = await store.series(everything, { bucketMs: 3_600_000, by: 'meta.tenant-id' });
+    expect(byTenant).toHaveLength(30);
+    expect(byTenant[0]).toMatchObject({ at: begin, value: 'tenant-0', requests: 10 });
+  });
+
+  test('names metadata by its use, however many values it has', async () => {
+    expect(await store.metadataKeys(everything)).toEqual(['tenant-id', 'odd "name".x']);
+  });
+
+  test('refuses a cursor that no page gave', async () => {
+    await expect(store.list(everything, { limit: 1, cursor: 'garbage' })).rejects.toThrow(/take it from "next"/);
+  });
+
+  test('counts the values seen', async () => {
+    const facets = await store.facets(where('model', 'in', 'plain'));
+    expect(facets['provider']).toEqual([{ value: 'up', count: 100 }]);
+    expect(facets['meta.tenant-id']).toEqual([{ value: 'tenant-0', count: 50 }, { value: 'tenant-3', count: 50 }]);
+  });
+
+  test('exports with bodies', async () => {
+    const { data, next } = await store.exportRows(everything, { limit: 10 });
+    expect(next).toBe(idAt(begin + 290 * minute, 290));
+    expect(data[1]).toMatchObject({ id: idAt(begin + 298 * minute, 298), response: { choices: [{ text: 'It is 298' }] } });
+  });
+
+  test('drops what is old, shows none of it, and goes on taking records', async () => {
+    const day = 86_400_000;
+    const now = Date.now();
+    const keeping = await open(30);
+    const ages = [90, 60, 45, 31, 29, 1];
+    await keeping.insert(ages.map((age, number) => rowFor({ at: now - age * day, number, metadata: { age: String(age) }, request: request('x') })));
+    expect(numbers((await keeping.list(everything, { limit: 10 })).data)).toEqual([5, 4]);
+    expect(await keeping.get(idAt(now - 31 * day, 3))).toBeNull();
+    while (await keeping.retain(floorOf(30, now)));
+    expect(numbers((await keeping.list(everything, { limit: 10 })).data)).toEqual([5, 4]);
+    await keeping.insert([rowFor({ at: now - 60 * day, number: 9 })]);
+    expect(numbers((await keeping.list(where('meta.age', 'in', '1'), { limit: 10 })).data)).toEqual([5]);
+    await keeping.close();
+  });
+
+  test('opens again on what there is', async () => {
+    await store.open();
+    expect(await found(where('model', 'in', 'plain'), 1)).toEqual([297]);
+  });
+});

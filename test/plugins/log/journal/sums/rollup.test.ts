@@ -1,0 +1,178 @@
+/** Sums that are kept say what the records say: all the same, and percentiles within one percent. On both stores. */
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { Condition, LogQuery, StatsRow } from '../../../../../core/log/store.ts';
+import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
+import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
+import { startPostgres } from '../../../../_kit/servers.ts';
+import type { PostgresServer } from '../../../../_kit/servers.ts';
+import { everything, folder, rowFor } from '../scene.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(async () => await server.stop());
+
+const minute = 60_000;
+const hour = 60 * minute;
+/** All of it is over, and not long ago. */
+const begin = Math.floor(Date.now() / hour) * hour - 20 * hour;
+
+/** 440 records of fourteen hours, an hour of silence and a busy one among them, every kind of them. */
+const records = Array.from({ length: 440 }, (_, at) => ({
+  at: at >= 400 ? begin + 5 * hour + at : begin + at * 2 * minute + (at > 200 ? hour : 0),
+  number: at,
+  model: ['plain', 'thinker', null][at % 3] as string | null,
+  provider: at % 3 === 2 ? null : 'up',
+  stream: at % 5 === 0,
+  status: at % 10 === 9 ? 429 : 200,
+  outcome: at % 10 === 9 ? ('refused' as const) : at % 50 === 7 ? ('cut' as const) : ('answered' as const),
+  durationMs: 1 + at * 7,
+  timeToFirstTokenMs: at % 5 === 0 ? 1 + at : null,
+  cost: at % 10 === 9 ? null : `0.${String(at + 1).padStart(6, '0')}`,
+  usageEstimated: at % 50 === 7,
+  userAgent: at % 2 === 0 ? 'curl/8' : null,
+  key: at % 7 === 0 ? '' : `team-${at % 3}`,
+  metadata: { ...(at % 13 !== 0 && { empty: at % 11 === 0 ? '' : 'full' }), tenant: `tenant-${at % 6}`, request: `r-${at}`, ...(at < 60 && { 'early "bird"': 'ä' }) } as Record<string, string>,
+}));
+
+const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({ ...everything, conditions: [{ field, operator, values }] });
+
+const queries: readonly (readonly [what: string, query: LogQuery, by: string | null])[] = [
+  ['all', everything, null],
+  ['all by model', everything, 'model'],
+  ['all by status', everything, 'status'],
+  ['all by stream', everything, 'stream'],
+  ['all by user agent', everything, 'agent'],
+  ['all by a tenant', everything, 'meta.tenant'],
+  ['all by what only some have', everything, 'meta.early "bird"'],
+  ['a part that begins and ends within an hour', { ...everything, from: begin + 11 * minute, to: begin + 10 * hour + 7 * minute }, 'model'],
+  ['one model', where('model', 'in', 'plain'), 'model'],
+  ['no model', where('model', 'in', ''), null],
+  ['any model', where('model', 'not in', ''), null],
+  ['errors', where('status', 'in', 'error'), null],
+  ['what is no 4xx', where('status', 'not in', '4xx'), 'status'],
+  ['streams', where('stream', 'in', 'true'), null],
+  ['what hardly repeats, and is not kept for each hour', everything, 'meta.request'],
+  ['records without a name, where an empty value is not without', where('meta.empty', 'in', ''), null],
+  ['records with it, where an empty value is one', where('meta.empty', 'not in', ''), 'meta.empty'],
+  ['an empty key', where('key', 'not in', ''), 'key'],
+  ['two tenants', where('meta.tenant', 'in', 'tenant-1', 'tenant-2'), 'meta.tenant'],
+];
+/** Read from the records themselves, before and after. */
+const others: typeof queries = [
+  ['a model by provider', where('model', 'in', 'plain'), 'provider'],
+  ['slow ones', where('latency', '>', '1000'), null],
+];
+
+const percentiles = ['latencyP50Ms', 'latencyP95Ms', 'latencyP99Ms', 'timeToFirstTokenP50Ms', 'timeToFirstTokenP95Ms'] as const;
+const exactOf = (rows: readonly StatsRow[]): object[] => rows.map((row) => ({ ...row, ...Object.fromEntries(percentiles.map((name) => [name, null])) }));
+const roughOf = (rows: readonly StatsRow[]): (number | null)[] => rows.flatMap((row) => percentiles.map((name) => row[name]));
+
+function expectSame(rolled: readonly StatsRow[], raw: readonly StatsRow[]): void {
+  expect(exactOf(rolled)).toEqual(exactOf(raw));
+  const [a, b] = [roughOf(rolled), roughOf(raw)];
+  for (const [at, value] of b.entries()) expect(a[at] === value || Math.abs((a[at] ?? NaN) - (value ?? NaN)) <= 1 + (value ?? 0) / 100).toBe(true);
+}
+
+describe.each(['sqlite', 'postgres'] as const)('sums kept in %s', (kind) => {
+  const place = folder();
+  let store: Store;
+  const rollAll = async (): Promise<void> => {
+    while (await store.roll());
+  };
+  const raw = new Map<string, { stats: readonly StatsRow[]; series: readonly StatsRow[] }>();
+  const ask = async (query: LogQuery, by: string | null): Promise<{ stats: readonly StatsRow[]; series: readonly StatsRow[] }> => ({ stats: await store.stats(query, { by, limit: 1000 }), series: (await store.series(query, { bucketMs: 2 * hour, by })).points });
+  beforeAll(async () => {
+    store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: place.path, retentionDays: 0, isDurable: false });
+    await store.open();
+    await store.insert(records.map(rowFor));
+    for (const [what, query, by] of [...queries, ...others]) raw.set(what, await ask(query, by));
+    await rollAll();
+  });
+  afterAll(async () => {
+    await store.close();
+    place.remove();
+  });
+
+  test.each(queries)('answer for %s', async (what, query, by) => {
+    const { stats, series } = await ask(query, by);
+    expect(stats.length).toBeGreaterThan(0);
+    expectSame(stats, raw.get(what)?.stats ?? []);
+    expectSame(series, raw.get(what)?.series ?? []);
+    // a check that cannot fail: that the records were not asked shows in the percentiles
+    expect(roughOf(stats)).not.toEqual(roughOf(raw.get(what)?.stats ?? []));
+  });
+
+  test.each(others)('are not asked for %s', async (what, query, by) => {
+    expect(await ask(query, by)).toEqual(raw.get(what));
+  });
+
+  test('count a record that comes late, at once and when summed up again', async () => {
+    const late = { ...records[5], at: begin + 3 * hour + 1, number: 5000, model: 'late' };
+    await store.insert([rowFor(late)]);
+    const counted = async (): Promise<(number | undefined)[]> => [(await store.stats(everything, { by: null, limit: 1000 }))[0]?.requests, (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'late')?.requests, (await store.stats(everything, { by: 'meta.tenant', limit: 1000 }))[0]?.requests];
+    expect(await counted()).toEqual([441, 1, 74]);
+    await rollAll();
+    expect(await counted()).toEqual([441, 1, 74]);
+  });
+
+  test('count a record of a time that a clock ahead took to be over', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3 * hour });
+    await rollAll();
+    vi.useRealTimers();
+    const before = (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'soon');
+    await store.insert([rowFor({ at: Date.now() + 100, number: 5001, model: 'soon' })]);
+    expect([before, (await store.stats(everything, { by: 'model', limit: 1000 })).find(({ value }) => value === 'soon')?.requests]).toEqual([undefined, 1]);
+  });
+
+  test('count a record where its id says that it belongs', async () => {
+    await rollAll();
+    const at = begin + 4 * hour + 60;
+    await store.insert([rowFor({ at, number: 5002, createdAt: new Date(at - 2 * hour).toISOString(), model: 'backwards' })]);
+    expect((await store.stats({ ...everything, from: begin + 4 * hour, to: begin + 10 * hour }, { by: 'model', limit: 1000 })).find(({ value }) => value === 'backwards')?.requests).toBe(1);
+  });
+
+  test('go with the records that are dropped', async () => {
+    while (await store.retain(Date.now() + 8 * 24 * hour));
+    await rollAll();
+    expect((await store.stats(everything, { by: null, limit: 1000 }))[0]?.requests).toBe(0);
+    expect(await store.stats(everything, { by: 'model', limit: 1000 })).toEqual([]);
+  });
+});
+
+describe.each(['sqlite', 'postgres'] as const)('what callers make up, in %s', (kind) => {
+  const place = folder();
+  let store: Store;
+  const busy = 6000;
+  /** An hour with thousands of user agents, with metadata names by the hundred; and quiet ones with few requests of many tenants. */
+  const crowd = Array.from({ length: busy }, (_, at) => ({ at: begin + 2 * hour + at, number: at, userAgent: at % 2 === 0 ? `agent-${at}` : 'usual', metadata: { tenant: `t-${at % 60}`, [`name-${at % 200}`]: 'x' } as Record<string, string> }));
+  const quiet = Array.from({ length: 80 }, (_, at) => ({ at: begin + 5 * hour + at, number: at, userAgent: 'usual', metadata: { tenant: `t-${at % 60}` } }));
+  beforeAll(async () => {
+    store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: place.path, retentionDays: 0, isDurable: false });
+    await store.open();
+    for (let at = 0; at < busy; at += 500) await store.insert(crowd.slice(at, at + 500).map(rowFor));
+    await store.insert(quiet.map(rowFor));
+    while (await store.roll());
+  });
+  afterAll(async () => {
+    await store.close();
+    place.remove();
+  });
+
+  test('thousands of user agents are none too few', async () => {
+    expect((await store.stats(where('agent', 'not in', 'usual'), { by: null, limit: 1000 }))[0]?.requests).toBe(busy / 2);
+    expect((await store.stats(everything, { by: 'agent', limit: 1000 }))[0]).toMatchObject({ value: 'usual', requests: busy / 2 + 80 });
+  });
+
+  test('metadata names by the hundred are each what they are', async () => {
+    for (const name of ['name-0', 'name-199']) expect(await store.stats(everything, { by: `meta.${name}`, limit: 1000 })).toMatchObject([{ value: null, requests: busy + 80 - busy / 200 }, { value: 'x', requests: busy / 200 }]);
+    expect((await store.stats(everything, { by: 'meta.tenant', limit: 1000 })).length).toBe(60);
+  });
+
+  test('a series shows the largest values whole, however many there are', async () => {
+    const { points, total } = await store.series(everything, { bucketMs: 60_000, by: 'agent' });
+    expect(points.filter(({ value }) => value === 'usual').map(({ at, requests }) => [at - begin, requests])).toEqual([[2 * hour, busy / 2], [5 * hour, 80]]);
+    expect([points.length, total.requests]).toEqual([11, busy + 80]);
+  });
+});

@@ -1,0 +1,60 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decodeFrame, encodeFrames, FINISHED, nextSound, STARTED } from '../../../../../plugins/log/journal/write/frames.ts';
+import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
+
+const frame = fc.record({ kind: fc.constantFrom(STARTED, FINISHED), payload: fc.dictionary(fc.string(), fc.string({ unit: 'binary' })).map((value) => JSON.stringify(value)) });
+
+const bytesOf = (one: Frame): number => encodeFrames([one]).length;
+
+/** All sound frames, damage stepped over, as a reader does it. */
+function read(bytes: Buffer): Frame[] {
+  const found: Frame[] = [];
+  for (let at = 0; at < bytes.length;) {
+    const decoded = decodeFrame(bytes, at);
+    if (typeof decoded === 'object') {
+      found.push({ kind: decoded.kind, payload: decoded.payload.toString('utf8') });
+      at = decoded.end;
+    } else at = nextSound(bytes, at + 1);
+  }
+  return found;
+}
+
+describe('frames', () => {
+  test('come back as they went in', () => {
+    fc.assert(fc.property(fc.array(frame), (frames) => {
+      expect(read(encodeFrames(frames))).toEqual(frames);
+    }));
+  });
+
+  test('cut anywhere, lose the cut one and none before it', () => {
+    fc.assert(fc.property(fc.array(frame, { minLength: 1 }), fc.nat(), (frames, seed) => {
+      const bytes = encodeFrames(frames);
+      const cut = seed % bytes.length;
+      let whole = 0;
+      for (let end = 0; whole < frames.length && (end += bytesOf(frames[whole] as Frame)) <= cut;) whole++;
+      expect(read(bytes.subarray(0, cut))).toEqual(frames.slice(0, whole));
+    }));
+  });
+
+  test('with a byte changed, lose one and find the way again', () => {
+    fc.assert(fc.property(fc.array(frame, { minLength: 1 }), fc.nat(), fc.integer({ min: 1, max: 255 }), (frames, seed, change) => {
+      const bytes = encodeFrames(frames);
+      const at = seed % bytes.length;
+      bytes[at] = (bytes[at] as number) ^ change;
+      let hit = 0;
+      for (let end = 0; (end += bytesOf(frames[hit] as Frame)) <= at;) hit++;
+      expect(read(bytes)).toEqual(frames.filter((_, index) => index !== hit));
+    }));
+  });
+
+  test('are found behind garbage, in front of garbage, and not in garbage', () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), frame, (garbage, one) => {
+      const bytes = encodeFrames([one]);
+      expect(read(Buffer.concat([garbage, bytes, garbage]))).toEqual([one]);
+      expect(read(Buffer.from(garbage))).toEqual([]);
+    }));
+  });
+
+  test('do not hold zeros', () => expect(read(Buffer.alloc(64 * 1024))).toEqual([]));
+});

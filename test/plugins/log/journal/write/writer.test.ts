@@ -1,0 +1,193 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Logger } from '../../../../../core/logger.ts';
+import { FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
+import { adoptOrphans, claim, createInstance, pathOf, removeInstance, segmentsOf } from '../../../../../plugins/log/journal/write/segments.ts';
+import { Tail } from '../../../../../plugins/log/journal/drain/tail.ts';
+import { JournalWriter } from '../../../../../plugins/log/journal/write/writer.ts';
+import { pause } from '../../../../_kit/upstream.ts';
+import { folder, idAt } from '../scene.ts';
+
+let place: ReturnType<typeof folder>;
+let lines: string[];
+const logger: Logger = { info: (message) => void lines.push(message), warn: (message) => void lines.push(message), error: (message) => void lines.push(message) };
+const payload = (number: number, text = ''): string => JSON.stringify({ id: idAt(1, number), text });
+
+beforeEach(() => {
+  place = folder();
+  lines = [];
+});
+afterEach(() => place.remove());
+
+/** What a reader finds in an ended journal. */
+function readAll(path: string): { payloads: string[]; damaged: number } {
+  let damaged = 0;
+  const tail = new Tail(path, { isEnded: true, removed: () => {}, damaged: (bytes) => void (damaged += bytes) });
+  const payloads: string[] = [];
+  for (let taken = tail.take(); taken !== null; taken = tail.take()) {
+    payloads.push(...taken.entries.map((entry) => entry.payload));
+    tail.commit(taken);
+  }
+  tail.close();
+  return { payloads, damaged };
+}
+
+const writerIn = (path: string, more: object = {}): JournalWriter => new JournalWriter({ folder: path, maxBytes: 2 ** 30, isDurable: false, logger, ...more });
+
+/** A journal of ten records; its only segment. */
+async function write(): Promise<string> {
+  const writer = writerIn(place.path);
+  for (let at = 0; at < 10; at++) await writer.append(FINISHED, payload(at));
+  await writer.close();
+  return pathOf(place.path, 1);
+}
+
+const tailOf = (): Tail => new Tail(place.path, { isEnded: false, removed: () => {}, damaged: () => {} });
+
+describe('the writer', () => {
+  test.each([false, true])('has written when it resolves (to the device: %s)', async (isDurable) => {
+    const writer = writerIn(place.path, { isDurable });
+    await Promise.all(Array.from({ length: 100 }, (_, at) => writer.append(FINISHED, payload(at))));
+    // read before anything is closed
+    expect(readAll(place.path).payloads).toEqual(Array.from({ length: 100 }, (_, at) => payload(at)));
+    await writer.close();
+  });
+
+  test('begins a new segment when one is full, and readers follow', async () => {
+    const writer = writerIn(place.path, { maxBytes: 80_000 });
+    for (let at = 0; at < 50; at++) await writer.append(FINISHED, payload(at, 'x'.repeat(1000)));
+    await writer.close();
+    expect(segmentsOf(place.path).length).toBeGreaterThan(3);
+    expect(readAll(place.path).payloads).toHaveLength(50);
+  });
+
+  test('says when room gets scarce, and counts what does not fit', async () => {
+    const writer = writerIn(place.path, { maxBytes: 100_000 });
+    const seen = new Set<string>();
+    for (let at = 0; at < 120; at++) {
+      await writer.append(FINISHED, payload(at, 'x'.repeat(1000)));
+      seen.add(writer.pressure);
+    }
+    expect([...seen]).toEqual(['none', 'bodies', 'full']);
+    expect(writer.counts.dropped).toBe(120 - writer.counts.written);
+    expect(readAll(place.path).payloads).toHaveLength(writer.counts.written);
+    writer.onDisk(60_000, 0);
+    expect(writer.pressure).toBe('none');
+    await writer.close();
+  });
+
+  test('survives a full disk: says so once, holds up nobody, writes all when there is room', async () => {
+    const disk = join(place.path, 'disk');
+    mkdirSync(disk);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
+    try {
+      const writer = writerIn(disk, { retryMs: 20 });
+      writeFileSync(join(disk, 'filler'), Buffer.alloc(30_000));
+      for (let at = 0; at < 60; at++) await writer.append(FINISHED, payload(at, 'x'.repeat(1000)));
+      expect(lines.filter((line) => line.includes('cannot be written'))).toHaveLength(1);
+      const before = readAll(disk);
+      expect(before.damaged).toBe(0);
+      expect(before.payloads.length).toBeLessThan(60);
+      execFileSync('mount', ['-o', 'remount,size=4m', disk]);
+      while (!lines.includes('the journal is written again')) await pause(5);
+      await writer.close();
+      const after = readAll(disk);
+      expect(new Set(after.payloads).size).toBe(60);
+      expect(after.damaged).toBe(0);
+    } finally {
+      execFileSync('umount', [disk]);
+    }
+  });
+
+  test('gives up a folder that is gone without failing anybody', async () => {
+    const writer = writerIn(join(place.path, 'nowhere'), { retryMs: 5 });
+    await writer.append(FINISHED, payload(1));
+    await pause(20);
+    await writer.append(FINISHED, payload(2));
+    await writer.close();
+    expect(lines.at(-1)).toContain('records were lost');
+  });
+});
+
+describe('a damaged journal', () => {
+  test('with a torn tail loses the torn record alone', async () => {
+    const file = await write();
+    const bytes = readFileSync(file);
+    writeFileSync(file, bytes.subarray(0, bytes.length - 5));
+    expect(readAll(place.path).payloads).toEqual(Array.from({ length: 9 }, (_, at) => payload(at)));
+  });
+
+  test('with a changed byte loses that record alone', async () => {
+    const file = await write();
+    const bytes = readFileSync(file);
+    bytes[Math.floor(bytes.length / 2)] = 0;
+    writeFileSync(file, bytes);
+    const { payloads, damaged } = readAll(place.path);
+    expect(payloads).toHaveLength(9);
+    expect(damaged).toBeGreaterThan(0);
+  });
+
+  test('that is no journal holds nothing', () => {
+    writeFileSync(pathOf(place.path, 3), 'garbage'.repeat(1000));
+    writeFileSync(pathOf(place.path, 5), Buffer.alloc(9000));
+    writeFileSync(join(place.path, 'cursor'), '{"segment":');
+    expect(readAll(place.path).payloads).toEqual([]);
+  });
+});
+
+describe('a reader', () => {
+  test('follows a writer, and waits at the end', async () => {
+    const writer = writerIn(place.path, { maxBytes: 80_000 });
+    const tail = tailOf();
+    const seen: string[] = [];
+    for (let at = 0; at < 40; at++) {
+      await writer.append(FINISHED, payload(at, 'x'.repeat(900)));
+      const taken = tail.take();
+      seen.push(...(taken?.entries ?? []).map((entry) => entry.payload));
+      if (taken !== null) tail.commit(taken);
+      expect(tail.take()).toBeNull();
+    }
+    expect(seen).toHaveLength(40);
+    expect(segmentsOf(place.path)).toHaveLength(1);
+    await writer.close();
+    tail.close();
+  });
+
+  test('begins again where the last commit was saved', async () => {
+    const writer = writerIn(place.path);
+    await writer.append(FINISHED, payload(1));
+    const tail = tailOf();
+    const taken = tail.take();
+    if (taken !== null) tail.commit(taken);
+    tail.save();
+    tail.close();
+    await writer.append(FINISHED, payload(2));
+    expect(tailOf().take()?.entries.map((entry) => entry.payload)).toEqual([payload(2)]);
+    await writer.close();
+  });
+
+  test('takes what is not committed once more', async () => {
+    const writer = writerIn(place.path);
+    await writer.append(FINISHED, payload(1));
+    const tail = tailOf();
+    expect(tail.take()).toEqual(tail.take());
+    await writer.close();
+    tail.close();
+  });
+});
+
+describe('a folder of a journal', () => {
+  test('belongs to one at a time, and to the next when that one is gone', () => {
+    const instance = createInstance(place.path);
+    expect(claim(instance.folder)).toBeNull();
+    expect(adoptOrphans(place.path, new Set())).toEqual([]);
+    instance.claim.release();
+    const adopted = adoptOrphans(place.path, new Set());
+    expect(adopted.map(({ folder: path }) => path)).toEqual([instance.folder]);
+    expect(adoptOrphans(place.path, new Set())).toEqual([]);
+    for (const one of adopted) removeInstance(one);
+    expect(readdirSync(place.path)).toEqual([]);
+  });
+});
