@@ -1,6 +1,7 @@
 /** The schema's part of the checks: each file against the root schema, each plugin's options against the plugin's own. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv } from 'ajv';
+import { noOptions } from '../core/host/plugin.ts';
 import type { AnyPlugin } from '../core/host/plugin.ts';
 import { gatewaySchema } from '../schemas/gateway.ts';
 import { diagnose } from './diagnose.ts';
@@ -54,7 +55,7 @@ export function validateOptions(at: { reading: Reading; base: Path; value: unkno
 
 const compiled = new WeakMap<object, ValidateFunction>();
 
-function compileOptions({ name, schema }: AnyPlugin): ValidateFunction {
+function compileOptions({ name, schema = noOptions }: AnyPlugin): ValidateFunction {
   try {
     const known = compiled.get(schema) ?? ajv.compile(schema);
     compiled.set(schema, known);

@@ -43,7 +43,7 @@ function faultOf(plugin: unknown): string | null {
   const { name, summary, schema, apply } = plugin as Record<string, unknown>;
   if (typeof name !== 'string' || !/^[\w-]+\/[\w-]+$/.test(name)) return '`name` must be "folder/name"';
   if (typeof summary !== 'string') return '`summary` must be one line of text';
-  if (typeof schema !== 'object' || schema === null) return '`schema` must be a JSON Schema of its options';
+  if (schema !== undefined && (typeof schema !== 'object' || schema === null)) return '`schema` must be a JSON Schema of its options';
   if (typeof apply !== 'function') return '`apply` must be a function';
   return null;
 }

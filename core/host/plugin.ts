@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts';
+import type { Command } from './command.ts';
 import type { Dialect } from '../wire/dialect.ts';
 import type { HealthQuery, HealthReport, Hooks, Tappable } from '../pipeline/hooks.ts';
 import type { LogAccess } from '../log/store.ts';
@@ -11,20 +12,36 @@ export interface Plugin<Options = never> {
   readonly name: string;
   /** One line: what it does. */
   readonly summary: string;
-  /** JSON Schema of `with:`, every property described. */
-  readonly schema: object;
+  /** JSON Schema of `with:`, every property described. Absent: it takes no options. */
+  readonly schema?: object;
   /** Plugins that must be applied before this one, where they are loaded at all. */
   readonly after?: readonly string[];
   /** Wire formats that it introduces. */
   readonly dialects?: readonly Dialect[];
+  /** Fields that it puts on the record in `settle`, by name: the log stores them, filters by them (`field.<name>`) and shows them. */
+  readonly fields?: Readonly<Record<string, FieldSpec>>;
+  /** Commands that it adds to the command line: `gateway <name>`. */
+  readonly commands?: readonly Command[];
+  /** It keeps the request log: a command that reads the log boots this plugin alone. */
+  readonly keepsLog?: boolean;
   /** Dialect names that it answers for by its own `open` tap, without a wire format (`mock`). */
   readonly serves?: readonly string[];
   /** Taps hooks and adds routes. Synchronous and without I/O: opening things belongs to the `boot` hook. */
   apply(gateway: Gateway, options: Options): void | Teardown;
 }
 
+/** A field of a plugin's own on the record. */
+export interface FieldSpec {
+  readonly kind: 'text' | 'number' | 'flag';
+  /** One line, for people who see the field in the log. */
+  readonly description: string;
+}
+
 /** Called once when the gateway closes, in reverse order of `apply`. */
 export type Teardown = () => void | Promise<void>;
+
+/** The schema of a plugin that takes no options. */
+export const noOptions: object = { type: 'object', additionalProperties: false, properties: {} };
 
 export const definePlugin = <Options>(plugin: Plugin<Options>): Plugin<Options> => plugin;
 

@@ -109,6 +109,9 @@ export interface AttemptResult {
   readonly error: string | null;
 }
 
+/** A value that a plugin puts on the record. */
+export type FieldValue = string | number | boolean;
+
 export type Outcome = 'answered' | 'cut' | 'refused' | 'failed' | 'gone' | 'interrupted';
 
 /** What is known of a request once it is over. Field names are those of the log API. */
@@ -148,6 +151,10 @@ export interface RequestRecord {
   readonly adjustments: readonly Adjustment[];
   readonly error: { readonly code: string; readonly message: string; readonly plugin: string | null } | null;
   readonly configHash: string;
+  /** Milliseconds that each plugin took of this request, by its name. A plugin that supplied an attempt's chunks is left out there: `attempts` has that time. */
+  readonly timings: Readonly<Record<string, number>>;
+  /** What plugins add in `settle`, under the names that they declare in `fields`. */
+  readonly fields: Readonly<Record<string, FieldValue>>;
   readonly request: ChatRequest | null;
   readonly response: Reply | null;
   readonly reasoningContent: string | null;

@@ -39,6 +39,8 @@ export class Exchange implements Arrived {
   candidates: readonly Candidate[] = [];
   attempt: Attempt | null = null;
   readonly attempts: AttemptResult[] = [];
+  /** Milliseconds by plugin. */
+  readonly timings: Record<string, number> = {};
   adjustments: readonly Adjustment[] = [];
   reply: Reply = new Reply();
   /** `performance.now()` of the first piece of the answer. */

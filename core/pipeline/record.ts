@@ -41,6 +41,8 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     adjustments: exchange.adjustments,
     error: error === null ? null : { code: error.code, message: error.message, plugin: error.plugin },
     configHash: exchange.config.hash,
+    timings: exchange.timings,
+    fields: {},
     request,
     response: reply.isEmpty ? null : reply,
     reasoningContent: reply.isEmpty ? null : reply.choices.map(({ reasoning }) => reasoning).join('\n\n') || null,

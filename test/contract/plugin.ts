@@ -13,6 +13,7 @@ import { guard } from '../../core/pipeline/guard.ts';
 import { createHooks } from '../../core/pipeline/hooks.ts';
 import { createLogAccess } from '../../core/log/store.ts';
 import { createLogger } from '../../core/logger.ts';
+import { noOptions } from '../../core/host/plugin.ts';
 import type { AnyPlugin, Gateway, LoadedPlugin } from '../../core/host/plugin.ts';
 import { loadPlugin, oneUpstream } from '../_kit/gateway.ts';
 
@@ -69,9 +70,9 @@ export function pluginContract(facts: PluginFacts): void {
       const { plugin } = await prepare(facts);
       const ajv = new Ajv({ strict: true, allowUnionTypes: true, discriminator: true, validateFormats: false });
       ajv.addVocabulary(['markdownDescription', 'defaultSnippets', 'deprecationMessage']);
-      ajv.compile(plugin.schema);
-      expect(plugin.schema).toMatchObject({ type: 'object', additionalProperties: false });
-      expect(undescribed(plugin.schema as Schema)).toEqual([]);
+      ajv.compile(plugin.schema ?? noOptions);
+      expect(plugin.schema ?? noOptions).toMatchObject({ type: 'object', additionalProperties: false });
+      expect(undescribed((plugin.schema ?? noOptions) as Schema)).toEqual([]);
     });
 
     it('applies synchronously and without I/O, and taps under its own name', async () => {

@@ -60,10 +60,10 @@ export interface Row {
   readonly payload: string;
 }
 
-type More = Pick<LoggedRequest, 'clientRequestId' | 'method' | 'path' | 'nativeFinishReason' | 'tokensPerSecond' | 'prices' | 'attempts' | 'ruledOut' | 'adjustments' | 'error' | 'configHash'>;
+type More = Pick<LoggedRequest, 'clientRequestId' | 'method' | 'path' | 'nativeFinishReason' | 'tokensPerSecond' | 'prices' | 'attempts' | 'ruledOut' | 'adjustments' | 'error' | 'configHash' | 'timings' | 'fields'>;
 
 /** Rows that are older than a field have none. */
-type StoredMore = Omit<More, 'prices'> & Partial<More>;
+type StoredMore = Omit<More, 'prices' | 'timings' | 'fields'> & Partial<More>;
 
 const longestName = 256;
 const longestTag = 256;
@@ -84,13 +84,13 @@ const unknownUsage = { promptTokens: null, completionTokens: null, reasoningToke
 function interrupted(started: Started): Finished {
   const error = { code: 'interrupted', message: 'The gateway ended before the answer was complete.', plugin: null };
   const nothing = { finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, cost: null, prices: null };
-  return { ...started, ...nothing, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, usageEstimated: false, attempts: [], ruledOut: [], adjustments: [], error };
+  return { ...started, ...nothing, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, usageEstimated: false, attempts: [], ruledOut: [], adjustments: [], error, timings: {}, fields: {} };
 }
 
 function requestRow(entry: Finished): RequestRow {
-  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, prices, attempts, ruledOut, adjustments, error, configHash } = entry;
+  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, prices, attempts, ruledOut, adjustments, error, configHash, timings, fields } = entry;
   const usage = (entry.usage as Finished['usage'] | null | undefined) ?? unknownUsage;
-  const more: More = { clientRequestId, method, path, nativeFinishReason, tokensPerSecond: real(tokensPerSecond), prices, attempts, ruledOut, adjustments, error, configHash };
+  const more: More = { clientRequestId, method, path, nativeFinishReason, tokensPerSecond: real(tokensPerSecond), prices, attempts, ruledOut, adjustments, error, configHash, timings, fields };
   const createdAt = Date.parse(entry.createdAt);
   if (Number.isNaN(createdAt)) throw new Error('its time is none');
   return {
@@ -151,7 +151,7 @@ const numberOf = (value: unknown): number | null => (value === null || value ===
 const objectOf = (value: unknown): unknown => (typeof value === 'string' ? JSON.parse(value) : value);
 
 export function recordOf(row: Found): LoggedRequest {
-  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, prices = null, attempts, ruledOut, adjustments, error, configHash } = objectOf(row['more']) as StoredMore;
+  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, prices = null, attempts, ruledOut, adjustments, error, configHash, timings = {}, fields = {} } = objectOf(row['more']) as StoredMore;
   return {
     id: row['id'] as string,
     clientRequestId,
@@ -188,6 +188,8 @@ export function recordOf(row: Found): LoggedRequest {
     adjustments,
     error,
     configHash,
+    timings,
+    fields,
   };
 }
 

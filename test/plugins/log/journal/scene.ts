@@ -53,6 +53,8 @@ export function finished(more: Partial<Finished> & { at?: number; number?: numbe
     adjustments: [],
     error: null,
     configHash: 'hash',
+    timings: {},
+    fields: {},
     ...fields,
   };
 }
