@@ -21,6 +21,7 @@ import { startGateway } from '../host/gateway.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import { listen, PortInUse } from '../http/listen.ts';
 import { createPluginLoader } from '../host/loader.ts';
+import { States } from '../host/state.ts';
 import { createLogger } from '../logger.ts';
 import type { Write } from '../logger.ts';
 import { modelTable } from './model-table.ts';
@@ -33,6 +34,8 @@ type Good = Extract<Loaded, { ok: true }>;
 const loadPlugin = createPluginLoader(new URL('../../plugins/', import.meta.url));
 const toStderr: Write = (line) => void process.stderr.write(`${line}\n`);
 const logger = createLogger(toStderr);
+/** What plugins keep over reloads. */
+const states = new States();
 
 const load = ({ config, host, port }: Flags): Promise<Loaded> =>
   loadConfig(config, { env: process.env, loadPlugin, shippedPlugins, overrides: { ...(host !== null && { host }), ...(port !== null && { port }) } });
@@ -44,7 +47,7 @@ async function loadGood(flags: Flags): Promise<Good> {
   return loaded;
 }
 
-const build = ({ config, plugins }: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> => startGateway({ config, plugins, write: toStderr });
+const build = ({ config, plugins }: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> => startGateway({ config, plugins, write: toStderr, states });
 
 const startOrExit = (good: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> =>
   build(good).catch((error: unknown) => {
@@ -90,7 +93,7 @@ async function start(flags: Flags): Promise<void> {
       stopping = true;
     });
   }
-  process.on('SIGHUP', () => void watching.look());
+  process.on('SIGHUP', () => void watching.reload());
 
   const isText = process.stdout.isTTY && !flags.json;
   process.stdout.write(isText ? bannerOf({ url, config, pages: current.pages, file: resolve(flags.config), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);

@@ -1,14 +1,14 @@
-/** What became of the last change of the config: said by who watches the files, shown by who describes what runs. One of each process. */
+/** The result of the last reload of the config. There is one per process: `reload.ts` sets it; the metrics and the dashboard show it. */
 export interface LastReload {
   /** Epoch milliseconds. */
   readonly at: number;
-  /** Why the change is not used; null: it is. */
+  /** Why the changed config is not used; null where it is used. */
   readonly problems: string | null;
 }
 
 let last: LastReload | null = null;
 
-/** Null: the config has not changed since the start. */
+/** Null where the config has not changed since the start of the process. */
 export const lastReload = (): LastReload | null => last;
 
 export function tellReload(reload: LastReload): void {

@@ -1,7 +1,7 @@
 /**
- * Watches the files of a config and swaps in a good change with nothing dropped: the new gateway is built and booted first,
- * then one pointer moves, and the old one closes when its last request has ended. A bad change is reported, and the last good
- * config serves on.
+ * Watches the files of a config and takes over a good change without dropping a request: the new gateway is built and booted
+ * first, then it takes the place of the old one, and the old one closes when its last request has ended. A bad change is
+ * reported, and the last good config keeps serving.
  */
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
@@ -15,22 +15,29 @@ export type Rebuilt = { readonly gateway: RunningGateway; readonly files: readon
 export interface Watching {
   readonly logger: Logger;
   readonly files: readonly string[];
-  /** Where the port was opened, which only a restart changes. */
+  /** The host and port that are open. Only a restart can change them. */
   readonly bound: Pick<Server, 'host' | 'port'>;
-  /** Reads the config anew and, when it is good, starts a gateway of it. */
+  /** Reads the config again and, when it is good, starts a gateway with it. */
   rebuild(): Promise<Rebuilt>;
-  /** Puts the new gateway in the place of the old one. */
+  /** Puts the new gateway in the place of the old one, and returns the old one. */
   swap(next: RunningGateway): RunningGateway;
   readonly everyMs?: number;
-  /** Epoch milliseconds of the moment before the files were read: what has changed since then has not been seen yet. */
+  /** Epoch milliseconds just before the files were first read: a file that changed later holds something that was not read. */
   readonly readAt?: number;
 }
 
-/**
- * cost: a look at the content every second finds changes on bind mounts and symlink swaps, where file events do not come.
- * Returns a way to look at once (SIGHUP), a way to stop, and the former gateways that still have requests to end.
- */
-export function watchConfig({ logger, files: first, bound, rebuild, swap, everyMs = 1000, readAt = Infinity }: Watching): { look(): Promise<void>; stop(): void; readonly retiring: ReadonlySet<RunningGateway> } {
+export interface Watch {
+  /** Reads the files once. A change is taken over when two looks in a row read the same. */
+  look(): Promise<void>;
+  /** Two looks without a pause: takes over a change at once, for a caller who knows that the files are complete (SIGHUP). */
+  reload(): Promise<void>;
+  stop(): void;
+  /** Former gateways that still serve requests. */
+  readonly retiring: ReadonlySet<RunningGateway>;
+}
+
+/** cost: reading the files every second finds changes on bind mounts and swapped symlinks too, for which file events do not come. */
+export function watchConfig({ logger, files: first, bound, rebuild, swap, everyMs = 1000, readAt = Infinity }: Watching): Watch {
   const retiring = new Set<RunningGateway>();
   let files = first;
   let known: string | null = null;
@@ -41,15 +48,18 @@ export function watchConfig({ logger, files: first, bound, rebuild, swap, everyM
   const look = async (): Promise<void> => {
     const seen = await fingerprint(files);
     known ??= (await changedSince(files, readAt)) ? '' : seen;
-    // a file may be half written: a change counts when two looks in a row see the same
+    // safety: an editor may have written half of a file, and half of a YAML file can be valid
     const isStable = seen === candidate;
     candidate = seen;
     if (seen === known || !isStable) return;
     known = seen;
     const next = await rebuild();
     if (isStopped) return 'gateway' in next ? await next.gateway.close() : undefined;
+    const read = files;
     files = next.files.length === 0 ? files : next.files;
-    known = await fingerprint(files);
+    const now = await fingerprint(files);
+    // safety: the files may have changed again while the gateway was built, and it does not know that change
+    known = (await fingerprint(read)) === seen ? now : '';
     candidate = known;
     tellReload({ at: Date.now(), problems: 'problems' in next ? next.problems : null });
     if ('problems' in next) {
@@ -67,7 +77,8 @@ export function watchConfig({ logger, files: first, bound, rebuild, swap, everyM
   void queued();
   const timer = setInterval(() => void queued(), everyMs);
   return {
-    async look() {
+    look: queued,
+    async reload() {
       await queued();
       await queued();
     },

@@ -1,8 +1,10 @@
 /** A changed config: a good one is swapped in, a bad one is not, and nothing half written is loaded. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import type { Config } from '../../../core/config.ts';
 import type { RunningGateway } from '../../../core/host/gateway.ts';
 import { startGateway } from '../../../core/host/gateway.ts';
 import { lastReload } from '../../../core/host/last-reload.ts';
@@ -26,12 +28,18 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
   const file = join(folder, 'gateway.config.yaml');
   const lines: string[] = [];
   const closed: string[] = [];
+  /** Configs of which a gateway was built after the first. */
+  const built: Config[] = [];
+  /** Runs while the next gateway is built, after its config was read. */
+  const during = { rebuild: (): void => {} };
   const write = (name: string, more: object = {}): void => writeFileSync(file, JSON.stringify({ plugins: quietPlugins, ...oneUpstream(url, { routing: { models: { [name]: { candidates: ['plain'] } } } }), ...more }));
 
   const rebuild = async (): Promise<Rebuilt> => {
     const loaded = await loadConfig(file, { env: {}, loadPlugin, shippedPlugins: quietPlugins });
     if (!loaded.ok) return { problems: formatProblems(loaded.problems), files: loaded.files };
     const name = [...loaded.config.routing.models.keys()][0] ?? '';
+    built.push(loaded.config);
+    during.rebuild();
     const own: LoadedPlugin = { plugin: probe(() => () => void closed.push(name)), options: {} };
     return { gateway: await startGateway({ config: loaded.config, plugins: [...loaded.plugins, own], write: () => {} }), files: loaded.files };
   };
@@ -39,6 +47,7 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
   const readAt = Date.now() + 10;
   write('first');
   let current = ((await rebuild()) as { gateway: RunningGateway }).gateway;
+  built.length = 0;
   const bound = current.config.server;
   const swap = (next: RunningGateway): RunningGateway => {
     const old = current;
@@ -47,95 +56,120 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
   };
   await meanwhile(write);
   const watching = watchConfig({ logger: createLogger((line) => void lines.push(line)), files: [file], bound, rebuild, swap, everyMs: 1_000_000, readAt });
-  await watching.look();
+  await watching.reload();
   ends.push(async () => { watching.stop(); await current.close(); rmSync(folder, { recursive: true }); });
   const name = (): string | undefined => [...current.config.routing.models.keys()][0];
-  return { file, write, lines, closed, name, look: watching.look, current: () => current };
+  return { file, write, lines, closed, built, during, name, look: watching.look, reload: watching.reload, current: () => current };
 }
 
 describe('a config that', () => {
   it('has not changed is left alone', async () => {
-    const { look, lines, current } = await watched();
+    const { reload, lines, current } = await watched();
     const before = current();
-    await look();
+    await reload();
     expect([current() === before, lines]).toEqual([true, []]);
   });
 
   it('has changed is swapped in, and said', async () => {
-    const { write, look, name, lines } = await watched();
+    const { write, reload, name, lines } = await watched();
     write('second');
-    await look();
+    await reload();
     expect([name(), lines.length, lines[0]]).toEqual(['second', 1, expect.stringContaining('config reloaded')]);
   });
 
   it('has changed the address too is swapped in, and what waits for a restart is said until it is as it was', async () => {
-    const { write, look, name, lines } = await watched();
+    const { write, reload, name, lines } = await watched();
     const told = (): unknown[] => lines.splice(0).map((line) => { const { level, msg, settings } = JSON.parse(line) as Record<string, unknown>; return { level, msg, settings }; });
     const reloaded = { level: 'info', msg: 'config reloaded' };
     write('second', { server: { port: 4001, host: 'localhost' } });
-    await look();
+    await reload();
     expect([name(), lastReload()?.problems]).toEqual(['second', null]);
     expect(told()).toEqual([reloaded, { level: 'warn', msg: expect.stringContaining('restart'), settings: ['server.host: 127.0.0.1 → localhost', 'server.port: 4000 → 4001'] }]);
     write('third', { server: { port: 4001 } });
-    await look();
+    await reload();
     expect(told()).toEqual([reloaded, { level: 'warn', msg: expect.stringContaining('restart'), settings: ['server.port: 4000 → 4001'] }]);
     write('fourth');
-    await look();
+    await reload();
     expect(told()).toEqual([reloaded]);
   });
 
   it('has changed between being read and being watched is swapped in', async () => {
-    const { look, name } = await watched(undefined, async (write) => {
+    const { reload, name } = await watched(undefined, async (write) => {
       await pause(50);
       write('second');
     });
-    await look();
+    await reload();
     expect(name()).toBe('second');
   });
 
   it('has a fault is told once, and the last good one serves on', async () => {
-    const { write, look, name, lines } = await watched();
+    const { write, reload, name, lines } = await watched();
     write('second', { sever: {} });
-    await look();
-    await look();
+    await reload();
+    await reload();
     expect([name(), lines.length]).toEqual(['first', 1]);
     expect(lines[0]).toContain('did you mean');
   });
 
   it('is mended is swapped in after all', async () => {
-    const { write, look, name } = await watched();
+    const { write, reload, name } = await watched();
     write('second', { sever: {} });
-    await look();
+    await reload();
     write('third');
-    await look();
+    await reload();
     expect(name()).toBe('third');
   });
 
   it.each([['empty', ''], ['half written', '{"plugins": ["auth/keys", "rou']])('is %s for a moment is not loaded', async (_, text) => {
     const { file, write, look, name, lines } = await watched();
     writeFileSync(file, text);
-    const looking = look();
+    await look();
     write('second');
-    await looking;
+    await look();
     await look();
     expect(name()).toBe('second');
     expect(lines.filter((line) => line.includes('"error"'))).toEqual([]);
   });
 
-  it.each([['empty', ''], ['half written', '{"plugins": ["auth/keys", "rou']])('stays %s is not used', async (_, text) => {
-    const { file, look, name } = await watched();
-    writeFileSync(file, text);
+  it('is half written, and valid as it stands, is not loaded until two looks in a row see the same', async () => {
+    const { file, look, built } = await watched();
+    writeFileSync(file, stringify({ plugins: quietPlugins, ...oneUpstream('http://127.0.0.1:9/v1') }));
     await look();
+    expect(built).toEqual([]);
+    appendFileSync(file, 'server:\n  port: 4001\n');
+    await look();
+    expect(built).toEqual([]);
+    await look();
+    expect(built.map(({ server }) => server.port)).toEqual([4001]);
+  });
+
+  it('changes again while its gateway is built is loaded again', async () => {
+    const { write, reload, name, during } = await watched();
+    write('second');
+    during.rebuild = () => {
+      during.rebuild = () => {};
+      write('third');
+    };
+    await reload();
+    expect(name()).toBe('second');
+    await reload();
+    expect(name()).toBe('third');
+  });
+
+  it.each([['empty', ''], ['half written', '{"plugins": ["auth/keys", "rou']])('stays %s is not used', async (_, text) => {
+    const { file, reload, name } = await watched();
+    writeFileSync(file, text);
+    await reload();
     expect(name()).toBe('first');
   });
 
   it('is gone for a while is not used, and comes back', async () => {
-    const { file, write, look, name } = await watched();
+    const { file, write, reload, name } = await watched();
     rmSync(file);
-    await look();
+    await reload();
     expect(name()).toBe('first');
     write('second');
-    await look();
+    await reload();
     expect(name()).toBe('second');
   });
 });
@@ -143,11 +177,11 @@ describe('a config that', () => {
 describe('the former gateway', () => {
   it('closes once its last request has ended', async () => {
     const up = await provider(streams(said('a', 'b', 'c'), { everyMs: 30 }));
-    const { write, look, closed, current } = await watched(up.url);
+    const { write, reload, closed, current } = await watched(up.url);
     const body = JSON.stringify({ model: 'plain', stream: true, messages: [{ role: 'user', content: 'hi' }] });
     const running = await current().fetch(new Request('http://gateway.test/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body }));
     write('second');
-    await look();
+    await reload();
     expect(closed).toEqual([]);
     expect((await readEvents(running)).done).toBe(true);
     await expect.poll(() => closed).toEqual(['first']);
