@@ -1,12 +1,13 @@
 /**
- * A validator tells one fault in many ways. What is left out here: `if` and `propertyNames`, which only say that another
- * error is there; an `enum` that a value of the wrong type cannot be in; all but the likeliest branch of an `anyOf` or
- * `oneOf`; and a missing key whose misspelling is told already.
+ * Ajv reports one fault as several errors. This file keeps one error for each fault. It removes: `if` and `propertyNames`,
+ * which only say that another error exists; an `enum` error of a value whose type is already wrong; every branch of an
+ * `anyOf` or `oneOf` except the likeliest one; and a missing key that the file has under a misspelt name, which is reported
+ * as an unknown key.
  */
 import type { ErrorObject } from 'ajv';
 import { nearest } from '../core/suggest.ts';
 
-/** The errors that are faults of their own. */
+/** Takes all errors of one Ajv run and returns those that a person has to mend, in the same order. */
 export function withoutConsequences(errors: readonly ErrorObject[]): ErrorObject[] {
   const ofWrongType = new Set(errors.filter(({ keyword }) => keyword === 'type').map(schemaAtValue));
   const isFollowing = (error: ErrorObject): boolean =>
@@ -19,19 +20,19 @@ export function withoutConsequences(errors: readonly ErrorObject[]): ErrorObject
 
 const isChoice = ({ keyword }: ErrorObject): boolean => keyword === 'anyOf' || keyword === 'oneOf';
 
-/** One schema, applied to one value. */
+/** Identifies one schema applied to one value: errors with the same text here are about the same pair. */
 const schemaAtValue = ({ instancePath, schemaPath }: ErrorObject): string => `${instancePath} ${schemaPath.slice(0, schemaPath.lastIndexOf('/'))}`;
 
 const missingKey = (error: ErrorObject): string => (error.params as { missingProperty: string }).missingProperty;
 
-/** The path of the key that an unknown one was probably meant to be. */
+/** The path of the key that the author of an unknown key probably meant; it ends in `/` where no known key is near. */
 function meantKey(error: ErrorObject): string {
   const { properties = {} } = (error.parentSchema ?? {}) as { properties?: object };
   const unknown = (error.params as { additionalProperty: string }).additionalProperty;
   return `${error.instancePath}/${nearest(unknown, Object.keys(properties)) ?? ''}`;
 }
 
-/** Keeps, of a choice that nothing fitted, either the errors of the branch that was meant or the choice's own. */
+/** No branch of `choice` (an `anyOf` or `oneOf` error) fitted: keeps the errors of the likeliest branch, or else the choice's own error. */
 function withLikeliestBranch(errors: readonly ErrorObject[], choice: ErrorObject): ErrorObject[] {
   const isInside = ({ schemaPath, instancePath }: ErrorObject): boolean => schemaPath.startsWith(`${choice.schemaPath}/`) && instancePath.startsWith(choice.instancePath);
   const inside = errors.filter(isInside);
@@ -39,7 +40,7 @@ function withLikeliestBranch(errors: readonly ErrorObject[], choice: ErrorObject
   return errors.filter((error) => (inside.includes(error) ? likeliest.includes(error) : error !== choice || likeliest.length === 0));
 }
 
-/** The errors of the one branch whose kind of value it is; none where no branch, or more than one, can claim that. */
+/** The errors of the only branch that takes this type of value; an empty list where no branch takes it, or several do. */
 function likeliestBranch(inside: readonly ErrorObject[], choice: ErrorObject): ErrorObject[] {
   const branches = Map.groupBy(inside, ({ schemaPath }) => schemaPath.slice(choice.schemaPath.length + 1).split('/')[0]);
   const isOfOtherKind = ({ keyword, instancePath }: ErrorObject): boolean => keyword === 'const' || (keyword === 'type' && instancePath === choice.instancePath);

@@ -1,4 +1,4 @@
-/** What a validator found, in words for the person at the YAML: where, what is wrong, what was probably meant. */
+/** Turns the errors of a validator into sentences for the person who edits the YAML: where, what is wrong, what to write. */
 import type { ErrorObject } from 'ajv';
 import { withoutConsequences } from './consequences.ts';
 import type { Expansion } from './expand.ts';
@@ -7,28 +7,33 @@ import { didYouMean } from './problems.ts';
 import type { Path, Source } from './source.ts';
 import { isSecretName, literalAt } from './source.ts';
 
+/** One fault of a file, in words. */
 export interface Diagnosis {
+  /** Where the fault is. */
   readonly path: Path;
+  /** Which of the two is wrong: the key at `path`, or its value. */
   readonly at: 'key' | 'value';
   readonly message: string;
+  /** What to write instead; null where nothing can be proposed. */
   readonly hint: string | null;
 }
 
-/** What the words are taken from. */
+/** The file that the errors are about: the sentences quote it. */
 export interface Origin {
   readonly source: Source;
   readonly expansion: Expansion;
+  /** The path of an error's value, counted from the root of the file. */
   pathOf(error: ErrorObject): Path;
 }
 
 interface Sentence {
   readonly message: string;
   readonly hint?: string | null;
-  /** The key below the error's own path that is at fault. */
+  /** The faulty key, which is below the path of the error; absent where the value at that path is faulty. */
   readonly key?: string;
 }
 
-/** One diagnosis for each fault; what only follows from another is left out. */
+/** Takes the errors of one Ajv run and returns one diagnosis for each fault. Errors that follow from another error are left out. */
 export function diagnose(errors: readonly ErrorObject[], origin: Origin): Diagnosis[] {
   const faults = withoutConsequences(errors);
   return faults.map((error) => {
@@ -54,8 +59,8 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
   },
   const: (error) => ({ message: `expected ${JSON.stringify(param(error, 'allowedValue'))}` }),
   pattern(error, origin) {
-    if (error.propertyName !== undefined) return { message: `"${error.propertyName}" cannot be a name here`, hint: wantedText(error), key: error.propertyName };
-    return { message: `${quoted(error, origin)} does not fit`, hint: wantedText(error) };
+    if (error.propertyName !== undefined) return { message: `"${error.propertyName}" is not a valid name here`, hint: wantedText(error), key: error.propertyName };
+    return { message: `${quoted(error, origin)} is not valid here`, hint: wantedText(error) };
   },
   discriminator(error) {
     const tag = textParam(error, 'tag');
@@ -95,10 +100,10 @@ function branchTags(error: ErrorObject, tag: string): string[] {
 
 function wantedText(error: ErrorObject): string | null {
   const { description } = schemaOf(error);
-  return description === undefined ? null : `wanted: ${description}`;
+  return description === undefined ? null : `expected: ${description}`;
 }
 
-/** The value as the file has it: a number keeps its digits, a secret and what came from outside are not quoted. */
+/** The value as the file writes it, numbers with all their digits. A secret, and a value from the environment or another file, is not quoted. */
 function quoted(error: ErrorObject, { source, expansion, pathOf }: Origin): string {
   const path = pathOf(error);
   const written = writtenAs(source, expansion, path);
@@ -109,7 +114,7 @@ function quoted(error: ErrorObject, { source, expansion, pathOf }: Origin): stri
 
 const literal = (error: ErrorObject, source: Source, path: Path): string => literalAt(source, path) ?? String(error.data);
 
-/** `1e-6` as one writes a price: `0.000001`. */
+/** `1e-6` → `0.000001`, the form that a price takes. */
 const withoutExponent = (text: string): string => (/^\d[\d.]*e-\d+$/i.test(text) ? Number(text).toFixed(12).replace(/\.?0+$/, '') : text);
 
 function got(error: ErrorObject, origin: Origin): string {
@@ -118,7 +123,8 @@ function got(error: ErrorObject, origin: Origin): string {
   if (Array.isArray(data)) return 'a list';
   if (typeof data === 'object') return 'a map';
   const shown = quoted(error, origin);
-  return shown.startsWith('the value') || shown === 'this value' ? shown : `${typeof data} ${shown}`;
+  if (shown === 'this value') return `${typeof data} (not shown, because it may be a secret)`;
+  return shown.startsWith('the value') ? shown : `${typeof data} ${shown}`;
 }
 
 const yesAndNo: Readonly<Record<string, string>> = { yes: 'true', on: 'true', true: 'true', no: 'false', off: 'false', false: 'false' };

@@ -1,17 +1,25 @@
-/** The variables that a config file may refer to: the process's own, then `.env.local`, then `.env` beside the file. */
+/**
+ * The variables that a config file may refer to. The environment of the process wins over `.env.local`, and that wins over
+ * `.env`; both files are in the folder of the config file.
+ */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseEnv } from 'node:util';
 import type { Findings } from './problems.ts';
 import { parseSource } from './source.ts';
 
+/** All variables by name, and the files that some of them came from. */
 export interface Environment {
   readonly values: Readonly<Record<string, string | undefined>>;
   /** Absolute paths of the files that were read. */
   readonly files: readonly string[];
 }
 
-/** @param folder of the config file */
+/**
+ * Reads `.env` and `.env.local`. A file that cannot be read is reported to `findings`.
+ * @param folder the folder of the config file
+ * @param own the environment of the process
+ */
 export function readEnvironment(folder: string, own: Readonly<Record<string, string | undefined>>, findings: Findings): Environment {
   const files = ['.env', '.env.local'].map((name) => join(folder, name)).filter((file) => existsSync(file));
   const values: Record<string, string | undefined> = {};

@@ -1,6 +1,6 @@
 /**
- * References in scalars: `${NAME}`, `${NAME:-default}`, `${file:/run/secrets/x}`, and `$$` for a dollar. They are expanded
- * in the parsed tree, never in the text, so that a value cannot bring YAML of its own with it.
+ * Expands references in scalars: `${NAME}`, `${NAME:-default}`, `${file:/run/secrets/x}`, and `$$` for a dollar. The expansion
+ * changes the parsed tree, never the text, so a value from outside is always one scalar and cannot add YAML.
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -10,13 +10,13 @@ import type { Findings } from './problems.ts';
 import type { Path, Source } from './source.ts';
 import { keyText, nodeAt } from './source.ts';
 
-/** What became of the references of one file. */
+/** The references that one file has. */
 export interface Expansion {
-  /** The text as written, of each scalar that had references. */
+  /** For each scalar that had references: its text before the expansion. */
   readonly written: ReadonlyMap<Node, string>;
-  /** References inside `providers` to variables that are not set: those providers are off. */
+  /** References inside a provider to variables that are not set. Such a provider is off. */
   readonly missing: readonly { readonly path: Path; readonly variable: string }[];
-  /** Absolute paths of `${file:...}`. */
+  /** Absolute paths of all `${file:...}` references. */
   readonly files: readonly string[];
 }
 
@@ -24,7 +24,10 @@ const reference = /\$\$|\$\{([^}]*)(\}?)/g;
 const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
 const hasReference = /\$\$|\$\{/;
 
-/** Expands the scalars of `source.document` in place; an empty variable counts as one that is not set. */
+/**
+ * Expands the scalars of `source.document` in place. An empty variable counts as one that is not set. References that are
+ * malformed, or that lead to nothing, are reported to `findings`; inside a provider they are `missing` instead.
+ */
 export function expand(source: Source, env: Readonly<Record<string, string | undefined>>, findings: Findings): Expansion {
   const written = new Map<Node, string>();
   const missing: { path: Path; variable: string }[] = [];
@@ -42,7 +45,7 @@ export function expand(source: Source, env: Readonly<Record<string, string | und
           return readSecretFile(file);
         }
         const [, name = '', fallback] = variable.exec(text) ?? [];
-        if (name === '') throw new Error(`"\${${text}}" is no reference, write \${NAME}, \${NAME:-default} or \${file:/path}, and $$ for a dollar`);
+        if (name === '') throw new Error(`"\${${text}}" is not a valid reference, write \${NAME}, \${NAME:-default} or \${file:/path}, and $$ for a dollar`);
         const value = env[name];
         if (value !== undefined && value !== '') return value;
         if (fallback !== undefined) return fallback;
@@ -66,7 +69,7 @@ export function expand(source: Source, env: Readonly<Record<string, string | und
   return { written, missing, files };
 }
 
-/** Whether the value at a path came, at least in part, from outside the file. Gives the text as written. */
+/** The text of the value at a path before expansion, where it had a reference; null where the value stands in the file itself. */
 export function writtenAs(source: Source, expansion: Expansion, path: Path): string | null {
   if (expansion.written.size === 0) return null;
   const node = nodeAt(source.document, path);
@@ -81,7 +84,7 @@ function readSecretFile(file: string): string {
   }
 }
 
-/** The path of a node that `visit` stands at, from the pairs and the list positions above it. */
+/** The path of the node that `visit` is at, made from the pairs and the list positions above it. */
 function pathOf(key: number | 'key' | 'value' | null, ancestors: readonly unknown[]): Path {
   const path: (string | number)[] = [];
   ancestors.forEach((ancestor, index) => {

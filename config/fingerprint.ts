@@ -1,14 +1,14 @@
-/** The short name of a configuration: what each record keeps so that it can be told under which one it ran. */
+/** The short hash of a configuration. Each log record keeps it, so that a reader can tell which configuration was in force. */
 import { createHash } from 'node:crypto';
 import { Secret } from '../core/secret.ts';
 
-/** SHA-256 of a text, hex. */
+/** SHA-256 of a text, as 64 hex digits. */
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** 16 hex digits of everything in `value`. Comments, spelling and order of keys do not matter; a changed secret does. */
+/** 16 hex digits that stand for everything in `value`. The order of keys does not change them; a changed secret does. */
 export const fingerprint = (value: unknown): string => sha256(JSON.stringify(canonical(value))).slice(0, 16);
 
-/** Keys sorted, and secrets replaced by their hash. */
+/** A copy of a value with its keys sorted and its secrets replaced by their hashes. */
 function canonical(value: unknown): unknown {
   if (value instanceof Secret) return `sha256:${sha256(value.reveal())}`;
   if (Array.isArray(value)) return value.map(canonical);

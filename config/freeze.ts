@@ -1,4 +1,4 @@
-/** What a request reads cannot be changed by a plugin: maps included, which `Object.freeze` leaves open. */
+/** Freezes the configuration, so that no plugin can change what requests read. `Object.freeze` alone does not freeze maps. */
 
 const refuse = (): never => {
   throw new TypeError('the configuration cannot be changed');
@@ -6,7 +6,10 @@ const refuse = (): never => {
 
 const plainOrList = (value: object): boolean => Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null;
 
-/** Freezes plain objects, lists and maps through and through; other objects on their surface. Gives the same value. */
+/**
+ * Freezes plain objects, lists and maps with everything in them; of other objects only their own properties. Returns the same
+ * value. A frozen map throws a `TypeError` when somebody changes it.
+ */
 export function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
   if (value instanceof Map) {

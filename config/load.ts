@@ -1,6 +1,6 @@
 /**
- * A config file → a frozen Config, or everything that is wrong with it. Called at start, on each change of a file that
- * `files` names, and by `gateway check`. Starts nothing and writes nothing.
+ * Loads a config file: gives a frozen `Config`, or everything that is wrong with the file. Called at start, on each change of a
+ * file that `files` names, and by `gateway check`. It starts nothing and writes nothing.
  */
 import { dirname, resolve } from 'node:path';
 import type { Config } from '../core/config.ts';
@@ -27,24 +27,30 @@ import type { ServerFacts } from './resolve/server.ts';
 import { resolveServer } from './resolve/server.ts';
 import { compileRoot, validateReading } from './validate.ts';
 
+/** What loading needs besides the file. */
 export interface LoadOptions extends PluginLoader {
+  /** The environment of the process. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** From the command line: they win over the file, and are judged like what it says. */
+  /** Values from the command line. They win over the file, and are checked like the values of the file. */
   readonly overrides?: ServerFacts['overrides'];
 }
 
+/** The configuration with its plugins and warnings, or the problems for which it is refused. */
 export type Loaded =
   | {
       readonly ok: true;
       readonly config: Config;
       readonly plugins: readonly LoadedPlugin[];
       readonly warnings: readonly Problem[];
-      /** Absolute paths of everything that was read: the config, what it includes, `.env` files, `${file:...}`. */
+      /** Absolute paths of all files that were read: the config, its includes, `.env` files and `${file:...}` references. */
       readonly files: readonly string[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly files: readonly string[] };
 
-/** @param file as the user gave it; problems show it so */
+/**
+ * Reads, checks and resolves a config file. Faults are returned, not thrown.
+ * @param file the path as the user gave it; problems name the file in this form
+ */
 export async function loadConfig(file: string, options: LoadOptions): Promise<Loaded> {
   const findings = createFindings();
   const environment = readEnvironment(dirname(resolve(file)), options.env, findings);
@@ -57,7 +63,7 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
   const validate = compileRoot(known.settings.keys());
   for (const reading of readingsOf(main)) validateReading(reading, validate, findings);
 
-  // a file that could not be read may hold what the others refer to: no fault is drawn from what is not there
+  // an unreadable file may define what the other files refer to, so nobody can say yet which references are wrong
   const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {} }, findings) : null;
   if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems.toSorted(byPlace), files };
   return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), warnings: findings.warnings.toSorted(byPlace), files };
@@ -69,7 +75,7 @@ interface Parts {
   readonly overrides: ServerFacts['overrides'];
 }
 
-/** Null where a block that the others rest on is faulty; faults are told either way. */
+/** Null where there are faults; all of them are reported to `findings`. */
 function resolveConfig(main: Reading, { plugins, known, overrides }: Parts, findings: Findings): Config | null {
   const blocks = mergeReadings(main, findings);
   const names = resolveNames(blocks, findings);
@@ -88,7 +94,7 @@ function resolveConfig(main: Reading, { plugins, known, overrides }: Parts, find
 
 const readingsOf = (reading: Reading): Reading[] => [reading, ...reading.includes.flatMap(readingsOf)];
 
-/** Keys, or an `auth/` plugin other than the one that reads them. */
+/** Whether callers must identify themselves: there are `keys`, or an `auth/` plugin other than `auth/keys`. */
 const isGuarded = ({ keys }: Blocks, { loaded }: PluginSet): boolean =>
   keys.size > 0 || loaded.some(({ plugin: { name } }) => name.startsWith('auth/') && name !== 'auth/keys');
 

@@ -1,4 +1,4 @@
-/** Many files, one catalogue: the entries of all files by id. An included file comes first, the one that includes it wins. */
+/** Merges the entries of all files by id. Where two files have the same id, the including file wins over the included one. */
 import type { KeyBlock } from '../schemas/keys.ts';
 import type { ModelBlock } from '../schemas/models.ts';
 import type { ProviderBlock } from '../schemas/providers.ts';
@@ -8,19 +8,23 @@ import type { Reading } from './read.ts';
 import type { Path } from './source.ts';
 import { locate } from './source.ts';
 
-/** One provider, key, model or policy, and where it is written. */
+/** One provider, key, model or policy, and the place where a file defines it. */
 export interface Entry<T> {
   readonly id: string;
-  /** As validated; only to be read where the entry is sound. */
+  /** The value with its defaults. It has the type `T` only where `isSound` is true. */
   readonly value: T;
+  /** The file that has the entry. */
   readonly reading: Reading;
+  /** Where the entry is in that file. */
   readonly path: Path;
-  /** The schema has nothing against it. */
+  /** Whether the entry passed the schema. */
   readonly isSound: boolean;
 }
 
+/** Entries by id, in the order of the files. */
 export type Entries<T> = ReadonlyMap<string, Entry<T>>;
 
+/** The merged entries of each block. */
 export interface Blocks {
   readonly providers: Entries<ProviderBlock>;
   readonly keys: Entries<KeyBlock>;
@@ -28,16 +32,16 @@ export interface Blocks {
   readonly policies: Entries<PolicyBlock>;
 }
 
-/** All entries of a file and of what it includes. To be called once the files are validated. */
+/** Merges the entries of a file and of its includes. Call it after the files are validated. Ids that one file has twice are reported to `findings`. */
 export function mergeReadings(main: Reading, findings: Findings): Blocks {
   const merge = <T>(kind: Kind): Entries<T> => mergeKind(main, kind, findings) as Map<string, Entry<T>>;
   return { providers: merge(kinds.providers), keys: merge(kinds.keys), models: merge(kinds.models), policies: merge(kinds.policies) };
 }
 
-/** The place of an entry, or of something inside it. */
+/** The place of an entry's value, or of a value inside the entry. */
 export const placeOf = ({ reading, path }: Entry<unknown>, ...inside: Path): Place => ({ source: reading.source, path: [...path, ...inside] });
 
-/** The place of the key that names the entry, or something inside it. */
+/** The place of an entry's key, or of a key inside the entry. */
 export const keyOf = (entry: Entry<unknown>, ...inside: Path): Place => ({ ...placeOf(entry, ...inside), at: 'key' });
 
 interface Written {
@@ -48,7 +52,7 @@ interface Written {
 
 interface Kind {
   readonly word: string;
-  /** Where the id of an entry is, below the entry itself. */
+  /** The path from an entry to its id; empty where the id is the entry's key. */
   readonly idAt: Path;
   written(file: Record<string, unknown>): Written[];
 }
@@ -72,7 +76,7 @@ const kinds: Readonly<Record<keyof Blocks, Kind>> = {
 
 function mergeKind(reading: Reading, kind: Kind, findings: Findings): Map<string, Entry<unknown>> {
   const merged = new Map<string, Entry<unknown>>();
-  const tellTwice = (entry: Entry<unknown>, first: Entry<unknown>): void => {
+  const reportTwice = (entry: Entry<unknown>, first: Entry<unknown>): void => {
     const at = kind.idAt.length === 0 ? 'key' : 'value';
     const { file, line } = locate(first.reading.source, [...first.path, ...kind.idAt], at);
     findings.error({ ...placeOf(entry, ...kind.idAt), at }, `the ${kind.word} "${entry.id}" is defined twice`, `the other one is at ${file}:${line}`);
@@ -81,7 +85,7 @@ function mergeKind(reading: Reading, kind: Kind, findings: Findings): Map<string
     for (const [id, entry] of mergeKind(included, kind, findings)) {
       const first = merged.get(id);
       if (first === undefined) merged.set(id, entry);
-      else tellTwice(entry, first);
+      else reportTwice(entry, first);
     }
   }
   const own = new Map<string, Entry<unknown>>();
@@ -89,7 +93,7 @@ function mergeKind(reading: Reading, kind: Kind, findings: Findings): Map<string
     const entry = { id, value, reading, path, isSound: findings.isSound({ source: reading.source, path }) };
     const first = own.get(id);
     if (first === undefined) own.set(id, entry);
-    else tellTwice(entry, first);
+    else reportTwice(entry, first);
   }
   for (const [id, entry] of own) merged.set(id, entry);
   return merged;

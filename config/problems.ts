@@ -1,39 +1,42 @@
-/** Faults of a config file: where each is, what is wrong, what to do. Collected, so that all are told at once. */
+/** Collects the faults of a config file (where, what is wrong, what to do), so that all of them are shown at once. */
 import { nearest } from '../core/suggest.ts';
 import type { Path, Position, Source } from './source.ts';
 import { locate } from './source.ts';
 
+/** One fault or warning with its position. */
 export interface Problem extends Position {
-  /** `models[0].pricing.prompt`; empty where the fault is of the whole file. */
+  /** For example `models[0].pricing.prompt`; empty where the whole file is at fault. */
   readonly path: string;
   readonly message: string;
-  /** `did you mean "models"?` */
+  /** What to write instead, for example `did you mean "models"?`; null where nothing can be proposed. */
   readonly hint: string | null;
 }
 
-/** Where a fault is: a value of a file, or the key above it. */
+/** A value in a file, or its key. */
 export interface Place {
   readonly source: Source;
   readonly path: Path;
+  /** Which of the two is marked; `value` where it is left out. */
   readonly at?: 'key' | 'value';
 }
 
-/** What was found so far. */
+/** The faults and warnings of one load, and the functions that add to them. */
 export interface Findings {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   error(place: Place, message: string, hint?: string | null): void;
   warn(place: Place, message: string, hint?: string | null): void;
-  /** A fault that has a position in the text and no path, as of the YAML itself. */
+  /** Adds a fault that has a position in the text but no path, such as a YAML syntax error. */
   errorAt(source: Source, range: readonly [start: number, end: number], message: string): void;
-  /** Whether nothing is wrong with this value, nor with anything inside it. */
+  /** Whether no fault was added for this value or for anything inside it. */
   isSound(place: Place): boolean;
 }
 
+/** Returns an empty collection. */
 export function createFindings(): Findings {
   const problems: Problem[] = [];
   const warnings: Problem[] = [];
-  // cost: a program that writes one fault writes it ten thousand times, and each entry asks whether it is sound
+  // cost: `isSound` is called for each entry, and a generated file may have ten thousand faults: a set answers without a search
   const faulty = new Map<Source, Set<string>>();
   return {
     problems,
@@ -63,13 +66,13 @@ const problemAt = (place: Place, message: string, hint: string | null): Problem 
 
 const keyOf = (path: Path): string => path.map((step) => `\0${step}`).join('');
 
-/** The hint that names the known name which was probably meant, or null. */
+/** The hint `did you mean "…"?` with the known name that is nearest to `name`; null where no name is near. */
 export function didYouMean(name: string, known: Iterable<string>): string | null {
   const best = nearest(name, known);
   return best === null ? null : `did you mean "${best}"?`;
 }
 
-/** Whether `path` is `start` or inside it. */
+/** Whether `path` is equal to `start` or leads into it. */
 export const startsWith = (path: Path, start: Path): boolean => start.every((step, index) => path[index] === step);
 
 /** `['models', 0, 'gpt-5.1']` → `models[0]["gpt-5.1"]`. */
@@ -81,15 +84,15 @@ export function pathText(path: Path): string {
   }, '');
 }
 
-/** By file, then line, then column. */
+/** Compares two problems by file, then line, then column; for `sort`. */
 export const byPlace = (a: Problem, b: Problem): number => (a.file === b.file ? a.line - b.line || a.col - b.col : a.file < b.file ? -1 : 1);
 
 const shownAtMost = 20;
 const widest = 160;
 
 /**
- * The text for a terminal: each problem with its line and carets, by file and line, and the count at the end.
- * `kind` is the word for one of them. Empty where there are none.
+ * The text for a terminal: each problem with its line and carets, sorted by file and line, and the count at the end. It shows
+ * the first 20 problems. `kind` is the word for one problem. Without problems the text is empty.
  */
 export function formatProblems(problems: readonly Problem[], kind: 'error' | 'warning' = 'error'): string {
   if (problems.length === 0) return '';
@@ -101,14 +104,14 @@ export function formatProblems(problems: readonly Problem[], kind: 'error' | 'wa
   return [...shown, `${sorted.length} ${kind}${sorted.length === 1 ? '' : 's'} in ${files.join(', ')}`].join('\n\n');
 }
 
-/** `gateway.config.yaml:10:1 modles: unknown key, did you mean "models"?` */
+/** One problem on one line, for example `gateway.config.yaml:10:1 modles: unknown key, did you mean "models"?`. */
 export function headline({ file, line, col, path, message, hint }: Problem): string {
   return `${file}:${line}:${col} ${path === '' ? '' : `${path}: `}${message}${hint === null ? '' : `, ${hint}`}`;
 }
 
 function formatProblem(problem: Problem): string {
   if (problem.source.trim() === '') return headline(problem);
-  // a long line is shown from shortly before the fault
+  // of a long line, the excerpt begins shortly before the fault
   const start = problem.col > widest - 40 ? problem.col - 41 : 0;
   const excerpt = problem.source.slice(start, start + widest);
   const before = excerpt.slice(0, problem.col - 1 - start).replaceAll(/[^\t]/g, ' ');

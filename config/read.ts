@@ -1,4 +1,4 @@
-/** The config file and all that it includes: read, parsed, expanded. Not yet checked against the schema. */
+/** Reads the config file and its includes: parses them and expands their references. It does not check them against the schema. */
 import { globSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { isMap, isScalar, visit } from 'yaml';
@@ -8,34 +8,39 @@ import type { Findings } from './problems.ts';
 import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
 
-/** One file, and those that it includes. */
+/** One file as it was read, and the files that it includes. */
 export interface Reading {
   readonly source: Source;
   readonly expansion: Expansion;
-  /** The root map; empty where the file could not be read as one. */
+  /** The root map; empty where the file could not be read as a map. */
   readonly value: Record<string, unknown>;
   readonly includes: readonly Reading[];
-  /** It was read as a map, and every file that it names is there. */
+  /** Whether the file was read as a map and every file that it includes exists. */
   readonly isComplete: boolean;
 }
 
+/** What reading needs besides the path. */
 export interface ReadContext {
+  /** Variables for references. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly findings: Findings;
-  /** Absolute paths of everything that was read or looked for; grows. */
+  /** Absolute paths of all files that were read or looked for. Reading adds to this list. */
   readonly files: string[];
 }
 
 const mebibyte = 1024 * 1024;
-/** Bytes of one file: twenty thousand models with five mappings and their prices fit; a data file named by mistake does not. */
+/** The limit for one file in bytes. It has room for 20,000 models with five mappings and prices each, and refuses a data file that is named by mistake. */
 const largest = 16 * mebibyte;
-// cost: YAML takes half a second a MiB, JSON a sixth of that, and at a reload nothing else is done meanwhile
+// cost: parsing YAML takes half a second per MiB, JSON a sixth of that, and during a reload the process does nothing else
 const largestYaml = 4 * mebibyte;
 const largeYaml = mebibyte;
 const aliasesAtMost = 20;
 const nothing: Expansion = { written: new Map(), missing: [], files: [] };
 
-/** @param shown the path as the user gave it; included files are shown relative to it */
+/**
+ * Reads a config file and its includes. Faults are reported to `context.findings`; nothing is thrown.
+ * @param shown the path as the user gave it; problems name included files relative to it
+ */
 export function readConfig(shown: string, context: ReadContext): Reading {
   const main = resolve(shown);
   const visited = new Set<string>();
@@ -53,7 +58,7 @@ export function readConfig(shown: string, context: ReadContext): Reading {
     const parsed = toValue(source, context);
     if (file !== main) refuseMainBlocks(source, parsed.value, context.findings);
     const wanted = includedFiles(source, parsed.value, context.findings);
-    // a file that two others include counts once, where it is met first
+    // a file that is included twice is read once, at its first include
     const includes = wanted.flatMap((path) => (visited.has(realPath(path)) ? [] : [read(path)]));
     return { source, ...parsed, includes, isComplete: parsed.isComplete && context.findings.isSound({ source, path: ['include'] }) };
   }
@@ -61,15 +66,15 @@ export function readConfig(shown: string, context: ReadContext): Reading {
   return read(main);
 }
 
-interface Read {
+interface FileText {
   readonly text: string | null;
   readonly fault: string | null;
   readonly hint: string | null;
 }
 
-function readText(file: string): Read {
+function readText(file: string): FileText {
   try {
-    if (statSync(file).size > largest) return { text: null, fault: `larger than ${largest / mebibyte} MiB`, hint: 'write it as JSON, in parts that are named under `include`' };
+    if (statSync(file).size > largest) return { text: null, fault: `is larger than ${largest / mebibyte} MiB`, hint: 'split it into JSON files and name them under `include`' };
     return { text: new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file)), fault: null, hint: null };
   } catch (thrown) {
     const { code = '' } = thrown as NodeJS.ErrnoException;
@@ -78,11 +83,11 @@ function readText(file: string): Read {
   }
 }
 
-/** By error code: what is wrong, and what to do. */
+/** The messages by error code: what is wrong, and what to do. */
 const unreadable: Readonly<Record<string, readonly [fault: string, hint?: string]>> = {
   ENOENT: ['no such file', 'create it, or name another with --config'],
   EISDIR: ['is a folder, not a file', 'name a file with --config'],
-  EACCES: ['may not be read (permission denied)'],
+  EACCES: ['cannot be read (permission denied)', 'let the user of the gateway read it'],
   ERR_ENCODING_INVALID_ENCODED_DATA: ['is not UTF-8 text'],
 };
 
@@ -94,20 +99,20 @@ function toValue(source: Source, context: ReadContext): Parsed {
   const { text, json } = source;
   if (json.value !== null) return { value: withoutAbsent(json.value), expansion: nothing, isComplete: true };
   const size = Buffer.byteLength(text);
-  const isNot = `but this is not read as such: ${json.why}`;
+  const isNot = `but this file is not read as JSON: ${json.why}`;
   if (size > largestYaml) {
-    context.findings.errorAt(source, [0, 1], `larger than ${largestYaml / mebibyte} MiB, the most for YAML; JSON may have ${largest / mebibyte}, ${isNot}`);
+    context.findings.errorAt(source, [0, 1], `is larger than ${largestYaml / mebibyte} MiB, the limit for YAML; JSON may have ${largest / mebibyte} MiB, ${isNot}`);
     return unread;
   }
-  if (size > largeYaml) context.findings.warn({ source, path: [] }, 'is large for YAML: a reload holds up every request', `JSON is read in a sixth of the time, ${isNot}`);
+  if (size > largeYaml) context.findings.warn({ source, path: [] }, 'is large for YAML: each reload delays all requests', `JSON is read in a sixth of the time, ${isNot}`);
   return fromYaml(source, context);
 }
 
 function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed {
   const { document } = source;
   const faults = [...document.errors, ...document.warnings];
-  for (const { code, message, pos } of faults) findings.errorAt(source, pos, code === 'DUPLICATE_KEY' ? 'this key stands twice in one map' : `not valid YAML: ${message}`);
-  // what follows a syntax fault is guesswork, and so would be the faults found in it
+  for (const { code, message, pos } of faults) findings.errorAt(source, pos, code === 'DUPLICATE_KEY' ? 'this key is in the same map twice' : `not valid YAML: ${message}`);
+  // after a syntax fault the parser guesses, and further faults would be about its guesses
   if (faults.some(({ code }) => code !== 'DUPLICATE_KEY')) return unread;
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
     findings.error({ source, path: [] }, 'is empty', 'begin with providers: and models:');
@@ -123,14 +128,15 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
   try {
     return { value: withoutAbsent(document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>), expansion, isComplete: true };
   } catch (thrown) {
-    findings.errorAt(source, [0, 1], `its aliases cannot be followed (${(thrown as Error).message}), write the values out`);
+    findings.errorAt(source, [0, 1], `the YAML aliases of this file cannot be resolved (${(thrown as Error).message}), write the values out`);
     return { ...unread, expansion };
   }
 }
 
-/** A block whose entries are all commented out is an absent block. */
+/** Removes blocks that are null: where all entries of a block are commented out, the block counts as absent. */
 const withoutAbsent = (value: Record<string, unknown>): Record<string, unknown> => Object.fromEntries(Object.entries(value).filter(([, block]) => block !== null));
 
+/** Reports and removes `__proto__` keys: copied into an object, such a key would set its prototype. */
 function refusePrototypes(source: Source, findings: Findings): void {
   if (!source.mayHold('__proto__')) return;
   visit(source.document, {
@@ -142,7 +148,7 @@ function refusePrototypes(source: Source, findings: Findings): void {
   });
 }
 
-/** What would decide for the whole gateway from a place where nobody looks for it. */
+/** Reports blocks that an included file must not have: they decide for the whole gateway, so they belong where everybody looks for them. */
 function refuseMainBlocks(source: Source, value: Record<string, unknown>, findings: Findings): void {
   const refuse = (...path: string[]): void => findings.error({ source, path, at: 'key' }, 'does not belong into an included file', 'move it to the main config file');
   const { server, plugins, routing } = value;

@@ -1,4 +1,4 @@
-/** What runs where a config file has no `plugins` list; the shipped file lists the same (a test holds the two together). */
+/** The plugins that run where a config file has no `plugins` list. `gateway.config.yaml` has the same list; a test compares the two. */
 export const shippedPlugins = [
   'endpoints/chat-completions',
   'endpoints/models',

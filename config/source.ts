@@ -1,43 +1,50 @@
-/** One file of YAML or JSON: its text, what it holds, and where each value stands. */
+/** One file of YAML or JSON: its text, its values, and the position of each value. */
 import type { Document, Node, Pair } from 'yaml';
 import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, visit } from 'yaml';
 import type { Json, Range, Ranges } from './json.ts';
 import { createFinder, readJson } from './json.ts';
 
+/** The way from the root to a value: keys of maps and positions in lists, for example `['models', 0, 'id']`. */
 export type Path = readonly (string | number)[];
 
-/** A stretch of a file, as a problem shows it. */
+/** A part of a file, as a problem shows it. */
 export interface Position {
-  /** As the caller named the config file: relative where that was relative. */
+  /** The path of the file as the caller named it: relative where the caller gave a relative one. */
   readonly file: string;
   /** From 1. */
   readonly line: number;
   /** From 1. */
   readonly col: number;
-  /** The line of text, its secrets masked. */
+  /** The whole line with its secrets masked; empty where the line is too long to show. */
   readonly source: string;
-  /** Characters that are at fault, from `col`. */
+  /** The number of faulty characters, from `col` on; at least 1. */
   readonly length: number;
 }
 
+/** One file: its text, its values, and a way to find their positions. */
 export interface Source {
-  /** Absolute. */
+  /** The absolute path. */
   readonly file: string;
-  /** As problems show it. */
+  /** The path as problems show it. */
   readonly shown: string;
   readonly text: string;
-  /** The whole of it, where it is JSON of the kind that is read as such. */
+  /** The value of the file where it is read as JSON, or the reason why it is not. */
   readonly json: Json;
-  /** As YAML. Made when it is asked for, which for JSON is never. */
+  /** The YAML document. It is parsed at the first use, which does not happen for a file that is read as JSON. */
   readonly document: Document;
-  /** Whether a value can hold this text. cost: a visit of every node is a tenth of the reading of a large catalogue, which has none of what is looked for. */
+  /** False where no value can contain this text. cost: the answer saves a visit of every node, a tenth of the time that a large catalogue takes. */
   mayHold(text: string): boolean;
-  /** Where a path leads to. */
+  /** The ranges of the key and the value at a path. */
   find(path: Path): Ranges;
-  /** Where a stretch of the text is; lines have their secrets masked. */
+  /** The position of a range of the text. */
   position(range: Range): Position;
 }
 
+/**
+ * Makes a `Source` of a text. Syntax faults are not thrown; `document.errors` has them.
+ * @param file the absolute path
+ * @param shown the path as problems show it
+ */
 export function parseSource(file: string, shown: string, text: string): Source {
   const json = readJson(text);
   let document: Document | null = null;
@@ -56,7 +63,7 @@ export function parseSource(file: string, shown: string, text: string): Source {
       finder ??= json.value === null ? (wanted) => rangesAt(parsed(), wanted) : createFinder(text);
       return finder(path);
     },
-    // an escape can stand for any letter
+    // an escape such as \u0024 can stand for any character
     mayHold: (wanted) => text.includes(wanted) || text.includes('\\'),
     position([start, end]) {
       const { line, col } = (lines ??= linesOf(text)).linePos(start);
@@ -68,10 +75,10 @@ export function parseSource(file: string, shown: string, text: string): Source {
   };
 }
 
-/** cost: a program may write a whole catalogue on one line, and it would be masked for each fault in it: 30 ms a megabyte. */
+/** cost: a program may write a whole catalogue on one line, and masking that line takes 30 ms per megabyte for each fault in it. */
 const longestLine = 4096;
 
-/** What there is between two places, up to the end of the line. */
+/** The text from `start` to `end`, or to the end of the line where that comes first. */
 const lineAt = (text: string, start: number, end: number): string => /^[^\r\n]*/.exec(text.slice(start, end))?.[0] ?? '';
 
 function linesOf(text: string): LineCounter {
@@ -94,13 +101,13 @@ function parseText(text: string): Document {
 }
 
 /**
- * In a flow map YAML takes the braces of `${NAME}` for its own. While it parses they are two private characters, one for
- * one, so that positions stay true.
+ * Replaces the braces of `${NAME}` by two private characters before the text is parsed, because in a flow map YAML would take
+ * the braces for its own. One character replaces one character, so positions stay true.
  */
 const hideBraces = (text: string): string => text.replaceAll(/\$\{([^{}\n]*)\}/g, '$$\uE000$1\uE001');
 const showBraces = (text: string): string => text.replaceAll(/\$\uE000([^\uE001]*)\uE001/g, '$${$1}');
 
-/** Where the value at a path is, or the key above it; the nearest ancestor in the text where it is in neither. */
+/** The position of the value at a path, or of its key. Where the text does not have it (a default), the position of its nearest ancestor. */
 export function locate(source: Source, path: Path, at: 'key' | 'value'): Position {
   for (let length = path.length; length >= 0; length -= 1) {
     const { key, value } = source.find(path.slice(0, length));
@@ -110,7 +117,7 @@ export function locate(source: Source, path: Path, at: 'key' | 'value'): Positio
   return source.position([0, 0]);
 }
 
-/** The scalar at a path as it is written, aliases followed. */
+/** The scalar at a path as the text writes it, with aliases followed; null where there is none. */
 export function literalAt(source: Source, path: Path): string | null {
   if (source.json.value === null) {
     const node = nodeAt(source.document, path);
@@ -127,10 +134,10 @@ function rangesAt(document: Document, path: Path): Ranges {
   return { key: rangeOf(key), value: rangeOf(value) };
 }
 
-/** The value node at a path, aliases followed. */
+/** The value node at a path, with aliases followed; null where there is none. */
 export const nodeAt = (document: Document, path: Path): Node | null => follow(document, nodesAt(document, path).value);
 
-/** The key and the value of a path as they stand in the text. */
+/** The key node and the value node at a path, as the text has them: a last alias is not followed. */
 function nodesAt(document: Document, path: Path): { key: Node | null; value: Node | null } {
   let key: Node | null = null;
   let value: Node | null = document.contents;
@@ -147,14 +154,14 @@ function nodesAt(document: Document, path: Path): { key: Node | null; value: Nod
 
 const follow = (document: Document, node: Node | null): Node | null => (isAlias(node) ? (node.resolve(document) ?? null) : node);
 
-/** A key as it reads in the resulting object. */
+/** The name that a key node has in the resulting object. */
 export const keyText = (key: unknown): string => String(isScalar(key) ? key.value : key);
 
 const secretSetting = /((?:\b\w*_key|\b\w*-key|\bkey|\b\w*token|\b\w*secret\w*|\baccess_key_id|\b\w*password|\bauthorization)["']?\s*:\s*)("[^"]*"?|'[^']*'?|[^,}\]]+)/gi;
 
-// safety: a problem quotes its line, and the line may hold a key that is written out
+// safety: a problem quotes its line of the file, and that line may contain an API key
 const maskSecrets = (line: string): string =>
   line.replaceAll(secretSetting, (_, setting: string, value: string) => setting + (/\$\{[^}]*\}?/.test(value) ? value : value.replaceAll(/[^\s"']/g, '*')));
 
-/** Whether a setting of this name holds a secret, so that its value must not be quoted. */
+/** Whether a setting of this name may hold a secret; if so, no message may quote its value. */
 export const isSecretName = (name: string | number | undefined): boolean => typeof name === 'string' && /(^|[_-])(key|token|password|authorization|access_key_id)$|secret/i.test(name);

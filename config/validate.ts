@@ -1,4 +1,4 @@
-/** The schema's part of the checks: each file against the root schema, each plugin's options against the plugin's own. */
+/** Checks each file against the root schema, and the options of each plugin against the plugin's own schema. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv } from 'ajv';
 import { noOptions } from '../core/host/plugin.ts';
@@ -11,29 +11,32 @@ import type { Reading } from './read.ts';
 import type { Path } from './source.ts';
 
 const ajv = new Ajv({
-  // cost: 50 ms of the start; what is validated is small
+  // cost: optimising takes 50 ms of the start and saves less, because the validated values are small
   code: { optimize: false },
   allErrors: true,
   verbose: true,
   strict: true,
-  // branches of a `discriminator` name required keys that only their parent declares, or the other way round
+  // the branches of a `discriminator` may require keys that only their parent declares, and the reverse
   strictRequired: false,
   allowUnionTypes: true,
   useDefaults: true,
   discriminator: true,
-  // `format` is a help for editors; what must hold is checked by patterns and resolvers
+  // `format` only helps editors; patterns and resolvers check what must be true
   validateFormats: false,
 });
 ajv.addVocabulary(['markdownDescription', 'defaultSnippets', 'deprecationMessage']);
 
 const roots = new Map<string, ValidateFunction>();
 
-/** The root schema, with the settings of providers that dialects introduce beyond those it knows. */
+/**
+ * Compiles the root schema. Providers may then also have the settings that dialects declare.
+ * @param settings the names of these settings
+ */
 export function compileRoot(settings: Iterable<string>): ValidateFunction {
   const { providers } = gatewaySchema.properties;
   const known = providers.additionalProperties;
   const more = [...settings].filter((name) => !(name in known.properties)).toSorted();
-  // cost: compiling takes 20 ms or more, and a file is loaded again at each change
+  // cost: compiling takes 20 ms or more, and each change of the file loads it again
   const compiled = roots.get(more.join());
   if (compiled !== undefined) return compiled;
   const properties = { ...known.properties, ...Object.fromEntries(more.map((name) => [name, { type: 'string', minLength: 1 }])) };
@@ -43,12 +46,15 @@ export function compileRoot(settings: Iterable<string>): ValidateFunction {
   return validate;
 }
 
-/** Checks the whole file and fills defaults in, in place. */
+/** Checks a whole file and fills defaults in, in place. Faults are reported to `findings`. */
 export function validateReading(reading: Reading, validate: ValidateFunction, findings: Findings): void {
   check({ reading, base: [], value: reading.value, validate }, findings);
 }
 
-/** Checks a plugin's options and fills defaults in, in place. A schema that is none is the plugin's fault, and thrown. */
+/**
+ * Checks the options of a plugin and fills defaults in, in place. Faults are reported to `findings`. Throws an `Error` where the
+ * plugin's own schema is not valid.
+ */
 export function validateOptions(at: { reading: Reading; base: Path; value: unknown }, plugin: AnyPlugin, findings: Findings): void {
   check({ ...at, validate: compileOptions(plugin) }, findings);
 }
@@ -67,7 +73,7 @@ function compileOptions({ name, schema = noOptions }: AnyPlugin): ValidateFuncti
 
 interface Check {
   readonly reading: Reading;
-  /** Where `value` is in the file. */
+  /** The path of `value` in the file. */
   readonly base: Path;
   readonly value: unknown;
   readonly validate: ValidateFunction;
@@ -80,12 +86,12 @@ function check({ reading, base, value, validate }: Check, findings: Findings): v
   const isConverted = (error: ErrorObject): boolean =>
     error.keyword === 'type' && writtenAs(source, expansion, pathOf(error)) !== null && convert(value, pathOf(error).slice(base.length), error);
   if ((validate.errors ?? []).filter(isConverted).length > 0 && validate(value)) return;
-  const alreadyTold = (path: Path): boolean => !findings.isSound({ source, path }) || expansion.missing.some((miss) => miss.path.join('\0') === path.join('\0'));
-  const told = (validate.errors ?? []).filter((error) => !alreadyTold(pathOf(error)) || typeof error.data === 'object');
-  for (const { path, at, message, hint } of diagnose(told, { pathOf, source, expansion })) findings.error({ source, path, at }, message, hint);
+  const isReported = (path: Path): boolean => !findings.isSound({ source, path }) || expansion.missing.some((miss) => miss.path.join('\0') === path.join('\0'));
+  const unreported = (validate.errors ?? []).filter((error) => !isReported(pathOf(error)) || typeof error.data === 'object');
+  for (const { path, at, message, hint } of diagnose(unreported, { pathOf, source, expansion })) findings.error({ source, path, at }, message, hint);
 }
 
-/** Text from a variable becomes what the schema wants at its place: `4000` a number, `true` a boolean. */
+/** Converts text that came from a variable to the type that the schema wants: `4000` to a number, `true` to a boolean. Returns whether it did. */
 function convert(root: unknown, path: Path, error: ErrorObject): boolean {
   const wanted = [(error.params as { type: string | string[] }).type].flat();
   const text = String(error.data);
@@ -99,7 +105,7 @@ function convert(root: unknown, path: Path, error: ErrorObject): boolean {
   return isNumber || isBoolean;
 }
 
-/** `/models/0/id` → `['models', 0, 'id']`: numbers where the value holds a list. */
+/** The path of a JSON pointer: `/models/0/id` → `['models', 0, 'id']`. A step into a list is a number. */
 function pointerSteps(pointer: string, root: unknown): Path {
   const path: (string | number)[] = [];
   let value = root;

@@ -1,4 +1,4 @@
-/** `keys`: only hashes stay in memory. */
+/** Resolves `keys`. Only the hashes of the keys stay in memory. */
 import type { KeyEntry } from '../../core/config.ts';
 import { patternOf } from '../../core/glob.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
@@ -7,7 +7,11 @@ import type { Entries } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';
 
-/** @param names everything that a caller can ask for: root ids, aliases, policies with candidates */
+/**
+ * Resolves the entries that passed the schema. An entry with both `key` and `hash`, or with neither, and two entries with the
+ * same key are faults; a glob that matches no name is a warning.
+ * @param names all names that a caller can ask for: root ids, aliases, policies with candidates
+ */
 export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>, findings: Findings): KeyEntry[] {
   const known = [...names];
   const owners = new Map<string, string>();
@@ -18,7 +22,7 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
     const digest = key === undefined ? hash?.slice('sha256:'.length) : sha256(key.trim());
     if (digest === undefined) return [];
     const owner = owners.get(digest);
-    if (owner !== undefined) findings.error(placeOf(entry, key === undefined ? 'hash' : 'key'), `is the key of "${owner}" too`, 'give each its own');
+    if (owner !== undefined) findings.error(placeOf(entry, key === undefined ? 'hash' : 'key'), `is also the key of "${owner}"`, 'give each entry a key of its own');
     owners.set(digest, name);
     models?.forEach((glob, index) => {
       const pattern = patternOf(glob);

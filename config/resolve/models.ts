@@ -1,4 +1,4 @@
-/** `models`: the catalogue, with what a record leaves out and every name checked. */
+/** Resolves `models`, the catalogue: fills in what an entry leaves out, and checks names, prices and dates. */
 import type { Mapping, Model, ReasoningAbility } from '../../core/config.ts';
 import type { MappingBlock, ModelBlock, ReasoningBlock } from '../../schemas/models.ts';
 import type { Entries, Entry } from '../merge.ts';
@@ -9,12 +9,14 @@ import { checkPrices, requirePrice } from './pricing.ts';
 import type { KnownDialects } from './providers.ts';
 import { dialectHint, isKnownDialect } from './providers.ts';
 
+/** What models may refer to. */
 export interface ModelFacts {
-  /** Ids of all providers, of faulty ones too. */
+  /** Ids of all providers, including faulty ones. */
   readonly providers: ReadonlySet<string>;
   readonly known: KnownDialects;
 }
 
+/** Resolves the entries that passed the schema. Faults are reported to `findings`. */
 export function resolveModels(entries: Entries<ModelBlock>, facts: ModelFacts, findings: Findings): Model[] {
   return [...entries.values()].filter(({ isSound }) => isSound).map((entry) => {
     checkDates(entry, findings);
@@ -72,26 +74,26 @@ function resolveMapping(block: MappingBlock, id: string): Mapping {
   };
 }
 
-/** `true` is what can be said of a model of which nothing more is known. */
+/** `true` says that the model reasons and nothing more: every field takes its default. */
 function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
   if (block === false) return null;
-  const told: Partial<Exclude<ReasoningBlock, boolean>> = block === true ? {} : block;
-  const efforts = told.efforts ?? null;
+  const settings: Partial<Exclude<ReasoningBlock, boolean>> = block === true ? {} : block;
+  const efforts = settings.efforts ?? null;
   const takesLow = efforts === null || efforts.includes('low');
   return {
     efforts,
-    max_tokens: told.max_tokens ?? false,
-    auto_effort: told.auto_effort === undefined ? (takesLow ? 'low' : null) : told.auto_effort,
-    exposes: told.exposes ?? 'text',
-    think_tags: told.think_tags ?? false,
+    max_tokens: settings.max_tokens ?? false,
+    auto_effort: settings.auto_effort === undefined ? (takesLow ? 'low' : null) : settings.auto_effort,
+    exposes: settings.exposes ?? 'text',
+    think_tags: settings.think_tags ?? false,
   };
 }
 
-interface Judging extends ModelFacts {
+interface CheckContext extends ModelFacts {
   readonly findings: Findings;
 }
 
-function checkMapping(entry: Entry<ModelBlock>, index: number, { providers, known, findings }: Judging): void {
+function checkMapping(entry: Entry<ModelBlock>, index: number, { providers, known, findings }: CheckContext): void {
   const mapping = entry.value.providers[index];
   if (mapping === undefined) return;
   const { providerId, dialect, reasoning } = mapping;
@@ -100,7 +102,7 @@ function checkMapping(entry: Entry<ModelBlock>, index: number, { providers, know
     findings.error(place('providerId'), `no provider is called "${providerId}"`, didYouMean(providerId, providers) ?? 'add it to `providers`');
   }
   if (dialect !== undefined && !isKnownDialect(dialect, known)) {
-    findings.error(place('dialect'), `no loaded plugin brings the dialect "${dialect}"`, dialectHint(dialect, known));
+    findings.error(place('dialect'), `no loaded plugin has the dialect "${dialect}"`, dialectHint(dialect, known));
   }
   const { efforts = null, auto_effort: auto = null } = typeof reasoning === 'boolean' ? {} : reasoning;
   if (efforts !== null && auto !== null && !efforts.includes(auto)) {
@@ -115,7 +117,7 @@ function checkDates(entry: Entry<ModelBlock>, findings: Findings): void {
   }
 }
 
-/** ISO 8601, and a day that exists. */
+/** Whether a text is a date or a time with its zone in ISO 8601, of a day that exists. */
 function isDate(text: string): boolean {
   const [, day = ''] = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? [];
   const midnight = new Date(`${day}T00:00:00Z`);

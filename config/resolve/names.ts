@@ -1,20 +1,21 @@
-/** What callers can ask for: root ids, aliases and policies. Each name means one thing. */
+/** Collects the names that callers can ask for: root ids, aliases and policies. Each name must mean one thing. */
 import type { ModelBlock } from '../../schemas/models.ts';
 import type { PolicyBlock } from '../../schemas/routing.ts';
 import type { Blocks, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';
 
+/** All names that callers can ask for, by kind. */
 export interface Names {
-  /** Root ids, of faulty models too. */
+  /** Root ids of models, including faulty ones. */
   readonly ids: ReadonlySet<string>;
-  /** Alias → root id. */
+  /** From an alias to the root id of its model. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Policies with candidates. */
+  /** Names of policies that have `candidates`. */
   readonly policies: ReadonlySet<string>;
 }
 
-/** Collects the names and tells of those that mean two things. */
+/** Collects the names. A name that means two things is reported to `findings`. */
 export function resolveNames({ models, policies }: Blocks, findings: Findings): Names {
   const ids = new Set(models.keys());
   const aliases = new Map<string, string>();
@@ -24,8 +25,8 @@ export function resolveNames({ models, policies }: Blocks, findings: Findings): 
       const owner = aliases.get(alias);
       if (alias === entry.id) findings.error(place, `"${alias}" is the model's own id`, 'leave the alias out');
       else if (ids.has(alias)) findings.error(place, `"${alias}" is the id of another model`, 'leave the alias out');
-      else if (owner === entry.id) findings.error(place, `"${alias}" stands twice`, 'leave one of them out');
-      else if (owner !== undefined) findings.error(place, `"${alias}" is an alias of the model "${owner}" too`, 'leave one of them out');
+      else if (owner === entry.id) findings.error(place, `"${alias}" is in the list twice`, 'leave one of them out');
+      else if (owner !== undefined) findings.error(place, `"${alias}" is also an alias of the model "${owner}"`, 'leave one of them out');
       else aliases.set(alias, entry.id);
     });
   }
@@ -37,7 +38,7 @@ export function resolveNames({ models, policies }: Blocks, findings: Findings): 
   return { ids, aliases, policies: new Set(withCandidates.map(({ id }) => id)) };
 }
 
-// a faulty entry still has its names, so that others may refer to it
+// the value may be faulty: its names are collected all the same, so that references to it are not reported as faults
 function aliasesOf({ value }: Entry<ModelBlock>): string[] {
   const { aliases } = value as { aliases?: unknown };
   return Array.isArray(aliases) ? aliases.filter((alias) => typeof alias === 'string') : [];

@@ -1,4 +1,4 @@
-/** `plugins`: loaded, in order, their options checked against their own schemas. */
+/** Resolves `plugins`: loads each plugin in the order of the list, and checks its options against its own schema. */
 import { dirname } from 'node:path';
 import type { PluginEntry } from '../../core/config.ts';
 import type { AnyPlugin, LoadedPlugin } from '../../core/host/plugin.ts';
@@ -8,29 +8,36 @@ import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
 import { validateOptions } from '../validate.ts';
 
+/** How plugins are found. */
 export interface PluginLoader {
+  /** Loads one plugin; `baseDir` is the folder of the config file. Throws an `Error` whose message says what is wrong. */
   loadPlugin(use: string, baseDir: string): Promise<AnyPlugin>;
-  /** Where the file has no `plugins` list. */
+  /** The list that counts where the file has no `plugins`. */
   readonly shippedPlugins: readonly string[];
 }
 
+/** The plugins of a configuration. */
 export interface PluginSet {
   readonly loaded: readonly LoadedPlugin[];
-  /** As the file has them: defaults filled in, and references not followed, so that what they hide stays hidden. */
+  /** The entries as the file writes them, with defaults filled in. References are not expanded, so secrets stay hidden. */
   readonly entries: readonly PluginEntry[];
-  /** Every entry was one, and was loaded. */
+  /** Whether every entry of the list is well formed and its plugin was loaded. */
   readonly isComplete: boolean;
 }
 
-interface Wanted {
+interface WantedPlugin {
   readonly use: string;
   readonly options: Record<string, unknown>;
-  /** Where its options are, or would be. */
+  /** The path of its options, also where the file has none. */
   readonly path: Path;
+  /** Where a fault of the plugin is shown. */
   readonly place: Place;
 }
 
-/** Loads what the main file lists. Runs before the files are validated: dialects of plugins take part in that. */
+/**
+ * Loads the plugins that the main file lists. Runs before the files are validated, because the dialects of the plugins add to
+ * the schema. A plugin that cannot be loaded is reported to `findings`.
+ */
 export async function resolvePlugins(main: Reading, loader: PluginLoader, findings: Findings): Promise<PluginSet> {
   const loaded: LoadedPlugin[] = [];
   const entries: PluginEntry[] = [];
@@ -51,10 +58,10 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
   return { loaded, entries, isComplete };
 }
 
-function wantedPlugins({ source, value }: Reading, shipped: readonly string[]): Wanted[] {
+function wantedPlugins({ source, value }: Reading, shipped: readonly string[]): WantedPlugin[] {
   const list = value['plugins'];
   if (list === undefined) return shipped.map((use) => ({ use, options: {}, path: ['plugins'], place: { source, path: [] } }));
-  return (Array.isArray(list) ? (list as unknown[]) : []).flatMap((item, index): Wanted[] => {
+  return (Array.isArray(list) ? (list as unknown[]) : []).flatMap((item, index): WantedPlugin[] => {
     const path = ['plugins', index, 'with'];
     if (typeof item === 'string' && item !== '') return [{ use: item, options: {}, path, place: { source, path: ['plugins', index] } }];
     const { use, with: options = {} } = (item ?? {}) as { use?: unknown; with?: unknown };
@@ -63,6 +70,7 @@ function wantedPlugins({ source, value }: Reading, shipped: readonly string[]): 
   });
 }
 
+/** A copy of a value in which each expanded scalar has its text from before the expansion. */
 function asWritten(value: unknown, path: Path, reading: Reading): unknown {
   if (Array.isArray(value)) return value.map((item, index) => asWritten(item, [...path, index], reading));
   if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, asWritten(item, [...path, key], reading)]));

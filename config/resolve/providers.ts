@@ -1,4 +1,4 @@
-/** `providers`: each with a dialect, an address and a key, or switched off because its key's variable is not set. */
+/** Resolves `providers`: each has a dialect, an address and a key, or is off because the variable of its key is not set. */
 import { addressOf } from '../../core/wire/address.ts';
 import type { Provider } from '../../core/config.ts';
 import type { Dialect } from '../../core/wire/dialect.ts';
@@ -12,20 +12,26 @@ import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';
 import { didYouMean, startsWith } from '../problems.ts';
 
-/** The dialects that the loaded plugins introduce, and the names that they answer for without one. */
+/** The names that a provider's `dialect` may have. */
 export interface KnownDialects {
+  /** The dialects of the loaded plugins, by name. */
   readonly dialects: ReadonlyMap<string, Dialect>;
+  /** Names for which a plugin answers by itself, without a dialect, such as `mock`. */
   readonly served: ReadonlySet<string>;
-  /** Settings of providers that dialects introduce; true: a secret. */
+  /** Provider settings that dialects declare; the value says whether the setting is a secret. */
   readonly settings: ReadonlyMap<string, boolean>;
-  /** Every plugin was loaded. Where one was not, a dialect that nobody knows may be its. */
+  /** Whether every plugin was loaded. Where one is missing, an unknown dialect may be the missing plugin's, so it is no fault. */
   readonly isComplete: boolean;
 }
 
 const secretSettings = new Set(['access_key_id', 'secret_access_key', 'session_token']);
-/** Settings with a field of their own in `Provider`. */
+/** Settings that have a field of their own in `Provider`. */
 const ownFields = new Set(['dialect', 'base_url', 'api_key', 'trains_on_data', 'headers', 'connections']);
 
+/**
+ * Collects the dialects and their settings from plugins.
+ * @param isComplete whether `plugins` are all plugins of the list
+ */
 export function knownDialects(plugins: readonly AnyPlugin[], isComplete: boolean): KnownDialects {
   const dialects = new Map(plugins.flatMap((plugin) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
   const settings = [...dialects.values()].flatMap((dialect) => Object.entries(dialect.settings ?? {}));
@@ -39,14 +45,16 @@ export function knownDialects(plugins: readonly AnyPlugin[], isComplete: boolean
 
 const namesOf = ({ dialects, served }: KnownDialects): string[] => [...dialects.keys(), ...served];
 
-/** Whether a plugin brings this dialect. */
+/** Whether a loaded plugin has this dialect, or a plugin that could not be loaded may have it. */
 export const isKnownDialect = (name: string, known: KnownDialects): boolean => !known.isComplete || known.dialects.has(name) || known.served.has(name);
 
+/** The hint for an unknown dialect: the nearest known name, or all known names. */
 export function dialectHint(name: string, known: KnownDialects): string {
   const names = namesOf(known).toSorted();
-  return didYouMean(name, names) ?? (names.length === 0 ? 'no plugin of the list brings any' : `one of ${names.join(', ')}`);
+  return didYouMean(name, names) ?? (names.length === 0 ? 'no plugin of the list has a dialect' : `one of ${names.join(', ')}`);
 }
 
+/** Resolves the entries that passed the schema. Faults are reported to `findings`. */
 export function resolveProviders(entries: Entries<ProviderBlock>, known: KnownDialects, findings: Findings): Map<string, Provider> {
   const sound = [...entries.values()].filter(({ isSound }) => isSound);
   return new Map(sound.map((entry) => [entry.id, resolveProvider(entry, known, findings)]));
@@ -79,9 +87,9 @@ function resolveKey(text: string | undefined): Secret | null {
 function resolveHeaders(entry: Entry<ProviderBlock>, findings: Findings): Record<string, string> {
   const { headers } = entry.value;
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) findings.error(keyOf(entry, 'headers', name), 'cannot be the name of a header');
+    if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name)) findings.error(keyOf(entry, 'headers', name), 'is not a valid header name', 'write letters, digits and dashes');
     // eslint-disable-next-line no-control-regex -- a header with one of these would break the request
-    if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value)) findings.error(placeOf(entry, 'headers', name), 'holds a line break or another control character, which no header can');
+    if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value)) findings.error(placeOf(entry, 'headers', name), 'has a line break or another control character, which a header value cannot have');
   }
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
@@ -92,23 +100,24 @@ function resolveSettings(value: ProviderBlock, { settings }: KnownDialects): Rec
   return Object.fromEntries(own.map(([name, text]) => [name, isSecret(name) ? new Secret(text.trim()) : text]));
 }
 
-interface Judging {
+interface CheckContext {
   readonly known: KnownDialects;
   readonly findings: Findings;
 }
 
-function checkDialect(entry: Entry<ProviderBlock>, { dialect }: Provider, { known, findings }: Judging): void {
+function checkDialect(entry: Entry<ProviderBlock>, { dialect }: Provider, { known, findings }: CheckContext): void {
   if (isKnownDialect(dialect, known)) return;
   if (entry.value.dialect === undefined) findings.error(keyOf(entry), `needs \`dialect\`, no dialect is called "${dialect}"`, dialectHint(dialect, known));
-  else findings.error(placeOf(entry, 'dialect'), `no loaded plugin brings the dialect "${dialect}"`, dialectHint(dialect, known));
+  else findings.error(placeOf(entry, 'dialect'), `no loaded plugin has the dialect "${dialect}"`, dialectHint(dialect, known));
 }
 
-function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, findings }: Judging): void {
+/** Checks the address and the credentials of a provider that is on. */
+function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, findings }: CheckContext): void {
   const { api_key: key, base_url: url } = entry.value;
   const dialect = known.dialects.get(provider.dialect);
   const address = addressOf(provider, dialect);
   if (provider.baseUrl !== null && !URL.canParse(provider.baseUrl)) findings.error(placeOf(entry, 'base_url'), 'is not a URL', 'for example http://10.0.0.5:8000/v1');
-  else if (address !== null && !URL.canParse(address)) findings.error(keyOf(entry), `has settings that make no address: ${address}`, 'for example region: eu-central-1');
+  else if (address !== null && !URL.canParse(address)) findings.error(keyOf(entry), `has settings that do not give a valid URL: ${address}`, 'for example region: eu-central-1');
   if (dialect === undefined || known.served.has(provider.dialect)) return;
   if (address === null) findings.error(keyOf(entry), `needs \`base_url\`, the dialect ${dialect.name} has no address of its own`, 'for example base_url: http://10.0.0.5:8000/v1');
   const signs = Object.values(provider.settings).some((setting) => setting instanceof Secret);
@@ -117,5 +126,5 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   }
   const isPlain = provider.apiKey !== null && writtenAs(entry.reading.source, entry.reading.expansion, [...entry.path, 'api_key']) === null;
   const isFar = address === null || (URL.canParse(address) && !isLoopback(new URL(address).hostname));
-  if (isPlain && isFar) findings.warn(placeOf(entry, 'api_key'), 'this key is written out in the file', 'keep it in the environment and write ${NAME}');
+  if (isPlain && isFar) findings.warn(placeOf(entry, 'api_key'), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
 }

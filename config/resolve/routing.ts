@@ -1,4 +1,4 @@
-/** `routing`: every policy complete, what it leaves out taken from the default. */
+/** Resolves `routing`: each policy takes what it leaves out from the default policy. */
 import type { Policy, Routing } from '../../core/config.ts';
 import type { DefaultPolicyBlock, PolicyBlock } from '../../schemas/routing.ts';
 import type { Entries, Entry } from '../merge.ts';
@@ -7,11 +7,13 @@ import type { Findings } from '../problems.ts';
 import { didYouMean } from '../problems.ts';
 import type { Names } from './names.ts';
 
+/** The default policy and all other policies, as the files define them. */
 export interface PolicyBlocks {
   readonly default: DefaultPolicyBlock;
   readonly models: Entries<PolicyBlock>;
 }
 
+/** Resolves the policies that passed the schema. A policy that names an unknown model is reported to `findings`. */
 export function resolveRouting(blocks: PolicyBlocks, names: Names, findings: Findings): Routing {
   const fallback = resolveDefault(blocks.default);
   const sound = [...blocks.models.values()].filter(({ isSound }) => isSound);

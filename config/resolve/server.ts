@@ -1,4 +1,4 @@
-/** `server`: names of the core, absolute paths, and no open door that others can reach. */
+/** Resolves `server`: makes paths absolute, and refuses a gateway without keys that other machines can reach. */
 import { dirname, resolve } from 'node:path';
 import type { Server } from '../../core/config.ts';
 import { Secret } from '../../core/secret.ts';
@@ -7,23 +7,27 @@ import { isLoopback } from '../../core/http/loopback.ts';
 import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
 
+/** What the `server` block itself does not say. */
 export interface ServerFacts {
-  /** From the command line; they win over the file. */
+  /** Values from the command line; they win over the file. */
   readonly overrides: { readonly host?: string | undefined; readonly port?: number | undefined };
-  /** Whether callers are told apart: there are keys, or an `auth/` plugin other than the shipped one. */
+  /** Whether callers must identify themselves: there are keys, or an `auth/` plugin other than the shipped one. */
   readonly isGuarded: boolean;
 }
 
-/** Nobody counts wrong guesses: whoever locks out a guesser locks out the owner too. A long key needs no counting. */
+/** The gateway does not lock out wrong guesses, because that would lock out the owner too. So the key must be too long to guess. */
 const shortestKey = 16;
 
-/** @param main of which `server` is validated */
+/**
+ * Resolves the `server` block. Faults and warnings are reported to `findings`.
+ * @param main the main file; its `server` block has passed the schema
+ */
 export function resolveServer(main: Reading, { overrides, isGuarded }: ServerFacts, findings: Findings): Server {
   const block = main.value['server'] as ServerBlock;
   const { limits } = block;
   const host = overrides.host ?? block.host;
   if (!isLoopback(host) && !isGuarded) {
-    findings.error({ source: main.source, path: ['server', 'host'] }, `on ${host} others can reach the gateway, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
+    findings.error({ source: main.source, path: ['server', 'host'] }, `other machines can reach the gateway on ${host}, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
   }
   if (!isLoopback(host) && block.admin_key !== undefined && block.admin_key.trim().length < shortestKey) {
     findings.warn({ source: main.source, path: ['server', 'admin_key'] }, 'is so short that it can be guessed', `write ${shortestKey} random characters or more, as \`openssl rand -base64 24\` makes them`);

@@ -79,9 +79,9 @@ describe('JSON', () => {
   });
 
   test.each([
-    ['a key that stands twice', '{"a": 1, "b": 2, "a" : 3}', 'a key stands twice in one map'],
-    ['a key that stands twice further in', '{"a": [{"b": {"c": 1, "c": 2}}]}', 'a key stands twice in one map'],
-    ['a key that stands twice, escaped once', '{"a": 1, "\\u0061": 2}', 'a key stands twice in one map'],
+    ['a key that stands twice', '{"a": 1, "b": 2, "a" : 3}', 'a key is in the same map twice'],
+    ['a key that stands twice further in', '{"a": [{"b": {"c": 1, "c": 2}}]}', 'a key is in the same map twice'],
+    ['a key that stands twice, escaped once', '{"a": 1, "\\u0061": 2}', 'a key is in the same map twice'],
     ['a reference', '{"a": "${B}"}', 'it has a reference, ${...} or $$'],
     ['a reference in escapes', '{"a": "\\u0024{B}"}', 'it has a reference, ${...} or $$'],
     ['a dollar that is doubled', '{"a": "$$"}', 'it has a reference, ${...} or $$'],
@@ -125,14 +125,14 @@ describe('JSON', () => {
 describe('a large file', () => {
   const mebibyte = 1024 * 1024;
   const large = (size: number, more: object): string => JSON.stringify({ providers: { mock: {} }, models: [{ id: 'a', free: true, providers: [{ providerId: 'mock' }], description: 'x'.repeat(size), ...more }] });
-  const isNot = 'but this is not read as such: it has a reference, ${...} or $$';
+  const isNot = 'but this file is not read as JSON: it has a reference, ${...} or $$';
 
   test.each([
     ['in JSON is taken', large(15 * mebibyte, {}), []],
     ['that is no more than a MiB is taken as YAML', large(mebibyte - 1000, { name: '$$' }), []],
-    ['that is YAML to us is taken with a warning', large(mebibyte, { name: '$$' }), [`1:1 is large for YAML: a reload holds up every request, JSON is read in a sixth of the time, ${isNot}`]],
-    ['that is YAML to us is refused above 4 MiB', large(4 * mebibyte, { name: '$$' }), [`1:1 larger than 4 MiB, the most for YAML; JSON may have 16, ${isNot}`]],
-    ['in YAML is refused above 4 MiB', `# ${'x'.repeat(4 * mebibyte)}`, ['1:1 larger than 4 MiB, the most for YAML; JSON may have 16, but this is not read as such: it does not begin with {']],
-    ['in JSON is refused above 16 MiB', large(16 * mebibyte, {}), ['1:1 larger than 16 MiB, write it as JSON, in parts that are named under `include`']],
+    ['that is YAML to us is taken with a warning', large(mebibyte, { name: '$$' }), [`1:1 is large for YAML: each reload delays all requests, JSON is read in a sixth of the time, ${isNot}`]],
+    ['that is YAML to us is refused above 4 MiB', large(4 * mebibyte, { name: '$$' }), [`1:1 is larger than 4 MiB, the limit for YAML; JSON may have 16 MiB, ${isNot}`]],
+    ['in YAML is refused above 4 MiB', `# ${'x'.repeat(4 * mebibyte)}`, ['1:1 is larger than 4 MiB, the limit for YAML; JSON may have 16 MiB, but this file is not read as JSON: it does not begin with {']],
+    ['in JSON is refused above 16 MiB', large(16 * mebibyte, {}), ['1:1 is larger than 16 MiB, split it into JSON files and name them under `include`']],
   ])('%s', async (_, text, expected) => expect(await told(text)).toEqual(expected));
 });

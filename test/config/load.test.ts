@@ -248,7 +248,7 @@ describe('the command line', () => {
     const good = await loadConfig(file, { ...options(), overrides: { port: 5000 } });
     const open = await loadConfig(file, { ...options(), overrides: { host: '0.0.0.0' } });
     expect(good.ok && good.config.server.port).toBe(5000);
-    expect(open.ok ? [] : open.problems.map(({ message }) => message)).toEqual(['on 0.0.0.0 others can reach the gateway, and there are no keys']);
+    expect(open.ok ? [] : open.problems.map(({ message }) => message)).toEqual(['other machines can reach the gateway on 0.0.0.0, and there are no keys']);
   });
 
   test('names a file that is not there', async () => {
