@@ -6,10 +6,12 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { trustedCertificate } from '../../_kit/certificate.ts';
+import { listen } from '../../../core/http/listen.ts';
 import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
 import type { Step } from '../../_kit/upstream.ts';
-import { answers, completion, pause, said, streams } from '../../_kit/upstream.ts';
-import { contentOf, errorOf, gatewayOf, provider, routing } from '../../core/scene.ts';
+import { answers, completion, event, pause, said, streams, usage } from '../../_kit/upstream.ts';
+import { contentOf, errorOf, gatewayOf, probe, provider, routing } from '../../core/scene.ts';
 
 const hello = answers(completion('hello'));
 
@@ -135,6 +137,37 @@ describe('the answer', () => {
   });
 });
 
+/** What a client gets over a socket. */
+async function overSocket(url: string, more: object): Promise<{ gateway: TestGateway; reply: Response }> {
+  const gateway = await gatewayOf(oneUpstream(url));
+  const { limits } = gateway.gateway.config.server;
+  const listening = await listen({ host: '127.0.0.1', port: 0, limits, service: () => gateway.gateway });
+  onTestFinished(async () => await listening.drain(0, []));
+  const body = JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more });
+  return { gateway, reply: await fetch(`${listening.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body }) };
+}
+
+describe.each([['without a line end', ''], ['with one line end', '\n'], ['with half of two line ends', '\r\n\r']])('a stream that ends %s', (_, end) => {
+  const counts = `data: ${JSON.stringify({ choices: [], usage })}`;
+  const lastWord = [event({ content: 'a' }), event({ content: 'b' }, 'stop').trimEnd() + end];
+  const lastCount = [event({ content: 'a' }), event({ content: 'b' }, 'stop'), counts + end];
+
+  it('gives its last event to a client that streams', async () => {
+    const one = await overSocket((await provider(streams(lastWord))).url, { stream: true });
+    expect(await readEvents(one.reply)).toMatchObject({ text: 'ab', done: true });
+    const two = await overSocket((await provider(streams(lastCount))).url, { stream: true, stream_options: { include_usage: true } });
+    expect((await readEvents(two.reply)).events.at(-1)).toMatchObject({ usage });
+    expect(two.gateway.records[0]).toMatchObject({ outcome: 'answered', usage: { totalTokens: 15 } });
+  });
+
+  it('gives its last event to a client that does not', async () => {
+    const one = await overSocket((await provider(streams(lastWord))).url, {});
+    expect(await contentOf(one.reply)).toBe('ab');
+    const two = await overSocket((await provider(streams(lastCount))).url, {});
+    expect(await two.reply.json()).toMatchObject({ choices: [{ message: { content: 'ab' } }], usage });
+  });
+});
+
 /** Reads the answer and gives the connection back to the pool, which takes it once its last byte is there. */
 const free = async (response: Response): Promise<void> => {
   await response.text();
@@ -251,6 +284,30 @@ describe('a connection', () => {
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url));
     expect(await contentOf(await chat({}))).toBe('hello');
     expect([one.asked.length, records[0]?.attempts[0]?.outcome]).toEqual([1, 'upstream_unreachable']);
+  });
+
+  it('that is stale at each of four tries is an error, and not tried a fifth time', async () => {
+    // the provider answers the first request of each connection and resets the second. There is one connection at a time, and a
+    // request that is tried again goes to the end of the queue: of sixteen requests the last is always a second one
+    const count = 16;
+    const used = new WeakSet<Socket>();
+    const asked: string[] = [];
+    const { promise: allWait, resolve: go } = Promise.withResolvers<void>();
+    const up = await provider(async (response, one) => {
+      const socket = response.socket as Socket;
+      asked.push(one.json['user']);
+      await allWait;
+      if (used.has(socket)) socket.resetAndDestroy();
+      else void hello(response, one);
+      used.add(socket);
+    });
+    let opened = 0;
+    const counting = probe(({ hooks }) => hooks.open.tap('test/probe', () => void (++opened === count && setImmediate(go))));
+    const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', connections: 1 } } }), { plugins: [counting] });
+    const replies = await Promise.all(Array.from({ length: count }, async (_, at) => await chat({ user: `${at + 1}` })));
+    expect(replies.map(({ status }) => status)).toEqual([...Array.from({ length: count - 1 }, () => 200), 502]);
+    expect((await errorOf(replies.at(-1) as Response)).code).toBe('upstream_unreachable');
+    expect(['1', '2', '4', '8', '16'].map((user) => asked.filter((one) => one === user).length)).toEqual([1, 2, 3, 4, 4]);
   });
 
   it('that breaks in the middle of an answer is not tried again', async () => {
