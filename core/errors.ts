@@ -73,11 +73,30 @@ export interface ErrorFacts {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** What a provider said, to be passed on as it is: an error that is the caller's own fault. */
-export interface PassedThrough {
+/** An error that is not in the table: a plugin's own, or what a provider said of a caller's own fault. */
+export interface ErrorKind {
+  /** HTTP status of the reply. */
   readonly status: number;
   readonly type: string;
   readonly code: string;
+  /** The next candidate may succeed where this one failed. */
+  readonly retryable?: boolean;
+  /** Another try by the client cannot help, although the status invites one: the reply carries `x-should-retry: false`. */
+  readonly isFinal?: boolean;
+}
+
+/** The type that goes with a status where a plugin does not name one. */
+const typeOf = (status: number): string => (status === 429 ? 'rate_limit_error' : status === 403 ? 'permission_error' : status >= 500 ? 'server_error' : 'invalid_request_error');
+
+/**
+ * An error code of a plugin's own, to be listed in the plugin's `errors` and thrown as `new GatewayError(kind, message, facts)`.
+ * Throws where the code is not lower_snake_case, is a code of the core, or the status is no error status.
+ */
+export function defineError({ type, ...kind }: Omit<ErrorKind, 'type'> & { readonly type?: string }): ErrorKind {
+  if (!/^[a-z][a-z0-9_]{2,63}$/.test(kind.code)) throw new Error(`The error code "${kind.code}" must be lower_snake_case, 3 to 64 characters.`);
+  if (Object.hasOwn(errorTable, kind.code)) throw new Error(`The error code "${kind.code}" is one of the gateway's own; choose another.`);
+  if (!Number.isInteger(kind.status) || kind.status < 400 || kind.status > 599) throw new Error(`The status ${kind.status} of the error "${kind.code}" must be from 400 to 599.`);
+  return { ...kind, type: type ?? typeOf(kind.status) };
 }
 
 /** Faults that another try by the client cannot mend although their status invites one. */
@@ -97,8 +116,9 @@ export class GatewayError extends Error {
   readonly upstreamStatus: number | null;
   readonly headers: Readonly<Record<string, string>>;
   plugin: string | null;
+  readonly #isFinal: boolean;
 
-  constructor(code: ErrorCode | PassedThrough, message: string, facts: ErrorFacts = {}) {
+  constructor(code: ErrorCode | ErrorKind, message: string, facts: ErrorFacts = {}) {
     super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.name = 'GatewayError';
     if (typeof code === 'string') {
@@ -107,11 +127,13 @@ export class GatewayError extends Error {
       this.status = status;
       this.type = type;
       this.retryable = retryable !== undefined;
+      this.#isFinal = final.has(code);
     } else {
       this.code = code.code;
       this.status = code.status;
       this.type = code.type;
-      this.retryable = false;
+      this.retryable = code.retryable ?? false;
+      this.#isFinal = code.isFinal ?? false;
     }
     this.param = facts.param ?? null;
     this.retryAfterMs = facts.retryAfterMs ?? null;
@@ -133,7 +155,7 @@ export class GatewayError extends Error {
   }
 
   get isFinal(): boolean {
-    return final.has(this.code);
+    return this.#isFinal;
   }
 
   /** The wire form, the same on every route. */

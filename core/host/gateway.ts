@@ -2,15 +2,17 @@
 import { createCatalogue } from '../pipeline/catalogue.ts';
 import type { Config } from '../config.ts';
 import type { Dialect } from '../wire/dialect.ts';
-import { GatewayError } from '../errors.ts';
+import { errorTable, GatewayError } from '../errors.ts';
 import { guard } from '../pipeline/guard.ts';
 import { createHooks } from '../pipeline/hooks.ts';
 import type { HealthQuery, HealthReport } from '../pipeline/hooks.ts';
 import { createLogAccess } from '../log/store.ts';
 import type { LogReader } from '../log/store.ts';
 import { createLogger } from '../logger.ts';
-import type { Write } from '../logger.ts';
+import type { Logger, Write } from '../logger.ts';
 import type { Gateway, LoadedPlugin, Teardown } from './plugin.ts';
+import { States } from './state.ts';
+import { tapsOf } from './taps.ts';
 import type { Door } from '../pipeline/door.ts';
 import type { Endpoint } from '../http/routes.ts';
 import { createService } from '../http/server.ts';
@@ -24,6 +26,8 @@ export interface GatewayParts {
   readonly write: Write;
   readonly clock?: () => number;
   readonly fetch?: typeof fetch;
+  /** Of the process: what plugins keep over reloads. Absent: this gateway's alone. */
+  readonly states?: States;
 }
 
 export interface RunningGateway extends Service {
@@ -38,7 +42,7 @@ export interface RunningGateway extends Service {
 }
 
 /** Applies and boots every plugin. Throws an error that names the plugin that refuses; those before it are torn down. */
-export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch }: GatewayParts): Promise<RunningGateway> {
+export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch, states = new States() }: GatewayParts): Promise<RunningGateway> {
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
   const watch = guard(hooks, logger);
@@ -48,7 +52,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const teardowns: Teardown[] = [];
   const log = createLogAccess();
   const shared = {
-    hooks,
+    errorCodes: errorCodesOf(plugins),
     log,
     dialects,
     config,
@@ -58,8 +62,11 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     checkHealth: (report: HealthReport, query: HealthQuery) => hooks.health.promise(report, query),
   };
 
+  const held = states.forGateway();
+  const gatewayOf = (plugin: string, own: Logger): Gateway => ({ ...shared, hooks: tapsOf(hooks, plugin), state: held.of(plugin), logger: own });
+  const forNobody = (): Gateway => gatewayOf('core/host', logger);
   const closing = async (): Promise<void> => {
-    await hooks.close.promise({ ...shared, logger });
+    await hooks.close.promise(forNobody());
     for (const teardown of teardowns.toReversed()) {
       try {
         await teardown();
@@ -67,16 +74,17 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
         logger.error('a plugin failed to close', { error });
       }
     }
+    held.release();
   };
 
   try {
     for (const { plugin, options } of ordered(plugins)) {
       watch.enter(plugin.name);
-      const teardown = blame(plugin.name, () => plugin.apply({ ...shared, logger: createLogger(write, { plugin: plugin.name }) } satisfies Gateway, options));
+      const teardown = blame(plugin.name, () => plugin.apply(gatewayOf(plugin.name, createLogger(write, { plugin: plugin.name })), options));
       if (teardown !== undefined) teardowns.push(teardown);
     }
     watch.seal();
-    await hooks.boot.promise({ ...shared, logger }).catch(refuseBoot);
+    await hooks.boot.promise(forNobody()).catch(refuseBoot);
   } catch (error) {
     await closing();
     throw error;
@@ -85,6 +93,19 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const service = createService({ config, machine: { hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock });
   let closed: Promise<void> | null = null;
   return { ...service, config, timings: watch.timings, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), close: () => (closed ??= closing()) };
+}
+
+/** The codes of the table and of plugins. Throws where two plugins declare the same code. */
+function errorCodesOf(plugins: readonly LoadedPlugin[]): ReadonlySet<string> {
+  const owners = new Map(Object.keys(errorTable).map((code) => [code, 'core']));
+  for (const { plugin } of plugins) {
+    for (const { code } of plugin.errors ?? []) {
+      const owner = owners.get(code);
+      if (owner !== undefined && owner !== plugin.name) throw new Error(`The plugins "${owner}" and "${plugin.name}" both declare the error code "${code}".`);
+      owners.set(code, plugin.name);
+    }
+  }
+  return new Set(owners.keys());
 }
 
 function blame<T>(plugin: string, work: () => T): T {

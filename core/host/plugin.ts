@@ -1,7 +1,10 @@
 import type { Config } from '../config.ts';
+import type { ErrorKind } from '../errors.ts';
 import type { Command } from './command.ts';
 import type { Dialect } from '../wire/dialect.ts';
-import type { HealthQuery, HealthReport, Hooks, Tappable } from '../pipeline/hooks.ts';
+import type { HealthQuery, HealthReport, Hooks } from '../pipeline/hooks.ts';
+import type { State } from './state.ts';
+import type { Tappable } from './taps.ts';
 import type { LogAccess } from '../log/store.ts';
 import type { Logger } from '../logger.ts';
 import type { Routes } from '../http/routes.ts';
@@ -20,6 +23,8 @@ export interface Plugin<Options = never> {
   readonly dialects?: readonly Dialect[];
   /** Fields that it puts on the record in `settle`, by name: the log stores them, filters by them (`field.<name>`) and shows them. */
   readonly fields?: Readonly<Record<string, FieldSpec>>;
+  /** Errors of its own that it may throw, made by `defineError`: the metrics and the docs know their codes. */
+  readonly errors?: readonly ErrorKind[];
   /** Commands that it adds to the command line: `gateway <name>`. */
   readonly commands?: readonly Command[];
   /** It keeps the request log: a command that reads the log boots this plugin alone. */
@@ -65,6 +70,10 @@ export interface Gateway {
   readonly logger: Logger;
   /** Runs the checks of the `health` hook over a first report. */
   readonly checkHealth: (report: HealthReport, query: HealthQuery) => Promise<HealthReport>;
+  /** Values of this plugin's that outlive a reload. */
+  readonly state: State;
+  /** Codes of all errors that may be thrown: the core's and those that plugins declare. */
+  readonly errorCodes: ReadonlySet<string>;
   readonly fetch: typeof fetch;
   /** Epoch milliseconds. */
   readonly clock: () => number;

@@ -1,5 +1,5 @@
 /** The HTTP endpoints that plugins add. `core/http/server.ts` serves them; whatever they answer or throw has one error shape. */
-import type { Arrived } from '../pipeline/context.ts';
+import type { Arrived, Principal } from '../pipeline/context.ts';
 import type { Answer } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
 
@@ -10,11 +10,18 @@ export interface Endpoint {
   readonly path: string;
   /** A page for people: its name, for the banner. */
   readonly title?: string;
+  /**
+   * Who may ask: `key`, whoever may send requests to a model; `admin`, whoever may see the log; `none`, everybody. `key` where
+   * absent.
+   */
+  readonly auth?: 'key' | 'admin' | 'none';
   handle(request: EndpointRequest): Answer | Promise<Answer>;
 }
 
 export interface EndpointRequest {
   readonly arrived: Arrived;
+  /** Who asks, where `auth` is `key`; else null. */
+  readonly principal: Principal | null;
   /** Of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;

@@ -7,6 +7,7 @@ import { H3, toNodeHandler } from 'h3';
 import type { H3Event, HTTPResponse } from 'h3';
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors.ts';
+import { admit } from './access.ts';
 import { Exchange } from '../pipeline/exchange.ts';
 import { bytesOf, headersOf, readJson, sourceOf, watch, watchResponse } from './inbound.ts';
 import { closing, letGo, nodeReply, webReply } from './outflow.ts';
@@ -146,7 +147,7 @@ function createApp({ doors, endpoints, machine }: Serving, { desk, begin }: { de
 
   for (const door of doors) on('POST', door.path, (exchange, event) => desk.complete(exchange, { door, body: () => readJson(sourceOf(event), exchange) }));
   for (const endpoint of endpoints) {
-    const work = workOf(endpoint, desk);
+    const work = workOf(endpoint, { desk, hooks: machine.hooks });
     on(endpoint.method, endpoint.path, work);
     if (endpoint.method === 'GET') on('HEAD', endpoint.path, work);
   }
@@ -155,9 +156,10 @@ function createApp({ doors, endpoints, machine }: Serving, { desk, begin }: { de
   return app;
 }
 
-const workOf = (endpoint: Endpoint, desk: Desk): Work => async (exchange, event) => {
+const workOf = (endpoint: Endpoint, { desk, hooks }: { desk: Desk; hooks: Machine['hooks'] }): Work => async (exchange, event) => {
   if (desk.isDraining) throw stopped();
-  const answer = await endpoint.handle({ arrived: exchange, params: paramsOf(event), query: event.url.searchParams, body: () => unlessAborted(exchange, bytesOf(sourceOf(event), exchange)) });
+  const principal = await admit(endpoint, exchange, hooks);
+  const answer = await endpoint.handle({ arrived: exchange, principal, params: paramsOf(event), query: event.url.searchParams, body: () => unlessAborted(exchange, bytesOf(sourceOf(event), exchange)) });
   if (!(answer.body instanceof ReadableStream)) return answer;
   if (answer.isEndless === true) desk.endless.add(exchange);
   return { ...answer, body: closing(answer.body, { exchange, mayEnd: answer.isEndless === true }) };

@@ -75,8 +75,10 @@ export class Attempts {
         return stop.signal;
       },
     };
-    const source = await running.guard(this.#hooks.open.promise(exchange.as()), letGo);
-    if (source === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${candidate.provider.dialect}". Add stream/upstream to the plugins.`);
+    const opened = await running.guard(this.#hooks.open.promise(exchange.as()), letGo);
+    if (opened === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${candidate.provider.dialect}". Add stream/upstream to the plugins.`);
+    running.source = opened;
+    const source = this.#hooks.opened.isUsed() ? this.#hooks.opened.call(opened, exchange.as()) : opened;
     running.source = source;
     exchange.adjustments = source.adjustments;
     const first = await this.#begun(running);

@@ -56,6 +56,18 @@ export interface Streaming extends Normalised {
   readonly attempt: Attempt;
 }
 
+/** A request whose reply is about to begin: `null` where the request was refused before that was known. */
+export interface Replying extends Arrived {
+  readonly principal: Principal | null;
+  readonly metadata: Metadata | null;
+  readonly request: ChatRequest | null;
+  readonly attempt: Attempt | null;
+  /** HTTP status of the reply. */
+  readonly status: number;
+  /** The error that the reply tells of; null: it is an answer. */
+  readonly error: GatewayError | null;
+}
+
 export type Addressing = 'root' | 'alias' | 'provider' | 'policy';
 
 /** A provider that may serve this request. */

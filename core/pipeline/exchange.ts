@@ -45,6 +45,9 @@ export class Exchange implements Arrived {
   reply: Reply = new Reply();
   /** `performance.now()` of the first piece of the answer. */
   firstPieceAt: number | null = null;
+  /** HTTP status of the reply, and the error that it tells of. Set when the reply begins. */
+  status = 200;
+  error: GatewayError | null = null;
   /** The reply's status has been sent. */
   committed = false;
   recorded = false;

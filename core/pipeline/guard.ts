@@ -36,7 +36,7 @@ export interface Guard {
 }
 
 /** Hooks whose taps only look on: what they throw is reported and changes nothing. */
-const observers = new Set(['attempted', 'settle', 'log', 'health', 'close']);
+const observers = new Set(['attempted', 'reply', 'settle', 'log', 'health', 'close']);
 /** How long an observer may keep the others waiting, in milliseconds. */
 const patience: Readonly<Record<string, number>> = { log: 1000, health: 1000, close: 10_000 };
 /** Overruns, one after the other, after which an observer is not waited for. */
@@ -72,7 +72,7 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): 
           plugin: tap.name,
           isBail: kind.includes('Bail'),
           isWaterfall: kind.includes('Waterfall'),
-          run: timed(tap.fn, timings, `${name} ${tap.name}`),
+          run: timed(tap.fn, { hook: name, plugin: tap.name, timings }),
           logger,
         };
         const wrap = isAsync ? (observers.has(name) ? observing : deciding) : observers.has(name) ? observingAtOnce : decidingAtOnce;
@@ -160,14 +160,21 @@ function refuseTap(hook: string, tap: TapInfo, { isAsync, owner }: { isAsync: bo
   if (!isAsync && isAsyncFunction(tap.fn)) throw new Error(`plugin "${tap.name}" taps "${hook}" with an async function; this hook is synchronous`);
 }
 
-function timed(fn: Fn, timings: Map<string, TapTiming>, key: string): Fn {
+/** What of a request a tap's time is added to; the last argument of each hook that runs within a request has it. */
+const timingsOf = (args: readonly unknown[]): Record<string, number> | undefined => (args.at(-1) as { readonly timings?: Record<string, number> } | null | undefined)?.timings;
+
+function timed(fn: Fn, { hook, plugin, timings }: { hook: string; plugin: string; timings: Map<string, TapTiming> }): Fn {
   const timing: TapTiming = { calls: 0, totalMs: 0, maxMs: 0 };
-  timings.set(key, timing);
-  const stop = (startedAt: number): void => {
+  timings.set(`${hook} ${plugin}`, timing);
+  const took = (startedAt: number, args: readonly unknown[], value?: unknown): void => {
     const ms = performance.now() - startedAt;
     timing.calls++;
     timing.totalMs += ms;
     if (ms > timing.maxMs) timing.maxMs = ms;
+    // a tap that opens the answer has waited for its provider
+    if (hook === 'open' && value !== undefined) return;
+    const request = timingsOf(args);
+    if (request !== undefined) request[plugin] = (request[plugin] ?? 0) + ms;
   };
   return (...args) => {
     const startedAt = performance.now();
@@ -175,11 +182,11 @@ function timed(fn: Fn, timings: Map<string, TapTiming>, key: string): Fn {
     try {
       value = fn(...args);
     } catch (thrown) {
-      stop(startedAt);
+      took(startedAt, args);
       throw thrown;
     }
-    if (isThenable(value)) void value.then(() => stop(startedAt), () => stop(startedAt));
-    else stop(startedAt);
+    if (isThenable(value)) void value.then((result) => took(startedAt, args, result), () => took(startedAt, args));
+    else took(startedAt, args, value);
     return value;
   };
 }

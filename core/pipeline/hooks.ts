@@ -4,7 +4,7 @@
  */
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook, SyncWaterfallHook } from 'tapable';
 import type { ChatRequest, Chunk } from '../chat.ts';
-import type { Arrived, AttemptResult, Authenticated, Candidate, Described, Metadata, Normalised, Principal, RequestRecord, Streaming } from './context.ts';
+import type { Arrived, AttemptResult, Authenticated, Candidate, Described, Metadata, Normalised, Principal, Replying, RequestRecord, Streaming } from './context.ts';
 import type { Adjustment } from '../wire/dialect.ts';
 
 /** The chunks of one attempt, as they come. */
@@ -17,11 +17,29 @@ export interface ChunkSource {
   cancel(): void;
 }
 
+export interface HealthCheck {
+  readonly connected: boolean;
+  /** One word or two, for everybody who asks: no address and no name of a user. */
+  readonly error?: string;
+}
+
 export interface HealthReport {
   readonly status: 'ok' | 'degraded' | 'error';
-  readonly redis: { readonly connected: boolean; readonly error?: string };
-  readonly database: { readonly connected: boolean; readonly error?: string };
+  readonly redis: HealthCheck;
+  readonly database: HealthCheck;
+  /** Checks of plugins, by the name that each gives to its own: `GET /` shows them beside `redis` and `database`. */
+  readonly checks?: Readonly<Record<string, HealthCheck>>;
 }
+
+/** The report with one more check, under a name of the plugin's own. A check that fails makes an `ok` gateway `degraded`. */
+export const withCheck = (report: HealthReport, name: string, check: HealthCheck): HealthReport => ({
+  ...report,
+  status: check.connected || report.status !== 'ok' ? report.status : 'degraded',
+  checks: { ...report.checks, [name]: check },
+});
+
+/** Headers of a reply, lower-case names. */
+export type ReplyHeaders = Readonly<Record<string, string>>;
 
 /** What one health request asks: `skip` names checks to leave out. */
 export interface HealthQuery {
@@ -41,8 +59,10 @@ export function createHooks<Host = unknown>() {
     normalise: new AsyncSeriesWaterfallHook<[ChatRequest, Described], ChatRequest>(['request', 'context']),
     route: new AsyncSeriesWaterfallHook<[readonly Candidate[], Normalised], readonly Candidate[]>(['candidates', 'context']),
     open: new AsyncSeriesBailHook<[Streaming], ChunkSource | undefined>(['context']),
+    opened: new SyncWaterfallHook<[ChunkSource, Streaming], ChunkSource>(['source', 'context']),
     chunk: new SyncWaterfallHook<[Chunk, Streaming], Chunk | null>(['chunk', 'context']),
     attempted: new SyncHook<[AttemptResult, Streaming]>(['result', 'context']),
+    reply: new SyncWaterfallHook<[ReplyHeaders, Replying], ReplyHeaders>(['headers', 'context']),
     settle: new SyncWaterfallHook<[RequestRecord], RequestRecord>(['record']),
     log: new AsyncParallelHook<[RequestRecord]>(['record']),
     health: new AsyncSeriesWaterfallHook<[HealthReport, HealthQuery], HealthReport>(['report', 'query']),
@@ -54,8 +74,3 @@ export type Hooks<Host = unknown> = ReturnType<typeof createHooks<Host>>;
 
 /** The hooks of a request, without those of the gateway's own life. */
 export type RequestHooks = Omit<Hooks, 'boot' | 'close'>;
-
-/** What a plugin sees of the hooks: it may tap them, never call them. */
-export type Tappable<H> = { readonly [Name in keyof H]: TapOnly<H[Name]> };
-
-type TapOnly<H> = H extends { tapPromise: infer P; tap: infer T } ? { readonly tap: T; readonly tapPromise: P } : H extends { tap: infer T } ? { readonly tap: T } : never;

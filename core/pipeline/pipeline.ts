@@ -9,7 +9,7 @@ import type { Principal } from './context.ts';
 import type { Adjustment } from '../wire/dialect.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
-import type { RequestHooks } from './hooks.ts';
+import type { ReplyHeaders, RequestHooks } from './hooks.ts';
 import type { Logger } from '../logger.ts';
 import { recordOf } from './record.ts';
 import type { ReplyHead } from './door.ts';
@@ -33,21 +33,22 @@ export async function complete(exchange: Exchange, { door, body, machine }: { do
     await unlessStopped(exchange.stop, admit(exchange, { door, body, machine }));
     if (!exchange.wantsStream) {
       await collect(exchange, machine.hooks);
-      const answer: Answer = { headers: headersOf(exchange, 'application/json'), body: door.encode(exchange.reply, headOf(exchange)) };
+      const answer: Answer = { headers: replyHeaders(exchange, machine, headersOf(exchange, 'application/json')), body: door.encode(exchange.reply, headOf(exchange)) };
       await ended(null);
       return answer;
     }
     const stream = await openStream(exchange, { hooks: machine.hooks, encoder: () => door.encoder(headOf(exchange)), ended });
-    return { headers: { ...headersOf(exchange, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', 'x-accel-buffering': 'no' }, body: stream };
+    const headers = { ...headersOf(exchange, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
+    return { headers: replyHeaders(exchange, machine, headers), body: stream };
   } catch (thrown) {
     const error = GatewayError.from(exchange.stop.hasCome ? exchange.stop.reason : thrown, exchange.id);
     await ended(error);
-    return refusal(error, exchange.id);
+    return refused(exchange, error, machine);
   }
 }
 
 async function admit(exchange: Exchange, { door, body, machine: { hooks, catalogue } }: { door: Door; body: ReadBody; machine: Machine }): Promise<void> {
-  exchange.principal = recognised(await hooks.auth.promise(exchange.as()), exchange);
+  exchange.principal = await authenticate(exchange, hooks);
   exchange.metadata = hooks.metadata.call(exchange.principal.metadata, exchange.as());
   const request = door.parse(await body());
   exchange.requestedModel = request.model;
@@ -69,8 +70,11 @@ function unlessStopped(stop: Stop, work: Promise<void>): Promise<void> {
   });
 }
 
-function recognised(principal: Principal | undefined, { headers }: Exchange): Principal {
+/** Who asks. Throws `missing_api_key` or `invalid_api_key` where no plugin recognises the caller. */
+export async function authenticate(exchange: Exchange, { auth }: Pick<RequestHooks, 'auth'>): Promise<Principal> {
+  const principal = await auth.promise(exchange.as());
   if (principal !== undefined) return principal;
+  const { headers } = exchange;
   const sent = headers['authorization'] !== undefined || headers['x-api-key'] !== undefined;
   const facts = { headers: { 'www-authenticate': 'Bearer' } };
   throw sent
@@ -102,8 +106,31 @@ const bugs = new Set(['internal_error', 'plugin_error']);
 /** A request that is refused before it has a door: an unknown URL, a fault of the HTTP parser. */
 export async function refuse(exchange: Exchange, error: GatewayError, machine: Machine): Promise<Answer> {
   await finish(exchange, error, machine);
-  return refusal(error, exchange.id);
+  return refused(exchange, error, machine);
 }
+
+function refused(exchange: Exchange, error: GatewayError, machine: Machine): Answer {
+  exchange.status = error.status;
+  exchange.error = error;
+  const answer = refusal(error, exchange.id);
+  return { ...answer, headers: replyHeaders(exchange, machine, answer.headers ?? {}) };
+}
+
+/** The headers of a reply, with those that plugins add. What the gateway itself says stays as it is. */
+function replyHeaders(exchange: Exchange, { hooks, logger }: Machine, own: ReplyHeaders): ReplyHeaders {
+  if (!hooks.reply.isUsed()) return own;
+  const headers: Record<string, string> = { ...own };
+  for (const [name, value] of Object.entries(hooks.reply.call(own, exchange))) {
+    const lower = name.toLowerCase();
+    if (lower in own || framing.has(lower)) continue;
+    if (/^[!#$%&'*+.^`|~\w-]+$/.test(lower) && /^[\t\x20-\x7e]*$/.test(value)) headers[lower] = value;
+    else logger.error('a plugin gave a reply header that HTTP does not allow; the header is left out', { request: exchange.id, header: lower.slice(0, 100) });
+  }
+  return headers;
+}
+
+/** Headers that say where a reply ends and what becomes of its connection: the server writes them. */
+const framing = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'date']);
 
 /** An error as a reply. */
 export function refusal(error: GatewayError, id: string): Answer {

@@ -19,11 +19,12 @@ export default definePlugin({
     routes.add({
       method: 'GET',
       path: '/',
+      auth: 'none',
       async handle({ query }) {
         const skip = new Set((query.get('skip') ?? '').split(',').map((item) => item.trim()));
         const unchecked: HealthReport = { status: 'ok', redis: notConfigured, database: notConfigured };
-        const { status, redis, database } = await checkHealth(unchecked, { skip });
-        const health = { status, redis: skip.has('redis') ? skipped : redis, database: skip.has('database') ? skipped : database };
+        const { status, redis, database, checks } = await checkHealth(unchecked, { skip });
+        const health = { ...checks, status, redis: skip.has('redis') ? skipped : redis, database: skip.has('database') ? skipped : database };
         return json({ message: words[status], version, health }, { status: status === 'error' ? 503 : 200 });
       },
     });

@@ -41,6 +41,7 @@ export default definePlugin({
     routes.add({
       method: 'GET',
       path: '/v1/models',
+      auth: 'none',
       handle({ query }) {
         const isOn = (name: string): boolean => ['true', '1'].includes(query.get(name) ?? '');
         const now = clock();
@@ -53,6 +54,7 @@ export default definePlugin({
     routes.add({
       method: 'GET',
       path: '/v1/models/**:id',
+      auth: 'none',
       handle({ params }) {
         const id = params['id'] ?? '';
         const model = named.get(id);

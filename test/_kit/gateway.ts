@@ -10,6 +10,7 @@ import { startGateway } from '../../core/host/gateway.ts';
 import type { RunningGateway } from '../../core/host/gateway.ts';
 import { createPluginLoader } from '../../core/host/loader.ts';
 import type { AnyPlugin, LoadedPlugin } from '../../core/host/plugin.ts';
+import { States } from '../../core/host/state.ts';
 
 export const loadPlugin = createPluginLoader(new URL('../../plugins/', import.meta.url));
 
@@ -36,9 +37,11 @@ export interface Setup {
   /** Plugins of the test's own, after the shipped ones. */
   readonly plugins?: readonly AnyPlugin[];
   readonly clock?: () => number;
+  /** What plugins keep over reloads: two gateways with the same are one before and one after a reload. */
+  readonly states?: States;
 }
 
-export async function testGateway({ config, env = {}, plugins = [], clock }: Setup): Promise<TestGateway> {
+export async function testGateway({ config, env = {}, plugins = [], clock, states = new States() }: Setup): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   const file = join(folder, 'gateway.config.yaml');
   writeFileSync(file, JSON.stringify({ plugins: quietPlugins, ...config }, null, 2));
@@ -50,7 +53,7 @@ export async function testGateway({ config, env = {}, plugins = [], clock }: Set
   const lines: string[] = [];
   const recorder: AnyPlugin = { name: 'test/recorder', summary: 'keeps the records', schema: {}, apply: ({ hooks }) => hooks.log.tap('test/recorder', (record) => void records.push(record)) };
   const own: LoadedPlugin[] = [...plugins, recorder].map((plugin) => ({ plugin, options: {} }));
-  const gateway = await startGateway({ config: loaded.config, plugins: [...loaded.plugins, ...own], write: (line) => void lines.push(line), ...(clock && { clock }) });
+  const gateway = await startGateway({ config: loaded.config, plugins: [...loaded.plugins, ...own], write: (line) => void lines.push(line), states, ...(clock && { clock }) });
 
   const post: TestGateway['post'] = async (body, { headers = {}, signal, path = '/v1/chat/completions' } = {}) => {
     const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body), ...(signal && { signal }) };

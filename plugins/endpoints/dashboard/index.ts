@@ -1,5 +1,4 @@
 /** /dashboard: the page for operators. Static modules, no build; its data comes from the log API and from views of its own. */
-import { admitAdmin } from '../../../core/http/admin.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { noLog } from '../../../core/log/store.ts';
 import type { LogReader } from '../../../core/log/store.ts';
@@ -19,14 +18,12 @@ import type { Asked } from './views.ts';
 
 const name = 'endpoints/dashboard';
 
-/** Of the process: a change of the config forgets nothing. */
-const watch = createProviderWatch();
-
 export default definePlugin({
   name,
   summary: 'the dashboard at /dashboard: what happens, what it costs, and why',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, routes, config, clock, log }) {
+  apply({ hooks, routes, config, clock, log, state }) {
+    const watch = state('providers', createProviderWatch);
     let known: StaticFiles | null = null;
     const site = (): StaticFiles => (known ??= readStaticFiles());
     const loadedAt = clock();
@@ -43,17 +40,17 @@ export default definePlugin({
       return { ...answer, headers: { ...assetHeaders, ...answer.headers } };
     };
     // the page itself holds nothing: whoever may not see the log is told so by each view, and shown where to sign in
-    routes.add({ method: 'GET', path: '/dashboard', title: 'Dashboard', handle: () => page(site()) });
-    routes.add({ method: 'GET', path: '/dashboard/**:path', handle: below });
-    routes.add({ method: 'POST', path: '/api/session', handle: signIn.begin });
-    routes.add({ method: 'DELETE', path: '/api/session', handle: signIn.end });
+    routes.add({ method: 'GET', path: '/dashboard', auth: 'none', title: 'Dashboard', handle: () => page(site()) });
+    routes.add({ method: 'GET', path: '/dashboard/**:path', auth: 'none', handle: below });
+    routes.add({ method: 'POST', path: '/api/session', auth: 'none', handle: signIn.begin });
+    routes.add({ method: 'DELETE', path: '/api/session', auth: 'none', handle: signIn.end });
 
     const view = (path: string, answer: (asked: Asked, request: EndpointRequest) => Promise<Answer>): void =>
       routes.add({
         method: 'GET',
         path,
+        auth: 'admin',
         async handle(request) {
-          admitAdmin(request.arrived);
           const reader = log.reader();
           if (reader === null) throw noLog();
           return await answer({ reader, params: request.query, now: clock() }, request);
@@ -68,8 +65,8 @@ export default definePlugin({
       routes.add({
         method: 'GET',
         path,
-        async handle({ arrived }) {
-          admitAdmin(arrived);
+        auth: 'admin',
+        async handle() {
           return confidential(await describe({ reader: log.reader(), now: clock() }));
         },
       });

@@ -2,7 +2,6 @@
  * The request log over HTTP, for scripts, the command line and the dashboard: lists, single records, sums, an export and a live
  * tail, all under one grammar of filters (`core/log/query.ts`). Asks whatever plugin keeps the log. Needs admin access.
  */
-import { admitAdmin } from '../../../core/http/admin.ts';
 import { noLog } from '../../../core/log/store.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
@@ -24,8 +23,8 @@ export default definePlugin({
       routes.add({
         method: 'GET',
         path,
+        auth: 'admin',
         async handle({ arrived, params, query }) {
-          admitAdmin(arrived);
           const reader = log.reader();
           if (reader === null) throw noLog();
           const { headers, ...rest } = await answer({ arrived, params, query, reader, now: clock() });
@@ -44,8 +43,8 @@ export default definePlugin({
     routes.add({
       method: 'GET',
       path: '/api/status',
-      async handle({ arrived }) {
-        admitAdmin(arrived);
+      auth: 'admin',
+      async handle() {
         return { ...(await describeGateway({ config, checkHealth, reader: log.reader() })), headers: { 'content-type': 'application/json', ...protective } };
       },
     });

@@ -1,6 +1,5 @@
 /** GET /metrics: what happens, in the text format of Prometheus. Counters outlive a reload of the config. */
 import type { FromSchema } from 'json-schema-to-ts';
-import { admitAdmin } from '../../../core/http/admin.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
@@ -30,45 +29,33 @@ const schema = {
 
 type Options = FromSchema<typeof schema>;
 
-interface Meters {
-  readonly requests: RequestMeters;
-  readonly process: ProcessMeters;
-  users: number;
-}
-
-/**
- * A reload makes a new gateway while the old one ends its requests: both count into the same meters, or a scrape would miss
- * what the old one still does. By data directory, which is one gateway's own.
- */
-const shared = new Map<string, Meters>();
-
 const name = 'log/metrics';
 
 export default definePlugin<Options>({
   name,
   summary: 'GET /metrics for Prometheus: requests, errors, latency, tokens, cost',
   schema,
-  apply({ hooks, routes, config, log, logger }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
+  apply({ hooks, routes, config, log, logger, state, errorCodes }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
     refuseTwins(metadataLabels);
     const options: MeterOptions = { metadataLabels, maxLabelValues };
-    const [meters, leave] = join(config.server.dataDir, options, logger);
+    // other labels are other metrics: they begin at nothing
+    const meters = state(JSON.stringify(options), () => new Meters(options, logger));
     hooks.boot.tap(name, () => meters.process.open());
-    hooks.auth.tap({ name, stage: EARLY }, ({ id }) => {
+    hooks.metadata.tap({ stage: EARLY }, (metadata, { id }) => {
       meters.requests.begin(id);
-      return undefined;
+      return metadata;
     });
-    hooks.attempted.tap(name, (result, { request }) => meters.requests.attempted(result, request.stream));
-    hooks.log.tap(name, (record) => meters.requests.end(record));
+    hooks.attempted.tap(name, (result, { request }) => meters.requests.attempted(result, { isStream: request.stream, codes: errorCodes }));
+    hooks.log.tap(name, (record) => meters.requests.end(record, errorCodes));
     routes.add({
       method: 'GET',
       path: '/metrics',
+      auth: isPublic ? 'none' : 'admin',
       async handle({ arrived }) {
-        if (!isPublic) admitAdmin(arrived);
         const [process, journal] = await Promise.all([meters.process.text(), journalText(log.reader())]);
         return await answerOf(piecesOf(meters.requests, configText(config) + journal + process), arrived.headers['accept-encoding']);
       },
     });
-    return leave;
   },
 });
 
@@ -80,22 +67,19 @@ function refuseTwins(keys: readonly string[]): void {
   }
 }
 
-function join(dataDir: string, options: MeterOptions, logger: Logger): [meters: Meters, leave: () => void] {
-  const key = JSON.stringify([dataDir, options]);
-  const whenFull = (metric: string): void => logger.warn('a metric is full: values of metadata, then models, then keys that are new count as "(other)"', { metric, samples: mostSamples });
-  const meters = shared.get(key) ?? { requests: new RequestMeters(options, whenFull), process: new ProcessMeters(), users: 0 };
-  shared.set(key, meters);
-  meters.users++;
-  let hasLeft = false;
-  const leave = (): void => {
-    if (hasLeft) return;
-    hasLeft = true;
-    meters.users--;
-    if (meters.users > 0) return;
-    meters.process.close();
-    shared.delete(key);
-  };
-  return [meters, leave];
+/** The meters of one process: they count on while a reload puts a new gateway in the place of the old one, for both. */
+class Meters implements Disposable {
+  readonly requests: RequestMeters;
+  readonly process = new ProcessMeters();
+
+  constructor(options: MeterOptions, logger: Logger) {
+    const whenFull = (metric: string): void => logger.warn('a metric is full: values of metadata, then models, then keys that are new count as "(other)"', { metric, samples: mostSamples });
+    this.requests = new RequestMeters(options, whenFull);
+  }
+
+  [Symbol.dispose](): void {
+    this.process.close();
+  }
 }
 
 function* piecesOf(requests: RequestMeters, rest: string): Generator<string> {

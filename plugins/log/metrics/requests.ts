@@ -1,6 +1,5 @@
 /** What is counted of each request, from its record and its attempts. Labels are words of our own, names of the config, and metadata that the operator allowed. */
 import type { AttemptResult, RecordedUsage, RequestRecord } from '../../../core/pipeline/context.ts';
-import { errorTable } from '../../../core/errors.ts';
 import { parseDollars } from '../../../core/money.ts';
 import { Counter, dollars, Histogram, numbers, OTHER, single } from './families.ts';
 import type { Family, WhenFull } from './families.ts';
@@ -33,6 +32,7 @@ const about = {
   tokens: { name: 'gateway_tokens_total', help: 'Tokens by kind. Kinds do not overlap: prompt is without cached and cache_write, completion without reasoning; their sum is all tokens. estimated is "true" where some counts of the request are no provider\'s.', labels: ['provider', 'kind', 'estimated'] },
   cost: { name: 'gateway_cost_dollars_total', help: 'Cost of the requests whose cost is known, in US dollars. estimated is "true" where it was reckoned from estimated tokens.', labels: ['provider', 'estimated'] },
   unpriced: { name: 'gateway_requests_unpriced_total', help: 'Requests that were served and whose cost is not known; gateway_cost_dollars_total leaves them out.', labels: ['provider'], open: ['model'] },
+  plugins: { name: 'gateway_plugin_seconds_total', help: 'Time that each plugin took of requests; the time in which a plugin supplied an answer is in the attempts.', labels: ['plugin'] },
   attempts: { name: 'gateway_attempts_total', help: 'Tries at a provider; outcome is "answered" or the code of the error.', labels: ['provider', 'outcome'], open: ['model'] },
   attemptDuration: { name: 'gateway_attempt_duration_seconds', help: 'From the start of one try at a provider to its end.', labels: ['provider', 'outcome'] },
   attemptFirstToken: { name: 'gateway_attempt_time_to_first_token_seconds', help: 'From the start of one try at a provider to the first piece of its answer, of streams.', labels: ['provider'] },
@@ -49,6 +49,7 @@ export class RequestMeters {
   readonly #tokens: Counter<number>;
   readonly #cost: Counter<bigint>;
   readonly #unpriced: Counter<number>;
+  readonly #plugins: Counter<number>;
   readonly #attempts: Counter<number>;
   readonly #attemptDuration: Histogram;
   readonly #attemptFirstToken: Histogram;
@@ -64,6 +65,7 @@ export class RequestMeters {
     this.#tokens = new Counter({ ...about.tokens, open }, numbers, whenFull);
     this.#cost = new Counter({ ...about.cost, open }, dollars, whenFull);
     this.#unpriced = new Counter(about.unpriced, numbers, whenFull);
+    this.#plugins = new Counter(about.plugins, numbers, whenFull);
     this.#attempts = new Counter(about.attempts, numbers, whenFull);
     this.#attemptDuration = new Histogram(about.attemptDuration, durations, whenFull);
     this.#attemptFirstToken = new Histogram(about.attemptFirstToken, firstTokens, whenFull);
@@ -74,15 +76,16 @@ export class RequestMeters {
   }
 
   /** One try at a provider is over; its request may go on for long. */
-  attempted({ model, provider, outcome, durationMs, timeToFirstTokenMs }: AttemptResult, isStream: boolean): void {
-    const came = outcome === 'answered' ? outcome : codeOf(outcome);
+  attempted({ model, provider, outcome, durationMs, timeToFirstTokenMs }: AttemptResult, { isStream, codes }: { readonly isStream: boolean; readonly codes: ReadonlySet<string> }): void {
+    const came = outcome === 'answered' ? outcome : codeOf(outcome, codes);
     this.#attempts.add([provider, came, model], 1);
     this.#attemptDuration.observe([provider, came], durationMs / 1000);
     // the first piece of a plain answer is the whole of it
     if (isStream && timeToFirstTokenMs !== null) this.#attemptFirstToken.observe([provider], timeToFirstTokenMs / 1000);
   }
 
-  end(record: RequestRecord): void {
+  /** @param codes of the core and of plugins: a provider's own codes are none of these, and count as one */
+  end(record: RequestRecord, codes: ReadonlySet<string>): void {
     this.#inFlight.delete(record.id);
     const { status, outcome, cost, error, durationMs, timeToFirstTokenMs } = record;
     // safety: never `requestedModel`, which is whatever a caller wrote
@@ -93,7 +96,8 @@ export class RequestMeters {
     this.#requests.add([provider, `${Math.floor(status / 100)}xx`, outcome, String(record.stream), ...open], 1);
     this.#duration.observe([outcome, model], durationMs / 1000);
     if (timeToFirstTokenMs !== null) this.#firstToken.observe([model], timeToFirstTokenMs / 1000);
-    if (error !== null) this.#errors.add([codeOf(error.code), provider, model], 1);
+    if (error !== null) this.#errors.add([codeOf(error.code, codes), provider, model], 1);
+    for (const [plugin, ms] of Object.entries(record.timings)) this.#plugins.add([plugin], ms / 1000);
     for (const [kind, count] of kindsOf(record.usage)) this.#tokens.add([provider, kind, estimated, ...open], count);
     const paid = cost === null ? undefined : parseDollars(cost);
     if (paid !== undefined) this.#cost.add([provider, estimated, ...open], paid);
@@ -101,7 +105,7 @@ export class RequestMeters {
   }
 
   *text(): Generator<string> {
-    const families: readonly Family[] = [this.#requests, this.#errors, this.#duration, this.#firstToken, this.#tokens, this.#cost, this.#unpriced, this.#attempts, this.#attemptDuration, this.#attemptFirstToken];
+    const families: readonly Family[] = [this.#requests, this.#errors, this.#duration, this.#firstToken, this.#tokens, this.#cost, this.#unpriced, this.#plugins, this.#attempts, this.#attemptDuration, this.#attemptFirstToken];
     for (const family of families) yield* family.text();
     yield single('gauge', { name: 'gateway_requests_in_flight', help: 'Requests that have begun and are not on record yet.' }, this.#inFlight.size);
   }
@@ -121,7 +125,7 @@ export class RequestMeters {
 const served: ReadonlySet<string> = new Set(['answered', 'cut', 'gone']);
 
 /** safety: a provider's own code is passed on to the caller, and is any text. */
-const codeOf = (code: string): string => (Object.hasOwn(errorTable, code) ? code : OTHER);
+const codeOf = (code: string, codes: ReadonlySet<string>): string => (codes.has(code) ? code : OTHER);
 
 /** The record's counts include one another; these do not. */
 function kindsOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens }: RecordedUsage): readonly (readonly [kind: string, count: number])[] {

@@ -10,7 +10,7 @@ import type { ChatRequest, Message, ReasoningDetail } from '../../../core/chat.t
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { FoldedChoice } from '../../../core/pipeline/reply.ts';
-import { joinMemory } from './memory.ts';
+import { createMemory, Kept } from './memory.ts';
 import type { Thought } from './memory.ts';
 import { connectRedis } from './redis.ts';
 
@@ -32,9 +32,10 @@ export default definePlugin<Options>({
   name,
   summary: 'remembers reasoning state in tool loops, for clients that drop it',
   schema,
-  apply({ hooks, config, logger }, { max_bytes: maxBytes, ttl_seconds: ttlSeconds, redis_url: url }) {
+  apply({ hooks, logger, state }, { max_bytes: maxBytes, ttl_seconds: ttlSeconds, redis_url: url }) {
     const redis = url === undefined ? null : connectRedis(url, { ttlSeconds, logger });
-    const memory = joinMemory(config.server.dataDir, { bounds: { maxBytes, ttlSeconds }, shared: redis });
+    const bounds = { maxBytes, ttlSeconds };
+    const memory = createMemory(state('thoughts', () => new Kept(bounds)), { bounds, shared: redis });
 
     hooks.log.tap(name, (record) => {
       for (const [id, thought] of thoughtsOf(record)) memory.keep(keyOf(record.key, id), thought);
@@ -45,7 +46,6 @@ export default definePlugin<Options>({
       hooks.health.tapPromise(name, async (report, { skip }) => (skip.has('redis') ? report : { ...report, ...(await redis.health(report.status)) }));
     }
     return async () => {
-      memory.leave();
       await redis?.close();
     };
   },

@@ -16,8 +16,6 @@ export interface Shared {
 export interface Memory {
   keep(key: string, thought: Thought): void;
   recall(key: string): Promise<Thought | undefined>;
-  /** Forgets all, once nobody else remembers the same. */
-  leave(): void;
 }
 
 export interface Bounds {
@@ -30,30 +28,37 @@ type Texts = LRUCache<string, string>;
 
 const textsWithin = ({ maxBytes, ttlSeconds }: Bounds): Texts => new LRUCache({ maxSize: maxBytes, sizeCalculation: (text, key) => 2 * (text.length + key.length), ttl: ttlSeconds * 1000 });
 
-/** What one process remembers for one data directory. */
-interface Kept {
+/** What one process remembers. It outlives a reload: tool loops go on from the old gateway to the new one. */
+export class Kept {
   texts: Texts;
   bounds: Bounds;
-  users: number;
+
+  constructor(bounds: Bounds) {
+    this.texts = textsWithin(bounds);
+    this.bounds = bounds;
+  }
+
+  /** Moves what is kept into new bounds, each text at its age, the oldest first. */
+  rebound(bounds: Bounds): void {
+    if (this.bounds.maxBytes === bounds.maxBytes && this.bounds.ttlSeconds === bounds.ttlSeconds) return;
+    const texts = textsWithin(bounds);
+    for (const [key, text] of this.texts.rentries()) {
+      if (key === undefined || text === undefined) continue;
+      const age = this.bounds.ttlSeconds * 1000 - this.texts.getRemainingTTL(key);
+      texts.set(key, text, { start: performance.now() - age });
+    }
+    this.texts = texts;
+    this.bounds = bounds;
+  }
 }
 
-/**
- * A change of the config makes a new gateway while the old one ends its requests, and tool loops go on from the one to the
- * other. By data directory, which is one gateway's own.
- */
-const kept = new Map<string, Kept>();
-
-/** Joins what is remembered for a data directory. The bounds hold from the first use on: a gateway that did not start changes nothing. */
-export function joinMemory(dataDir: string, { bounds, shared }: { bounds: Bounds; shared: Shared | null }): Memory {
-  const own = kept.get(dataDir) ?? { texts: textsWithin(bounds), bounds, users: 0 };
-  kept.set(dataDir, own);
-  own.users++;
+/** What is remembered, as one gateway uses it. Its bounds hold from its first use on: a gateway that did not start changes nothing. */
+export function createMemory(kept: Kept, { bounds, shared }: { bounds: Bounds; shared: Shared | null }): Memory {
   let isUsed = false;
-  let hasLeft = false;
   const texts = (): Texts => {
-    if (!isUsed) rebound(own, bounds);
+    if (!isUsed) kept.rebound(bounds);
     isUsed = true;
-    return own.texts;
+    return kept.texts;
   };
   return {
     keep(key, thought) {
@@ -65,22 +70,5 @@ export function joinMemory(dataDir: string, { bounds, shared }: { bounds: Bounds
       const text = texts().get(key) ?? (await shared?.recall(key));
       return text === undefined ? undefined : (JSON.parse(text) as Thought);
     },
-    leave() {
-      if (hasLeft) return;
-      hasLeft = true;
-      if (--own.users === 0) kept.delete(dataDir);
-    },
   };
-}
-
-/** Moves what is kept into new bounds, each at its age, the oldest first. */
-function rebound(own: Kept, bounds: Bounds): void {
-  if (own.bounds.maxBytes === bounds.maxBytes && own.bounds.ttlSeconds === bounds.ttlSeconds) return;
-  const texts = textsWithin(bounds);
-  for (const [key, text] of own.texts.rentries()) {
-    if (key === undefined || text === undefined) continue;
-    const age = own.bounds.ttlSeconds * 1000 - own.texts.getRemainingTTL(key);
-    texts.set(key, text, { start: performance.now() - age });
-  }
-  Object.assign(own, { texts, bounds });
 }

@@ -1,7 +1,7 @@
 /** The failures that a prompt asks for: a status of the provider, or an answer that breaks off or falls silent. */
 import type { Attempt } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { ErrorCode, PassedThrough } from '../../../core/errors.ts';
+import type { ErrorCode, ErrorKind } from '../../../core/errors.ts';
 import { last } from './prompt.ts';
 import type { Instruction, Prompt } from './prompt.ts';
 import type { Break } from './source.ts';
@@ -21,7 +21,7 @@ export function statusFor(prompt: Prompt, attempt: Attempt): GatewayError | null
   });
 }
 
-function codeOf(status: number): ErrorCode | PassedThrough {
+function codeOf(status: number): ErrorCode | ErrorKind {
   if (status >= 500) return codes[status] ?? 'upstream_error';
   return codes[status] ?? { status, type: 'invalid_request_error', code: 'upstream_invalid_request' };
 }

@@ -4,6 +4,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { answerOf } from '../../../plugins/log/metrics/answer.ts';
+import { errorTable } from '../../../core/errors.ts';
 import { Counter, Histogram, mostSamples, numbers } from '../../../plugins/log/metrics/families.ts';
 import type { Family } from '../../../plugins/log/metrics/families.ts';
 import { RequestMeters } from '../../../plugins/log/metrics/requests.ts';
@@ -92,7 +93,7 @@ describe('a family that is full', () => {
   it('shows an outage by its status, outcome, code and provider all the same', () => {
     const told = new Set<string>();
     const meters = new RequestMeters({ metadataLabels: ['tenant'], maxLabelValues: 100 }, (name) => told.add(name));
-    const ended = (more: object): void => meters.end(aRecord(more) as unknown as RequestRecord);
+    const ended = (more: object): void => meters.end(aRecord(more) as unknown as RequestRecord, new Set(Object.keys(errorTable)));
     for (let at = 0; at < 1.3 * mostSamples; at++) ended({ model: `m${at}`, key: `k${at}`, metadata: { tenant: `t${at % 50}` } });
     for (let at = 0; at < 1000; at++) ended({ model: `late ${at}`, key: `late ${at}`, outcome: 'failed', status: 503, error: { code: 'upstream_overloaded', message: 'no', plugin: null } });
     const samples = parseExposition([...meters.text()].join(''));

@@ -9,6 +9,7 @@ import { version } from '../../../core/version.ts';
 import { ProcessMeters } from '../../../plugins/log/metrics/process.ts';
 import { RequestMeters } from '../../../plugins/log/metrics/requests.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
+import { States } from '../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, testGateway, twoUpstreams } from '../../_kit/gateway.ts';
 import { answers, completion, hangs, pause, said, streams } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
@@ -274,18 +275,19 @@ describe('the counters', () => {
 
   it('go on over a reload, together with what the old gateway still ends', async () => {
     const up = await provider();
-    const server = { data_dir: `/tmp/metrics-of-one-gateway-${process.pid}` };
-    const old = await gatewayOf(oneUpstream(up.url, { server }));
+    const states = new States();
+    const old = await testGateway({ config: oneUpstream(up.url), states });
     await old.chat({});
-    const next = await testGateway({ config: oneUpstream(up.url, { server }) });
+    const next = await testGateway({ config: oneUpstream(up.url), states });
     await old.chat({});
     await next.chat({});
     expect(total(await scrape(next), 'gateway_requests_total')).toBe(3);
     await old.close();
     expect(total(await scrape(next), 'gateway_requests_total')).toBe(3);
     await next.close();
-    const afresh = await gatewayOf(oneUpstream(up.url, { server }));
+    const afresh = await testGateway({ config: oneUpstream(up.url), states });
     expect(total(await scrape(afresh), 'gateway_requests_total')).toBe(0);
+    await afresh.close();
   });
 });
 
@@ -314,7 +316,7 @@ describe('labels of metadata', () => {
     fc.assert(
       fc.property(fc.array(fc.dictionary(fc.constantFrom('a', 'b'), fc.string({ unit: 'binary' }))), fc.integer({ min: 1, max: 5 }), (all, maxLabelValues) => {
         const meters = new RequestMeters({ metadataLabels: ['a', 'b'], maxLabelValues }, () => {});
-        for (const metadata of all) meters.end({ ...base, metadata });
+        for (const metadata of all) meters.end({ ...base, metadata }, new Set());
         const samples = parseExposition([...meters.text()].join(''));
         expect(total(samples, 'gateway_requests_total')).toBe(all.length);
         for (const label of ['metadata_a', 'metadata_b']) {

@@ -1,6 +1,5 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { States } from '../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { startRedis } from '../../_kit/servers.ts';
@@ -24,9 +23,9 @@ const plainTurn = (id: string): object[] => [
 let upstream: ScriptedUpstream;
 const open: TestGateway[] = [];
 
-const gatewayWith = async (more: Record<string, unknown> = {}): Promise<TestGateway> => {
+const gatewayWith = async (more: Record<string, unknown> = {}, states = new States()): Promise<TestGateway> => {
   const config = oneUpstream(upstream.url, { providers: { up: { dialect: 'openrouter', base_url: upstream.url, api_key: 'k' } }, ...more });
-  open.push(await testGateway({ config }));
+  open.push(await testGateway({ config, states }));
   return open.at(-1)!;
 };
 
@@ -92,10 +91,14 @@ describe('reasoning state in a tool loop', () => {
 });
 
 describe('a change of the config', () => {
+  let states: States;
+  beforeEach(() => {
+    states = new States();
+  });
   /** As the reload does it: the next gateway starts, then the one before ends. */
   const changed = async (old: TestGateway | null, more: object = {}): Promise<TestGateway> => {
     const plugins = quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: more } : use));
-    const next = await gatewayWith({ plugins, server: { data_dir: join(tmpdir(), 'continuity-test') } });
+    const next = await gatewayWith({ plugins }, states);
     await old?.close();
     return next;
   };
