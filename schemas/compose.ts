@@ -1,18 +1,19 @@
-/** The editor's schema: the root schema with the options of each plugin at its `use`. */
+/** Makes the schema that editors read: the root schema, and in `plugins` the options that belong to each `use`. */
 import { gatewaySchema } from './gateway.ts';
 import { pluginSchema, pluginsSchema, useSchema } from './plugins.ts';
 import { acceptReferences } from './references.ts';
 
-/** What an editor needs of a plugin. */
+/** The parts of a plugin that an editor shows. */
 export interface Documented {
   readonly name: string;
   readonly summary: string;
+  /** JSON Schema of the plugin's options. */
   readonly schema: object;
 }
 
 const ownPath = { ...useSchema, title: 'path', pattern: '^[./]' };
 
-/** The whole schema, draft 7. Plugins come in the order of their names, so that the same set gives the same text. */
+/** The whole schema as JSON Schema draft 7. Plugins are sorted by name, so that the same plugins always give the same text. */
 export function compose(plugins: readonly Documented[]): object {
   const sorted = plugins.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const names = { type: 'string', title: 'plugin', enum: sorted.filter((plugin) => !needsOptions(plugin)).map(({ name }) => name), description: useSchema.description };

@@ -1,6 +1,6 @@
 /**
- * What may be written in a config file. One literal serves three readers: Ajv at start, the compiler through `FromSchema`,
- * and editors through the generated `gateway.schema.json`. Plugins' options are not in here: `compose.ts` adds them.
+ * The JSON Schema of a config file. Three readers use this one literal: Ajv at start, the compiler through `FromSchema`, and
+ * editors through the generated `gateway.schema.json`. The options of plugins are not here: `compose.ts` adds them.
  */
 import type { JSONSchema } from 'json-schema-to-ts';
 import { keysSchema } from './keys.ts';
@@ -10,6 +10,7 @@ import { providersSchema } from './providers.ts';
 import { routingSchema } from './routing.ts';
 import { serverSchema } from './server.ts';
 
+/** The root schema: one property for each block of the file. */
 export const gatewaySchema = {
   type: 'object',
   title: 'Model Gateway',
@@ -24,7 +25,7 @@ export const gatewaySchema = {
     include: {
       type: 'array',
       items: { type: 'string', minLength: 1 },
-      description: 'Files merged before this one, which wins by id; globs relative to this file, for example [./config/catalogue/*.yaml]. Thousands of models are read fastest as JSON.',
+      description: 'Other config files, as globs relative to this file, for example [./config/catalogue/*.yaml]. Where both have the same id, this file wins. Write thousands of models as JSON, which is read fastest.',
     },
     plugins: pluginsSchema,
   },

@@ -1,14 +1,14 @@
-/** `npm run generate`: writes `gateway.schema.json` for editors, from the root schema and the plugins that are there. */
+/** `npm run generate`: writes `gateway.schema.json` for editors, from the root schema and all plugins under `plugins/`. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { compose } from './compose.ts';
 import type { Documented } from './compose.ts';
 
 const pluginsFolder = new URL('../plugins/', import.meta.url);
-/** Where the generated schema lives. */
+/** The address of the generated file. */
 export const schemaFile = new URL('gateway.schema.json', import.meta.url);
 
-/** Every plugin under `plugins/`: `<stage>/<name>.ts` or `<stage>/<name>/index.ts` whose default export is one. */
+/** Imports every `<stage>/<name>.ts` and `<stage>/<name>/index.ts` under `plugins/` and returns those whose default export is a plugin. */
 export async function shippedPlugins(): Promise<Documented[]> {
   const found: Documented[] = [];
   for (const stage of folders(pluginsFolder)) {

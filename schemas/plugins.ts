@@ -1,15 +1,17 @@
-/** The `plugins` block: the features that run, in order. */
+/** The `plugins` block: the plugins that run, in order. */
 import type { JSONSchema } from 'json-schema-to-ts';
 
+/** The name of a plugin. */
 export const useSchema = {
   type: 'string',
   minLength: 1,
-  description: 'A shipped plugin such as auth/keys, or a path of your own that begins with . or /, such as ./examples/redact.ts.',
+  description: 'Name of a shipped plugin, for example auth/keys, or path of your own plugin, which begins with . or /, for example ./examples/redact.ts.',
 } as const satisfies JSONSchema;
 
+/** One entry of `plugins`. */
 export const pluginSchema = {
   type: ['string', 'object'],
-  description: 'A plugin\'s name, or { use, with } where it takes options.',
+  description: 'Name of a plugin, or { use: name, with: { ... } } to give the plugin options.',
   minLength: 1,
   additionalProperties: false,
   required: ['use'],
@@ -19,8 +21,9 @@ export const pluginSchema = {
   },
 } as const satisfies JSONSchema;
 
+/** The `plugins` block. */
 export const pluginsSchema = {
   type: 'array',
-  description: 'Features in the order in which they run; without this list all shipped ones do.',
+  description: 'Plugins in the order in which they run. Without this list all shipped plugins run.',
   items: pluginSchema,
 } as const satisfies JSONSchema;

@@ -1,8 +1,9 @@
-/** Prices, of a model or of one provider's mapping of it. */
+/** The prices of a model, or of one mapping of the model to a provider. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 
 const decimal = '^[0-9]+(\\.[0-9]+)?$';
 
+/** One `pricing` block. */
 export const pricingSchema = {
   type: 'object',
   description: 'Prices in dollars as decimals in quotes, for example { prompt: "0.00000125", completion: "0.00001" }.',
@@ -14,7 +15,7 @@ export const pricingSchema = {
     request: { type: 'string', pattern: decimal, description: 'Dollars per request, a decimal in quotes, for example "0.005".' },
     input_cache_read: { type: 'string', pattern: decimal, description: 'Dollars per prompt token read from a cache, a decimal in quotes, for example "0.000000125".' },
     input_cache_write: { type: 'string', pattern: decimal, description: 'Dollars per prompt token written to a cache, a decimal in quotes, for example "0.00000375".' },
-    input_cache_write_1h: { type: 'string', pattern: decimal, description: 'Dollars per prompt token cached for an hour, a decimal in quotes, for example "0.000006".' },
+    input_cache_write_1h: { type: 'string', pattern: decimal, description: 'Dollars per prompt token written to a cache that lasts an hour, a decimal in quotes, for example "0.000006".' },
     web_search: { type: 'string', pattern: decimal, description: 'Dollars per web search, a decimal in quotes, for example "0.01".' },
     internal_reasoning: { type: 'string', pattern: decimal, description: 'Dollars per reasoning token where it differs from `completion`, a decimal in quotes, for example "0.00001".' },
     per_second: {
@@ -25,5 +26,5 @@ export const pricingSchema = {
   },
 } as const satisfies JSONSchema;
 
-/** A pricing block as written; no price has a default. */
+/** A `pricing` block that passed the schema. No price has a default. */
 export type PricingBlock = FromSchema<typeof pricingSchema>;

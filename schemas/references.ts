@@ -1,12 +1,12 @@
 /**
- * The gateway expands `${NAME}` before it looks at types and patterns; an editor sees the text as it is written. So the
- * editor's schema lets a reference stand wherever a number, a boolean or a text of a certain form is wanted.
+ * The gateway expands `${NAME}` before it checks types and patterns, but an editor checks the text of the file. So the editor's
+ * schema also takes a reference wherever it wants a number, a boolean or a text of a certain form.
  */
 const values = new Set(['default', 'examples', 'enum', 'const', 'propertyNames']);
 const converted = new Set<unknown>(['integer', 'number', 'boolean']);
 const reference = '\\$\\{';
 
-/** The same schema, references allowed. */
+/** Returns a copy of a JSON Schema that also takes references. */
 export function acceptReferences(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(acceptReferences);
   if (typeof schema !== 'object' || schema === null) return schema;

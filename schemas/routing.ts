@@ -1,25 +1,26 @@
-/** The `routing` block: which candidate is tried, in what order, how often and how long. */
+/** The `routing` block: which candidates are tried, in what order, how many, and for how long. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 
 const strategy = {
   type: 'string',
   enum: ['balanced', 'cheapest', 'ordered'],
-  description: 'Order of the candidates: balanced by health and speed, cheapest first, or ordered as written.',
+  description: 'Order of the candidates: balanced (each request begins at the next one), cheapest (by price), or ordered (as written).',
 } as const satisfies JSONSchema;
 
-const attempts = { type: 'integer', minimum: 1, maximum: 10, description: 'Most candidates tried for one request, 1 to 10.' } as const satisfies JSONSchema;
+const attempts = { type: 'integer', minimum: 1, maximum: 10, description: 'Limit of candidates that are tried for one request, 1 to 10.' } as const satisfies JSONSchema;
 
 const milliseconds = { type: 'integer', minimum: 1 } as const satisfies JSONSchema;
-const connect = { ...milliseconds, description: 'Milliseconds to connect to a provider.' } as const satisfies JSONSchema;
-const firstByte = { ...milliseconds, description: 'Milliseconds from the start of an attempt to the first byte of its answer.' } as const satisfies JSONSchema;
-const idle = { ...milliseconds, description: 'Milliseconds of silence in an answer; comments and spaces are none.' } as const satisfies JSONSchema;
-const total = { ...milliseconds, description: 'Milliseconds for the whole request from its arrival, all attempts together.' } as const satisfies JSONSchema;
+const connect = { ...milliseconds, description: 'Limit of the time to connect to a provider, in milliseconds.' } as const satisfies JSONSchema;
+const firstByte = { ...milliseconds, description: 'Limit of the time from the start of an attempt to the first byte of its answer, in milliseconds.' } as const satisfies JSONSchema;
+const idle = { ...milliseconds, description: 'Limit of silence inside an answer, in milliseconds. Comments and spaces end the silence.' } as const satisfies JSONSchema;
+const total = { ...milliseconds, description: 'Limit of the whole request with all its attempts, from its arrival, in milliseconds.' } as const satisfies JSONSchema;
 
-const timeouts = { type: 'object', description: 'How long to wait, in milliseconds.', additionalProperties: false } as const satisfies JSONSchema;
+const timeouts = { type: 'object', description: 'Time limits of a request, in milliseconds.', additionalProperties: false } as const satisfies JSONSchema;
 
+/** `routing.default`. */
 export const defaultPolicySchema = {
   type: 'object',
-  description: 'How every model is routed, unless `models` says otherwise.',
+  description: 'The policy of every model, except where `models` has another one.',
   additionalProperties: false,
   default: {},
   properties: {
@@ -38,30 +39,32 @@ export const defaultPolicySchema = {
   },
 } as const satisfies JSONSchema;
 
+/** One entry of `routing.models`. */
 export const policySchema = {
   type: 'object',
-  description: 'How one model, or a name of its own with `candidates`, is routed; what it leaves out comes from `default`.',
+  description: 'The policy of one model, or of a new name with `candidates`. What the policy leaves out comes from `default`.',
   additionalProperties: false,
   properties: {
-    candidates: { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 }, description: 'Models behind this name, by root id, for example [gpt-5-mini, gpt-4o-mini].' },
+    candidates: { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 }, description: 'Ids of the models behind this name, for example [gpt-5-mini, gpt-4o-mini].' },
     strategy,
     max_attempts: attempts,
     timeout_ms: { ...timeouts, properties: { connect, first_byte: firstByte, idle, total } },
   },
 } as const satisfies JSONSchema;
 
+/** The `routing` block. */
 export const routingSchema = {
   type: 'object',
-  description: 'Which candidate is tried, in what order, how often and how long.',
+  description: 'Which candidates are tried, in what order, how many, and for how long.',
   additionalProperties: false,
   default: {},
   properties: {
     default: defaultPolicySchema,
-    models: { type: 'object', additionalProperties: policySchema, default: {}, description: 'Policies by root id, or by a name that callers may ask for, for example auto.' },
+    models: { type: 'object', additionalProperties: policySchema, default: {}, description: 'Policies by the id of a model, or by a new name that callers may ask for, for example auto.' },
   },
 } as const satisfies JSONSchema;
 
-/** `routing.default` as validated, defaults filled in. */
+/** `routing.default` after it passed the schema, with its defaults. */
 export type DefaultPolicyBlock = FromSchema<typeof defaultPolicySchema>;
-/** One of `routing.models`; what is absent is inherited. */
+/** One policy of `routing.models`. A field that is absent comes from `routing.default`. */
 export type PolicyBlock = FromSchema<typeof policySchema>;

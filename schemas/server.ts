@@ -3,36 +3,37 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 
 const limitsSchema = {
   type: 'object',
-  description: 'Sizes and times beyond which a request is refused or a connection closed.',
+  description: 'Limits of size and time. Beyond them the gateway refuses a request or closes a connection.',
   additionalProperties: false,
   default: {},
   properties: {
-    body: { type: 'integer', minimum: 1, default: 33554432, description: 'Largest request body, in bytes; a larger one is answered with 413.' },
+    body: { type: 'integer', minimum: 1, default: 33554432, description: 'Largest request body, in bytes. A larger body is answered with 413.' },
     json_depth: { type: 'integer', minimum: 1, default: 64, description: 'Deepest nesting of a JSON body, in levels.' },
-    headers: { type: 'integer', minimum: 1024, default: 16384, description: 'Largest size of all request headers together, in bytes; more is answered with 431.' },
+    headers: { type: 'integer', minimum: 1024, default: 16384, description: 'Largest size of all request headers together, in bytes. Larger headers are answered with 431.' },
     header_time_ms: { type: 'integer', minimum: 1, default: 10000, description: 'Time that a client has to send its headers, in milliseconds.' },
     request_time_ms: { type: 'integer', minimum: 1, default: 30000, description: 'Time that a client has to send its whole request, in milliseconds.' },
     upstream_event: { type: 'integer', minimum: 1024, default: 1048576, description: 'Largest single event of a provider\'s stream, in bytes.' },
-    upstream_body: { type: 'integer', minimum: 1024, default: 33554432, description: 'Largest provider answer: in bytes, and of a stream in characters of what it says.' },
+    upstream_body: { type: 'integer', minimum: 1024, default: 33554432, description: 'Largest answer of a provider: a plain answer in bytes, a stream in characters of its content.' },
     keep_alive_ms: { type: 'integer', minimum: 1, default: 15000, description: 'Silence after which a stream gets a keep-alive comment, in milliseconds.' },
     drain_ms: { type: 'integer', minimum: 0, default: 120000, description: 'Time that running requests get to end when the gateway stops, in milliseconds.' },
   },
 } as const satisfies JSONSchema;
 
+/** The `server` block. */
 export const serverSchema = {
   type: 'object',
   description: 'Where the gateway listens, where it keeps its data, and what it refuses.',
   additionalProperties: false,
   default: {},
   properties: {
-    host: { type: 'string', minLength: 1, default: '127.0.0.1', description: 'Address to listen on; one that others can reach, such as 0.0.0.0, needs `keys`.' },
-    port: { type: 'integer', minimum: 0, maximum: 65535, default: 4000, description: 'Port to listen on; 0 takes a free one.' },
+    host: { type: 'string', minLength: 1, default: '127.0.0.1', description: 'Address to listen on, for example 127.0.0.1. An address that other machines can reach, such as 0.0.0.0, needs `keys`.' },
+    port: { type: 'integer', minimum: 0, maximum: 65535, default: 4000, description: 'Port to listen on; 0 takes any free port.' },
     data_dir: { type: 'string', minLength: 1, default: './data', description: 'Folder for the journal and the embedded store, relative to this file.' },
-    admin_key: { type: 'string', minLength: 1, description: 'Key for the dashboard and /api, for example ${ADMIN_KEY}; without one they answer on loopback only.' },
-    finish_reason: { type: 'string', enum: ['openai', 'unified'], default: 'openai', description: 'Words of `finish_reason` in answers: openai (stop, length, ...) or unified (completed, length_limit, ...).' },
+    admin_key: { type: 'string', minLength: 1, description: 'Key for the dashboard and /api, for example ${ADMIN_KEY}. Without this key they answer on loopback only.' },
+    finish_reason: { type: 'string', enum: ['openai', 'unified'], default: 'openai', description: 'Values of `finish_reason` in answers: openai (stop, length, ...) or unified (completed, length_limit, ...).' },
     limits: limitsSchema,
   },
 } as const satisfies JSONSchema;
 
-/** The block as validated, defaults filled in. */
+/** The `server` block after it passed the schema, with its defaults. */
 export type ServerBlock = FromSchema<typeof serverSchema>;
