@@ -1,17 +1,40 @@
-/** A plugin of one file: masks e-mail addresses in what callers send. In the YAML: `- ./examples/redact.ts`. */
-import { definePlugin } from '../core/host/plugin.ts';
+/**
+ * Masks e-mail addresses in what callers send and in what models answer, in streams too, where an address may come in two pieces.
+ * Arguments of tool calls stay as they are. In the YAML: `- ./examples/redact.ts`.
+ */
+import { definePlugin, rewriteText } from 'model-gateway';
+import type { ChatRequest, TextRewriter } from 'model-gateway';
 
-const name = 'normalise/redact';
-const email = /[\w.+-]+@[\w-]+\.[\w.]+/g;
+const email = /[\w.+-]+@[\w-]+(?:\.[\w-]+)+/g;
+const mask = (text: string): string => text.replaceAll(email, '[email]');
+
+/** The end of a text that may be the begin of an address; no address is longer than 254 characters. */
+const maybeAddress = /[\w.+@-]{1,254}$/;
+
+class EmailMask implements TextRewriter {
+  #held = '';
+
+  push(piece: string): string {
+    const text = this.#held + piece;
+    this.#held = maybeAddress.exec(text)?.[0] ?? '';
+    return mask(text.slice(0, text.length - this.#held.length));
+  }
+
+  end(): string {
+    return mask(this.#held);
+  }
+}
+
+const maskedContent = (content: ChatRequest['messages'][number]['content']): typeof content =>
+  typeof content === 'string' ? mask(content) : (content?.map((part) => (typeof part.text === 'string' ? { ...part, text: mask(part.text) } : part)) ?? content);
 
 export default definePlugin({
-  name,
-  summary: 'masks e-mail addresses in messages',
-  schema: { type: 'object', additionalProperties: false, properties: {} },
+  name: 'stream/redact',
+  summary: 'masks e-mail addresses in messages and answers',
   apply({ hooks }) {
-    hooks.normalise.tap(name, (request) => ({
-      ...request,
-      messages: request.messages.map((message) => (typeof message.content === 'string' ? { ...message, content: message.content.replaceAll(email, '[email]') } : message)),
-    }));
+    hooks.normalise.tap((request) => ({ ...request, messages: request.messages.map((message) => ({ ...message, content: maskedContent(message.content) ?? null })) }));
+    hooks.opened.tap((source) => rewriteText(source, () => new EmailMask()));
+    // the log probabilities of the tokens spell the text out
+    hooks.chunk.tap((chunk) => (chunk.type === 'extra' && chunk.field === 'logprobs' ? null : chunk));
   },
 });

@@ -1,0 +1,35 @@
+/** Answers some questions itself, without asking a provider. In the YAML: `- { use: ./examples/canned-answers.ts, with: { answers: { "ping": "pong" } } }`. */
+import { definePlugin, EARLY, sourceOf } from 'model-gateway';
+import type { Message } from 'model-gateway';
+
+interface Options {
+  answers: Record<string, string>;
+}
+
+const textOf = ({ content }: Message): string => (typeof content === 'string' ? content : (content ?? []).map(({ text }) => text ?? '').join(' ')).trim().toLowerCase();
+
+export default definePlugin<Options>({
+  name: 'stream/canned-answers',
+  summary: 'answers some questions without a provider',
+  schema: { type: 'object', additionalProperties: false, required: ['answers'], properties: { answers: { type: 'object', additionalProperties: { type: 'string' }, description: 'Answers by question, as the last message says it. Example: { "ping": "pong" }.' } } },
+  fields: { canned: { kind: 'flag', description: 'The gateway gave the answer, and no provider was asked.' } },
+  commands: [{
+    name: 'canned',
+    summary: 'list the canned answers',
+    run: ({ options, print }) => {
+      for (const [question, answer] of Object.entries(options.answers)) print(`${question}: ${answer}\n`);
+    },
+  }],
+  apply({ hooks }, { answers }) {
+    const known = new Map(Object.entries(answers).map(([question, answer]) => [question.trim().toLowerCase(), answer]));
+    const answered = new Set<string>();
+    // before the plugins that ask providers
+    hooks.open.tap({ stage: EARLY }, ({ id, request }) => {
+      const answer = known.get(textOf(request.messages.at(-1) ?? { role: 'user' }));
+      if (answer === undefined) return undefined;
+      answered.add(id);
+      return sourceOf([{ type: 'text-delta', choice: 0, text: answer }, { type: 'finish', choice: 0, reason: 'completed', native: null }]);
+    });
+    hooks.settle.tap((record) => (answered.delete(record.id) ? { ...record, fields: { ...record.fields, canned: true } } : record));
+  },
+});

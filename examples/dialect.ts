@@ -1,0 +1,47 @@
+/**
+ * A wire format in one file: the chat API of Ollama, text and thinking. In the YAML: `plugins: [..., ./examples/dialect.ts]` and
+ * `providers: { local: { dialect: ollama-chat, base_url: http://127.0.0.1:11434, api_key: none } }`.
+ */
+import { Adjustments, definePlugin, GatewayError, partsOf, upstreamError } from 'model-gateway';
+import type { ChatRequest, Chunk, Dialect, Message, Target, Usage, WireError, WireEvent, WireRequest } from 'model-gateway';
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
+const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+const countOf = (value: unknown): number | null => (Number.isSafeInteger(value) ? (value as number) : null);
+
+function contentOf(message: Message, at: number): string {
+  const odd = partsOf(message).find(({ type }) => type !== 'text');
+  if (odd !== undefined) throw new GatewayError('unsupported_value', `This model takes text, and no content of type "${odd.type}".`, { param: `messages[${at}].content` });
+  return partsOf(message).map(({ text }) => text).join('\n');
+}
+
+function encode(request: ChatRequest, { mapping, reasoning }: Target): WireRequest {
+  const { temperature, topP: top_p, maxTokens: num_predict, seed, stop, tools, responseFormat: response_format, n, logprobs, presencePenalty: presence_penalty, frequencyPenalty: frequency_penalty, logitBias: logit_bias, user } = request;
+  const adjustments = new Adjustments();
+  for (const [field, value] of Object.entries({ ...request.rest, tools, response_format, n, logprobs, presence_penalty, frequency_penalty, logit_bias, user })) adjustments.dropField(field, value);
+  if (request.messages.some(({ tool_calls: calls }) => calls !== undefined)) adjustments.add('messages.tool_calls', 'dropped');
+  if (reasoning.maxTokens !== null) adjustments.add('reasoning.max_tokens', 'changed to thinking without a budget');
+  const messages = request.messages.map((message, at) => ({ role: message.role === 'developer' ? 'system' : message.role, content: contentOf(message, at) }));
+  const think = reasoning.maxTokens !== null || (reasoning.effort === null ? undefined : reasoning.effort !== 'none');
+  const body = { model: mapping.externalId, messages, stream: request.stream, think, options: { temperature, top_p, num_predict, seed, stop } };
+  // null is what the caller did not say
+  return { path: '/api/chat', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body, (_, value: unknown) => value ?? undefined), adjustments: adjustments.list };
+}
+
+/** One JSON line of a stream, or a whole answer: both have the same form. */
+function read(value: unknown, target: Target): Chunk[] {
+  const { error, message, done, done_reason: native, prompt_eval_count: input, eval_count: answer } = fieldsOf(value);
+  if (error !== undefined) throw decodeError({ status: 500, headers: {}, body: value }, target);
+  const [thought, said] = [textOf(fieldsOf(message)['thinking']), textOf(fieldsOf(message)['content'])];
+  const usage: Usage = { input: countOf(input), answer: countOf(answer), reasoning: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null };
+  const chunks: Chunk[] = [];
+  if (thought !== null) chunks.push({ type: 'reasoning-delta', choice: 0, text: thought });
+  if (said !== null) chunks.push({ type: 'text-delta', choice: 0, text: said });
+  if (done === true) chunks.push({ type: 'usage', usage }, { type: 'finish', choice: 0, reason: native === 'length' ? 'length_limit' : 'completed', native: textOf(native) });
+  return chunks;
+}
+
+function readLine({ data }: WireEvent, target: Target): Chunk[] {
+  if (!URL.canParse(`data:${data}`) || !isJson(data)) throw new GatewayError('upstream_invalid_response', 'The provider sent a line that is not valid JSON.');
+  return read(JSON.parse(data), target);
+}

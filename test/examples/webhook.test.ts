@@ -1,0 +1,33 @@
+import { describe, expect, test } from 'vitest';
+import { answers, completion, pause, startUpstream } from '../_kit/upstream.ts';
+import { withExample } from './scene.ts';
+
+describe('webhook', () => {
+  test('tells of a request that failed, and of no other', async () => {
+    const hook = await startUpstream(answers({}));
+    const { gateway } = await withExample('webhook', { options: { url: hook.url }, steps: [answers(completion('Fine.')), answers({ error: { message: 'Overloaded.' } }, { status: 503 })] });
+    await gateway.chat({});
+    await gateway.chat({}, { 'x-gateway-tenant-id': 'acme' });
+    while (hook.asked.length === 0) await pause(5);
+    expect(hook.asked.map(({ json }) => json)).toMatchObject([{ model: 'plain', provider: 'up', status: 503, error: { code: 'upstream_unavailable' }, metadata: { 'tenant-id': 'acme' } }]);
+    await hook.close();
+  });
+
+  test('shows in the health under its own name when the address does not take it', async () => {
+    const hook = await startUpstream(answers({}, { status: 500 }));
+    const { gateway } = await withExample('webhook', { options: { url: hook.url }, steps: [answers({}, { status: 503 })] });
+    await gateway.chat({});
+    const health = async (): Promise<any> => ((await (await gateway.get('/')).json()) as any).health;
+    while ((await health()).status === 'ok') await pause(5);
+    expect(await health()).toMatchObject({ status: 'degraded', webhook: { connected: false, error: 'answered 500' } });
+    await hook.close();
+  });
+
+  test('holds up no reply while its address hangs', async () => {
+    const hook = await startUpstream(() => {});
+    const { gateway } = await withExample('webhook', { options: { url: hook.url }, steps: [answers({}, { status: 503 })] });
+    expect((await gateway.chat({})).status).toBe(503);
+    expect(gateway.records).toHaveLength(1);
+    await hook.close();
+  });
+});
