@@ -1,0 +1,149 @@
+/** What a plugin of anybody can do beside its taps: each thing through a real gateway. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { defineError, GatewayError } from '../../../core/errors.ts';
+import type { AnyPlugin, Gateway } from '../../../core/host/plugin.ts';
+import { json } from '../../../core/pipeline/answer.ts';
+import { withCheck } from '../../../core/pipeline/hooks.ts';
+import { oneUpstream, testGateway } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { answers, completion, said, startUpstream, streams } from '../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../_kit/upstream.ts';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of open.splice(0)) await one.close();
+});
+
+const pluginOf = (apply: (gateway: Gateway) => void, more: Partial<AnyPlugin> = {}): AnyPlugin => ({ name: 'test/means', summary: 'a plugin of a test', apply, ...more });
+
+async function gatewayWith(plugin: AnyPlugin, more: Record<string, unknown> = {}): Promise<{ gateway: TestGateway; upstream: ScriptedUpstream }> {
+  const upstream = await startUpstream(answers(completion('Hello.')));
+  const gateway = await testGateway({ config: oneUpstream(upstream.url, more), plugins: [plugin] });
+  open.push(gateway, upstream);
+  return { gateway, upstream };
+}
+
+describe('a tap of reply', () => {
+  const greeting = pluginOf(({ hooks }) => hooks.reply.tap((headers, { status, error }) => ({ ...headers, 'X-Greeting': `${status} ${error?.code ?? 'fine'}`, 'content-type': 'text/plain', 'content-length': '1', 'x-bad': 'a\r\nb: c' })));
+
+  test('adds headers to an answer, plain and streamed', async () => {
+    const { gateway, upstream } = await gatewayWith(greeting);
+    expect((await gateway.chat({})).headers.get('x-greeting')).toBe('200 fine');
+    upstream.script(streams(said('Hello.')));
+    expect((await gateway.chat({ stream: true })).headers.get('x-greeting')).toBe('200 fine');
+  });
+
+  test('adds headers to an error, whoever refused', async () => {
+    const { gateway, upstream } = await gatewayWith(greeting);
+    expect((await gateway.post('{')).headers.get('x-greeting')).toBe('400 invalid_json');
+    upstream.script(answers({}, { status: 503 }));
+    expect((await gateway.chat({})).headers.get('x-greeting')).toBe('503 upstream_unavailable');
+  });
+
+  test('changes nothing that the gateway itself says, and no header of the connection', async () => {
+    const { gateway } = await gatewayWith(greeting);
+    const response = await gateway.chat({});
+    expect(response.headers.get('content-type')).toBe('application/json');
+    expect(await response.json()).toMatchObject({ object: 'chat.completion' });
+  });
+
+  test('is told when its header is none that HTTP allows, and the reply goes without it', async () => {
+    const { gateway } = await gatewayWith(greeting);
+    const response = await gateway.chat({});
+    expect([response.headers.get('x-bad'), response.headers.get('b')]).toEqual([null, null]);
+    expect(gateway.lines.join()).toContain('x-bad');
+  });
+
+  test('that throws leaves the reply as it is', async () => {
+    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.reply.tap(() => { throw new Error('no'); })));
+    expect((await gateway.chat({})).status).toBe(200);
+    expect(gateway.lines.join()).toContain('test/means');
+  });
+});
+
+describe('an error of a plugin', () => {
+  const closed = defineError({ code: 'shop_closed', status: 423, isFinal: true });
+
+  test('reaches the caller with its own code, status and time to wait', async () => {
+    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new GatewayError(closed, 'The shop is closed.', { retryAfterMs: 1500 }); }), { errors: [closed] }));
+    const response = await gateway.chat({});
+    expect([response.status, response.headers.get('retry-after-ms'), response.headers.get('x-should-retry')]).toEqual([423, '1500', 'false']);
+    expect(await response.json()).toEqual({ error: { message: 'The shop is closed.', type: 'invalid_request_error', param: null, code: 'shop_closed' } });
+    expect(gateway.records[0]?.error).toMatchObject({ code: 'shop_closed', plugin: 'test/means' });
+  });
+
+  test('has a code that nobody else has', async () => {
+    const twin = { ...pluginOf(() => {}, { errors: [closed] }), name: 'test/twin' };
+    const upstream = await startUpstream();
+    open.push(upstream);
+    await expect(testGateway({ config: oneUpstream(upstream.url), plugins: [pluginOf(() => {}, { errors: [closed] }), twin] })).rejects.toThrow('"test/means" and "test/twin" both declare the error code "shop_closed"');
+  });
+
+  test.each([[{ code: 'Shop', status: 400 }, 'lower_snake_case'], [{ code: 'invalid_json', status: 400 }, "gateway's own"], [{ code: 'shop_closed', status: 200 }, 'from 400 to 599']])('cannot be defined as %j', (kind, words) => {
+    expect(() => defineError(kind)).toThrow(words);
+  });
+});
+
+describe('an endpoint of a plugin', () => {
+  const keys = [{ name: 'ann', key: 'a-key-of-ann-0123456789' }];
+  const server = { admin_key: 'an-admin-key-of-some-length' };
+  const shop = pluginOf(({ routes }) => {
+    const handle = ({ principal }: { principal: { key: string | null } | null }) => json({ key: principal?.key ?? null });
+    routes.add({ method: 'GET', path: '/default', handle });
+    routes.add({ method: 'GET', path: '/key', auth: 'key', handle });
+    routes.add({ method: 'GET', path: '/admin', auth: 'admin', handle });
+    routes.add({ method: 'GET', path: '/none', auth: 'none', handle });
+  });
+  const asAnn = { authorization: 'Bearer a-key-of-ann-0123456789' };
+  const asAdmin = { authorization: 'Bearer an-admin-key-of-some-length' };
+
+  test.each([
+    ['/key', {}, 401], ['/key', asAnn, 200], ['/key', asAdmin, 401],
+    ['/default', {}, 401], ['/default', asAnn, 200],
+    ['/admin', {}, 401], ['/admin', asAnn, 401], ['/admin', asAdmin, 200],
+    ['/none', {}, 200],
+  ])('%s with %j answers %i', async (path, headers, status) => {
+    const { gateway } = await gatewayWith(shop, { keys, server });
+    expect((await gateway.get(path, headers)).status).toBe(status);
+  });
+
+  test('is told who asks', async () => {
+    const { gateway } = await gatewayWith(shop, { keys });
+    expect(await (await gateway.get('/key', asAnn)).json()).toEqual({ key: 'ann' });
+  });
+});
+
+describe('a check of a plugin', () => {
+  test('is shown under its own name, and one that fails makes the gateway degraded', async () => {
+    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.health.tap((report) => withCheck(report, 'vault', { connected: false, error: 'sealed' }))));
+    const response = await gateway.get('/');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({ health: { status: 'degraded', vault: { connected: false, error: 'sealed' }, redis: { connected: false } } });
+  });
+});
+
+describe('a tap', () => {
+  test('needs no name, and is known by its plugin', async () => {
+    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => hooks.normalise.tap(() => { throw new Error('no'); })));
+    expect(await (await gateway.chat({})).json()).toMatchObject({ error: { code: 'plugin_error', message: expect.stringContaining('test/means') } });
+  });
+
+  test('cannot call the hooks of others', async () => {
+    let seen: object = {};
+    await gatewayWith(pluginOf(({ hooks }) => void (seen = hooks.chunk)));
+    expect(Object.keys(seen)).toEqual(['tap']);
+  });
+
+  test('has its time on the record, and the plugin that supplied the answer has not', async () => {
+    const slow = pluginOf(({ hooks }) => hooks.normalise.tapPromise(async (request) => {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      return request;
+    }));
+    const { gateway } = await gatewayWith(slow);
+    await gateway.chat({});
+    const timings = gateway.records[0]?.timings ?? {};
+    expect(timings['test/means']).toBeGreaterThan(15);
+    expect(Object.keys(timings)).toEqual(expect.arrayContaining(['auth/keys', 'route/policy']));
+    expect(timings).not.toHaveProperty('stream/upstream');
+  });
+});
