@@ -1,4 +1,4 @@
-/** A gateway: plugins applied to a config, ready to serve. A reload makes a new one and lets the old one end its requests. */
+/** A gateway: a config with its plugins applied, ready to serve. A reload starts a new gateway, and the old one ends its requests. */
 import { createCatalogue } from '../pipeline/catalogue.ts';
 import type { Config } from '../config.ts';
 import type { Dialect } from '../wire/dialect.ts';
@@ -26,7 +26,7 @@ export interface GatewayParts {
   readonly write: Write;
   readonly clock?: () => number;
   readonly fetch?: typeof fetch;
-  /** Of the process: what plugins keep over reloads. Absent: this gateway's alone. */
+  /** What plugins keep over reloads: the same object for each gateway of the process. Absent: nothing outlives this gateway. */
   readonly states?: States;
 }
 
@@ -122,7 +122,7 @@ function blame<T>(plugin: string, work: () => T): T {
   return result;
 }
 
-/** A plugin that cannot open what it needs says why, and may say how the program is to end (`exitCode`). */
+/** Throws the error of a plugin that failed at `boot`, with the plugin's name. The error's `exitCode`, where it has one, becomes that of the program. */
 function refuseBoot(thrown: unknown): never {
   if (!GatewayError.is(thrown) || thrown.code !== 'plugin_error') throw thrown;
   const { cause } = thrown;

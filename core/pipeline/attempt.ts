@@ -1,11 +1,11 @@
-/** One attempt at work: what stops it, its clock, and the source of its chunks. */
+/** One attempt while it runs: its time limits, what aborts it, and the source of its chunks. */
 import type { Chunk } from '../chat.ts';
 import type { Timeouts } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import type { ChunkSource } from './hooks.ts';
 import { Stop } from './stop.ts';
 
-/** How long the counts of an answer are waited for. */
+/** After the finish of an answer its token counts may still come. They come at once, or never: so long they are waited for. */
 const afterFinishMs = 5000;
 
 export class Running {
@@ -38,7 +38,7 @@ export class Running {
     return read;
   }
 
-  /** The work, or the abort, whichever comes first: a tap that ignores its signal holds nobody up. */
+  /** Ends with the work, or rejects when the attempt is aborted, whichever comes first: a plugin that ignores its signal holds nobody up. */
   guard<T>(work: Promise<T>, whenLate?: (value: T) => void): Promise<T> {
     // cost: one promise per read; Promise.race on a long-lived abort promise would keep a reaction for each
     return new Promise((resolve, reject) => {
@@ -53,22 +53,22 @@ export class Running {
     });
   }
 
-  /** wire: a provider that thinks may say no more than comments, or spaces before its JSON: from now on silence counts. */
+  /** wire: while it thinks, a provider may send only comments or blanks. They are signs of life: from the first on, silence is limited instead of the time to the first piece. */
   #heard(): void {
     this.#isHeard = true;
     clearTimeout(this.#timer);
     this.#watch(this.#idleMs);
   }
 
-  /** All of an answer is there: what may follow are its counts, and those come at once or never. */
+  /** The finish of the answer has come: only its token counts may follow. */
   finishing(): void {
     if (this.#idleMs <= afterFinishMs) return;
     this.#idleMs = afterFinishMs;
     if (this.#isHeard) this.#heard();
   }
 
-  // cost: one timer that looks at the time of the pending read, instead of one timer per read.
-  // A read is pending only while the client keeps up, so a slow reader is not taken for a silent provider.
+  // cost: one timer that looks how long the pending read has waited, instead of one timer for each read.
+  // Nothing is read while the client does not take its pieces, so a slow client is not taken for a silent provider.
   #watch(ms: number): void {
     this.#timer = setTimeout(() => {
       const waited = this.#waitingSince === 0 ? 0 : performance.now() - this.#waitingSince;
@@ -93,7 +93,7 @@ export class Running {
   }
 }
 
-/** safety: nobody waits for this any more, so what a plugin's source throws here would end the process. */
+/** Cancels a source. safety: nobody waits for the source any more, so an error that its plugin throws here would end the process. */
 export function letGo(source: ChunkSource | null | undefined): void {
   try {
     source?.cancel();

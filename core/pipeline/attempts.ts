@@ -1,7 +1,7 @@
 /**
- * The candidates in order, until one answers. Before its first piece (in a plain request: its last) a failure moves on to the
- * next; after it, there is no way back. Connect apart, the time limits are kept here, so that they hold for whatever
- * supplies the chunks.
+ * Tries the candidates in order until one answers. A stream may move on to the next candidate until the first piece of its answer
+ * has come; a plain request may do so until the last piece. All time limits but that of connecting are kept here, so they hold
+ * for every plugin that supplies chunks.
  */
 import type { Chunk } from '../chat.ts';
 import type { AttemptResult, Candidate, Streaming } from './context.ts';
@@ -34,7 +34,7 @@ export class Attempts {
     }
   }
 
-  /** Lets go of the upstream. */
+  /** The answer is not wanted any more: the running attempt ends, and its connection closes. */
   cancel(reason: GatewayError): void {
     this.#exchange.abort(reason);
     if (this.#running !== null) this.#broke(reason);
@@ -84,13 +84,13 @@ export class Attempts {
     const first = await this.#begun(running);
     exchange.firstPieceAt = running.firstPieceAt = performance.now();
     if (request.stream) return first;
-    // nothing has been sent: until its last piece is there, this attempt may give way to the next
+    // a plain reply is sent as a whole, so this attempt may still give way to the next one
     while ((await this.#next(running)) !== null);
     this.#settle(null);
     return null;
   }
 
-  /** Reads until the answer has begun: counts of tokens alone are none, and nothing to send. */
+  /** Reads until the answer has begun. Token counts alone are no answer: they give nothing to send. */
   async #begun(running: Running): Promise<readonly Chunk[] | null> {
     let first: readonly Chunk[] = [];
     for (;;) {
@@ -101,7 +101,7 @@ export class Attempts {
     }
   }
 
-  /** Reads until there is something to pass on; folds it into the exchange's reply. */
+  /** Reads until there is a chunk to pass on, and adds what it read to the exchange's reply. Null at the clean end. */
   async #next(running: Running): Promise<readonly Chunk[] | null> {
     const { reply, config } = this.#exchange;
     const { upstreamBody } = config.server.limits;
@@ -116,13 +116,13 @@ export class Attempts {
         reply.add(chunk);
         if (chunk.type === 'finish' && this.#isWhole()) running.finishing();
       }
-      // safety: nothing else bounds a stream, and its record holds all of it
+      // safety: the record holds the whole answer in memory, and nothing else bounds a stream
       if (reply.size > upstreamBody) throw new GatewayError('upstream_response_too_large', `The provider's answer is larger than ${upstreamBody} characters.`);
       if (chunks.length > 0) return chunks;
     }
   }
 
-  /** An answer that has ended is whole, although the provider breaks or holds the connection instead of closing it. */
+  /** Reads once. An answer whose finish has come is whole, even if the provider then breaks the connection or leaves it open. */
   async #read(running: Running): Promise<readonly Chunk[] | null> {
     try {
       return await running.read();
@@ -134,7 +134,7 @@ export class Attempts {
     }
   }
 
-  /** Every answer that was asked for has come to its end. */
+  /** Whether each of the `n` answers that were asked for has its finish. */
   #isWhole(): boolean {
     const { reply } = this.#exchange;
     return reply.finished && reply.choices.length >= (this.#exchange.as().request.n ?? 1);
@@ -171,12 +171,12 @@ export class Attempts {
   }
 }
 
-/** What this provider's wire has no words for, another's may have; nothing was asked yet. */
+/** Whether the dialect refused before anything was sent, because this provider's format cannot express the request. Another provider's format may. */
 const cannotSay = ({ code, upstreamStatus }: GatewayError): boolean => code === 'unsupported_value' && upstreamStatus === null;
 
 const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upstream_unreachable', 'upstream_idle_timeout']);
 
-/** What a plugin's own source threw, under the plugin's name. */
+/** An error that names the plugin whose source threw; null where the gateway's own code threw. */
 function faultOf(reason: unknown, source: ChunkSource | null): GatewayError | null {
   const plugin = source === null || GatewayError.is(reason) ? undefined : deciderOf(source);
   return plugin === undefined ? null : new GatewayError('plugin_error', `The plugin "${plugin}" failed in the middle of its answer.`, { plugin, cause: reason });
@@ -198,7 +198,7 @@ function resultOf({ attempt, startedAt }: Streaming, running: Running, error: Ga
   };
 }
 
-/** Of several failures the one that helps the caller most: their own fault, then a limit with a time to wait, then the last. */
+/** The failure that helps the caller most: first a fault of the caller's own (400), then a rate limit (429), else the last one. */
 function worthTelling(errors: readonly GatewayError[]): GatewayError {
   const found = errors.find(({ status }) => status === 400) ?? errors.find(({ status }) => status === 429) ?? errors.at(-1);
   return found ?? new GatewayError('no_provider_available', 'No provider is left to try.');

@@ -1,4 +1,4 @@
-/** From the name in a request to the providers that may serve it. Built once per config; a look-up costs the same at any size. */
+/** Finds the providers that may serve the model that a request names. Built once for each config; a look-up takes the same time at any size. */
 import type { Config, Mapping, Model, Policy, Provider } from '../config.ts';
 import type { Addressing, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
@@ -80,7 +80,7 @@ function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>): C
   });
 }
 
-/** A caller's text, safe to repeat: bounded and on one line. */
+/** A text of the caller's that is safe to repeat in a message: of bounded length and on one line. */
 const shown = (name: string): string => (name.length > 100 ? `${name.slice(0, 100)}…` : name).replaceAll(/[\p{Cc}\p{Cf}]/gu, '?');
 
 /** The names of models that a caller may use, by the rule of `auth/keys`: itself, or the model behind it. */

@@ -1,6 +1,6 @@
 /**
- * One object per request, made with all its fields (one hidden class), seen through a narrower type at each stage: what
- * exists when is a compile error. Only the core assigns; a tap returns values.
+ * What plugins see of a request. There is one object for each request, and each stage sees it through a type that has the fields
+ * set by then: a plugin that reads a field too early does not compile. Only the core assigns; a tap returns values.
  */
 import type { ChatRequest, Reasoning, Usage } from '../chat.ts';
 import type { Config, Mapping, Model, Policy, Pricing, Provider } from '../config.ts';

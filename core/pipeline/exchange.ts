@@ -1,4 +1,4 @@
-/** One request under way: the context that every stage sees a part of. Only the pipeline and the stream assign to it. */
+/** One request under way. Each stage sees a part of it, by the types of context.ts. Only this folder assigns to its fields. */
 import type { ChatRequest } from '../chat.ts';
 import type { Config, Policy } from '../config.ts';
 import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Streaming } from './context.ts';
@@ -35,7 +35,7 @@ export class Exchange implements Arrived {
   request: ChatRequest | null = null;
   addressing: Addressing | null = null;
   policy: Policy | null = null;
-  /** All of them, the ruled out ones too. */
+  /** All candidates, those that a plugin ruled out too. */
   candidates: readonly Candidate[] = [];
   attempt: Attempt | null = null;
   readonly attempts: AttemptResult[] = [];
@@ -75,7 +75,7 @@ export class Exchange implements Arrived {
     this.stop.stop(reason);
   }
 
-  /** From here on the policy's total time is kept; it began to run at arrival. */
+  /** Starts the clock of the policy's total time. The time counts from the arrival of the request. */
   expire(): void {
     const { policy } = this;
     if (policy === null || this.recorded) return;
@@ -102,7 +102,7 @@ export class Exchange implements Arrived {
     this.#whenClosed?.();
   }
 
-  /** As the stages see it. Which fields are set by when is the pipeline's order; each hook's type names its own. */
+  /** The same object as the stages see it: the hook's type says which fields are set by then. */
   as(): Streaming {
     return this as unknown as Streaming;
   }

@@ -1,7 +1,7 @@
 /**
- * What tapable leaves to the user of a hook, settled once for every tap. Without it: a tap that throws synchronously hangs
- * the call, `tap(name, async fn)` is not awaited, a wrong `before` jumps the queue, `null` and `false` end a bail hook,
- * and one throwing observer silences the rest.
+ * Wraps every tap of every hook, because tapable leaves five traps open: a tap that throws synchronously hangs the call,
+ * `tap(name, async fn)` is not awaited, a wrong `before` puts the tap in front, `null` and `false` end a bail hook, and one
+ * observer that throws silences the rest. The wrapper also puts the plugin's name on its errors and takes its time.
  */
 import { GatewayError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -35,11 +35,11 @@ export interface Guard {
   readonly timings: ReadonlyMap<string, TapTiming>;
 }
 
-/** Hooks whose taps only look on: what they throw is reported and changes nothing. */
+/** Hooks whose taps are observers: what an observer throws is reported to the process log and changes nothing. */
 const observers = new Set(['attempted', 'reply', 'settle', 'log', 'health', 'close']);
 /** How long an observer may keep the others waiting, in milliseconds. */
 const patience: Readonly<Record<string, number>> = { log: 1000, health: 1000, close: 10_000 };
-/** Overruns, one after the other, after which an observer is not waited for. */
+/** An observer that was late so often, without a call in time in between, is not waited for any more. */
 const overrunsAtMost = 3;
 
 const isAsyncFunction = (fn: Fn): boolean => fn.constructor.name === 'AsyncFunction';
@@ -127,7 +127,7 @@ const observing = (place: Place): Fn => {
 };
 
 const decidingAtOnce = (place: Place): Fn => (...args) => {
-  // a chunk that an earlier tap dropped (null) is gone for the later ones too
+  // an earlier tap has dropped the chunk: later taps do not see it
   if (place.isWaterfall && args[0] === null) return null;
   try {
     return refusePromise(place.run(...args), place);
@@ -200,7 +200,7 @@ function named(thrown: unknown, { hook, plugin }: Place): GatewayError {
   return new GatewayError('plugin_error', `The plugin "${plugin}" failed at "${hook}".`, { plugin, cause: thrown });
 }
 
-/** How long one observer is waited for: its hook's patience, until it has been late so often that it has lost the trust; an answer in time wins it back. */
+/** How long one observer is waited for: as long as its hook allows, and not at all once it has been late too often. A call in time makes it waited for again. */
 class Wait {
   readonly #place: Place;
   readonly #ms: number;
@@ -212,7 +212,7 @@ class Wait {
     this.#ms = patience[place.hook] ?? 1000;
   }
 
-  /** What it answers; rejects where that is late. Nothing, at once, where it is not waited for. */
+  /** Resolves as the observer's promise does, and rejects when that is late. Resolves at once where the observer is not waited for. */
   for(answer: Promise<unknown>): Promise<unknown> {
     const startedAt = performance.now();
     const isTrusted = this.#isTrusted;
@@ -237,12 +237,12 @@ class Wait {
   }
 
   get #isTrusted(): boolean {
-    // what a waterfall's tap returns is needed
+    // a waterfall needs the value that its tap returns
     return this.#place.isWaterfall || this.#overruns < overrunsAtMost;
   }
 
   #overrun(startedAt: number): Error {
-    // those that were under way together overran once
+    // calls that were under way at the same time count as one overrun
     if (startedAt >= this.#overranAt) {
       this.#overranAt = performance.now();
       this.#overruns++;

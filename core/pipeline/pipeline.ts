@@ -26,7 +26,7 @@ export interface Machine {
 
 export type ReadBody = () => Promise<unknown>;
 
-/** Serves one completion request, whatever happens: the answer, or the error with its status. */
+/** Serves one completion request through every stage. Never rejects: what goes wrong becomes the reply, an error with its status. */
 export async function complete(exchange: Exchange, { door, body, machine }: { door: Door; body: ReadBody; machine: Machine }): Promise<Answer> {
   const ended = async (error: GatewayError | null): Promise<void> => await finish(exchange, error, machine);
   try {
@@ -61,7 +61,7 @@ async function admit(exchange: Exchange, { door, body, machine: { hooks, catalog
   if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
 }
 
-/** The work, or the abort, whichever comes first: a plugin that hangs keeps no record from being written. */
+/** Ends with the work, or rejects when the request is aborted, whichever comes first. A plugin that hangs cannot keep the record from being written. */
 function unlessStopped(stop: Stop, work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     stop.on(() => reject(stop.reason));
@@ -95,7 +95,7 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
   if (exchange.recorded) return;
   exchange.recorded = true;
   exchange.stopClock();
-  // what the caller is not told, the operator is
+  // the caller gets a short message without the cause; the operator's log gets the cause
   if (error !== null && bugs.has(error.code)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
   await hooks.log.promise(hooks.settle.call(recordOf(exchange, error)));
   exchange.close();
@@ -103,7 +103,7 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
 
 const bugs = new Set(['internal_error', 'plugin_error']);
 
-/** A request that is refused before it has a door: an unknown URL, a fault of the HTTP parser. */
+/** Refuses a request that reached no door: an unknown URL, a fault of the HTTP parser. The refusal is on record. */
 export async function refuse(exchange: Exchange, error: GatewayError, machine: Machine): Promise<Answer> {
   await finish(exchange, error, machine);
   return refused(exchange, error, machine);

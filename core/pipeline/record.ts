@@ -50,7 +50,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
   };
 }
 
-/** The classes as the log shows them. */
+/** Token counts as the log API shows them: sums that include their parts, where `Usage` has parts that do not overlap. */
 export const recordedUsage = (usage: Usage): RecordedUsage => ({
   promptTokens: promptTokens(usage),
   completionTokens: completionTokens(usage),
@@ -77,7 +77,7 @@ function speed(tokens: number | null, firstPieceAt: number | null, now: number):
   return Math.round((tokens * 10_000) / (now - firstPieceAt)) / 10;
 }
 
-/** A caller's own id, kept only where it is a plain word. */
+/** The caller's own `x-request-id`; null where it holds more than letters, digits and `_.:-`. */
 export function clientRequestIdOf(headers: Arrived['headers']): string | null {
   const id = headers['x-request-id'];
   return id !== undefined && /^[\w.:-]{1,128}$/.test(id) ? id : null;

@@ -1,4 +1,4 @@
-/** An answer, folded from its chunks: what a caller gets who did not ask for a stream, and what the record keeps. */
+/** A whole answer, added up from its chunks: the reply to a caller who did not ask for a stream, and what the record keeps. */
 import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../chat.ts';
 
 export interface FoldedToolCall {
@@ -22,13 +22,13 @@ const newChoice = (): FoldedChoice => ({ text: '', reasoning: '', refusal: '', d
 
 const unknownUsage: Usage = { input: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: null, reasoning: null };
 
-/** Characters for which a call, a detail or a field of an answer counts beside its text. */
+/** A tool call, a reasoning detail or an extra field counts as so many characters, beside the text that it holds. */
 const notText = 200;
 
 export class Reply {
   readonly choices: FoldedChoice[] = [];
   usage: Usage = unknownUsage;
-  /** Characters that it holds; what is not text counts as some. */
+  /** Characters of the answer so far. */
   size = 0;
 
   choice(at: number): FoldedChoice {

@@ -1,6 +1,7 @@
 /**
- * A way to end work from outside that costs next to nothing while nobody does.
- * cost: an AbortSignal with its listeners is a tenth of the CPU of a plain request (test/bench), so it is made when asked for.
+ * Ends work from outside: the client has left, a time limit has passed, the gateway stops. The same as an AbortController.
+ * cost: an AbortSignal with its listeners is a tenth of the CPU of a plain request (test/bench), so one is made only when a
+ * plugin asks for it.
  */
 import { EventEmitter } from 'node:events';
 
@@ -18,14 +19,14 @@ export class Stop {
     return this.#reason;
   }
 
-  /** For those who know AbortSignal and nothing else. */
+  /** The same as an AbortSignal, for APIs that take one. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController();
     if (this.#hasCome) this.#controller.abort(this.#reason);
     return this.#controller.signal;
   }
 
-  /** The first reason counts. */
+  /** Ends the work. A second call changes nothing: the first reason counts. */
   stop(reason: unknown): void {
     if (this.#hasCome) return;
     this.#hasCome = true;
@@ -39,13 +40,13 @@ export class Stop {
     if (this.#hasCome) throw this.#reason;
   }
 
-  /** Returns the way to take the listener back. Never calls it where the stop has come before. */
+  /** Calls back when the work is ended. Does not call back where it was ended before. Returns a function that removes the listener. */
   on(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** What undici takes in the place of a signal. */
+  /** An event emitter with `abort`, which undici takes in place of a signal. */
   emitter(): EventEmitter {
     const emitter = new EventEmitter();
     this.on(() => emitter.emit('abort'));

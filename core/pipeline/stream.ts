@@ -1,6 +1,7 @@
 /**
- * The point of no return and what comes after it. Until the first piece of an answer is there, nothing is sent and a failure
- * is a plain status; then one write per network read, and a failure is one error event without a clean end.
+ * A streamed answer. Nothing is sent until the provider has sent the first piece of its answer, so a failure before that is an HTTP
+ * status. From the first piece on, each network read becomes one write, and a failure becomes one error event without the mark of
+ * a clean end.
  */
 import type { Chunk } from '../chat.ts';
 import type { StreamedBody } from './answer.ts';
@@ -25,12 +26,12 @@ export async function collect(exchange: Exchange, hooks: RequestHooks): Promise<
 
 export interface StreamParts {
   readonly hooks: RequestHooks;
-  /** Called once the answering provider is known, or when waiting has gone on for so long that the reply must begin. */
+  /** Makes the encoder of the reply. Called once: when a provider has begun to answer, or when the wait is so long that the reply must begin before that. */
   readonly encoder: () => Encoder;
   readonly ended: Ending;
 }
 
-/** Resolves with the reply's body once its status is certain; rejects while it can still be an error status. */
+/** Resolves with the body of the reply once its status is certain to be 200. Rejects with the error while the status can still say so. */
 export async function openStream(exchange: Exchange, parts: StreamParts): Promise<Pump> {
   const attempts = new Attempts(exchange, parts.hooks);
   const first = attempts.read();
@@ -60,8 +61,8 @@ interface PumpParts extends StreamParts {
 }
 
 /**
- * The text of a streamed answer, piece by piece, for a writer that asks for the next one when the client has taken the last: a
- * slow reader slows the upstream. `next()` gives null once all is written; the request is on record before its last piece comes.
+ * The text of a streamed answer, piece by piece. The writer asks for the next piece when the client has taken the last, so a slow
+ * client slows the provider. The request is on record before `next()` gives its last piece.
  */
 export class Pump implements StreamedBody {
   readonly #parts: PumpParts;
@@ -72,7 +73,7 @@ export class Pump implements StreamedBody {
   #silentSince = performance.now();
   #isReading = false;
   #isOver = false;
-  /** The last piece of a stream that was ended from outside between two reads. */
+  /** The error event of a stream that was aborted while nothing was being read. */
   #last: Promise<string> | null = null;
 
   constructor(parts: PumpParts, greeting: string | null) {
@@ -131,7 +132,7 @@ export class Pump implements StreamedBody {
     await this.#parts.ended(gone);
   }
 
-  /** What to write next, never empty; null at the clean end. */
+  /** The next text to write, which is never empty; null at the clean end of the answer. */
   async #text(): Promise<string | null> {
     for (;;) {
       const chunks = await (this.#first ?? this.#parts.attempts.read());
@@ -143,9 +144,9 @@ export class Pump implements StreamedBody {
     }
   }
 
-  /** The deadline has passed or the client has left while nothing was being read: nobody may ever read again. */
+  /** The request was aborted (by its deadline, or because the client has left). Nobody may ask for a piece again, so the record is written now. */
   #abandon(): void {
-    // a read under way ends by itself
+    // a read that is under way rejects by itself
     if (this.#isReading || this.#isOver) return;
     const { attempts, exchange } = this.#parts;
     const reason = GatewayError.from(exchange.stop.reason, exchange.id);
@@ -153,7 +154,7 @@ export class Pump implements StreamedBody {
     this.#last = this.#end(reason);
   }
 
-  /** The last piece, once the request is on record. */
+  /** The last text of the stream. The request is on record when this resolves. */
   async #end(error: GatewayError | null): Promise<string> {
     this.#close();
     this.#encoder ??= this.#parts.encoder();
