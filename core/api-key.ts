@@ -1,19 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
-/** A caller's key: shown once, kept as its hash. */
+/** A new key for a caller. The key is shown once; only its hash is kept. */
 export interface ApiKey {
-  /** `gwk_<id>_<secret><checksum>`: its form lets secret scanners find it, and tells a mistyped one without a look-up. */
+  /** `gwk_<id>_<secret><checksum>`. Secret scanners recognise the form, and the checksum shows a mistyped key without a look-up. */
   readonly key: string;
-  /** Public: tells keys apart. */
+  /** The part of the key that is not secret. */
   readonly id: string;
-  /** As the config takes it. */
+  /** `sha256:` and 64 hex digits, as `keys[].hash` of the config takes it. */
   readonly hash: string;
 }
 
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** The last so many digits of a number to the base of 62. */
+/** The last `length` digits of a number in base 62. */
 function base62(number: bigint, length: number): string {
   let text = '';
   for (let rest = number; text.length < length; rest /= 62n) text = (digits[Number(rest % 62n)] as string) + text;
@@ -22,7 +22,7 @@ function base62(number: bigint, length: number): string {
 
 const random = (bytes: number): bigint => BigInt(`0x${randomBytes(bytes).toString('hex')}`);
 
-/** 256 bits from the system's generator: so many that a fast hash keeps them safe. */
+/** Makes a key with 256 random bits from the system. Nobody can try so many values, so a fast hash (SHA-256) is enough to protect them. */
 export function createApiKey(): ApiKey {
   const id = base62(random(16), 12);
   const body = `gwk_${id}_${base62(random(32), 43)}`;

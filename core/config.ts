@@ -1,12 +1,13 @@
 /**
- * The resolved configuration that the core and the plugins read. `config/` produces it from YAML, checked and frozen;
- * each request keeps the one it began with, a reload does not change it.
+ * The resolved configuration that the core and the plugins read. `config/` makes it from YAML, checked and frozen. A request
+ * keeps the configuration that it began with; a reload gives a new object to new requests.
  */
 import type { Effort } from './chat.ts';
 import type { Secret } from './secret.ts';
 
+/** Everything that the config file, its includes and the command line say. */
 export interface Config {
-  /** Of everything that was read, secrets aside. Stored with each record. */
+  /** 16 hex digits that stand for the whole configuration; a changed secret changes them too. Each log record has them. */
   readonly hash: string;
   readonly server: Server;
   readonly keys: readonly KeyEntry[];
@@ -16,68 +17,76 @@ export interface Config {
   readonly plugins: readonly PluginEntry[];
 }
 
+/** The `server` block. */
 export interface Server {
   readonly host: string;
   readonly port: number;
-  /** Absolute path. */
+  /** The absolute path of the folder for the journal and the embedded store. */
   readonly dataDir: string;
+  /** The key for the dashboard and /api; null: they answer on loopback only. */
   readonly adminKey: Secret | null;
-  /** Which words `finish_reason` uses on the wire. */
+  /** Which values `finish_reason` has in replies: `stop`, `length`, … or `completed`, `length_limit`, … */
   readonly finishReason: 'openai' | 'unified';
   readonly limits: Limits;
 }
 
+/** The limits of size and time. */
 export interface Limits {
   /** Bytes of a request body. */
   readonly body: number;
-  /** Nesting of a JSON body. */
+  /** Levels of nesting in a JSON body. */
   readonly jsonDepth: number;
-  /** Bytes of all request headers. */
+  /** Bytes of all request headers together. */
   readonly headers: number;
   /** Milliseconds for a client to send its headers. */
   readonly headerTimeMs: number;
   /** Milliseconds for a client to send a whole request. */
   readonly requestTimeMs: number;
-  /** Bytes of one upstream event. */
+  /** Bytes of one event of a provider's stream. */
   readonly upstreamEvent: number;
-  /** Bytes of one upstream body that is not a stream. */
+  /** Bytes of a provider's plain answer, and characters of what a provider's stream says. */
   readonly upstreamBody: number;
-  /** Milliseconds of silence after which a stream gets a comment. */
+  /** Milliseconds of silence after which the gateway sends a keep-alive comment into a stream. */
   readonly keepAliveMs: number;
   /** Milliseconds that running requests get when the gateway stops. */
   readonly drainMs: number;
 }
 
+/** One entry of `keys`. */
 export interface KeyEntry {
   readonly name: string;
-  /** SHA-256 of the key, hex. The key itself is not kept. */
+  /** SHA-256 of the key as 64 hex digits. The key itself is not kept. */
   readonly hash: string;
   /** Globs over root ids, aliases and policy names; null: every model. */
   readonly models: readonly string[] | null;
+  /** Metadata that is added to each request with this key. */
   readonly metadata: Readonly<Record<string, string>>;
-  /** Whether bodies of its requests may be stored. */
+  /** Whether the log may store the prompts and answers of requests with this key. */
   readonly logBodies: boolean;
 }
 
+/** One entry of `providers`. */
 export interface Provider {
   readonly id: string;
-  /** Name of a dialect that a loaded plugin introduces. */
+  /** Name of a dialect of a loaded plugin, or a name for which a plugin answers itself (`mock`). */
   readonly dialect: string;
-  /** Replaces the vendor's address, version path included, without a slash at the end. Null: the dialect's own. */
+  /** The address with its version path, without a slash at the end. Null: the address of the dialect. */
   readonly baseUrl: string | null;
+  /** Null: no key is sent. */
   readonly apiKey: Secret | null;
+  /** Null: the config does not say. */
   readonly trainsOnData: boolean | null;
-  /** Sent with each request, over what the dialect sends. */
+  /** Headers that are sent with each request; names are lower case. They replace headers of the dialect. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Settings that belong to some dialects only, `region` for instance; secret ones are wrapped. */
+  /** Settings that only some dialects use, such as `region`; secret settings are wrapped. */
   readonly settings: Readonly<Record<string, string | Secret>>;
-  /** Sockets to this provider. */
+  /** The limit of connections to this provider at one time. */
   readonly connections: number;
-  /** The environment variable whose absence turns this provider off; null: it is on. */
+  /** The environment variable that the provider needs and that is not set: the provider is off. Null: it is on. */
   readonly missing: string | null;
 }
 
-/** A catalogue entry: the model record of `GET /v1/models` under its own field names, and what routing needs to know. */
+/** A model of the catalogue, with the field names of `GET /v1/models`; `schemas/models.ts` describes each field. */
 export interface Model {
   readonly id: string;
   readonly name: string;
@@ -101,40 +110,46 @@ export interface Model {
   readonly stability: string;
 }
 
-/** A provider that serves a model. */
+/** How one provider serves a model. */
 export interface Mapping {
   readonly providerId: string;
+  /** The name of the model at the provider. */
   readonly externalId: string;
-  /** This mapping speaks another dialect than its provider's; authentication stays the provider's. */
+  /** The dialect for this model where it differs from the provider's; the provider's dialect still adds the credentials. */
   readonly dialect: string | null;
   readonly supportedVideoSizes: readonly string[];
   readonly supportsVideoAudio: boolean;
   readonly supportsVideoWithoutAudio: boolean;
-  /** Where it differs from the model's. */
+  /** Prices of this provider; null: the prices of the model. */
   readonly pricing: Pricing | null;
   readonly streaming: boolean;
   readonly vision: boolean;
   readonly cancellation: boolean;
   readonly tools: boolean;
   readonly parallelToolCalls: boolean;
+  /** Null: the model does not reason at this provider. */
   readonly reasoning: ReasoningAbility | null;
   readonly stability: string;
 }
 
+/** How a model reasons at one provider. */
 export interface ReasoningAbility {
-  /** Efforts that the provider takes; null: not known, any may be sent. */
+  /** Efforts that the provider takes; null: nobody knows, so every effort is sent. */
   readonly efforts: readonly Effort[] | null;
-  /** Takes an explicit budget (`reasoning.max_tokens`). */
+  /** Whether the provider takes an explicit budget (`reasoning.max_tokens`). */
   readonly max_tokens: boolean;
-  /** Effort of an auto-routed request that sets none; null: leave it to the provider. */
+  /** Effort of an auto-routed request that sets none; null: the provider decides. */
   readonly auto_effort: Effort | null;
-  /** Whether the reasoning text comes back. */
+  /** Whether the provider returns the text of the reasoning. */
   readonly exposes: 'text' | 'nothing';
-  /** The text arrives inside a leading `<think>` block of the answer. */
+  /** Whether the provider sends the reasoning as a `<think>` block at the start of the answer. */
   readonly think_tags: boolean;
 }
 
-/** Decimal strings, dollars per token (`request`: per request, `image`: per image). Absent: no such price is known. */
+/**
+ * Prices as decimal strings: dollars per token, except `request` (per request), `image` (per image), `web_search` (per search)
+ * and `per_second` (per second of video, by size). A price that is absent is not known.
+ */
 export interface Pricing {
   readonly prompt?: string;
   readonly completion?: string;
@@ -148,35 +163,42 @@ export interface Pricing {
   readonly per_second?: Readonly<Record<string, string>>;
 }
 
+/** The `routing` block. */
 export interface Routing {
   readonly default: Policy;
-  /** By root id (how that model is routed) or by a name of their own (`auto`), then with `candidates`. */
+  /** By the root id of a model, or by a new name such as `auto`; a policy with a new name has `candidates`. */
   readonly models: ReadonlyMap<string, Policy>;
 }
 
+/** The orders in which candidates are tried; `route/policy` explains each. */
 export const strategies = ['balanced', 'cheapest', 'ordered'] as const;
 
+/** How a request is routed. */
 export interface Policy {
-  /** Root ids; null: the model that was asked for. */
+  /** Root ids of models; null: the model that the request asks for. */
   readonly candidates: readonly string[] | null;
   readonly strategy: (typeof strategies)[number];
+  /** The limit of candidates that are tried for one request. */
   readonly maxAttempts: number;
   readonly timeouts: Timeouts;
 }
 
-/** Milliseconds. */
+/** Time limits in milliseconds. */
 export interface Timeouts {
+  /** To connect to a provider. */
   readonly connect: number;
-  /** From the attempt's start to the first piece of the answer. */
+  /** From the start of an attempt to the first byte of its answer. */
   readonly firstByte: number;
-  /** Between two pieces. */
+  /** Of silence inside an answer. */
   readonly idle: number;
-  /** Of the whole request from its arrival, all attempts together. */
+  /** Of the whole request with all its attempts, from its arrival. */
   readonly total: number;
 }
 
+/** One entry of `plugins`. */
 export interface PluginEntry {
-  /** `auth/keys`, or a path beginning with `.` or `/`. */
+  /** The name of a shipped plugin, such as `auth/keys`, or a path that begins with `.` or `/`. */
   readonly use: string;
+  /** The options with their defaults. References are not expanded, so secrets stay hidden. */
   readonly with: Readonly<Record<string, unknown>>;
 }

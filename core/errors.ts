@@ -1,10 +1,11 @@
 /**
- * Every error a caller can meet, in one table: code, HTTP status, type, and whether the next candidate may be tried.
- * Callers branch on `code`; messages may change. `docs` beside: core/errors.md (a test holds the two together).
+ * The table of all errors that the gateway itself makes, and the class that carries them. Callers branch on `code`; messages
+ * may change. core/errors.md describes each code, and a test compares the two lists.
  */
 
 type Row = readonly [status: number, type: string, retryable?: 'retryable'];
 
+/** For each code: the HTTP status, the `type` of the reply, and whether the next candidate may succeed where this one failed. */
 export const errorTable = {
   invalid_json: [400, 'invalid_request_error'],
   invalid_utf8: [400, 'invalid_request_error'],
@@ -57,23 +58,26 @@ export const errorTable = {
   upstream_idle_timeout: [504, 'upstream_error', 'retryable'],
 } as const satisfies Record<string, Row>;
 
+/** A code of the table. */
 export type ErrorCode = keyof typeof errorTable;
 
+/** What an error may say besides its code and its message. */
 export interface ErrorFacts {
-  /** JSON path of the offending parameter. */
+  /** JSON path of the faulty parameter of the request. */
   readonly param?: string | null;
-  /** Earliest moment for another try, in milliseconds from now. */
+  /** How long the client should wait before another try, in milliseconds. */
   readonly retryAfterMs?: number | null;
-  /** The plugin that threw. */
+  /** Name of the plugin that threw the error. */
   readonly plugin?: string;
-  /** HTTP status that the provider answered with. */
+  /** HTTP status of the provider's answer. */
   readonly upstreamStatus?: number | null;
+  /** What was thrown first. The process log shows it, no reply does. */
   readonly cause?: unknown;
   /** Extra reply headers, such as `allow`. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** An error that is not in the table: a plugin's own, or what a provider said of a caller's own fault. */
+/** An error that is not in the table: one that a plugin defines, or a provider's refusal of the caller's request. */
 export interface ErrorKind {
   /** HTTP status of the reply. */
   readonly status: number;
@@ -81,40 +85,49 @@ export interface ErrorKind {
   readonly code: string;
   /** The next candidate may succeed where this one failed. */
   readonly retryable?: boolean;
-  /** Another try by the client cannot help, although the status invites one: the reply carries `x-should-retry: false`. */
+  /** Another try by the client cannot succeed, although SDKs retry this status: the reply carries `x-should-retry: false`. */
   readonly isFinal?: boolean;
 }
 
-/** The type that goes with a status where a plugin does not name one. */
+/** The `type` of an error whose plugin names none. */
 const typeOf = (status: number): string => (status === 429 ? 'rate_limit_error' : status === 403 ? 'permission_error' : status >= 500 ? 'server_error' : 'invalid_request_error');
 
 /**
- * An error code of a plugin's own, to be listed in the plugin's `errors` and thrown as `new GatewayError(kind, message, facts)`.
- * Throws where the code is not lower_snake_case, is a code of the core, or the status is no error status.
+ * Defines an error of a plugin. The plugin lists the result in its `errors` and throws it as
+ * `new GatewayError(kind, message, facts)`. Throws an `Error` where the code is not lower_snake_case or is a code of the core, or
+ * where the status is not from 400 to 599.
  */
 export function defineError({ type, ...kind }: Omit<ErrorKind, 'type'> & { readonly type?: string }): ErrorKind {
   if (!/^[a-z][a-z0-9_]{2,63}$/.test(kind.code)) throw new Error(`The error code "${kind.code}" must be lower_snake_case, 3 to 64 characters.`);
-  if (Object.hasOwn(errorTable, kind.code)) throw new Error(`The error code "${kind.code}" is one of the gateway's own; choose another.`);
+  if (Object.hasOwn(errorTable, kind.code)) throw new Error(`The error code "${kind.code}" belongs to the gateway; choose another code.`);
   if (!Number.isInteger(kind.status) || kind.status < 400 || kind.status > 599) throw new Error(`The status ${kind.status} of the error "${kind.code}" must be from 400 to 599.`);
   return { ...kind, type: type ?? typeOf(kind.status) };
 }
 
-/** Faults that another try by the client cannot mend although their status invites one. */
+/** Errors for which another try by the client cannot succeed, although SDKs retry their status. */
 const final = new Set(['upstream_auth_error', 'upstream_quota_exhausted', 'upstream_model_not_found', 'plugin_error']);
 
 const brand = Symbol.for('model-gateway.error');
 
+/** An error that a caller may see. Its message must not contain a key, an address of a provider, or a prompt. */
 export class GatewayError extends Error {
   readonly [brand] = true;
   readonly code: string;
+  /** HTTP status of the reply. */
   readonly status: number;
+  /** The `type` in the body of the reply. */
   readonly type: string;
+  /** JSON path of the faulty parameter, or null. */
   readonly param: string | null;
-  /** The next candidate may succeed where this one failed. */
+  /** Whether the next candidate may succeed where this one failed. */
   readonly retryable: boolean;
+  /** How long the client should wait before another try, in milliseconds; null where nobody knows. */
   readonly retryAfterMs: number | null;
+  /** HTTP status of the provider's answer; null where no provider answered. */
   readonly upstreamStatus: number | null;
+  /** Extra headers of the reply. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Name of the plugin that threw the error, or null. */
   plugin: string | null;
   readonly #isFinal: boolean;
 
@@ -142,23 +155,24 @@ export class GatewayError extends Error {
     this.plugin = facts.plugin ?? null;
   }
 
-  /** Recognises errors of another copy of this module too (a plugin may bring its own). */
+  /** Whether a value is a `GatewayError`, also one of another copy of this module: the package of a plugin may contain a copy. */
   static is(value: unknown): value is GatewayError {
     return typeof value === 'object' && value !== null && brand in value;
   }
 
-  /** Anything thrown, as an error that may be shown: the cause stays inside. */
+  /** Turns anything thrown into an error that a caller may see: a `GatewayError` stays as it is, anything else becomes the cause of an `internal_error`. */
   static from(thrown: unknown, requestId?: string): GatewayError {
     if (GatewayError.is(thrown)) return thrown;
     const where = requestId === undefined ? '' : ` Request id ${requestId}.`;
     return new GatewayError('internal_error', `Internal error.${where}`, { cause: thrown });
   }
 
+  /** Whether the reply carries `x-should-retry: false`. */
   get isFinal(): boolean {
     return this.#isFinal;
   }
 
-  /** The wire form, the same on every route. */
+  /** The JSON body of the reply, the same on every route. */
   body(): { error: { message: string; type: string; param: string | null; code: string } } {
     return { error: { message: this.message, type: this.type, param: this.param, code: this.code } };
   }

@@ -1,2 +1,2 @@
-/** Which models a key may use: `*` stands for any text, slashes included, as model ids may hold them. */
+/** The regular expression of a glob over model names: `*` stands for any text, slashes included, because model ids may contain slashes. */
 export const patternOf = (glob: string): RegExp => new RegExp(`^${glob.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`);

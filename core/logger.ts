@@ -1,20 +1,25 @@
 import { inspect } from 'node:util';
 
-/** The process log: what the operator reads. Requests have records of their own. */
+/** Writes the process log, which operators read. Requests are not logged here; they have records in the request log. */
 export interface Logger {
   info(message: string, facts?: Facts): void;
   warn(message: string, facts?: Facts): void;
   error(message: string, facts?: Facts): void;
 }
 
+/** Named values that a log line shows beside its message. */
 export type Facts = Readonly<Record<string, unknown>>;
 
+/** How serious a log line is. */
 export type Level = 'info' | 'warn' | 'error';
 
-/** One line of text without its end. */
+/** Takes one line of the log, without a line break at its end. */
 export type Write = (line: string, level: Level) => void;
 
-/** One JSON line an event: control characters are escaped by JSON, secrets mask themselves. */
+/**
+ * Makes a logger that writes one JSON line for each message. JSON escapes control characters, and secrets mask themselves.
+ * @param labels facts that every line has
+ */
 export function createLogger(write: Write, labels: Facts = {}): Logger {
   const at = (level: Level) => (message: string, facts: Facts = {}) => {
     const shown = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, value instanceof Error ? describe(value) : value]));
@@ -23,7 +28,7 @@ export function createLogger(write: Write, labels: Facts = {}): Logger {
   return { info: at('info'), warn: at('warn'), error: at('error') };
 }
 
-// safety: a plugin may throw anything, and what JSON cannot write (a big integer, an object that holds itself) must not throw again
+// safety: a plugin may throw any value, also one that JSON cannot write (a bigint, an object that contains itself); logging it must not throw
 function toLine(facts: Facts): string {
   try {
     return JSON.stringify(facts);
@@ -34,7 +39,7 @@ function toLine(facts: Facts): string {
 
 const mostCauses = 4;
 
-/** An error with what caused it, on one line; the stack names the place. */
+/** One line about an error: its name, its message, its causes, and the first line of its stack. */
 function describe(error: Error, depth = 0): string {
   const place = /\n\s+at (.*)/.exec(error.stack ?? '')?.[1];
   const cause = error.cause instanceof Error && depth < mostCauses ? ` (${describe(error.cause, depth + 1)})` : '';

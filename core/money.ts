@@ -1,11 +1,12 @@
 /**
- * Money is whole numbers of 10^-12 dollar ("pico-dollars"), never a float: $0.0375 per million tokens is 37,500 per token.
+ * Money is counted in whole pico-dollars (10^-12 dollar) as bigints, never in floats, so sums are exact. A price of $0.0375 per
+ * million tokens is 37,500 pico-dollars per token.
  */
 
 const digits = 12;
 const pattern = /^(\d+)(?:\.(\d+))?$/;
 
-/** `"0.00000125"` (dollars) → `1250000n`. Undefined when the text is no plain decimal, or finer than 10^-12. */
+/** Dollars as text → pico-dollars: `"0.00000125"` → `1250000n`. Undefined where the text is not a plain decimal, or is finer than 10^-12 dollar. */
 export function parseDollars(text: string): bigint | undefined {
   const match = pattern.exec(text);
   if (match === null) return undefined;
@@ -15,7 +16,7 @@ export function parseDollars(text: string): bigint | undefined {
   return BigInt(whole + trimmed.padEnd(digits, '0'));
 }
 
-/** `1250000n` → `"0.00000125"`. */
+/** Pico-dollars → dollars as text, without zeros at the end: `1250000n` → `"0.00000125"`. */
 export function formatDollars(pico: bigint): string {
   const text = (pico < 0n ? -pico : pico).toString().padStart(digits + 1, '0');
   const fraction = text.slice(-digits).replace(/0+$/, '');

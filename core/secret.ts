@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 const mask = '[redacted]';
 
-/** A value that cannot be printed by accident: strings, JSON and `console.log` show a mask. Only `reveal()` gives it out. */
+/** A text that nobody can print by accident: strings, JSON and `console.log` show `[redacted]`. Only `reveal()` returns the text. */
 export class Secret {
   readonly #value: string;
 

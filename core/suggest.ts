@@ -1,9 +1,13 @@
-/** "Did you mean": the known names that an unknown one was probably meant to be. For callers, operators, and the config. */
+/** Finds the known names that an unknown name was probably meant to be, for "did you mean" in error messages. */
 import { distance } from 'fastest-levenshtein';
 
-/** The nearest of `known`, best first. `apiKey` is as near to `api_key` as can be; `retention` means `retention_days`. */
+/**
+ * Returns at most `most` names of `known` that are near to `word`, the nearest first; an empty list where none is near. Capitals
+ * do not count and separators hardly: `apiKey` finds `api_key`. A beginning finds the only name that has it: `retention` finds
+ * `retention_days`.
+ */
 export function suggest(word: string, known: Iterable<string>, most = 2): string[] {
-  // safety: the word may come from a caller; its length bounds the work
+  // safety: the word may come from a caller, and a long one would make this slow
   const asked = wordOf(word.slice(0, 100));
   const reach = Math.max(1, Math.floor(asked.text.length / 3)) + 1;
   const words = Array.from(known, wordOf);
@@ -14,10 +18,10 @@ export function suggest(word: string, known: Iterable<string>, most = 2): string
   return longer.length === 1 ? longer.map(({ name }) => name) : [];
 }
 
-/** The nearest, or null when none is near. */
+/** The name of `known` that is nearest to `word`; null where none is near. */
 export const nearest = (word: string, known: Iterable<string>): string | null => suggest(word, known, 1)[0] ?? null;
 
-/** ` Did you mean "a" or "b"?`, or nothing. */
+/** The sentence ` Did you mean "a" or "b"?` with the space before it; an empty text where no name is near. */
 export function didYouMean(word: string, known: Iterable<string>): string {
   const found = suggest(word, known);
   return found.length === 0 ? '' : ` Did you mean ${found.map((name) => `"${name}"`).join(' or ')}?`;
@@ -26,21 +30,21 @@ export function didYouMean(word: string, known: Iterable<string>): string {
 interface Word {
   readonly name: string;
   readonly text: string;
-  /** Without what stands between its parts. */
+  /** `text` without dashes, underscores and spaces. */
   readonly bare: string;
 }
 
 const wordOf = (name: string): Word => ({ name, text: name.toLowerCase(), bare: name.replaceAll(/[-_\s]/g, '').toLowerCase() });
 
-/** Less than `reach`, or anything from there on. */
+/** The distance of two words in edits. Distances of `reach` and more are not exact: they only say that the words are not near. */
 function far(asked: Word, one: Word, reach: number): number {
   const apart = edits(asked.text, one.text, reach);
   return asked.bare === '' ? apart : Math.min(apart, edits(asked.bare, one.bare, reach) + 0.5);
 }
 
-/** Letters to insert, delete or replace; two neighbours that changed places are one slip of the finger. */
+/** The number of letters to insert, delete or replace; two neighbours that changed places count as one edit, because one slip of the finger does it. */
 function edits(asked: string, one: string, reach: number): number {
-  // cost: most of a large catalogue differs too much in length alone
+  // cost: most names of a large catalogue differ so much in length that no comparison is needed
   if (Math.abs(asked.length - one.length) >= reach) return reach;
   const steps = distance(asked, one);
   if (steps !== 2 || asked.length !== one.length) return steps;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The package's version, from the package.json above the sources (or above the built package). */
+/** The version of the package, for example `0.1.0`, from the nearest package.json above this file. */
 export const version: string = (() => {
   for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
     try {
