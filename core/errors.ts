@@ -99,7 +99,7 @@ const typeOf = (status: number): string => (status === 429 ? 'rate_limit_error' 
  */
 export function defineError({ type, ...kind }: Omit<ErrorKind, 'type'> & { readonly type?: string }): ErrorKind {
   if (!/^[a-z][a-z0-9_]{2,63}$/.test(kind.code)) throw new Error(`The error code "${kind.code}" must be lower_snake_case, 3 to 64 characters.`);
-  if (Object.hasOwn(errorTable, kind.code)) throw new Error(`The error code "${kind.code}" belongs to the gateway; choose another code.`);
+  if (Object.hasOwn(errorTable, kind.code)) throw new Error(`The error code "${kind.code}" is one of the gateway's own codes; choose another code.`);
   if (!Number.isInteger(kind.status) || kind.status < 400 || kind.status > 599) throw new Error(`The status ${kind.status} of the error "${kind.code}" must be from 400 to 599.`);
   return { ...kind, type: type ?? typeOf(kind.status) };
 }
