@@ -2,8 +2,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { defineError, GatewayError } from '../../../core/errors.ts';
 import type { AnyPlugin, Gateway } from '../../../core/host/plugin.ts';
+import { adminCookie, adminSession } from '../../../core/http/admin.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import { withCheck } from '../../../core/pipeline/hooks.ts';
+import { Secret } from '../../../core/secret.ts';
 import { oneUpstream, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { answers, completion, said, startUpstream, streams } from '../../_kit/upstream.ts';
@@ -105,6 +107,14 @@ describe('an endpoint of a plugin', () => {
   ])('%s with %j answers %i', async (path, headers, status) => {
     const { gateway } = await gatewayWith(shop, { keys, server });
     expect((await gateway.get(path, headers)).status).toBe(status);
+  });
+
+  test('that changes something is not opened by the cookie of a browser when another site asks', async () => {
+    const write = pluginOf(({ routes }) => routes.add({ method: 'POST', path: '/write', auth: 'admin', handle: () => json({ written: true }) }));
+    const { gateway } = await gatewayWith(write, { server });
+    const cookie = `${adminCookie}=${adminSession(new Secret(server.admin_key), Date.now() + 60_000)}`;
+    const asked = async (site: string): Promise<number> => (await gateway.post({}, { path: '/write', headers: { cookie, 'sec-fetch-site': site } })).status;
+    expect([await asked('same-origin'), await asked('cross-site'), await asked('none')]).toEqual([200, 401, 401]);
   });
 
   test('is told who asks', async () => {
