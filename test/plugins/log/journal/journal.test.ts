@@ -1,13 +1,17 @@
-import { readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { listen } from '../../../../core/http/listen.ts';
+import type { AnyPlugin } from '../../../../core/host/plugin.ts';
 import type { LoggedDetail } from '../../../../core/log/store.ts';
 import { createStore } from '../../../../plugins/log/journal/store/open.ts';
+import { pathOf } from '../../../../plugins/log/journal/write/segments.ts';
 import { quietPlugins, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import { answers, completion, hangs, pause, said, startUpstream, streams } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
+import { probe } from '../../../core/scene.ts';
 import { everything, folder } from './scene.ts';
 
 let place: ReturnType<typeof folder>;
@@ -25,8 +29,8 @@ afterEach(async () => {
   place.remove();
 });
 
-async function begin(options: object = {}, more: Record<string, unknown> = {}): Promise<TestGateway> {
-  gateway = await testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, { use: 'log/journal', with: options }], ...more }) });
+async function begin(options: object = {}, more: Record<string, unknown> = {}, plugins: readonly AnyPlugin[] = []): Promise<TestGateway> {
+  gateway = await testGateway({ plugins, config: oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, { use: 'log/journal', with: options }], ...more }) });
   return gateway;
 }
 
@@ -41,6 +45,9 @@ async function stored(): Promise<readonly LoggedDetail[]> {
   return data.toReversed();
 }
 
+/** The folders of the journals there are. */
+const journals = (): string[] => readdirSync(join(place.path, 'journal'), { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => join(place.path, 'journal', name));
+
 const files = (path: string): string[] => readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 
 describe('log/journal', () => {
@@ -50,6 +57,8 @@ describe('log/journal', () => {
     const { served: _served, request: _request, response: _response, ...logged } = records[0] as any;
     expect(await stored()).toEqual([{
       ...logged,
+      // the record that the test kept counts on
+      timings: expect.any(Object),
       id: reply.headers.get('x-request-id'),
       metadata: { 'tenant-id': 'acme' },
       reasoningContent: 'hm',
@@ -127,6 +136,41 @@ describe('log/journal', () => {
     expect((await stored())[0]?.request).toMatchObject({ reasoning: { max_tokens: 2000, exclude: true } });
   });
 
+  test.each([['disk', 1], ['os', 0]])('waits for the device where durability is %s', async (durability, times) => {
+    const { chat, lines } = await begin({ durability });
+    // the kernel takes what is written to /dev/null, and refuses to sync it
+    const segment = pathOf(journals()[0] as string, 1);
+    rmSync(segment);
+    symlinkSync('/dev/null', segment);
+    expect((await chat({})).status).toBe(200);
+    expect(lines.filter((line) => line.includes('the journal cannot be written'))).toHaveLength(times);
+    expect(await stored()).toHaveLength(times);
+  });
+
+  test.each([false, true])('stores a request once whose client leaves while it ends (streamed: %s)', async (stream) => {
+    const [ending, mayEnd] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = probe(({ hooks }) => hooks.log.tapPromise('test/probe', async () => {
+      ending.resolve();
+      await mayEnd.promise;
+    }));
+    upstream.script(stream ? streams(said('one')) : answers(completion('one')));
+    const { gateway: running, records } = await begin({}, {}, [slow]);
+    const listening = await listen({ host: '127.0.0.1', port: 0, limits: running.config.server.limits, service: () => running });
+    const leaving = new AbortController();
+    const body = JSON.stringify({ model: 'plain', stream, messages: [{ role: 'user', content: 'hi' }] });
+    const reply = fetch(`${listening.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal: leaving.signal }).then((response) => response.text());
+    await ending.promise;
+    const [exchange] = running.running;
+    const left = new Promise<void>((resolve) => exchange?.stop.on(resolve));
+    leaving.abort();
+    await expect(reply).rejects.toThrow();
+    await left;
+    mayEnd.resolve();
+    await listening.drain(1000, []);
+    expect(records.map(({ outcome }) => outcome)).toEqual(['answered']);
+    expect((await stored()).map(({ outcome }) => outcome)).toEqual(['answered']);
+  });
+
   test('says in the health report how the store is', async () => {
     const { get } = await begin();
     expect(((await (await get('/')).json()) as any).health).toMatchObject({ status: 'ok', database: { connected: true } });
@@ -136,7 +180,7 @@ describe('log/journal', () => {
   test('says so while the disk takes nothing, and is well again when it does', async () => {
     const { chat, get } = await begin();
     const health = async (): Promise<any> => ((await (await get('/')).json()) as any).health;
-    const [journal] = readdirSync(join(place.path, 'journal'), { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => join(place.path, 'journal', name));
+    const [journal] = journals();
     renameSync(journal as string, `${journal}-away`);
     await chat({});
     expect(await health()).toMatchObject({ status: 'degraded', database: { connected: false, error: 'journal_not_written' } });

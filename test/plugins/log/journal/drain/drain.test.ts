@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { v7 as uuid } from 'uuid';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Drain } from '../../../../../plugins/log/journal/drain/drain.ts';
 import { encodeFrames, FINISHED, STARTED } from '../../../../../plugins/log/journal/write/frames.ts';
@@ -103,6 +104,68 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(await ids()).toHaveLength(1000);
     expect((await store.stats(everything, { by: 'model', limit: 1000 }))[0]?.requests).toBe(2000);
     expect(drain.deadLettered).toBe(0);
+  });
+
+  test.each(['is stopped', 'dies'])('a gateway that %s while the store is at work leaves the batch to the next one', async (how) => {
+    const begun = Promise.withResolvers<void>();
+    const away = Promise.withResolvers<void>();
+    const hanging: Store = {
+      ...store,
+      insert: async () => {
+        begun.resolve();
+        await away.promise;
+      },
+    };
+    const frames = Array.from({ length: 10 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }));
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(frames));
+    const former = drainOf(hanging);
+    const step = former.step().catch(() => {});
+    await begun.promise;
+    if (how === 'is stopped') former.close();
+    const next = drainOf();
+    await next.finish();
+    expect(await ids()).toEqual(frames.map((_, number) => idAt(begin, number)));
+    away.reject(Object.assign(new Error('gone'), { code: '57P01', errcode: 5 }));
+    await step;
+  });
+
+  test('a journal that is read a second time doubles nothing', async () => {
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: 10 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
+    for (let time = 0; time < 2; time++) {
+      const drain = drainOf();
+      await drain.finish();
+      drain.close();
+      expect(drain.deadLettered).toBe(0);
+      rmSync(join(instance.folder, 'cursor'));
+    }
+    expect(await ids()).toEqual(Array.from({ length: 10 }, (_, number) => idAt(begin, number)));
+    expect(await store.stats(everything, { by: 'model', limit: 10 })).toMatchObject([{ requests: 10 }]);
+  });
+
+  test('the journal of a dead gateway that is adopted twice doubles nothing', async () => {
+    const orphan = createInstance(root);
+    const frames = [...Array.from({ length: 10 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) })), { kind: STARTED, payload: JSON.stringify(finished({ number: 10 })) }];
+    writeFileSync(pathOf(orphan.folder, 1), encodeFrames(frames));
+    cpSync(orphan.folder, join(root, uuid()), { recursive: true });
+    orphan.claim.release();
+    const drain = drainOf();
+    while (await drain.step());
+    drain.close();
+    expect(drain.deadLettered).toBe(0);
+    expect(await ids()).toEqual(frames.map((_, number) => idAt(begin, number)));
+    expect(await store.stats(everything, { by: 'outcome', limit: 10 })).toMatchObject([{ value: 'answered', requests: 10 }, { value: 'interrupted', requests: 1 }]);
+  });
+
+  test('the journal goes on after a refused record only when that is safe among the dead letters', async () => {
+    // the kernel takes what is written to /dev/null, and refuses to sync it
+    symlinkSync('/dev/null', join(root, 'dead-letter.jsonl'));
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: FINISHED, payload: '{"id":"no uuid"}' }]));
+    const former = drainOf();
+    await expect(former.finish()).rejects.toThrow('EINVAL');
+    rmSync(join(root, 'dead-letter.jsonl'));
+    const drain = drainOf();
+    await drain.finish();
+    expect([former.deadLettered, drain.deadLettered]).toEqual([0, 1]);
   });
 
   test('what a dead gateway left is taken over; what it had not finished is interrupted', async () => {

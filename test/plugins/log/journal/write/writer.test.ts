@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Logger } from '../../../../../core/logger.ts';
 import { FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
-import { adoptOrphans, claim, createInstance, pathOf, removeInstance, segmentsOf } from '../../../../../plugins/log/journal/write/segments.ts';
+import { adoptOrphans, claim, createInstance, pathOf, readCursor, removeInstance, segmentsOf, writeCursor } from '../../../../../plugins/log/journal/write/segments.ts';
 import { Tail } from '../../../../../plugins/log/journal/drain/tail.ts';
 import { JournalWriter } from '../../../../../plugins/log/journal/write/writer.ts';
 import { pause } from '../../../../_kit/upstream.ts';
@@ -53,6 +53,19 @@ describe('the writer', () => {
     // read before anything is closed
     expect(readAll(place.path).payloads).toEqual(Array.from({ length: 100 }, (_, at) => payload(at)));
     await writer.close();
+  });
+
+  test.each([false, true])('syncs each group before it resolves, where it is told to (%s), and writes one that could not be synced into another file', async (isDurable) => {
+    // the kernel takes what is written to /dev/null, and refuses to sync it
+    symlinkSync('/dev/null', pathOf(place.path, 1));
+    const writer = writerIn(place.path, { isDurable, retryMs: 5 });
+    await writer.append(FINISHED, payload(1));
+    expect(writer.isStuck).toBe(isDurable);
+    while (writer.isStuck) await pause(5);
+    await writer.append(FINISHED, payload(2));
+    await writer.close();
+    expect(segmentsOf(place.path)).toEqual(isDurable ? [1, 2] : [1]);
+    expect(readAll(place.path).payloads).toEqual(isDurable ? [payload(1), payload(2)] : []);
   });
 
   test('begins a new segment when one is full, and readers follow', async () => {
@@ -175,6 +188,20 @@ describe('a reader', () => {
     expect(tail.take()).toEqual(tail.take());
     await writer.close();
     tail.close();
+  });
+});
+
+describe('a cursor', () => {
+  test('takes the place of the former one when it is on the disk, not before', () => {
+    const cursor = { segment: 1, offset: 2, open: ['{}'] };
+    writeCursor(place.path, cursor);
+    // the kernel takes what is written to /dev/null, and refuses to sync it
+    symlinkSync('/dev/null', join(place.path, 'cursor.next'));
+    expect(() => writeCursor(place.path, { ...cursor, offset: 3 })).toThrow('EINVAL');
+    expect(readCursor(place.path)).toEqual(cursor);
+    rmSync(join(place.path, 'cursor.next'));
+    writeCursor(place.path, { ...cursor, offset: 3 });
+    expect(readCursor(place.path)).toEqual({ ...cursor, offset: 3 });
   });
 });
 
