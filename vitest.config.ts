@@ -1,7 +1,17 @@
 import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+const source = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
 export default defineConfig({
+  // a test and a plugin beside it import the gateway by its name, as an installed package; here that is the sources
+  resolve: {
+    alias: [
+      { find: /^model-gateway$/, replacement: source('core/index.ts') },
+      { find: /^model-gateway\/testing$/, replacement: source('test/contract/index.ts') },
+    ],
+  },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/_kit/setup.ts'],

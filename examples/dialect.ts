@@ -2,8 +2,8 @@
  * A wire format in one file: the chat API of Ollama, text and thinking. In the YAML: `plugins: [..., ./examples/dialect.ts]` and
  * `providers: { local: { dialect: ollama-chat, base_url: http://127.0.0.1:11434, api_key: none } }`.
  */
-import { Adjustments, definePlugin, GatewayError, partsOf, upstreamError } from 'model-gateway';
-import type { ChatRequest, Chunk, Dialect, Message, Target, Usage, WireError, WireEvent, WireRequest } from 'model-gateway';
+import { Adjustments, createLineReader, definePlugin, GatewayError, partsOf, upstreamError } from 'model-gateway';
+import type { ChatRequest, Chunk, Complaint, Dialect, Message, Target, Usage, WireEvent, WireRequest } from 'model-gateway';
 
 const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
@@ -28,10 +28,12 @@ function encode(request: ChatRequest, { mapping, reasoning }: Target): WireReque
   return { path: '/api/chat', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body, (_, value: unknown) => value ?? undefined), adjustments: adjustments.list };
 }
 
+const complaintOf = (body: unknown): Complaint => ({ message: textOf(fieldsOf(body)['error']), type: null, param: null, code: null });
+
 /** One JSON line of a stream, or a whole answer: both have the same form. */
 function read(value: unknown, target: Target): Chunk[] {
   const { error, message, done, done_reason: native, prompt_eval_count: input, eval_count: answer } = fieldsOf(value);
-  if (error !== undefined) throw decodeError({ status: 500, headers: {}, body: value }, target);
+  if (error !== undefined) throw upstreamError({ status: 500, headers: {}, body: value, complaint: complaintOf(value), isInAnswer: true }, target);
   const [thought, said] = [textOf(fieldsOf(message)['thinking']), textOf(fieldsOf(message)['content'])];
   const usage: Usage = { input: countOf(input), answer: countOf(answer), reasoning: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null };
   const chunks: Chunk[] = [];
@@ -41,7 +43,20 @@ function read(value: unknown, target: Target): Chunk[] {
   return chunks;
 }
 
-function readLine({ data }: WireEvent, target: Target): Chunk[] {
-  if (!URL.canParse(`data:${data}`) || !isJson(data)) throw new GatewayError('upstream_invalid_response', 'The provider sent a line that is not valid JSON.');
-  return read(JSON.parse(data), target);
+function parsed({ data }: WireEvent): unknown {
+  try {
+    return JSON.parse(data);
+  } catch (cause) {
+    throw new GatewayError('upstream_invalid_response', 'The provider sent a line that is not valid JSON.', { cause });
+  }
 }
+
+export const dialect: Dialect = {
+  name: 'ollama-chat', baseUrl: null, keyless: true, encode, decodeBody: read,
+  // wire: one JSON object a line instead of server-sent events (github.com/ollama/ollama, docs/api.md, "Generate a chat completion")
+  frames: async (limits) => createLineReader(limits),
+  decoder: (target) => ({ push: (event) => read(parsed(event), target), end: () => [] }),
+  decodeError: (error, target) => upstreamError({ ...error, complaint: complaintOf(error.body) }, target),
+};
+
+export default definePlugin({ name: 'dialects/ollama-chat', summary: 'speaks the chat API of Ollama', dialects: [dialect], apply() {} });

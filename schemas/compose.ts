@@ -11,7 +11,10 @@ export interface Documented {
   readonly schema: object;
 }
 
-const ownPath = { ...useSchema, title: 'path', pattern: '^[./]' };
+/** A path, `@scope/name`, or one word: `word/word` is a shipped plugin, and an editor shows where one is misspelt. */
+const ownPattern = '^(?:[./]|@[^/]+/|[^/]+$)';
+
+const ownPath = { ...useSchema, title: 'path or npm package', pattern: ownPattern };
 
 /** The whole schema as JSON Schema draft 7. Plugins are sorted by name, so that the same plugins always give the same text. */
 export function compose(plugins: readonly Documented[]): object {
@@ -42,8 +45,8 @@ const entry = (plugin: Documented): object => ({
 
 const ownEntry = {
   type: 'object',
-  title: 'path',
+  title: 'path or npm package',
   additionalProperties: false,
   required: ['use'],
-  properties: { use: { ...useSchema, pattern: '^[./]' }, with: pluginSchema.properties.with },
+  properties: { use: { ...useSchema, pattern: ownPattern }, with: pluginSchema.properties.with },
 };

@@ -35,6 +35,9 @@ function isAllowed(file: string, imported: string): boolean {
   return pluginOf(imported) === pluginOf(file) || imported.startsWith('plugins/dialects/families/');
 }
 
+/** The executable and the public face: they open onto all rooms, and no room imports them. */
+const doors = new Set(['core/main.ts', 'core/index.ts']);
+
 /** The rooms of the core, from the ground up. '' is `core/` itself: what all rooms share. */
 const rooms = ['', 'wire', 'pipeline', 'log', 'http', 'host', 'cli'];
 
@@ -64,7 +67,7 @@ describe('the house', () => {
 
   test('lets each room of the core import only the rooms below it', () => {
     const height = (file: string): number => rooms.indexOf(file.split('/').length === 2 ? '' : (file.split('/')[1] ?? ''));
-    const upward = sources.filter((file) => file.startsWith('core/') && file !== 'core/main.ts').flatMap((file) => importsOf(file).filter((to) => to.startsWith('core/') && height(to) > height(file)).map((to) => `${file} → ${to}`));
+    const upward = sources.filter((file) => file.startsWith('core/') && !doors.has(file)).flatMap((file) => importsOf(file).filter((to) => to.startsWith('core/') && height(to) > height(file)).map((to) => `${file} → ${to}`));
     expect(upward).toEqual([]);
     expect(new Set(sources.filter((file) => file.startsWith('core/')).map(height))).not.toContain(-1);
   });

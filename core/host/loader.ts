@@ -1,17 +1,24 @@
-/** Finds plugins: the shipped ones by their path under `plugins/`, a team's own by the path of their file. */
+/** Finds plugins: the shipped ones by their path under `plugins/`, others by the path of a file or by the name of an npm package. */
 import { existsSync, globSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { resolvePackage, serveOwnName } from './own-package.ts';
 import type { AnyPlugin } from './plugin.ts';
 import { didYouMean } from '../suggest.ts';
+
+/** Where a plugin is. `isShipped`: its name is its path. */
+interface Found {
+  readonly file: string;
+  readonly isShipped: boolean;
+}
 
 /** `root`: the `plugins/` folder. The sources are `.ts`, a built package holds `.js`. */
 export function createPluginLoader(root: URL) {
   const folder = fileURLToPath(root);
   return async (use: string, baseDir: string): Promise<AnyPlugin> => {
-    const isPath = /^\.{0,2}\//.test(use);
-    const file = isPath ? resolve(baseDir, use) : shipped(folder, use);
-    if (!existsSync(file)) throw new Error(`there is no file ${file}`);
+    const { file, isShipped } = find(folder, use, baseDir);
+    if (!isShipped) serveOwnName();
     const module: unknown = await import(pathToFileURL(file).href).catch((cause: unknown) => {
       throw new Error(`cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
     });
@@ -19,18 +26,50 @@ export function createPluginLoader(root: URL) {
     const fault = faultOf(plugin);
     if (fault !== null) throw new Error(`is not a plugin: ${fault}`);
     const found = plugin as AnyPlugin;
-    if (!isPath && found.name !== use) throw new Error(`calls itself "${found.name}"; a plugin's name is its path`);
+    if (isShipped && found.name !== use) throw new Error(`calls itself "${found.name}"; a plugin's name is its path`);
     return found;
   };
 }
 
-function shipped(folder: string, use: string): string {
+function find(folder: string, use: string, baseDir: string): Found {
+  if (/^\.{0,2}\//.test(use)) return { file: existing(resolve(baseDir, use)), isShipped: false };
+  const shipped = shippedFile(folder, use);
+  if (shipped !== null) return { file: shipped, isShipped: true };
+  const file = packageFile(use, baseDir);
+  if (file !== null) return { file: existing(file), isShipped: false };
+  throw new Error(isPackageName(use) ? notInstalled(use, baseDir) : notShipped(use, folder));
+}
+
+function existing(file: string): string {
+  if (!existsSync(file)) throw new Error(`there is no file ${file}`);
+  return file;
+}
+
+function shippedFile(folder: string, use: string): string | null {
   for (const file of [`${use}.ts`, `${use}/index.ts`, `${use}.js`, `${use}/index.js`]) {
     const path = resolve(folder, file);
     if (path.startsWith(folder) && existsSync(path)) return path;
   }
-  throw new Error(`there is no plugin "${use}".${didYouMean(use, shippedNames(folder))} A plugin of your own is named by its path, ./${use}.ts for instance`);
+  return null;
 }
+
+function packageFile(use: string, baseDir: string): string | null {
+  if (isBuiltin(use)) return null;
+  try {
+    return resolvePackage(use, baseDir);
+  } catch (cause) {
+    throw new Error(`cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
+
+/** `@scope/name`, or one word. `word/word` is more likely a shipped plugin that is misspelt. */
+const isPackageName = (use: string): boolean => use.startsWith('@') || !use.includes('/');
+
+const notInstalled = (use: string, baseDir: string): string =>
+  `there is no npm package "${use}" for ${baseDir}. Install it there: npm install ${use}. A plugin in a file of your own is named by its path, ./${use.replace(/^.*\//, '')}.ts for instance`;
+
+const notShipped = (use: string, folder: string): string =>
+  `there is no plugin "${use}".${didYouMean(use, shippedNames(folder))} A plugin of your own is named by its path, ./${use}.ts for instance`;
 
 /** Names of all plugins that come with the gateway. */
 export function shippedNames(folder: string): string[] {

@@ -1,7 +1,8 @@
-/** A gateway without sockets towards its callers: real config, real plugins, real pipeline. */
+/** A gateway on a port of its own in this process: real config, real plugins, real pipeline, real sockets. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { loadConfig } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
@@ -11,6 +12,10 @@ import type { RunningGateway } from '../../core/host/gateway.ts';
 import { createPluginLoader } from '../../core/host/loader.ts';
 import type { AnyPlugin, LoadedPlugin } from '../../core/host/plugin.ts';
 import { States } from '../../core/host/state.ts';
+import { listen } from '../../core/http/listen.ts';
+import { clientOf } from './client.ts';
+import type { Client } from './client.ts';
+import { closeAtEndOfFile } from './left-open.ts';
 
 export const loadPlugin = createPluginLoader(new URL('../../plugins/', import.meta.url));
 
@@ -19,14 +24,20 @@ export const quietPlugins: readonly string[] = shippedPlugins.filter((name) => !
 
 export interface TestGateway {
   readonly gateway: RunningGateway;
+  /** `http://127.0.0.1:port` */
+  readonly url: string;
   /** What the `log` hook saw, in order. */
   readonly records: RequestRecord[];
   /** Lines of the process log. */
   readonly lines: string[];
+  /** Sends any request, over a socket as all of these do. */
+  readonly ask: Client['ask'];
   get(path: string, headers?: Record<string, string>): Promise<Response>;
+  /** An aborted `signal` closes the socket. */
   post(body: unknown, more?: { headers?: Record<string, string>; signal?: AbortSignal; path?: string }): Promise<Response>;
   /** Posts a chat request that says `hi` and what is given. */
   chat(more: object, headers?: Record<string, string>): Promise<Response>;
+  /** Closes the client's sockets, the port and the gateway. */
   close(): Promise<void>;
 }
 
@@ -36,16 +47,24 @@ export interface Setup {
   readonly env?: Record<string, string>;
   /** Plugins of the test's own, after the shipped ones. */
   readonly plugins?: readonly AnyPlugin[];
+  /** Plugins as the YAML names them, after the shipped ones: `./quota.ts`, or `{ use, with }`. */
+  readonly use?: readonly (string | { readonly use: string; readonly with?: object })[];
+  /** The file (`import.meta.url`) or folder from which `use` is looked for; the current folder where absent. */
+  readonly from?: string;
   readonly clock?: () => number;
   /** What plugins keep over reloads: two gateways with the same are one before and one after a reload. */
   readonly states?: States;
 }
 
-export async function testGateway({ config, env = {}, plugins = [], clock, states = new States() }: Setup): Promise<TestGateway> {
+/** The folder that a test names by its own address, by a path, or not at all. */
+export const folderOf = (from: string = process.cwd()): string => (from.startsWith('file:') ? dirname(fileURLToPath(from)) : from);
+
+export async function testGateway({ config, env = {}, plugins = [], use = [], from, clock, states = new States() }: Setup): Promise<TestGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-test-'));
   const file = join(folder, 'gateway.config.yaml');
-  writeFileSync(file, JSON.stringify({ plugins: quietPlugins, ...config }, null, 2));
-  const loaded = await loadConfig(file, { env, loadPlugin, shippedPlugins: quietPlugins });
+  writeFileSync(file, JSON.stringify({ plugins: [...quietPlugins, ...use], ...config }, null, 2));
+  const load = (name: string): Promise<AnyPlugin> => loadPlugin(name, folderOf(from));
+  const loaded = await loadConfig(file, { env, loadPlugin: load, shippedPlugins: quietPlugins });
   rmSync(folder, { recursive: true });
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
 
@@ -55,18 +74,30 @@ export async function testGateway({ config, env = {}, plugins = [], clock, state
   const own: LoadedPlugin[] = [...plugins, recorder].map((plugin) => ({ plugin, options: {} }));
   const gateway = await startGateway({ config: loaded.config, plugins: [...loaded.plugins, ...own], write: (line) => void lines.push(line), states, ...(clock && { clock }) });
 
+  const { url, drain } = await listen({ host: '127.0.0.1', port: 0, limits: loaded.config.server.limits, service: () => gateway });
+  const client = clientOf(url);
+  const { ask } = client;
+  const close = async (): Promise<void> => {
+    hasClosed();
+    await client.close();
+    await drain(0, []);
+    await gateway.close();
+  };
+  const hasClosed = closeAtEndOfFile({ close });
   const post: TestGateway['post'] = async (body, { headers = {}, signal, path = '/v1/chat/completions' } = {}) => {
-    const init = { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body), ...(signal && { signal }) };
-    return await gateway.fetch(new Request(`http://gateway.test${path}`, init));
+    const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+    return await ask(path, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: text, ...(signal && { signal }) });
   };
   return {
     gateway,
+    url,
     records,
     lines,
+    ask,
     post,
-    get: async (path, headers = {}) => await gateway.fetch(new Request(`http://gateway.test${path}`, { headers })),
+    get: async (path, headers = {}) => await ask(path, { headers }),
     chat: async (more, headers = {}) => await post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more }, { headers }),
-    close: () => gateway.close(),
+    close,
   };
 }
 

@@ -65,8 +65,8 @@ export const answers = (body: unknown, { status = 200, headers = {} }: { status?
 };
 
 /** A streamed answer: each part is one write. `end`: how it ends. */
-export const streams = (parts: readonly (string | Uint8Array)[], { end = 'close', everyMs = 0 }: { end?: 'close' | 'reset' | 'hang'; everyMs?: number } = {}): Step => async (response) => {
-  response.writeHead(200, { 'content-type': 'text/event-stream' });
+export const streams = (parts: readonly (string | Uint8Array)[], { end = 'close', everyMs = 0, type = 'text/event-stream' }: { end?: 'close' | 'reset' | 'hang'; everyMs?: number; type?: string } = {}): Step => async (response) => {
+  response.writeHead(200, { 'content-type': type });
   for (const part of parts) {
     response.write(part);
     await pause(everyMs);

@@ -7,6 +7,7 @@ import { Ajv } from 'ajv';
 import { afterEach, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
+import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import type { Config } from '../../core/config.ts';
 import { startGateway } from '../../core/host/gateway.ts';
 import { guard } from '../../core/pipeline/guard.ts';
@@ -14,12 +15,16 @@ import { createHooks } from '../../core/pipeline/hooks.ts';
 import { createLogAccess } from '../../core/log/store.ts';
 import { createLogger } from '../../core/logger.ts';
 import { noOptions } from '../../core/host/plugin.ts';
+import { States } from '../../core/host/state.ts';
+import { tapsOf } from '../../core/host/taps.ts';
 import type { AnyPlugin, Gateway, LoadedPlugin } from '../../core/host/plugin.ts';
-import { loadPlugin, oneUpstream } from '../_kit/gateway.ts';
+import { folderOf, loadPlugin, oneUpstream } from '../_kit/gateway.ts';
 
 export interface PluginFacts {
   /** As in the YAML: `auth/keys`, or the path of a file. */
   readonly use: string;
+  /** The file (`import.meta.url`) or folder from which `use` is looked for; the current folder where absent. */
+  readonly from?: string;
   /** The least of `with:` that it starts with. */
   readonly minimal?: object;
 }
@@ -36,14 +41,15 @@ interface Prepared {
   readonly dataDir: string;
 }
 
-async function prepare({ use, minimal = {} }: PluginFacts): Promise<Prepared> {
+async function prepare({ use, from, minimal = {} }: PluginFacts): Promise<Prepared> {
   const folder = mkdtempSync(join(tmpdir(), 'plugin-contract-'));
   folders.push(folder);
   const dataDir = join(folder, 'data');
   const others = ['dialects/openai-chat'].filter((name) => name !== use);
   const file = join(folder, 'gateway.config.yaml');
   writeFileSync(file, JSON.stringify({ ...oneUpstream('http://127.0.0.1:9/v1'), server: { data_dir: dataDir }, plugins: [...others, { use, with: minimal }] }));
-  const loaded = await loadConfig(file, { env: {}, loadPlugin, shippedPlugins: [] });
+  const load = (name: string): Promise<AnyPlugin> => loadPlugin(name, folderOf(from));
+  const loaded = await loadConfig(file, { env: {}, loadPlugin: load, shippedPlugins: [] });
   if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
   const { plugin, options } = loaded.plugins.at(-1) as LoadedPlugin;
   return { plugin, options, config: loaded.config, plugins: loaded.plugins, dataDir };
@@ -57,7 +63,7 @@ export function pluginContract(facts: PluginFacts): void {
 
     it('is named by its path', async () => {
       const { plugin } = await prepare(facts);
-      if (facts.use.startsWith('.') || facts.use.startsWith('/')) expect(plugin.name).toMatch(/^[\w-]+\/[\w-]+$/);
+      if (!shippedPlugins.some((name) => name === facts.use)) expect(plugin.name).toMatch(/^[\w-]+\/[\w-]+$/);
       else expect(plugin.name).toBe(facts.use);
     });
 
@@ -116,14 +122,26 @@ const refused = (): never => {
 
 /** A gateway that only takes taps, and the names they came under. */
 function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names: string[] } {
-  const hooks = createHooks();
+  const hooks = createHooks<Gateway>();
   const names: string[] = [];
   for (const hook of Object.values(hooks)) hook.intercept({ register: (tap: { name: string }) => { names.push(tap.name); return tap; } } as never);
   const logger = createLogger(() => {});
   guard(hooks, logger).enter(plugin.name);
   const dialects = new Map((plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
-  const gateway: unknown = { hooks, dialects, routes: { add() {}, addDoor() {} }, log: createLogAccess(), config, logger, checkHealth: refused, fetch: refused, clock: () => 0 };
-  return { gateway: gateway as Gateway, names };
+  const gateway: Gateway = {
+    hooks: tapsOf(hooks, plugin.name),
+    dialects,
+    routes: { add() {}, addDoor() {} },
+    log: createLogAccess(),
+    config,
+    logger,
+    state: new States().forGateway().of(plugin.name),
+    errorCodes: new Set(plugin.errors?.map(({ code }) => code)),
+    checkHealth: refused,
+    fetch: refused,
+    clock: () => 0,
+  };
+  return { gateway, names };
 }
 
 const harmless = new Set(['PROMISE', 'TickObject', 'Microtask', 'Immediate', 'RANDOMBYTESREQUEST']);

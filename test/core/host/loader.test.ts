@@ -69,10 +69,51 @@ describe('a plugin by path', () => {
     ['has no name', 'export default { summary: "", schema: {}, apply() {} }', /`name` must be "folder\/name"/],
     ['has a name without a folder', 'export default { name: "own", summary: "", schema: {}, apply() {} }', /`name` must be/],
     ['has no summary', 'export default { name: "a/b", schema: {}, apply() {} }', /`summary` must be/],
-    ['has no schema', 'export default { name: "a/b", summary: "", apply() {} }', /`schema` must be/],
+    ['has a schema that is none', 'export default { name: "a/b", summary: "", schema: true, apply() {} }', /`schema` must be/],
     ['has no apply', 'export default { name: "a/b", summary: "", schema: {} }', /`apply` must be/],
   ])('that %s is refused', async (title, text, message) => {
     const file = write(`bad-${title.replaceAll(' ', '-')}.mjs`, text);
     await expect(loadPlugin(`./${file}`, folder)).rejects.toThrow(message);
+  });
+});
+
+/** Installs a package below the folder, as npm does. */
+function install(name: string, facts: object, text: string): void {
+  write(`node_modules/${name}/package.json`, JSON.stringify({ name, version: '1.0.0', type: 'module', ...facts }));
+  write(`node_modules/${name}/index.js`, text);
+}
+
+describe('a plugin from npm', () => {
+  it.each<[string, object]>([
+    ['by its exports', { exports: './index.js' }],
+    ['by an entry for `import` alone', { exports: { '.': { import: './index.js', require: './none.cjs' } } }],
+    ['by its main file', { main: 'index.js' }],
+  ])('is found %s, from the config’s folder and those above it', async (title, facts) => {
+    const name = `@acme/gateway-${title.replaceAll(/\W/g, '')}`;
+    install(name, facts, source('acme/quota'));
+    for (const from of [folder, `${folder}/deep/er`]) expect((await loadPlugin(name, from)).name).toBe('acme/quota');
+  });
+
+  it('may be one of several that a package has', async () => {
+    install('gateway-plugins', { exports: { './quota': './index.js' } }, source('acme/quota'));
+    expect((await loadPlugin('gateway-plugins/quota', folder)).name).toBe('acme/quota');
+    await expect(loadPlugin('gateway-plugins/other', folder)).rejects.toThrow(/cannot be loaded: .*\.\/other/);
+  });
+
+  it('gives way to a shipped one of the same name', async () => {
+    install('auth', { exports: { './keys': './index.js' } }, source('acme/keys'));
+    expect((await loadPlugin('auth/keys', folder)).name).toBe('auth/keys');
+  });
+
+  it.each(['@acme/nowhere', 'nowhere', 'fs'])('%s that is not installed says how to install it', async (name) => {
+    await expect(loadPlugin(name, folder)).rejects.toThrow(`there is no npm package "${name}" for ${folder}. Install it there: npm install ${name}. A plugin in a file of your own is named by its path, ./`);
+  });
+});
+
+describe('model-gateway', () => {
+  it('is this gateway, for a plugin in any folder and whatever copy is installed beside it', async () => {
+    install('model-gateway', { exports: './index.js' }, 'export const GatewayError = null;');
+    const text = `import { definePlugin, GatewayError } from 'model-gateway'; export default definePlugin({ name: 'own/face', summary: GatewayError.name, apply() {} });`;
+    for (const file of ['face.mjs', 'node_modules/@acme/gateway-face/index.js']) expect((await loadPlugin(`./${write(file, text)}`, folder)).summary).toBe('GatewayError');
   });
 });

@@ -1,0 +1,14 @@
+/// <reference types="node" preserve="true" />
+/**
+ * `model-gateway/testing`: what holds a plugin or a dialect to its contract, and a gateway and a provider to try it with. It runs in
+ * vitest, and needs `vitest` and `fast-check` in the project that uses it.
+ */
+export { pluginContract } from './plugin.ts';
+export type { PluginFacts } from './plugin.ts';
+export { describeDialect, requestOf, targetOf, testKey } from './dialect.ts';
+export type { DialectUnderTest, TargetWishes } from './dialect.ts';
+export type { EventReader } from './recorded.ts';
+export { oneUpstream, quietPlugins, readEvents, testGateway, twoUpstreams } from '../_kit/gateway.ts';
+export type { Setup, TestGateway } from '../_kit/gateway.ts';
+export { answers, completion, event, hangs, said, startUpstream, streams, usage } from '../_kit/upstream.ts';
+export type { Asked, ScriptedUpstream, Step } from '../_kit/upstream.ts';
