@@ -1,138 +1,118 @@
-/** The command line: which command, which flags, and a message that helps when one is wrong. */
+/** Reads a command line against a table of commands: finds the command, checks its flags, and says what is wrong with them. */
 import { parseArgs } from 'node:util';
-import type { CommandName, FlagName } from './command-table.ts';
-import { commandHelp, commands, filterFlagNames, flags, overview, specOf, subcommandsOf } from './command-table.ts';
-import { GatewayError } from '../errors.ts';
-import { formatLogFilter, parseDimension, parseLogFilter } from '../log/query.ts';
-import { parseLogSearch } from '../log/search.ts';
+import type { ParseArgsOptionsConfig } from 'node:util';
+import { UsageError } from '../exit.ts';
+import type { CommandSpec, Flag, FlagValues } from '../host/command.ts';
 import { didYouMean } from '../suggest.ts';
+import { coreCommands, defaultConfigFile } from './command-table.ts';
+import type { CoreCommand } from './command-table.ts';
+import { commandHelp } from './help.ts';
 
-export interface Flags {
-  readonly config: string;
-  readonly port: number | null;
-  readonly host: string | null;
-  readonly json: boolean;
+/** What a command line asks for, as far as that is known before the config is read. */
+export type CommandLine =
+  | { readonly kind: 'version' }
+  | { readonly kind: 'overview' }
+  /** The help of a command of the gateway itself. */
+  | { readonly kind: 'help'; readonly text: string }
+  /** A command of the gateway itself. */
+  | { readonly kind: 'core'; readonly name: CoreCommand['name']; readonly flags: FlagValues }
+  /** Any other words: a command of a plugin, a group of commands, or a mistake. */
+  | { readonly kind: 'other'; readonly args: readonly string[] };
+
+export function parseCommandLine([first = 'start', ...others]: readonly string[]): CommandLine {
+  if (['version', '--version', '-v'].includes(first)) return { kind: 'version' };
+  if (['help', '--help', '-h'].includes(first)) return { kind: 'overview' };
+  const args = first.startsWith('-') ? ['start', first, ...others] : [first, ...others];
+  const found = findCommand(args, coreCommands);
+  if (found === null) return { kind: 'other', args };
+  const { flags } = parseArguments(found.command, found.rest);
+  return flags.has('help') ? { kind: 'help', text: commandHelp(found.command) } : { kind: 'core', name: found.command.name, flags };
 }
 
-/** What `logs` and `stats` are about. */
-export interface LogFlags extends Flags {
-  /** Filters, in the form of an address. */
-  readonly filter: URLSearchParams;
-  readonly limit: number;
-  readonly follow: boolean;
-  /** One request; null: a list. */
-  readonly id: string | null;
-  readonly by: string | null;
-}
-
-export interface KeyFlags {
-  readonly name: string | null;
-  readonly json: boolean;
-}
-
-export type Command =
-  | { readonly name: 'start' | 'check' | 'models' | 'db status' | 'db migrate'; readonly flags: Flags }
-  | { readonly name: 'logs' | 'stats'; readonly flags: LogFlags }
-  | { readonly name: 'keys create'; readonly flags: KeyFlags }
-  | { readonly name: 'help'; readonly text: string }
-  | { readonly name: 'version' };
-
-/** A command line that cannot be understood: exit code 2. */
-export class UsageError extends Error {}
-
-export function parseCommand(args: readonly string[]): Command {
-  const [first = 'start'] = args;
-  if (first === '--version' || first === '-v' || first === 'version') return { name: 'version' };
-  if (first === 'help' || first === '--help' || first === '-h') return { name: 'help', text: overview() };
-  const found = first.startsWith('-') ? { name: 'start' as const, rest: args } : commandOf(first, args.slice(1));
-  if (typeof found === 'string') return { name: 'help', text: found };
-  const { name } = found;
-  const { values, words } = parseFlags(name, found.rest);
-  if (values.help === true) return { name: 'help', text: commandHelp(name) };
-  const shared: Flags = { config: values.config ?? 'gateway.config.yaml', port: portOf(values.port), host: values.host ?? null, json: values.json ?? false };
-  if (name === 'keys create') return { name, flags: { name: values.name ?? null, json: shared.json } };
-  if (name === 'logs' || name === 'stats') return { name, flags: { ...shared, ...logFlags(values, words) } };
-  return { name, flags: shared };
-}
-
-/** The command, of one word or two, and what follows it; or the help that was asked for. */
-function commandOf(first: string, rest: readonly string[]): { name: CommandName; rest: readonly string[] } | string {
-  if (Object.hasOwn(commands, first)) return { name: first as CommandName, rest };
-  const subcommands = subcommandsOf(first);
-  const firsts = new Set(Object.keys(commands).map((name) => name.split(' ')[0] as string));
-  if (subcommands.length === 0) throw new UsageError(`unknown command "${first}".${didYouMean(first, firsts)} See gateway --help`);
-  const [second = '--help', ...more] = rest;
-  if (second === '--help' || second === '-h') return overview(first);
-  if (!subcommands.includes(second)) throw new UsageError(`unknown command "${first} ${second}".${didYouMean(second, subcommands)} There is ${subcommands.map((name) => `gateway ${first} ${name}`).join(', ')}`);
-  return { name: `${first} ${second}` as CommandName, rest: more };
-}
-
-type Values = ReturnType<typeof parseStrictly>['values'];
-
-const parseStrictly = (args: readonly string[]) => parseArgs({ args: [...args], options: flags, strict: true, allowPositionals: true });
-
-function parseFlags(command: CommandName, args: readonly string[]): { values: Values; words: readonly string[] } {
-  const { flags: known, words } = specOf(command);
-  const { tokens } = parseArgs({ args: [...args], options: flags, strict: false, allowPositionals: true, tokens: true });
-  for (const token of tokens) {
-    if (token.kind === 'positional' && words === undefined) throw new UsageError(`unexpected "${token.value}" after gateway ${command}`);
-    if (token.kind === 'option' && !known.includes(token.name as FlagName)) {
-      throw new UsageError(`unknown option ${token.rawName}.${didYouMean(token.name, known).replaceAll('"', '').replace('mean ', 'mean --')} See gateway ${command} --help`);
-    }
+/** The command that the first words name, and the arguments that follow. Null: none of these commands. */
+export function findCommand<C extends CommandSpec>(args: readonly string[], commands: readonly C[]): { readonly command: C; readonly rest: readonly string[] } | null {
+  for (const length of [2, 1]) {
+    const name = args.slice(0, length).join(' ');
+    const command = commands.find((candidate) => candidate.name === name);
+    if (command !== undefined) return { command, rest: args.slice(length) };
   }
+  return null;
+}
+
+/** The commands of two words that begin with this word: `db status` and `db migrate` for `db`. */
+export const groupOf = <C extends CommandSpec>(word: string, commands: readonly C[]): C[] => commands.filter(({ name }) => name.startsWith(`${word} `));
+
+/** Whether the second argument asks for the list of a group: `gateway db`, `gateway db --help`, `gateway db --config FILE`. */
+export const asksForList = (second: string | undefined): boolean => second === undefined || /^(?:-h|--help|-c|--config(?:=.*)?)$/s.test(second);
+
+/** The fault of a command line that names none of these commands. */
+export function unknownCommand(args: readonly string[], commands: readonly CommandSpec[]): UsageError {
+  const [first = '', second = ''] = args;
+  const group = groupOf(first, commands);
+  if (group.length === 0) return new UsageError(`unknown command "${first}".${nearCommand(first, commands)} See gateway --help`);
+  const hint = didYouMean(second, group.map(({ name }) => name.slice(first.length + 1)));
+  return new UsageError(`unknown command "${first} ${second}".${hint} There is ${group.map(({ name }) => `gateway ${name}`).join(', ')}`);
+}
+
+/** ` Did you mean "start"?`, or nothing. */
+export const nearCommand = (word: string, commands: readonly CommandSpec[]): string => didYouMean(word, new Set(commands.map(({ name }) => name.split(' ')[0] ?? name)));
+
+/** The file that `--config` names, read before the command and its flags are known. */
+export function configFileOf(args: readonly string[]): string {
+  const { values } = parseArgs({ args: [...args], options: { config: { type: 'string', short: 'c' } }, strict: false, allowPositionals: true });
+  const { config = defaultConfigFile } = values;
+  if (typeof config !== 'string') throw new UsageError('--config needs the name of a file');
+  return config;
+}
+
+export interface Arguments {
+  readonly flags: FlagValues;
+  readonly words: readonly string[];
+}
+
+/** Reads the arguments of one command. Throws a UsageError for what the command does not take. */
+export function parseArguments(command: CommandSpec, args: readonly string[]): Arguments {
+  const { name, flags = {}, words } = command;
+  const options = optionsOf(flags);
+  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
+  for (const token of tokens) {
+    if (token.kind === 'positional' && words === undefined) throw new UsageError(`unexpected "${token.value}" after gateway ${name}`);
+    if (token.kind === 'option' && !Object.hasOwn(flags, token.name)) throw new UsageError(`unknown option ${token.rawName}.${nearFlag(token.name, flags)} See gateway ${name} --help`);
+  }
+  const { values, positionals } = parseStrictly(args, options);
+  for (const [flag, { range }] of Object.entries(flags)) if (range !== undefined) checkRange(flag, range, values[flag]);
+  return { flags: flagValues(values), words: positionals };
+}
+
+const nearFlag = (name: string, flags: Readonly<Record<string, Flag>>): string => didYouMean(name, Object.keys(flags)).replaceAll('"', '').replace(/(mean|or) /g, '$1 --');
+
+const optionsOf = (flags: Readonly<Record<string, Flag>>): ParseArgsOptionsConfig =>
+  Object.fromEntries(Object.entries(flags).map(([name, { type, short, multiple = false }]) => [name, { type, multiple, ...(short !== undefined && { short }) }]));
+
+type Values = ReturnType<typeof parseArgs>['values'];
+
+function parseStrictly(args: readonly string[], options: ParseArgsOptionsConfig): { values: Values; positionals: readonly string[] } {
   try {
-    const { values, positionals } = parseStrictly(args);
-    return { values, words: positionals };
+    return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
   } catch (cause) {
     throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }
 
-function portOf(text: string | undefined): number | null {
-  if (text === undefined) return null;
-  const port = Number(text);
-  if (!/^\d+$/.test(text) || port > 65_535) throw new UsageError(`--port must be a number from 0 to 65535, not "${text}"`);
-  return port;
-}
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
-function logFlags(values: Values, words: readonly string[]): Omit<LogFlags, keyof Flags> {
-  const [only, ...others] = words;
-  const isId = only !== undefined && others.length === 0 && uuid.test(only);
-  const id = values.id ?? (isId ? only.toLowerCase() : null);
-  const follow = values.follow ?? false;
-  if (id !== null && follow) throw new UsageError('--follow goes with a list, not with one request');
-  const limit = Number(values.limit ?? 20);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 100_000) throw new UsageError(`--limit must be a number from 1 to 100000, not "${values.limit}"`);
-  return { id, follow, limit, by: values.by === undefined ? null : understood(() => parseDimension(values.by as string)), filter: filterOf(values, isId ? [] : words) };
-}
-
-/** Flags and words in one: the words are a search as in the dashboard's search bar. */
-function filterOf(values: Values, words: readonly string[]): URLSearchParams {
-  return understood(() => {
-    const params = formatLogFilter(parseLogSearch(words.join(' ')));
-    for (const name of filterFlagNames) {
-      for (const value of values[name] ?? []) {
-        if (name === 'meta') params.append(...metaOf(value));
-        else params.append(name, value);
-      }
-    }
-    return formatLogFilter(parseLogFilter(params));
-  });
-}
-
-function metaOf(text: string): [string, string] {
-  const at = text.indexOf('=');
-  if (at < 1) throw new UsageError(`--meta takes KEY=VALUE, not "${text}"`);
-  return [`meta.${text.slice(0, at)}`, text.slice(at + 1)];
-}
-
-/** A fault in a filter is one of the command line here. */
-function understood<T>(read: () => T): T {
-  try {
-    return read();
-  } catch (error) {
-    throw GatewayError.is(error) ? new UsageError(error.message, { cause: error }) : error;
+function checkRange(flag: string, [least, most]: readonly [number, number], value: Values[string]): void {
+  for (const text of textsOf(value)) {
+    if (!/^\d+$/.test(text) || Number(text) < least || Number(text) > most) throw new UsageError(`--${flag} must be a number from ${least} to ${most}, not "${text}"`);
   }
+}
+
+const textsOf = (value: Values[string]): string[] => [value ?? []].flat().filter((text) => typeof text === 'string');
+
+function flagValues(values: Values): FlagValues {
+  const text = (name: string): string | null => textsOf(values[name]).at(-1) ?? null;
+  return {
+    has: (name) => values[name] === true,
+    text,
+    number: (name) => (text(name) === null ? null : Number(text(name))),
+    all: (name) => textsOf(values[name]),
+  };
 }

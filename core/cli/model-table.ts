@@ -1,23 +1,23 @@
 import type { Config, Model } from '../config.ts';
 import { formatDollars, parseDollars } from '../money.ts';
+import { tableOf } from '../table.ts';
 
 /** The catalogue as a table for a terminal: prices in dollars per million tokens. */
 export function modelTable({ models, providers }: Config): string {
-  const rows = models.map((model) => [
-    model.id,
-    model.providers.map(({ providerId }) => (providers.get(providerId)?.missing === null ? providerId : `(${providerId})`)).join(' '),
-    model.context_length === 0 ? '–' : String(model.context_length),
-    perMillion(model.pricing.prompt ?? model.providers[0]?.pricing?.prompt),
-    perMillion(model.pricing.completion ?? model.providers[0]?.pricing?.completion),
-    abilities(model),
+  const nameOf = (providerId: string): string => (providers.get(providerId)?.missing === null ? providerId : `(${providerId})`);
+  const table = tableOf(models, [
+    { title: 'MODEL', read: ({ id }) => id },
+    { title: 'PROVIDERS', read: (model) => model.providers.map(({ providerId }) => nameOf(providerId)).join(' ') },
+    { title: 'CONTEXT', isNumber: true, read: (model) => (model.context_length === 0 ? '–' : String(model.context_length)) },
+    { title: 'IN $/M', isNumber: true, read: (model) => perMillion(priceOf(model, 'prompt')) },
+    { title: 'OUT $/M', isNumber: true, read: (model) => perMillion(priceOf(model, 'completion')) },
+    { title: 'CAN', read: abilities },
   ]);
-  const table = [['MODEL', 'PROVIDERS', 'CONTEXT', 'IN $/M', 'OUT $/M', 'CAN'], ...rows];
-  const widths = (table[0] as string[]).map((_, column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
-  const lines = table.map((row) => row.map((cell, column) => (isNumber(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd());
-  return `${lines.join('\n')}\n\nA provider in brackets is off: its key is not set.\n`;
+  return `${table}\nA provider in brackets is off: its key is not set.\n`;
 }
 
-const isNumber = (column: number): boolean => column >= 2 && column <= 4;
+/** The price of the model, or else that of its first provider. */
+const priceOf = ({ pricing, providers }: Model, kind: 'prompt' | 'completion'): string | undefined => pricing[kind] ?? providers[0]?.pricing?.[kind];
 
 function perMillion(price: string | undefined): string {
   const pico = parseDollars(price ?? '');

@@ -4,47 +4,63 @@ import { loadConfig } from '../../config/load.ts';
 import type { Loaded } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
-import { bannerOf } from './banner.ts';
-import type { Flags, LogFlags } from './command-line.ts';
-import { parseCommand, UsageError } from './command-line.ts';
-import { connect } from './commands/connection.ts';
-import type { Connection } from './commands/connection.ts';
-import { migrateDatabase, showDatabase } from './commands/db.ts';
-import type { Database } from './commands/db.ts';
-import { createKey } from './commands/keys.ts';
-import { showLogs } from './commands/logs.ts';
-import type { Output } from './commands/logs.ts';
-import { showStats } from './commands/stats.ts';
 import type { Config } from '../config.ts';
-import { Exit } from './exit.ts';
+import { Exit, UsageError } from '../exit.ts';
+import type { CommandSpec, FlagValues, Output } from '../host/command.ts';
 import { startGateway } from '../host/gateway.ts';
 import type { RunningGateway } from '../host/gateway.ts';
-import { listen, PortInUse } from '../http/listen.ts';
 import { createPluginLoader } from '../host/loader.ts';
-import { States } from '../host/state.ts';
-import { createLogger } from '../logger.ts';
-import type { Write } from '../logger.ts';
-import { modelTable } from './model-table.ts';
 import { watchConfig } from '../host/reload.ts';
 import type { Rebuilt } from '../host/reload.ts';
+import { States } from '../host/state.ts';
+import { listen, PortInUse } from '../http/listen.ts';
+import { createLogger } from '../logger.ts';
+import type { Write } from '../logger.ts';
 import { version } from '../version.ts';
+import { bannerOf } from './banner.ts';
+import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand } from './command-line.ts';
+import { coreCommands, defaultConfigFile } from './command-table.ts';
+import type { CoreCommand } from './command-table.ts';
+import { commandList, overview } from './help.ts';
+import { createKey } from './keys.ts';
+import { modelTable } from './model-table.ts';
+import { commandsOf, createCommandCheck, runPluginCommand } from './plugin-commands.ts';
 
 type Good = Extract<Loaded, { ok: true }>;
 
 const loadPlugin = createPluginLoader(new URL('../../plugins/', import.meta.url));
 const toStderr: Write = (line) => void process.stderr.write(`${line}\n`);
 const logger = createLogger(toStderr);
+const output: Output = { print: (text) => void process.stdout.write(text), say: (text) => void process.stderr.write(text) };
+const fileOf = (flags: FlagValues): string => flags.text('config') ?? defaultConfigFile;
 /** What plugins keep over reloads. */
 const states = new States();
 
-const load = ({ config, host, port }: Flags): Promise<Loaded> =>
-  loadConfig(config, { env: process.env, loadPlugin, shippedPlugins, overrides: { ...(host !== null && { host }), ...(port !== null && { port }) } });
+/** What the command line says over the file. */
+interface Overrides {
+  readonly host?: string;
+  readonly port?: number;
+}
 
-async function loadGood(flags: Flags): Promise<Good> {
-  const loaded = await load(flags);
+function load(file: string, overrides: Overrides = {}): Promise<Loaded> {
+  const checkCommands = createCommandCheck();
+  const loadChecked: typeof loadPlugin = async (use, folder) => {
+    const plugin = await loadPlugin(use, folder);
+    checkCommands(plugin);
+    return plugin;
+  };
+  return loadConfig(file, { env: process.env, loadPlugin: loadChecked, shippedPlugins, overrides });
+}
+
+async function loadGood(file: string, overrides: Overrides = {}): Promise<Good> {
+  const loaded = await load(file, overrides);
   if (!loaded.ok) throw new Exit(1, formatProblems(loaded.problems));
-  if (loaded.warnings.length > 0) process.stderr.write(`${formatProblems(loaded.warnings, 'warning')}\n`);
+  warn(loaded);
   return loaded;
+}
+
+function warn({ warnings }: Good): void {
+  if (warnings.length > 0) output.say(`${formatProblems(warnings, 'warning')}\n`);
 }
 
 const build = ({ config, plugins }: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> => startGateway({ config, plugins, write: toStderr, states });
@@ -54,15 +70,18 @@ const startOrExit = (good: Pick<Good, 'config' | 'plugins'>): Promise<RunningGat
     throw new Exit((error as { exitCode?: number }).exitCode ?? 1, error instanceof Error ? error.message : String(error));
   });
 
-async function start(flags: Flags): Promise<void> {
+async function start(flags: FlagValues): Promise<void> {
   const readAt = Date.now();
-  const loaded = await loadGood(flags);
+  const file = fileOf(flags);
+  const [host, port] = [flags.text('host'), flags.number('port')];
+  const overrides: Overrides = { ...(host !== null && { host }), ...(port !== null && { port }) };
+  const loaded = await loadGood(file, overrides);
   const { config } = loaded;
   let current = await startOrExit(loaded);
   const { url, adopt, drain } = await listen({ ...config.server, service: () => current });
 
   const rebuild = async (): Promise<Rebuilt> => {
-    const again = await load(flags);
+    const again = await load(file, overrides);
     if (!again.ok) return { problems: formatProblems(again.problems), files: again.files };
     try {
       return { gateway: await build(again), files: again.files };
@@ -95,8 +114,8 @@ async function start(flags: Flags): Promise<void> {
   }
   process.on('SIGHUP', () => void watching.reload());
 
-  const isText = process.stdout.isTTY && !flags.json;
-  process.stdout.write(isText ? bannerOf({ url, config, pages: current.pages, file: resolve(flags.config), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
+  const isText = process.stdout.isTTY && !flags.has('json');
+  process.stdout.write(isText ? bannerOf({ url, config, pages: current.pages, file: resolve(file), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
   if (!isText) reportOff(config);
 }
 
@@ -105,80 +124,75 @@ function reportOff({ providers }: Config): void {
   for (const { id, missing } of providers.values()) if (missing !== null) logger.info(`provider off: ${missing} is not set`, { provider: id });
 }
 
-async function check(flags: Flags): Promise<void> {
-  const { config } = await loadGood(flags);
+async function check(flags: FlagValues): Promise<void> {
+  const file = fileOf(flags);
+  const { config } = await loadGood(file);
   const on = [...config.providers.values()].filter(({ missing }) => missing === null);
-  process.stdout.write(`${flags.config} is fine: ${config.models.length} models, ${on.length} of ${config.providers.size} providers on, ${config.plugins.length} plugins\n`);
+  output.print(`${file} is fine: ${config.models.length} models, ${on.length} of ${config.providers.size} providers on, ${config.plugins.length} plugins\n`);
 }
 
-async function models(flags: Flags): Promise<void> {
-  const { config } = await loadGood(flags);
-  process.stdout.write(flags.json ? `${JSON.stringify(config.models, null, 2)}\n` : modelTable(config));
+async function models(flags: FlagValues): Promise<void> {
+  const { config } = await loadGood(fileOf(flags));
+  output.print(flags.has('json') ? `${JSON.stringify(config.models, null, 2)}\n` : modelTable(config));
 }
 
-const output: Output = { print: (text) => void process.stdout.write(text), say: (text) => void process.stderr.write(text) };
+const coreRuns: Readonly<Record<CoreCommand['name'], (flags: FlagValues) => Promise<void> | void>> = {
+  start,
+  check,
+  models,
+  'keys create': (flags) => createKey({ name: flags.text('name'), json: flags.has('json') }, output),
+};
 
-/** The log of the gateway that runs, or else of the store beside the config. */
-async function withLog(flags: LogFlags, work: (connection: Connection) => Promise<void>): Promise<void> {
-  const loaded = await loadGood(flags);
-  const { host, port, adminKey } = loaded.config.server;
-  const here = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  const url = `http://${here.includes(':') ? `[${here}]` : here}:${port}`;
-  const connection = await connect({ url, adminKey: adminKey?.reveal() ?? null, embedded: () => embedded(loaded) });
-  try {
-    await work(connection);
-  } finally {
-    await connection.close();
-  }
+/** `gateway --help`: the gateway's own commands, and those of plugins where the config can be read. */
+async function printOverview(file: string): Promise<void> {
+  const loaded = await load(file);
+  if (loaded.ok) output.print(overview([...coreCommands, ...commandsOf(loaded.plugins)], null));
+  else output.print(overview(coreCommands, unreadable(file)));
 }
 
-/** What keeps the log and what tells of it, with nobody to serve. */
-async function embedded({ config, plugins }: Good): Promise<RunningGateway> {
-  const server = { ...config.server, host: '127.0.0.1' };
-  const teller = { plugin: await loadPlugin('endpoints/logs', import.meta.dirname), options: {} };
-  const keepers = plugins.filter(({ plugin }) => plugin.name.startsWith('log/'));
-  return await startOrExit({ config: { ...config, server }, plugins: [teller, ...keepers] });
+const unreadable = (file: string): string => `Plugins bring more commands. They are not listed here, because ${file} has faults; see gateway check${file === defaultConfigFile ? '' : ` --config ${file}`}`;
+
+/** Runs a command that is not the gateway's own: the config is read first, and its plugins say which commands there are. */
+async function runFromPlugin(args: readonly string[]): Promise<void> {
+  const file = configFileOf(args);
+  const loaded = await load(file);
+  const brought = loaded.ok ? commandsOf(loaded.plugins) : [];
+  const commands = [...coreCommands, ...brought];
+  const [first = '', second] = args;
+  const group = groupOf(first, commands);
+  if (group.length > 0 && asksForList(second)) return output.print([...commandList(group), ...(loaded.ok ? [] : ['', unreadable(file)]), ''].join('\n'));
+  if (!loaded.ok) throw new Exit(1, `${formatProblems(loaded.problems)}\n\n"${first}" is no command of the gateway itself.${nearCommand(first, coreCommands)} Whether a plugin brings it is known when the config has no faults.`);
+  const found = findCommand(args, brought);
+  if (found === null) throw await unknown(args, commands, file);
+  await runPluginCommand({ command: found.command, args: found.rest, config: loaded.config, plugins: loaded.plugins, output, begin: () => warn(loaded), start: startOrExit });
 }
 
-async function databaseIn(flags: Flags): Promise<Database> {
-  const { config, plugins } = await loadGood(flags);
-  const journal = plugins.find(({ plugin }) => plugin.name === 'log/journal');
-  if (journal === undefined) throw new Exit(1, `${flags.config} lists no log/journal, so there is no store.`);
-  const { store, url = null, retention_days: retentionDays } = journal.options as { store: 'sqlite' | 'postgres'; url?: string; retention_days: number };
-  const { databaseOf } = await import('../../plugins/log/journal/store/database.ts');
-  return databaseOf({ store, url, dataDir: config.server.dataDir, retentionDays, isDurable: false });
+/** Names the shipped plugin that brings the command, where the config does not list it. */
+async function unknown(args: readonly string[], commands: readonly CommandSpec[], file: string): Promise<UsageError> {
+  const shipped = await Promise.all(shippedPlugins.map(async (use) => ({ plugin: await loadPlugin(use, import.meta.dirname), options: {} })));
+  const all = commandsOf(shipped);
+  const owner = (findCommand(args, all)?.command ?? groupOf(args[0] ?? '', all)[0])?.owner.plugin.name;
+  if (owner === undefined || groupOf(args[0] ?? '', commands).length > 0) return unknownCommand(args, commands);
+  return new UsageError(`"${args[0]}" is a command of the plugin ${owner}, which ${file} does not list.`);
 }
 
-/** A fault of the store ends the program with its own code. */
-async function orStoreFault(work: Promise<void>): Promise<void> {
-  await work.catch((cause: unknown) => {
-    throw cause instanceof Exit ? cause : new Exit(4, `The log store cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
-  });
-}
-
-async function main(): Promise<void> {
-  const command = parseCommand(process.argv.slice(2));
-  switch (command.name) {
-    case 'help':
-      return output.print(command.text);
+async function main(given: readonly string[]): Promise<void> {
+  const line = parseCommandLine(given);
+  switch (line.kind) {
     case 'version':
       return output.print(`${version}\n`);
-    case 'keys create':
-      return createKey(command.flags, output);
-    case 'logs':
-      return withLog(command.flags, (connection) => showLogs(connection, command.flags, output));
-    case 'stats':
-      return withLog(command.flags, (connection) => showStats(connection, command.flags, output));
-    case 'db status':
-      return orStoreFault(showDatabase(await databaseIn(command.flags), command.flags, output));
-    case 'db migrate':
-      return orStoreFault(migrateDatabase(await databaseIn(command.flags), command.flags, output));
-    default:
-      return { start, check, models }[command.name](command.flags);
+    case 'overview':
+      return printOverview(configFileOf(given));
+    case 'help':
+      return output.print(line.text);
+    case 'core':
+      return coreRuns[line.name](line.flags);
+    case 'other':
+      return runFromPlugin(line.args);
   }
 }
 
-// whoever reads may have seen enough: gateway logs | head
+// the reader of a pipe may stop reading: gateway logs | head
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 70));
 
 process.on('uncaughtException', (error) => {
@@ -192,9 +206,9 @@ process.on('uncaughtException', (error) => {
 });
 
 try {
-  await main();
+  await main(process.argv.slice(2));
 } catch (thrown) {
-  const code = thrown instanceof Exit ? thrown.code : thrown instanceof UsageError ? 2 : thrown instanceof PortInUse ? 3 : 70;
-  process.stderr.write(`${code === 70 && thrown instanceof Error ? thrown.stack : (thrown as Error).message}\n`);
+  const code = thrown instanceof Exit ? thrown.code : thrown instanceof PortInUse ? 3 : 70;
+  process.stderr.write(`${!(thrown instanceof Exit) && code === 70 && thrown instanceof Error ? thrown.stack : (thrown as Error).message}\n`);
   process.exit(code);
 }

@@ -26,8 +26,8 @@ export interface Plugin<Options = never> {
   /** Errors of its own that it may throw, made by `defineError`: the metrics and the docs know their codes. */
   readonly errors?: readonly ErrorKind[];
   /** Commands that it adds to the command line: `gateway <name>`. */
-  readonly commands?: readonly Command[];
-  /** It keeps the request log: a command that reads the log boots this plugin alone. */
+  readonly commands?: readonly Command<Options>[];
+  /** It keeps the request log: a command that opens the log starts this plugin. */
   readonly keepsLog?: boolean;
   /** Dialect names that it answers for by its own `open` tap, without a wire format (`mock`). */
   readonly serves?: readonly string[];

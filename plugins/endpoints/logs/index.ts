@@ -7,6 +7,7 @@ import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import { listFacets, listMetadataKeys, listRequests, oneRequest, series, stats } from './answers.ts';
 import type { Asked } from './answers.ts';
+import { logCommands } from './commands/commands.ts';
 import { exportRequests } from './export.ts';
 import { createHub } from './hub.ts';
 import type { Hub } from './hub.ts';
@@ -17,6 +18,7 @@ export default definePlugin({
   name: 'endpoints/logs',
   summary: 'GET /api/logs, /api/stats and more: the request log, its export and its live tail',
   schema: { type: 'object', additionalProperties: false, properties: {} },
+  commands: logCommands,
   apply({ routes, log, clock, config, checkHealth }) {
     let hub: Hub | null = null;
     const get = (path: string, answer: (asked: Asked) => Promise<Answer>): void =>

@@ -8,6 +8,7 @@ import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { databaseCommands } from './commands.ts';
 import type { LogEvents } from './events.ts';
 import { createEvents } from './events.ts';
 import { createClient } from './drain/client.ts';
@@ -41,6 +42,8 @@ export default definePlugin<Options>({
   name,
   summary: 'every request on record: a journal, drained into SQLite or PostgreSQL',
   schema,
+  commands: databaseCommands,
+  keepsLog: true,
   apply({ hooks, log, logger, config }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
     if (store === 'postgres' && url === null) throw new Error('`store: postgres` needs `url`, for example url: ${DATABASE_URL}');
     const { dataDir } = config.server;

@@ -1,12 +1,22 @@
 import { describe, expect, it } from 'vitest';
-import type { Flags } from '../../../core/cli/command-line.ts';
-import { parseCommand, UsageError } from '../../../core/cli/command-line.ts';
+import { asksForList, configFileOf, findCommand, groupOf, parseArguments, parseCommandLine, unknownCommand } from '../../../core/cli/command-line.ts';
+import { commandHelp, overview } from '../../../core/cli/help.ts';
+import { UsageError } from '../../../core/exit.ts';
+import type { CommandSpec } from '../../../core/host/command.ts';
 
-const defaults: Partial<Flags> = { config: 'gateway.config.yaml', port: null, host: null, json: false };
-const parse = (line: string) => parseCommand(line.split(' ').filter((word) => word !== ''));
+const split = (line: string): string[] => line.split(' ').filter((word) => word !== '');
+const parse = (line: string) => parseCommandLine(split(line));
+
+/** The flags that were given, as one object. */
+function given(line: string): { name: string; config: string | null; port: number | null; host: string | null; json: boolean } {
+  const parsed = parse(line);
+  if (parsed.kind !== 'core') throw new Error(parsed.kind);
+  const { name, flags } = parsed;
+  return { name, config: flags.text('config'), port: flags.number('port'), host: flags.text('host'), json: flags.has('json') };
+}
 
 describe('the command line', () => {
-  it.each<[string, string, Partial<Flags>]>([
+  it.each<[string, string, object]>([
     ['', 'start', {}],
     ['start', 'start', {}],
     ['check', 'check', {}],
@@ -22,99 +32,109 @@ describe('the command line', () => {
     ['start --json', 'start', { json: true }],
     ['--port 5000', 'start', { port: 5000 }],
     ['--config a.yaml --port 1 --host h --json', 'start', { config: 'a.yaml', port: 1, host: 'h', json: true }],
-  ])('reads "gateway %s"', (line, name, flags) => expect(parse(line)).toMatchObject({ name, flags: { ...defaults, ...flags } }));
+    ['keys create', 'keys create', {}],
+    ['keys create --json', 'keys create', { json: true }],
+  ])('reads "gateway %s"', (line, name, flags) => expect(given(line)).toEqual({ name, config: null, port: null, host: null, json: false, ...flags }));
 
-  it.each(['version', '--version', '-v'])('reads "gateway %s"', (line) => expect(parse(line)).toEqual({ name: 'version' }));
+  it.each(['version', '--version', '-v'])('reads "gateway %s"', (line) => expect(parse(line)).toEqual({ kind: 'version' }));
+
+  it.each(['help', '--help', '-h'])('reads "gateway %s"', (line) => expect(parse(line)).toEqual({ kind: 'overview' }));
 
   it.each<[string, RegExp]>([
-    ['help', /Exit codes: 0 fine, 1 config, 2 usage, 3 port in use, 4 store/],
-    ['--help', /gateway start/],
-    ['-h', /gateway check/],
     ['start --help', /^gateway start: .*--port/s],
     ['check -h', /^gateway check: .*--config/s],
-  ])('helps with "gateway %s"', (line, text) => expect(parse(line)).toEqual({ name: 'help', text: expect.stringMatching(text) }));
+  ])('helps with "gateway %s"', (line, text) => expect(parse(line)).toEqual({ kind: 'help', text: expect.stringMatching(text) }));
 
-  it('offers no flag in help that the command does not take', () => expect(parse('check --help')).toEqual({ name: 'help', text: expect.not.stringContaining('--port') }));
+  it('offers no flag in help that the command does not take', () => expect(parse('check --help')).toEqual({ kind: 'help', text: expect.not.stringContaining('--port') }));
+
+  it.each(['logs', 'logs --since 24h', 'db status', 'keys', 'keys revoke', 'strat', 'toString', 'constructor'])('leaves "gateway %s" for the time when the config is read', (line) => {
+    expect(parse(line)).toEqual({ kind: 'other', args: split(line) });
+  });
 
   it.each<[string, RegExp]>([
-    ['strat', /unknown command "strat"\. Did you mean "start"\? See gateway --help/],
     ['start --prot 5000', /unknown option --prot\. Did you mean --port\? See gateway start --help/],
     ['start --confg=a', /unknown option --confg\. Did you mean --config\?/],
     ['start --zzzzzz', /unknown option --zzzzzz\. See gateway start --help/],
+    ['start --toString', /unknown option --toString\. See gateway start --help/],
     ['check --port 5000', /unknown option --port/],
     ['models --host a', /unknown option --host/],
     ['start -x', /unknown option -x/],
     ['start here', /unexpected "here" after gateway start/],
+    ['keys create extra', /unexpected "extra" after gateway keys create/],
     ['start --port', /--port/],
     ['start --port many', /--port must be a number from 0 to 65535, not "many"/],
     ['start --port 65536', /not "65536"/],
     ['start --port 1.5', /not "1\.5"/],
     ['start --port=-1', /not "-1"/],
     ['start --json=yes', /--json/],
-    ['toString', /unknown command "toString"/],
-    ['constructor', /unknown command "constructor"/],
   ])('refuses "gateway %s" with help', (line, message) => {
     expect(() => parse(line)).toThrow(UsageError);
     expect(() => parse(line)).toThrow(message);
   });
 });
 
-const filterOf = (...args: string[]): string => {
-  const command = parseCommand(args);
-  if (command.name !== 'logs' && command.name !== 'stats') throw new Error(command.name);
-  return decodeURIComponent(command.flags.filter.toString());
-};
+describe('the config file', () => {
+  it.each<[string, string]>([
+    ['logs', 'gateway.config.yaml'],
+    ['logs --model a --config a.yaml', 'a.yaml'],
+    ['logs --config=a.yaml -f', 'a.yaml'],
+    ['logs -c a.yaml --limit 3', 'a.yaml'],
+    ['logs -fc a.yaml', 'a.yaml'],
+    ['logs -- --config a.yaml', 'gateway.config.yaml'],
+  ])('of "gateway %s" is read before the command is known', (line, file) => expect(configFileOf(split(line))).toBe(file));
 
-describe('the commands of the log', () => {
-  it.each<[string, string, object]>([
-    ['logs', 'logs', { limit: 20, follow: false, id: null, json: false }],
-    ['logs -f', 'logs', { follow: true }],
-    ['logs --limit 100 --json', 'logs', { limit: 100, json: true }],
-    ['logs 01a1fed5-43fe-7000-8000-00e00855f05b', 'logs', { id: '01a1fed5-43fe-7000-8000-00e00855f05b' }],
-    ['logs --id anything', 'logs', { id: 'anything' }],
-    ['logs -c a.yaml -p 5000', 'logs', { config: 'a.yaml', port: 5000 }],
-    ['stats', 'stats', { by: null }],
-    ['stats --by meta.tenant-id', 'stats', { by: 'meta.tenant-id' }],
-    ['keys create', 'keys create', { name: null, json: false }],
-    ['keys create --name search', 'keys create', { name: 'search' }],
-    ['db status', 'db status', { json: false }],
-    ['db migrate -c a.yaml', 'db migrate', { config: 'a.yaml' }],
-  ])('reads "gateway %s"', (line, name, flags) => expect(parse(line)).toMatchObject({ name, flags }));
+  it('must be named where --config is given', () => expect(() => configFileOf(['logs', '--config'])).toThrow(UsageError));
+});
 
-  it.each<[string[], string]>([
-    [['logs'], ''],
-    [['logs', '--since', '24h', '--status', 'error', '--status', '429'], 'since=1d&status=error&status=429'],
-    [['logs', '--latency', '>2s', '--cost', '<=0.01'], 'latency=>2s&cost=<=0.01'],
-    [['stats', '--meta', 'tenant-id=acme', '--meta', 'team=a=b'], 'meta.tenant-id=acme&meta.team=a=b'],
-    [['logs', '--q', 'refund'], 'q=refund'],
-    [['logs', 'model:a latency:>2s "refund"'], 'model=a&latency=>2s&q=refund'],
-    [['logs', 'model:a', '--model', 'b'], 'model=a&model=b'],
-    [['logs', '--', '-model:a'], '-model=a'],
-  ])('understand the filters of %j', (args, filter) => expect(filterOf(...args)).toBe(filter));
+const table: readonly CommandSpec[] = [
+  { name: 'fish', summary: 'fish', words: '[POND]', examples: ['gateway fish lake', 'gateway fish sea'], flags: { net: { type: 'boolean', short: 'n', help: 'use a net' }, count: { type: 'string', value: 'N', range: [1, 10], multiple: true, help: 'how many', heading: 'Bounds' } } },
+  { name: 'boat list', summary: 'list boats' },
+  { name: 'boat sink', summary: 'sink a boat' },
+];
 
-  it.each<[string, RegExp]>([
-    ['logs --staus ok', /unknown option --staus\. Did you mean --status/],
-    ['logs --status erorr', /"erorr" is no status\. Did you mean "error"\?/],
-    ['logs --latency 2s', /write for example latency=>2s/],
-    ['logs --meta acme', /--meta takes KEY=VALUE, not "acme"/],
-    ['logs modle:a', /no filter "modle"\. Did you mean "model"\?/],
-    ['logs --limit 0', /--limit must be a number from 1 to 100000/],
-    ['logs --limit many', /not "many"/],
-    ['logs -f --id x', /--follow goes with a list/],
-    ['stats --by modle', /cannot be grouped by "modle"\. Did you mean "model"\?/],
-    ['stats --follow', /unknown option --follow/],
-    ['keys crete', /unknown command "keys crete"\. Did you mean "create"\? There is gateway keys create/],
-    ['keys create extra', /unexpected "extra" after gateway keys create/],
-    ['db drop', /unknown command "db drop"\. There is gateway db status, gateway db migrate/],
-  ])('refuse "gateway %s" with help', (line, message) => {
-    expect(() => parse(line)).toThrow(UsageError);
-    expect(() => parse(line)).toThrow(message);
+describe('a table of commands', () => {
+  it.each<[string, string | null, string[]]>([
+    ['fish', 'fish', []],
+    ['fish lake --net', 'fish', ['lake', '--net']],
+    ['boat sink now', 'boat sink', ['now']],
+    ['boat', null, []],
+    ['boat row', null, []],
+  ])('knows which command "gateway %s" is', (line, name, rest) => expect(findCommand(split(line), table)).toEqual(name === null ? null : { command: table.find((command) => command.name === name), rest }));
+
+  it('has groups', () => {
+    expect(groupOf('boat', table).map(({ name }) => name)).toEqual(['boat list', 'boat sink']);
+    expect(groupOf('fish', table)).toEqual([]);
   });
 
-  it.each<[string, RegExp]>([
-    ['keys', /gateway keys create/],
-    ['db --help', /gateway db status[\s\S]*gateway db migrate/],
-    ['logs --help', /--follow[\s\S]*Filters[\s\S]*--meta KEY=VAL/],
-    ['stats --help', /--by WHAT/],
-  ])('explain "gateway %s"', (line, text) => expect(parse(line)).toEqual({ name: 'help', text: expect.stringMatching(text) }));
+  it.each([undefined, '-h', '--help', '-c', '--config', '--config=a.yaml'])('lists a group for %s', (second) => expect(asksForList(second)).toBe(true));
+  it.each(['sink', '--name', '--configure', ''])('does not list a group for "%s"', (second) => expect(asksForList(second)).toBe(false));
+
+  it.each<[string, string]>([
+    ['fihs', 'unknown command "fihs". Did you mean "fish"? See gateway --help'],
+    ['boat snik', 'unknown command "boat snik". Did you mean "sink"? There is gateway boat list, gateway boat sink'],
+    ['boat zzzzzzz', 'unknown command "boat zzzzzzz". There is gateway boat list, gateway boat sink'],
+    ['toString', 'unknown command "toString". See gateway --help'],
+  ])('says what is near "gateway %s"', (line, message) => expect(unknownCommand(split(line), table).message).toBe(message));
+
+  it('gives each flag its values', () => {
+    const { flags, words } = parseArguments(table[0] as CommandSpec, split('lake -n --count 3 --count 7 sea'));
+    expect([flags.has('net'), flags.all('count'), flags.number('count'), flags.text('count'), words]).toEqual([true, ['3', '7'], 7, '7', ['lake', 'sea']]);
+    const none = parseArguments(table[0] as CommandSpec, []).flags;
+    expect([none.has('net'), none.all('count'), none.number('count'), none.text('count')]).toEqual([false, [], null, null]);
+  });
+
+  it.each(['--count 0', '--count 11', '--count many', '--count 3 --count 11'])('checks each value of a flag with a range: %s', (line) => {
+    expect(() => parseArguments(table[0] as CommandSpec, split(line))).toThrow(/^--count must be a number from 1 to 10, not "(?:0|11|many)"$/);
+  });
+
+  it('is the help of each command', () => {
+    expect(commandHelp(table[0] as CommandSpec)).toBe('gateway fish [POND]: fish\n\n  -n, --net  use a net\n\nBounds:\n      --count N  how many\n\nFor example:\n  gateway fish lake\n  gateway fish sea\n');
+  });
+
+  it('is the help of the program', () => {
+    const text = overview(table, 'There is a note.');
+    expect(text).toMatch(/ {2}gateway fish {7}fish\n {2}gateway boat list {2}list boats\n {2}gateway boat sink {2}sink a boat\n\nThere is a note\.\n\n/);
+    expect(text).toMatch(/Examples\n {2}gateway fish lake\n {2}curl /);
+    expect(text).toContain('Exit codes: 0 fine, 1 config, 2 usage, 3 port in use, 4 store.');
+  });
 });

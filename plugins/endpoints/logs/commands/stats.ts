@@ -1,12 +1,13 @@
-/** `gateway stats`: what a filter selects, summed up by a dimension. */
-import type { LogFlags } from '../command-line.ts';
-import type { StatsRow } from '../../log/store.ts';
+/** `gateway stats`: sums over the requests that a filter selects, one row for each value of a dimension. */
+import type { Output } from '../../../../core/host/command.ts';
+import type { StatsRow } from '../../../../core/log/store.ts';
+import { tableOf } from '../../../../core/table.ts';
+import type { Column } from '../../../../core/table.ts';
 import type { Connection } from './connection.ts';
-import type { Output } from './logs.ts';
-import { about, count, dollars, duration, tableOf } from './table.ts';
-import type { Column } from './table.ts';
+import { about, count, dollars, duration } from './figures.ts';
+import type { Selection } from './flags.ts';
 
-export async function showStats({ ask }: Pick<Connection, 'ask'>, { filter, by, limit, json }: LogFlags, { print }: Output): Promise<void> {
+export async function showStats({ ask }: Pick<Connection, 'ask'>, { filter, by, limit, json }: Selection, { print }: Pick<Output, 'print'>): Promise<void> {
   const params = new URLSearchParams([...filter, ['limit', String(Math.min(limit, 1000))], ...(by === null ? [] : [['by', by] as [string, string]])]);
   const { data } = (await (await ask(`/api/stats?${params.toString()}`)).json()) as { data: readonly StatsRow[] };
   if (json) print(`${JSON.stringify(data, null, 2)}\n`);

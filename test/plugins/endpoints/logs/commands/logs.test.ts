@@ -1,19 +1,26 @@
-/** What `gateway logs`, `stats`, `keys` and `db` print. */
+/** What `gateway logs` and `gateway stats` print. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { parseCommand } from '../../../../core/cli/command-line.ts';
-import type { LogFlags } from '../../../../core/cli/command-line.ts';
-import { connect } from '../../../../core/cli/commands/connection.ts';
-import type { Connection } from '../../../../core/cli/commands/connection.ts';
-import { showDatabase } from '../../../../core/cli/commands/db.ts';
-import { createKey } from '../../../../core/cli/commands/keys.ts';
-import { showLogs } from '../../../../core/cli/commands/logs.ts';
-import { showStats } from '../../../../core/cli/commands/stats.ts';
-import { dollars, duration } from '../../../../core/cli/commands/table.ts';
-import { Exit } from '../../../../core/cli/exit.ts';
-import { GatewayError } from '../../../../core/errors.ts';
-import { freePort } from '../../../_kit/servers.ts';
-import { at, logScene } from '../../../plugins/endpoints/logs/scene.ts';
-import type { Scene } from '../../../plugins/endpoints/logs/scene.ts';
+import { findCommand, parseArguments } from '../../../../../core/cli/command-line.ts';
+import { GatewayError } from '../../../../../core/errors.ts';
+import { Exit } from '../../../../../core/exit.ts';
+import type { Command } from '../../../../../core/host/command.ts';
+import { logCommands } from '../../../../../plugins/endpoints/logs/commands/commands.ts';
+import { connect } from '../../../../../plugins/endpoints/logs/commands/connection.ts';
+import type { Connection } from '../../../../../plugins/endpoints/logs/commands/connection.ts';
+import { logsSelection, statsSelection } from '../../../../../plugins/endpoints/logs/commands/flags.ts';
+import type { Selection } from '../../../../../plugins/endpoints/logs/commands/flags.ts';
+import { showLogs } from '../../../../../plugins/endpoints/logs/commands/logs.ts';
+import { showStats } from '../../../../../plugins/endpoints/logs/commands/stats.ts';
+import { freePort } from '../../../../_kit/servers.ts';
+import { at, logScene } from '../scene.ts';
+import type { Scene } from '../scene.ts';
+
+/** What `logs …` or `stats …` selects. */
+function selectionOf(...args: string[]): Selection {
+  const { command, rest } = findCommand(args, logCommands) as { command: Command; rest: readonly string[] };
+  const { flags, words } = parseArguments(command, rest);
+  return (command.name === 'logs' ? logsSelection : statsSelection)({ flags, words, json: false });
+}
 
 let scene: Scene;
 let connection: Connection;
@@ -23,13 +30,13 @@ const output = { print: (text: string) => void (printed += text), say: () => {} 
 beforeEach(async () => {
   printed = '';
   scene = await logScene({ admin_key: 'the-key' });
-  connection = await connect({ url: `http://127.0.0.1:${await freePort()}`, adminKey: 'the-key', embedded: async () => scene.gateway });
+  connection = await connect({ url: `http://127.0.0.1:${await freePort()}`, adminKey: 'the-key', openLog: async () => scene.gateway });
 });
-afterEach(async () => await connection.close());
+afterEach(async () => await scene.close());
 
-const flagsOf = (...args: string[]): LogFlags => (parseCommand(args) as { flags: LogFlags }).flags;
 const logs = async (...args: string[]): Promise<string[]> => {
-  await showLogs(connection, flagsOf('logs', ...args), output);
+  const isJson = args.includes('--json');
+  await showLogs(connection, { ...selectionOf('logs', ...args.filter((arg) => arg !== '--json')), json: isJson }, output);
   return printed.trimEnd().split('\n');
 };
 
@@ -69,7 +76,7 @@ describe('gateway logs', () => {
     expect([...(await logs()), ...(await logs(id))].join('')).not.toMatch(/\p{Cc}/u);
   });
 
-  it('follows only a gateway that runs', async () => await expect(logs('-f')).rejects.toThrow(/No gateway answers that could be followed/));
+  it('follows only a gateway that runs', async () => await expect(logs('-f')).rejects.toThrow(/There is no running gateway to follow/));
 
   it.each<[GatewayError | null, string[], number]>([
     [new GatewayError('log_unavailable', 'away'), [], 4],
@@ -87,7 +94,7 @@ describe('gateway stats', () => {
     scene.log.add({ metadata: { team: 'a' }, cost: '0.5' });
     scene.log.add({ metadata: { team: 'a' }, cost: null });
     scene.log.add({ outcome: 'failed', status: 502 });
-    await showStats(connection, flagsOf('stats', '--by', 'meta.team'), output);
+    await showStats(connection, selectionOf('stats', '--by', 'meta.team'), output);
     expect(printed).toMatch(/^META\.TEAM +REQUESTS +ERRORS/);
     expect(printed).toMatch(/\na +2 +0 .*\$0\.5 \* .*\n\(none\) +1 +1 \(100\.0 %\)/);
     expect(printed).toContain('* without requests whose cost is not known');
@@ -97,7 +104,7 @@ describe('gateway stats', () => {
     scene.log.add({ usageEstimated: true, model: 'a' });
     scene.log.add({ usageEstimated: true, model: 'b', cost: '0' });
     scene.log.add({ model: 'c' });
-    await showStats(connection, flagsOf('stats', '--by', 'model'), output);
+    await showStats(connection, selectionOf('stats', '--by', 'model'), output);
     expect(printed).toMatch(/\na .* ≈10 +≈5 +≈2 +≈\$0\.00002 /);
     expect(printed).toMatch(/\nb .* ≈10 +≈5 +≈2 +\$0 /);
     expect(printed).toMatch(/\nc .* 10 +5 +2 +\$0\.00002 /);
@@ -106,34 +113,7 @@ describe('gateway stats', () => {
 
   it('prints JSON for machines', async () => {
     scene.log.add();
-    await showStats(connection, flagsOf('stats', '--json'), output);
+    await showStats(connection, { ...selectionOf('stats'), json: true }, output);
     expect(JSON.parse(printed)).toMatchObject([{ value: null, requests: 1 }]);
   });
-});
-
-describe('gateway keys create', () => {
-  it('prints the key, and the lines for the config with its hash alone', () => {
-    createKey({ name: 'search: "team"', json: false }, output);
-    expect(printed).toMatch(/^gwk_\w+\n[\s\S]*keys:\n  - name: "search: \\"team\\""\n    hash: sha256:[0-9a-f]{64}\n$/);
-    expect(printed.match(/gwk_/g)).toHaveLength(1);
-  });
-});
-
-const database = (...applied: boolean[]) => ({ place: 'sqlite logs.db', migrations: async () => applied.map((isApplied, at) => ({ id: at + 1, name: `step ${at + 1}`, isApplied })), migrate: async () => {} });
-
-describe('gateway db status', () => {
-  it('says that all is well', async () => {
-    await showDatabase(database(true), { json: false }, output);
-    expect(printed).toBe('store  sqlite logs.db\nstate  up to date\n    1  applied  step 1\n');
-  });
-
-  it('says what is waiting, and what to do', async () => {
-    await showDatabase(database(true, false), { json: false }, output);
-    expect(printed).toMatch(/1 of 2 migrations are waiting.*gateway db migrate/);
-  });
-});
-
-describe('a figure', () => {
-  it.each<[string | null, string]>([[null, '–'], ['0', '$0'], ['0.00000123456', '$0.000001235'], ['0.5', '$0.5'], ['12.3456', '$12.35'], ['1200', '$1200.00']])('of %s dollars is %s', (text, shown) => expect(dollars(text)).toBe(shown));
-  it.each<[number | null, string]>([[null, '–'], [0, '0 ms'], [999, '999 ms'], [1940, '1.9 s'], [150_000, '2.5 min']])('of %s ms is %s', (ms, shown) => expect(duration(ms)).toBe(shown));
 });

@@ -1,35 +1,30 @@
 /** `gateway logs`: a list, one request, or requests as they end. */
-import type { LogFlags } from '../command-line.ts';
-import { Exit } from '../exit.ts';
-import type { LoggedDetail, LoggedRequest, LogPage } from '../../log/store.ts';
-import { createSseReader } from '../../wire/sse.ts';
+import { Exit } from '../../../../core/exit.ts';
+import type { Output } from '../../../../core/host/command.ts';
+import type { LoggedDetail, LoggedRequest, LogPage } from '../../../../core/log/store.ts';
+import { headOf, rowOf } from '../../../../core/table.ts';
+import { createSseReader } from '../../../../core/wire/sse.ts';
 import type { Ask, Connection } from './connection.ts';
-import { about, count, dollars, duration, printable, rowOf } from './table.ts';
+import { detailText } from './detail.ts';
+import { about, count, dollars, duration } from './figures.ts';
+import type { Selection } from './flags.ts';
 
-export type Print = (text: string) => void;
-
-export interface Output {
-  readonly print: Print;
-  /** For what is not a result. */
-  readonly say: Print;
-}
-
-export async function showLogs({ ask, url }: Connection, flags: LogFlags, output: Output): Promise<void> {
-  if (flags.id !== null) return showOne(ask, { id: flags.id, json: flags.json }, output);
-  if (flags.follow && url === null) throw new Exit(1, 'No gateway answers that could be followed. Start it, or name its --host and --port.');
-  const line = flags.json ? jsonLine : textLine;
-  const begin = (): void => (flags.json ? undefined : output.print(head));
+export async function showLogs({ ask, url }: Connection, selection: Selection, output: Output): Promise<void> {
+  if (selection.id !== null) return showOne(ask, { id: selection.id, json: selection.json }, output);
+  if (selection.follow && url === null) throw new Exit(1, 'There is no running gateway to follow. Start it, or say where it listens with --host and --port.');
+  const line = selection.json ? jsonLine : textLine;
+  const begin = (): void => (selection.json ? undefined : output.print(head));
   const show = (record: LoggedRequest): void => output.print(line(record));
-  if (flags.follow) return follow(ask, { flags, begin, show }, output);
-  const records = await newest(ask, flags);
+  if (selection.follow) return follow(ask, { selection, begin, show }, output);
+  const records = await newest(ask, selection);
   begin();
   return records.forEach(show);
 }
 
 const largestPage = 1000;
 
-/** The newest, with the newest last: next to where one reads on. */
-async function newest(ask: Ask, { filter, limit }: Pick<LogFlags, 'filter' | 'limit'>): Promise<LoggedRequest[]> {
+/** The newest requests. The newest of all is last, so that it stands next to the prompt. */
+async function newest(ask: Ask, { filter, limit }: Pick<Selection, 'filter' | 'limit'>): Promise<LoggedRequest[]> {
   const records: LoggedRequest[] = [];
   let cursor: string | null = null;
   do {
@@ -42,16 +37,16 @@ async function newest(ask: Ask, { filter, limit }: Pick<LogFlags, 'filter' | 'li
 }
 
 interface Following {
-  readonly flags: LogFlags;
-  /** Called once, before anything is shown. */
+  readonly selection: Selection;
+  /** Called once, before the first record is shown. */
   begin(): void;
   show(record: LoggedRequest): void;
 }
 
 const retryMs = 1000;
 
-/** Goes on over restarts of the gateway; ends with the program. */
-async function follow(ask: Ask, { flags, begin, show }: Following, { say }: Output): Promise<never> {
+/** Shows requests as they end. Connects again after a restart of the gateway; ends only with the program. */
+async function follow(ask: Ask, { selection, begin, show }: Following, { say }: Output): Promise<never> {
   const seen = new Set<string>();
   const once = (record: LoggedRequest): void => {
     if (seen.has(record.id)) return;
@@ -64,11 +59,11 @@ async function follow(ask: Ask, { flags, begin, show }: Following, { say }: Outp
   let isAway = false;
   for (;;) {
     try {
-      // before the list is asked for, so that nothing falls between the two
-      const response = await ask(`/api/logs/stream?${flags.filter.toString()}`, lastId === null ? {} : { headers: { 'last-event-id': lastId } });
+      // the tail is opened before the list is read, so that no request is in neither
+      const response = await ask(`/api/logs/stream?${selection.filter.toString()}`, lastId === null ? {} : { headers: { 'last-event-id': lastId } });
       isAway = false;
       if (!isListed) {
-        const records = await newest(ask, flags);
+        const records = await newest(ask, selection);
         begin();
         records.forEach(once);
       }
@@ -80,7 +75,7 @@ async function follow(ask: Ask, { flags, begin, show }: Following, { say }: Outp
         } else say(`${(JSON.parse(event.data) as { message: string }).message}\n`);
       }
     } catch (error) {
-      // what was asked is wrong, and will be so the next time
+      // the gateway refuses the question itself, and would refuse it again; a store that is away (code 4) may come back
       if (error instanceof Exit && error.code !== 4) throw error;
       if (!isAway) say('The gateway does not answer; trying again.\n');
       isAway = true;
@@ -122,7 +117,7 @@ const columns = [
   { title: 'OUTCOME', width: 0, read: ({ outcome, error, finishReason }: LoggedRequest) => (error === null ? (finishReason ?? outcome) : `${outcome}: ${error.code}`) },
 ] as const;
 
-const head = `${columns.map(({ title, width, ...column }) => ('isNumber' in column ? title.padStart(width) : title.padEnd(width))).join('  ')}\n`;
+const head = headOf(columns);
 
 const textLine = (record: LoggedRequest): string => rowOf(record, columns);
 const jsonLine = (record: LoggedRequest): string => `${JSON.stringify(record)}\n`;
@@ -131,29 +126,3 @@ async function showOne(ask: Ask, { id, json }: { id: string; json: boolean }, { 
   const record = (await (await ask(`/api/logs/${encodeURIComponent(id)}`)).json()) as LoggedDetail;
   print(json ? `${JSON.stringify(record, null, 2)}\n` : detailText(record));
 }
-
-function detailText(record: LoggedDetail): string {
-  const { request, response, reasoningContent, attempts, usage, metadata, error, adjustments, ...facts } = record;
-  const tokens = (value: number | null): string => about(count(value), record.usageEstimated);
-  const rows: [string, string | null][] = [
-    ['id', facts.id],
-    ['time', facts.createdAt],
-    ['model', `${facts.requestedModel ?? '–'}${facts.model === null ? '' : ` → ${facts.provider}/${facts.model}`}`],
-    ['outcome', `${facts.status} ${facts.outcome}${facts.finishReason === null ? '' : `, ${facts.finishReason}`}`],
-    ['error', error === null ? null : `${error.code}: ${error.message}`],
-    ['key', facts.key],
-    ['user agent', facts.userAgent],
-    ['duration', `${duration(facts.durationMs)}${facts.timeToFirstTokenMs === null ? '' : `, first token after ${duration(facts.timeToFirstTokenMs)}`}`],
-    ['tokens', `${tokens(usage.promptTokens)} in (${tokens(usage.cachedTokens)} cached), ${tokens(usage.completionTokens)} out (${tokens(usage.reasoningTokens)} reasoning)`],
-    ['cost', about(facts.cost === null ? '–' : `$${facts.cost}`, facts.usageEstimated)],
-    ...Object.entries(metadata).map(([name, value]): [string, string] => [`meta.${name}`, value]),
-    ...attempts.map(({ provider, outcome, durationMs, error: fault }, at): [string, string] => [`attempt ${at + 1}`, `${provider} ${outcome} ${duration(durationMs)}${fault === null ? '' : `: ${fault}`}`]),
-    ...adjustments.map(({ parameter, change }): [string, string] => ['adjusted', `${parameter}: ${change}`]),
-  ];
-  const width = Math.max(...rows.map(([name]) => name.length));
-  const lines = rows.filter(([, value]) => value !== null).map(([name, value]) => `${printable(name).padEnd(width)}  ${printable(value ?? '')}\n`);
-  return [...lines, ...bodyText('request', request), ...bodyText('reasoning', reasoningContent), ...bodyText('response', response)].join('');
-}
-
-const bodyText = (title: string, body: unknown): string[] =>
-  body === null ? [] : [`\n${title}\n`, `${(typeof body === 'string' ? body : JSON.stringify(body, null, 2)).split('\n').map(printable).join('\n')}\n`];

@@ -1,0 +1,35 @@
+/** Opens the request log for a command: a gateway in this process, without a port, of as few plugins as possible. */
+import type { Config } from '../config.ts';
+import type { RunningGateway } from '../host/gateway.ts';
+import type { LoadedPlugin } from '../host/plugin.ts';
+import type { LogReader } from '../log/store.ts';
+
+export interface OpenLogParts {
+  readonly config: Config;
+  readonly plugins: readonly LoadedPlugin[];
+  /** The plugin that brings the command. */
+  readonly owner: LoadedPlugin;
+  start(parts: { readonly config: Config; readonly plugins: readonly LoadedPlugin[] }): Promise<RunningGateway>;
+}
+
+/** Starts the plugins that keep the log and the plugin of the command, and no others. */
+export async function openLog({ config, plugins, owner, start }: OpenLogParts): Promise<RunningGateway> {
+  // without an admin key the log is shown only where the gateway listens on this machine alone, and a command is on this machine
+  const server = { ...config.server, host: '127.0.0.1' };
+  const gateway = await start({ config: { ...config, server }, plugins: plugins.filter((loaded) => loaded === owner || loaded.plugin.keepsLog === true) });
+  if (gateway.log !== null) await drained(gateway.log);
+  return gateway;
+}
+
+const drainMs = 2000;
+const lookAgainMs = 50;
+
+/** Waits until the store has the records that a killed gateway left in its journal, but no longer than `drainMs`. */
+async function drained(log: LogReader): Promise<void> {
+  const latest = performance.now() + drainMs;
+  while (performance.now() < latest) {
+    const { connected, waitingBytes } = await log.status();
+    if (!connected || waitingBytes === 0) return;
+    await new Promise((resolve) => setTimeout(resolve, lookAgainMs));
+  }
+}

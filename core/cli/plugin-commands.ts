@@ -1,0 +1,107 @@
+/** The commands that plugins bring: which there are, whether they can stand beside each other, and how one of them runs. */
+import type { Config } from '../config.ts';
+import { GatewayError } from '../errors.ts';
+import { Exit } from '../exit.ts';
+import type { Command, CommandSpec, Output } from '../host/command.ts';
+import type { RunningGateway } from '../host/gateway.ts';
+import type { AnyPlugin, LoadedPlugin } from '../host/plugin.ts';
+import { parseArguments } from './command-line.ts';
+import { coreCommands, reservedWords, standardFlags } from './command-table.ts';
+import { commandHelp } from './help.ts';
+import { openLog } from './open-log.ts';
+
+/** A command, and the plugin that brings it. */
+export interface PluginCommand extends CommandSpec {
+  readonly command: Command;
+  readonly owner: LoadedPlugin;
+}
+
+/** All commands of these plugins, each with the flags that every command has. */
+export function commandsOf(plugins: readonly LoadedPlugin[]): PluginCommand[] {
+  const owners = new Map(plugins.toReversed().map((loaded) => [loaded.plugin.name, loaded]));
+  return [...owners.values()].toReversed().flatMap((owner) => (owner.plugin.commands ?? []).map((command) => ({ ...command, flags: { ...command.flags, ...standardFlags }, command, owner })));
+}
+
+const ownNames: readonly string[] = [...reservedWords, ...coreCommands.map(({ name }) => name)];
+
+/**
+ * Checks plugins one after the other, in the order in which one config lists them. Throws for a plugin whose command has a
+ * fault, or clashes with a command of the gateway itself or of a plugin before it.
+ */
+export function createCommandCheck(): (plugin: AnyPlugin) => void {
+  const known = new Map<string, AnyPlugin>();
+  return (plugin) => {
+    for (const command of plugin.commands ?? []) {
+      const fault = faultOf(command);
+      if (fault !== null) throw new Error(`${plugin.name} brings a command that cannot be used: ${fault}`);
+      const own = ownNames.find((name) => clashes(name, command.name));
+      if (own !== undefined) throw new Error(`${plugin.name} brings the command "${command.name}", but "${own}" is a command of the gateway itself: give it another name`);
+      const other = [...known].find(([name, owner]) => owner !== plugin && clashes(name, command.name));
+      if (other !== undefined) throw new Error(`${plugin.name} brings the command "${command.name}", and ${other[1].name} brings "${other[0]}": leave one of the two plugins out`);
+    }
+    for (const { name } of plugin.commands ?? []) known.set(name, plugin);
+  };
+}
+
+/** A command of one word and one of two that begins with this word clash too: the second word could be an argument of the first. */
+const clashes = (one: string, other: string): boolean => one === other || one.startsWith(`${other} `) || other.startsWith(`${one} `);
+
+/** What is wrong with a command that somebody wrote, perhaps without a type checker; null: nothing. */
+function faultOf(command: Partial<Command>): string | null {
+  const { name, summary, flags = {}, run } = command;
+  if (typeof name !== 'string' || !/^[a-z][\w-]*(?: [a-z][\w-]*)?$/.test(name)) return '`name` must be one word or two, in small letters';
+  if (typeof summary !== 'string') return `\`summary\` of "${name}" must be one line of text`;
+  if (typeof run !== 'function') return `\`run\` of "${name}" must be a function`;
+  const shorts = new Map(Object.entries(standardFlags).map(([flag, { short }]) => [short, flag]));
+  for (const [flag, { type, short }] of Object.entries(flags)) {
+    if (type !== 'string' && type !== 'boolean') return `\`type\` of --${flag} must be "string" or "boolean"`;
+    if (Object.hasOwn(standardFlags, flag)) return `every command has --${flag} already, so "${name}" must not declare it`;
+    if (short === undefined) continue;
+    if (!/^[A-Za-z0-9]$/.test(short)) return `\`short\` of --${flag} must be one letter`;
+    if (shorts.has(short)) return `-${short} stands for --${shorts.get(short)} and for --${flag}`;
+    shorts.set(short, flag);
+  }
+  return null;
+}
+
+export interface RunParts {
+  readonly command: PluginCommand;
+  /** The arguments after the words of the command. */
+  readonly args: readonly string[];
+  readonly config: Config;
+  readonly plugins: readonly LoadedPlugin[];
+  readonly output: Output;
+  /** Called when the arguments are understood, before the command runs. */
+  begin(): void;
+  start(parts: { readonly config: Config; readonly plugins: readonly LoadedPlugin[] }): Promise<RunningGateway>;
+}
+
+/** Runs a command of a plugin, or prints its help; closes the log that it has opened. */
+export async function runPluginCommand({ command: found, args, config, plugins, output, begin, start }: RunParts): Promise<void> {
+  const { command, owner } = found;
+  const { flags, words } = parseArguments(found, args);
+  if (flags.has('help')) return output.print(commandHelp(found));
+  begin();
+  const opened: RunningGateway[] = [];
+  const open = async (): Promise<RunningGateway> => {
+    const gateway = await openLog({ config, plugins, owner, start });
+    opened.push(gateway);
+    return gateway;
+  };
+  try {
+    await command.run({ ...output, flags, words, json: flags.has('json'), config, options: owner.options, openLog: async () => toOpenLog(await open()) });
+  } catch (error) {
+    throw exitOf(error, found);
+  } finally {
+    for (const gateway of opened) await gateway.close();
+  }
+}
+
+const toOpenLog = ({ log, fetch }: RunningGateway) => ({ reader: log, fetch });
+
+/** The program ends with the code that the fault calls for. A fault that is no Exit and no GatewayError is a bug of the plugin. */
+function exitOf(error: unknown, { name, owner }: PluginCommand): Exit {
+  if (error instanceof Exit) return error;
+  if (GatewayError.is(error)) return new Exit(error.code === 'log_unavailable' ? 4 : 1, error.message, { cause: error });
+  return new Exit(70, `The plugin "${owner.plugin.name}" failed in gateway ${name}: ${error instanceof Error ? error.stack : String(error)}`, { cause: error });
+}

@@ -1,0 +1,19 @@
+/**
+ * Ends the program with a message for the person who started it. Codes: 1 config, 2 usage, 3 port in use, 4 store.
+ * A command of a plugin may throw it too.
+ */
+export class Exit extends Error {
+  readonly code: number;
+
+  constructor(code: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** The command line cannot be understood: exit code 2. */
+export class UsageError extends Exit {
+  constructor(message: string, options?: ErrorOptions) {
+    super(2, message, options);
+  }
+}

@@ -1,0 +1,39 @@
+/** Tables of text for a terminal. */
+
+export interface Column<Row> {
+  readonly title: string;
+  /** Numbers are aligned to the right. */
+  readonly isNumber?: boolean;
+  read(row: Row): string;
+}
+
+/** safety: a caller's text may hold escape sequences, which would write to the operator's terminal; they become question marks. */
+export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');
+
+/** A table whose columns are as wide as their widest cell. */
+export function tableOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
+  const cells = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ read }) => printable(read(row))))];
+  const widths = columns.map((_, column) => Math.max(...cells.map((line) => line[column]?.length ?? 0)));
+  return cells.map((line) => lineOf(line, { columns, widths })).join('');
+}
+
+interface Widths<Row> {
+  readonly columns: readonly Column<Row>[];
+  readonly widths: readonly number[];
+}
+
+function lineOf<Row>(line: readonly string[], { columns, widths }: Widths<Row>): string {
+  const padded = line.map((cell, column) => (columns[column]?.isNumber === true ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)));
+  return `${padded.join('  ').trimEnd()}\n`;
+}
+
+/** A column whose width is known before its rows are. */
+export interface FixedColumn<Row> extends Column<Row> {
+  readonly width: number;
+}
+
+/** The titles above a table that is printed row by row. */
+export const headOf = <Row>(columns: readonly FixedColumn<Row>[]): string => lineOf(columns.map(({ title }) => title), { columns, widths: columns.map(({ width }) => width) });
+
+/** One row of a table that is printed row by row. */
+export const rowOf = <Row>(row: Row, columns: readonly FixedColumn<Row>[]): string => lineOf(columns.map(({ read }) => printable(read(row))), { columns, widths: columns.map(({ width }) => width) });

@@ -1,0 +1,30 @@
+/** One request of the log, whole, as text for a terminal. */
+import type { LoggedDetail } from '../../../../core/log/store.ts';
+import { printable } from '../../../../core/table.ts';
+import { about, count, duration } from './figures.ts';
+
+export function detailText(record: LoggedDetail): string {
+  const { request, response, reasoningContent, attempts, usage, metadata, error, adjustments, ...facts } = record;
+  const tokens = (value: number | null): string => about(count(value), record.usageEstimated);
+  const rows: [string, string | null][] = [
+    ['id', facts.id],
+    ['time', facts.createdAt],
+    ['model', `${facts.requestedModel ?? '–'}${facts.model === null ? '' : ` → ${facts.provider}/${facts.model}`}`],
+    ['outcome', `${facts.status} ${facts.outcome}${facts.finishReason === null ? '' : `, ${facts.finishReason}`}`],
+    ['error', error === null ? null : `${error.code}: ${error.message}`],
+    ['key', facts.key],
+    ['user agent', facts.userAgent],
+    ['duration', `${duration(facts.durationMs)}${facts.timeToFirstTokenMs === null ? '' : `, first token after ${duration(facts.timeToFirstTokenMs)}`}`],
+    ['tokens', `${tokens(usage.promptTokens)} in (${tokens(usage.cachedTokens)} cached), ${tokens(usage.completionTokens)} out (${tokens(usage.reasoningTokens)} reasoning)`],
+    ['cost', about(facts.cost === null ? '–' : `$${facts.cost}`, facts.usageEstimated)],
+    ...Object.entries(metadata).map(([name, value]): [string, string] => [`meta.${name}`, value]),
+    ...attempts.map(({ provider, outcome, durationMs, error: fault }, at): [string, string] => [`attempt ${at + 1}`, `${provider} ${outcome} ${duration(durationMs)}${fault === null ? '' : `: ${fault}`}`]),
+    ...adjustments.map(({ parameter, change }): [string, string] => ['adjusted', `${parameter}: ${change}`]),
+  ];
+  const width = Math.max(...rows.map(([name]) => name.length));
+  const lines = rows.filter(([, value]) => value !== null).map(([name, value]) => `${printable(name).padEnd(width)}  ${printable(value ?? '')}\n`);
+  return [...lines, ...bodyText('request', request), ...bodyText('reasoning', reasoningContent), ...bodyText('response', response)].join('');
+}
+
+const bodyText = (title: string, body: unknown): string[] =>
+  body === null ? [] : [`\n${title}\n`, `${(typeof body === 'string' ? body : JSON.stringify(body, null, 2)).split('\n').map(printable).join('\n')}\n`];

@@ -1,0 +1,20 @@
+/** Figures of the log as text for a terminal. `–` stands for a figure that nobody knows. */
+
+export const count = (value: number | null): string => (value === null ? '–' : String(value));
+
+/** Marks a figure that is an estimate, or a sum with an estimate in it. Zero and `–` stay as they are. */
+export const about = (figure: string, isEstimate: boolean): string => (isEstimate && !['–', '0', '$0'].includes(figure) ? `≈${figure}` : figure);
+
+/** `310 ms`, `1.9 s`, `2.5 min` */
+export function duration(ms: number | null): string {
+  if (ms === null) return '–';
+  if (ms < 1000) return `${ms} ms`;
+  return ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : `${(ms / 60_000).toFixed(1)} min`;
+}
+
+/** At most four significant digits below a dollar, cents from there on; null: the cost is not known. */
+export function dollars(text: string | null): string {
+  if (text === null) return '–';
+  const value = Number(text);
+  return value === 0 ? '$0' : `$${value >= 1 ? value.toFixed(2) : Number(value.toPrecision(4)).toFixed(12).replace(/\.?0+$/, '')}`;
+}

@@ -1,0 +1,107 @@
+/** The flags of `logs` and `stats`, and what they select. Every filter of the log's grammar is a flag under its own name. */
+import { GatewayError } from '../../../../core/errors.ts';
+import { UsageError } from '../../../../core/exit.ts';
+import type { CommandRun, Flag, FlagValues } from '../../../../core/host/command.ts';
+import { filterNames, formatLogFilter, parseDimension, parseLogFilter } from '../../../../core/log/query.ts';
+import { parseLogSearch } from '../../../../core/log/search.ts';
+
+/** What a command is to show. */
+export interface Selection {
+  /** Filters, as the address of the log API has them. */
+  readonly filter: URLSearchParams;
+  readonly limit: number;
+  readonly follow: boolean;
+  /** One request; null: a list. */
+  readonly id: string | null;
+  /** The dimension of a sum; null: one row over all. */
+  readonly by: string | null;
+  readonly json: boolean;
+}
+
+/** The help of each filter: the word that stands for its value, and what it does. */
+const filterHelp: Readonly<Record<string, readonly [value: string, help: string]>> = {
+  since: ['SPAN', '15m, 24h, 7d: not older than that'],
+  from: ['TIME', '2026-03-01 or 2026-03-01T14:30:00Z'],
+  to: ['TIME', 'before this time'],
+  model: ['ID', 'the model that answered'],
+  provider: ['ID', 'the provider that answered'],
+  key: ['NAME', "the name of the caller's key"],
+  agent: ['NAME', "the client's user agent, as it sent it"],
+  status: ['S', 'ok, error, 4xx, 429'],
+  outcome: ['O', 'answered, cut, refused, failed, gone, interrupted'],
+  finish: ['F', 'completed, length_limit, tool_calls, content_filter'],
+  stream: ['BOOL', 'true or false'],
+  cached: ['BOOL', 'whether tokens came from a cache of the provider'],
+  reasoning: ['BOOL', 'whether the model used tokens for reasoning'],
+  latency: ["'>2s'", 'also <, >= and <='],
+  ttft: ["'>500ms'", 'time to the first token'],
+  tokens: ["'>1000'", 'tokens of the prompt and the answer'],
+  cost: ["'>0.01'", 'dollars'],
+  q: ['TEXT', 'text in stored bodies'],
+};
+
+const heading = 'Filters; a filter that is given twice takes either value';
+
+const filterFlag = (name: string): Flag => {
+  const [value = 'VALUE', help = ''] = filterHelp[name] ?? [];
+  return { type: 'string', multiple: true, value, help, heading };
+};
+
+export const filterFlags: Readonly<Record<string, Flag>> = {
+  ...Object.fromEntries(filterNames.map((name) => [name, filterFlag(name)])),
+  meta: { type: 'string', multiple: true, value: 'KEY=VAL', help: 'metadata, for example --meta tenant-id=acme', heading },
+};
+
+/** Where the running gateway listens. */
+export const addressFlags: Readonly<Record<string, Flag>> = {
+  port: { type: 'string', short: 'p', value: 'N', range: [0, 65_535], help: 'where the gateway listens, over server.port' },
+  host: { type: 'string', short: 'H', value: 'H', help: 'where the gateway listens, over server.host' },
+};
+
+export const limitFlag: Flag = { type: 'string', value: 'N', range: [1, 100_000], help: 'how many at most (default: 20)' };
+
+const defaultLimit = 20;
+
+type Given = Pick<CommandRun, 'flags' | 'words' | 'json'>;
+
+/** What `gateway logs` is to show. A word that is a whole request id selects that request. */
+export function logsSelection({ flags, words, json }: Given): Selection {
+  const isId = words.length === 1 && uuid.test(words[0] ?? '');
+  const id = flags.text('id') ?? (isId ? (words[0] ?? '').toLowerCase() : null);
+  const follow = flags.has('follow');
+  if (id !== null && follow) throw new UsageError('--follow goes with a list, not with one request');
+  return { id, follow, json, by: null, limit: flags.number('limit') ?? defaultLimit, filter: filterOf(flags, isId ? [] : words) };
+}
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** What `gateway stats` is to show. */
+export function statsSelection({ flags, words, json }: Given): Selection {
+  const by = flags.text('by');
+  return { id: null, follow: false, json, by: by === null ? null : orUsageError(() => parseDimension(by)), limit: flags.number('limit') ?? defaultLimit, filter: filterOf(flags, words) };
+}
+
+/** Flags and words together; the words are a search as in the dashboard's search bar. */
+function filterOf(flags: FlagValues, words: readonly string[]): URLSearchParams {
+  return orUsageError(() => {
+    const params = formatLogFilter(parseLogSearch(words.join(' ')));
+    for (const name of filterNames) for (const value of flags.all(name)) params.append(name, value);
+    for (const value of flags.all('meta')) params.append(...metaOf(value));
+    return formatLogFilter(parseLogFilter(params));
+  });
+}
+
+function metaOf(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1) throw new UsageError(`--meta takes KEY=VALUE, not "${text}"`);
+  return [`meta.${text.slice(0, at)}`, text.slice(at + 1)];
+}
+
+/** The grammar of filters throws an answer of the API for a fault. On a command line that fault is one of usage. */
+function orUsageError<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw GatewayError.is(error) ? new UsageError(error.message, { cause: error }) : error;
+  }
+}

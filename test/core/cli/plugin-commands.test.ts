@@ -1,0 +1,197 @@
+/** Commands of plugins: which are refused, and one that an outsider brings, run by the executable. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { commandsOf, createCommandCheck } from '../../../core/cli/plugin-commands.ts';
+import type { AnyPlugin } from '../../../core/host/plugin.ts';
+import { run, start } from '../../_kit/executable.ts';
+import { freePort } from '../../_kit/servers.ts';
+
+const pluginOf = (name: string, ...commands: object[]): AnyPlugin => ({ name, summary: '', commands: commands as AnyPlugin['commands'] & {}, apply() {} });
+const command = (name: string, more: object = {}): object => ({ name, summary: 'does something', run() {}, ...more });
+
+describe('the commands of plugins', () => {
+  const checked = (...plugins: AnyPlugin[]) => () => plugins.forEach(createCommandCheck());
+
+  it('stand beside each other under names of their own', () => {
+    expect(checked(pluginOf('a/one', command('hello'), command('fleet list')), pluginOf('a/two', command('hell'), command('fleet sink')))).not.toThrow();
+  });
+
+  it('may come from a plugin that is listed twice; its first entry is taken', () => {
+    const plugin = pluginOf('a/one', command('hello'));
+    expect(checked(plugin, plugin)).not.toThrow();
+    expect(commandsOf([{ plugin, options: 1 }, { plugin, options: 2 }]).map(({ name, owner }) => [name, owner.options])).toEqual([['hello', 1]]);
+  });
+
+  it('are those of all plugins, in the order of the config', () => {
+    const plugins = [pluginOf('a/one', command('hello')), pluginOf('a/none'), pluginOf('a/two', command('a'), command('b'))].map((plugin) => ({ plugin, options: {} }));
+    expect(commandsOf(plugins).map(({ name }) => name)).toEqual(['hello', 'a', 'b']);
+  });
+
+  it.each<[string, string, string]>([
+    ['hello', 'hello', 'a/two brings the command "hello", and a/one brings "hello": leave one of the two plugins out'],
+    ['fleet', 'fleet list', 'a/two brings the command "fleet list", and a/one brings "fleet": leave one of the two plugins out'],
+    ['fleet list', 'fleet', 'a/two brings the command "fleet", and a/one brings "fleet list": leave one of the two plugins out'],
+  ])('are refused where two plugins bring "%s" and "%s"', (one, two, message) => expect(checked(pluginOf('a/one', command(one)), pluginOf('a/two', command(two)))).toThrow(new Error(message)));
+
+  it.each<[string, string]>([['check', 'check'], ['keys create', 'keys create'], ['keys', 'keys create'], ['start slowly', 'start'], ['help', 'help'], ['version', 'version']])('are refused as "%s", because the gateway itself has "%s"', (name, own) => {
+    expect(checked(pluginOf('a/one', command(name)))).toThrow(new Error(`a/one brings the command "${name}", but "${own}" is a command of the gateway itself: give it another name`));
+  });
+
+  it.each<[string, object, RegExp]>([
+    ['no name', { summary: '', run() {} }, /`name` must be one word or two/],
+    ['a name of three words', command('a b c'), /`name` must be one word or two/],
+    ['a name that is a flag', command('--hello'), /`name` must be one word or two/],
+    ['no summary', command('hello', { summary: undefined }), /`summary` of "hello"/],
+    ['nothing to run', command('hello', { run: undefined }), /`run` of "hello" must be a function/],
+    ['a flag without a type', command('hello', { flags: { loud: { help: '' } } }), /`type` of --loud/],
+    ['a flag that every command has', command('hello', { flags: { json: { type: 'boolean', help: '' } } }), /every command has --json already/],
+    ['a letter that every command has', command('hello', { flags: { copy: { type: 'boolean', short: 'c', help: '' } } }), /-c stands for --config and for --copy/],
+    ['a letter twice', command('hello', { flags: { a: { type: 'boolean', short: 'a', help: '' }, all: { type: 'boolean', short: 'a', help: '' } } }), /-a stands for --a and for --all/],
+    ['a word for a letter', command('hello', { flags: { all: { type: 'boolean', short: 'al', help: '' } } }), /`short` of --all must be one letter/],
+  ])('are refused with %s', (_, broken, message) => {
+    expect(checked(pluginOf('a/one', broken))).toThrow(message);
+    expect(checked(pluginOf('a/one', broken))).toThrow(/^a\/one brings a command that cannot be used: /);
+  });
+});
+
+/** An outsider's plugin, as JavaScript without an import. */
+const hello = `export default {
+  name: 'acme/hello', summary: 'greets', schema: { type: 'object', properties: { name: { type: 'string' } } },
+  commands: [{
+    name: 'hello', summary: 'greet somebody', words: '[WHOM]', examples: ['gateway hello --loud'],
+    flags: { loud: { type: 'boolean', short: 'l', help: 'in capitals' }, times: { type: 'string', value: 'N', range: [1, 3], help: 'how often' }, fail: { type: 'boolean', help: 'fail' } },
+    async run({ print, say, flags, words, json, options, config, openLog }) {
+      if (flags.has('fail')) throw new Error('it broke');
+      say('a remark\\n');
+      const { reader } = await openLog();
+      const { data } = await reader.list({ from: null, to: null, conditions: [], text: null }, { limit: 10, cursor: null });
+      const text = 'hello ' + (words[0] ?? options.name) + ', ' + data.map(({ requestedModel }) => requestedModel).join() + ', ' + config.models.length;
+      const lines = Array(flags.number('times') ?? 1).fill(flags.has('loud') ? text.toUpperCase() : text);
+      print(json ? JSON.stringify(lines) : lines.join('\\n') + '\\n');
+    },
+  }],
+  apply({ hooks }) { hooks.boot.tapPromise('acme/hello', async () => void process.stderr.write('hello is started\\n')); },
+};`;
+
+/** A plugin beside it that no command needs. */
+const noise = `export default { name: 'log/noise', summary: 'noise', apply({ hooks }) { hooks.boot.tapPromise('log/noise', async () => void process.stderr.write('noise is started\\n')); } };`;
+const twin = `export default { name: 'acme/twin', summary: 'greets too', commands: [{ name: 'hello', summary: 'greet', run() {} }], apply() {} };`;
+const thief = `export default { name: 'acme/thief', summary: 'takes a name', commands: [{ name: 'check', summary: 'no check', run() {} }], apply() {} };`;
+
+const folder = mkdtempSync(join(tmpdir(), 'gateway-commands-'));
+for (const [name, text] of Object.entries({ hello, noise, twin, thief })) writeFileSync(join(folder, `${name}.mjs`), text);
+
+const shipped = ['endpoints/chat-completions', 'endpoints/logs', 'auth/keys', 'stream/mock', 'log/journal'];
+const configWith = (plugins: readonly unknown[]): object => ({
+  server: { admin_key: 'the-admin-key', data_dir: join(folder, 'data') },
+  providers: { mock: { dialect: 'mock' } },
+  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  plugins,
+});
+
+/** Writes a config beside the plugins. */
+function fileOf(name: string, config: object | string): string {
+  const file = join(folder, name);
+  writeFileSync(file, typeof config === 'string' ? config : JSON.stringify(config, null, 2));
+  return file;
+}
+
+const own = (name: string): string => join(folder, `${name}.mjs`);
+const good = configWith([...shipped, { use: own('hello'), with: { name: 'world' } }, own('noise')]);
+const file = fileOf('good.yaml', good);
+const broken = fileOf('broken.yaml', 'models: [');
+
+describe('a command of an outsider’s plugin', () => {
+  beforeAll(async () => {
+    const gateway = await start(good);
+    const body = JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] });
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+    expect([response.status, await response.text()]).toEqual([200, expect.any(String)]);
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  it('runs with its flags and words, and reads the log', async () => {
+    const { code, stdout, stderr } = await run(['hello', 'you', '--loud', '--times', '2', '--config', file]);
+    expect([code, stdout]).toEqual([0, 'HELLO YOU, MOCK, 1\nHELLO YOU, MOCK, 1\n']);
+    expect(stderr).toBe('a remark\nhello is started\n');
+  });
+
+  it('gets the options of its plugin, and prints for machines', async () => {
+    const { code, stdout } = await run(['hello', '--json', '--config', file]);
+    expect([code, JSON.parse(stdout)]).toEqual([0, ['hello world, mock, 1']]);
+  });
+
+  it.concurrent.each<[string[], string]>([
+    [['--lout'], 'unknown option --lout. Did you mean --loud? See gateway hello --help\n'],
+    [['--times', '4'], '--times must be a number from 1 to 3, not "4"\n'],
+  ])('is refused with exit code 2 for %j', async (args, message) => {
+    const { code, stdout, stderr } = await run(['hello', ...args, '--config', file]);
+    expect([code, stdout, stderr]).toEqual([2, '', message]);
+  });
+
+  it.concurrent('is blamed by name for a bug', async () => {
+    const { code, stderr } = await run(['hello', '--fail', '--config', file]);
+    expect([code, stderr]).toEqual([70, expect.stringMatching(/^The plugin "acme\/hello" failed in gateway hello: Error: it broke\n/)]);
+  });
+
+  it.concurrent('has help of its own, with the flags that every command has', async () => {
+    const { code, stdout, stderr } = await run(['hello', '--help', '--config', file]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^gateway hello \[WHOM\]: greet somebody\n\n {2}-l, --loud +in capitals\n {6}--times N +how often\n[\s\S]*--config FILE[\s\S]*--json[\s\S]*For example:\n {2}gateway hello --loud\n$/);
+  });
+
+  it.concurrent('is in the help of the program', async () => {
+    const { code, stdout } = await run(['--help', '--config', file]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/ {2}gateway start .*\n[\s\S]* {2}gateway hello +greet somebody\n[\s\S]*Examples[\s\S]* {2}gateway hello --loud\n/)]);
+  });
+});
+
+describe.concurrent('the command line', () => {
+  it('starts only what keeps the log for a command that reads it', async ({ expect }) => {
+    const { code, stdout, stderr } = await run(['logs', '--config', file, '--port', String(await freePort())]);
+    expect([code, stdout, stderr]).toEqual([0, expect.stringMatching(/^TIME \(UTC\)/), '']);
+  });
+
+  it.for([['twin', ['acme/twin', 'acme/hello']], ['thief', ['acme/thief', '"check" is a command of the gateway itself']]] as const)('refuses the start, the check and a command beside the plugin %s', async ([name, texts], { expect }) => {
+    const clash = fileOf(`${name}.yaml`, configWith([...shipped, own('hello'), own(name)]));
+    for (const args of [['check'], ['start', '--port', '0'], ['hello']]) {
+      const { code, stderr } = await run([...args, '--config', clash]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(new RegExp(`${name}\\.yaml:\\d+:\\d+ plugins\\[6\\]: `));
+      for (const text of texts) expect(stderr).toContain(text);
+    }
+  });
+
+  it('says what is wrong with the config, where the command is not its own', async ({ expect }) => {
+    const { code, stderr } = await run(['logs', '--config', broken]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/broken\.yaml:1:\d+ [\s\S]*"logs" is no command of the gateway itself\./)]);
+  });
+
+  it('helps with a broken config too', async ({ expect }) => {
+    for (const name of [broken, join(folder, 'missing.yaml')]) {
+      const { code, stdout } = await run(['--help', '--config', name]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`gateway keys create  make a caller's key`);
+      expect(stdout).toContain(`Plugins bring more commands. They are not listed here, because ${name} has faults; see gateway check --config ${name}`);
+    }
+  });
+
+  it('needs no config for its own commands', async ({ expect }) => {
+    expect(await run(['keys', 'create', '--json'], { cwd: folder })).toMatchObject({ code: 0, stderr: '' });
+    expect(await run(['keys'], { cwd: folder })).toMatchObject({ code: 0, stdout: expect.stringContaining('gateway keys create') });
+  });
+
+  it('names the plugin that the config would have to list', async ({ expect }) => {
+    const few = fileOf('few.yaml', configWith(['stream/mock']));
+    expect(await run(['db', 'status', '--config', few])).toMatchObject({ code: 2, stderr: `"db" is a command of the plugin log/journal, which ${few} does not list.\n` });
+    expect(await run(['logs', '--config', few])).toMatchObject({ code: 2, stderr: `"logs" is a command of the plugin endpoints/logs, which ${few} does not list.\n` });
+  });
+
+  it('lists a group of commands', async ({ expect }) => {
+    expect(await run(['db', '--config', file])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^ {2}gateway db status .*\n {2}gateway db migrate .*\n$/) });
+    expect(await run(['db', 'drop', '--config', file])).toMatchObject({ code: 2, stderr: 'unknown command "db drop". There is gateway db status, gateway db migrate\n' });
+    expect(await run(['hallo', '--config', file])).toMatchObject({ code: 2, stderr: 'unknown command "hallo". Did you mean "hello"? See gateway --help\n' });
+  });
+});
