@@ -1,48 +1,30 @@
 /**
- * The filters of the request log, in one grammar: in the address of the dashboard and of the API (here), and in a search bar
- * (`search.ts`). A filter keeps `since=24h` as it was said; `resolveQuery` says what it means now.
+ * The filters of the request log, in one grammar: in the address of the dashboard and of the API (this file), and in a search bar
+ * (`search.ts`). What can be filtered by is the table in `fields.ts`. A filter keeps `since=24h` as it was written; `resolveQuery`
+ * turns it into a moment.
  */
-import { finishReasons } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
+import { dimensions, dimensionWords, filteredField, filteredFields, isKeyed, prefixes, textFilter, timeFilters } from './fields.ts';
+import type { FilteredField } from './fields.ts';
 import type { Condition, LogQuery } from './store.ts';
 import { formatDollars, parseDollars } from '../money.ts';
 import { didYouMean } from '../suggest.ts';
 
 /** What somebody wants to see. */
 export interface LogFilter extends LogQuery {
-  /** Milliseconds before now, in the place of `from`; null: not asked. */
+  /** Milliseconds before now, instead of `from`; null: not asked. */
   readonly since: number | null;
 }
 
 export const everything: LogFilter = { since: null, from: null, to: null, conditions: [], text: null };
 
-/** Fields that hold one of some values, and the words that they know; null: any. */
-const valueFields: Readonly<Record<string, readonly string[] | null>> = {
-  model: null,
-  provider: null,
-  key: null,
-  agent: null,
-  status: ['ok', 'error', '2xx', '4xx', '5xx', '429'],
-  outcome: ['answered', 'cut', 'refused', 'failed', 'gone', 'interrupted'],
-  finish: finishReasons,
-  stream: ['true', 'false'],
-  cached: ['true', 'false'],
-  reasoning: ['true', 'false'],
-};
-const boundFields: readonly string[] = ['latency', 'ttft', 'tokens', 'cost'];
-const timeFields: readonly string[] = ['since', 'from', 'to'];
+/** Every name in the grammar, besides `meta.<key>` and `field.<name>`. */
+export const filterNames: readonly string[] = [...timeFilters, ...filteredFields.map(({ filter }) => filter.name), textFilter];
 
-/** Every name in the grammar; `meta.<key>` beside them. */
-export const filterNames: readonly string[] = [...timeFields, ...Object.keys(valueFields), ...boundFields, 'q'];
+type TimeFilter = (typeof timeFilters)[number];
+const isTimeFilter = (name: string): name is TimeFilter => (timeFilters as readonly string[]).includes(name);
 
-const metaPrefix = 'meta.';
-/** `meta.<key>`, of any key. */
-export const isMeta = (field: string): boolean => field.startsWith(metaPrefix) && field.length > metaPrefix.length;
-
-/** Fields whose values may be excluded. */
-const isValueField = (field: string): boolean => Object.hasOwn(valueFields, field) || isMeta(field);
-
-/** A fault in a filter, with its name. */
+/** A fault in a filter; the error names the filter. */
 export const badFilter = (name: string, message: string): GatewayError => new GatewayError('invalid_value', message, { param: name.slice(0, 100) });
 
 const quoted = (text: string): string => `"${text.slice(0, 100)}"`;
@@ -53,16 +35,14 @@ export class FilterBuilder {
   #times: Pick<LogFilter, 'since' | 'from' | 'to'> = { since: null, from: null, to: null };
   #text: string | null = null;
 
-  /** @param name with a leading `-` where its values are excluded */
+  /** @param name with a leading `-` if the values are excluded */
   add(name: string, value: string): void {
     if (name.includes('\0') || value.includes('\0')) throw badFilter(name, 'A filter cannot hold the character U+0000.');
     const isExcluded = name.startsWith('-');
     const field = isExcluded ? name.slice(1) : name;
-    if (!isExcluded && timeFields.includes(field)) this.#setTime(field as 'since' | 'from' | 'to', value);
-    else if (!isExcluded && field === 'q') this.#setText(value);
-    else if (!isExcluded && boundFields.includes(field)) this.#put(boundOf(field, value));
-    else if (isValueField(field)) this.#put({ field, operator: isExcluded ? 'not in' : 'in', values: [checked(field, value)] });
-    else throw unknownFilter(name, field);
+    if (!isExcluded && isTimeFilter(field)) this.#setTime(field, value);
+    else if (!isExcluded && field === textFilter) this.#setText(value);
+    else this.#put(conditionOf(name, { field, value, isExcluded }));
   }
 
   #put(condition: Condition): void {
@@ -73,7 +53,7 @@ export class FilterBuilder {
     this.#conditions.set(slot, { ...condition, values: [...new Set([...known, ...values])] });
   }
 
-  #setTime(name: 'since' | 'from' | 'to', value: string): void {
+  #setTime(name: TimeFilter, value: string): void {
     if (this.#times[name] !== null) throw badFilter(name, `"${name}" can be given once.`);
     this.#times = { ...this.#times, [name]: name === 'since' ? parseSpan(name, value) : timeOf(name, value) };
   }
@@ -91,35 +71,59 @@ export class FilterBuilder {
   }
 }
 
-function unknownFilter(name: string, field: string): GatewayError {
-  if (filterNames.includes(field)) return badFilter(name, `${quoted(field)} cannot be excluded; turn its comparison round.`);
-  if (field === 'meta' || field === metaPrefix) return badFilter(name, 'A metadata filter names its key: meta.tenant-id=acme.');
-  return badFilter(name, `There is no filter ${quoted(field)}.${didYouMean(field, filterNames)} There are ${filterNames.join(', ')} and meta.<key>.`);
+interface Part {
+  readonly field: string;
+  readonly value: string;
+  readonly isExcluded: boolean;
 }
 
-/** An empty value stands for records that have none. */
-function checked(field: string, value: string): string {
-  const words = valueFields[field] ?? null;
-  if (words === null || words.includes(value) || (value === '' && field === 'finish')) return value;
-  if (field === 'status' && /^(?:[1-5]xx|[1-5]\d\d|0)$/.test(value)) return value;
-  const more = field === 'status' ? ' and other numbers' : '';
-  throw badFilter(field, `${quoted(value)} is no ${field}.${didYouMean(value, words)} There are ${words.join(', ')}${more}.`);
+function conditionOf(name: string, { field, value, isExcluded }: Part): Condition {
+  const known = filteredField(field);
+  if (known?.filter.kind === 'bound' && !isExcluded) return boundOf(known, value);
+  if (known === undefined ? !isKeyed(field) : known.filter.kind === 'bound') throw unknownFilter(name, field);
+  const bound = field.startsWith(prefixes.fields) ? numberBound(field, value) : null;
+  if (bound !== null && isExcluded) throw unknownFilter(name, field);
+  if (known !== undefined) check(known, value);
+  return bound ?? { field, operator: isExcluded ? 'not in' : 'in', values: [value] };
+}
+
+function unknownFilter(name: string, field: string): GatewayError {
+  if (filterNames.includes(field) || isKeyed(field)) return badFilter(name, `${quoted(field)} cannot be excluded; turn its comparison round.`);
+  if (field === 'meta' || field === prefixes.metadata) return badFilter(name, 'A metadata filter names its key: meta.tenant-id=acme.');
+  if (field === 'field' || field.startsWith(prefixes.fields)) return badFilter(name, "A filter by a plugin's field names the field with letters, digits, and the signs . _ -: field.score=>3.");
+  return badFilter(name, `There is no filter ${quoted(field)}.${didYouMean(field, filterNames)} There are ${filterNames.join(', ')}, meta.<key> and field.<name>.`);
+}
+
+/** An empty value asks for records that have none; a record always has a status, an outcome, and true or false. */
+function check({ kind, otherwise, filter }: FilteredField, value: string): void {
+  const { name, words } = filter;
+  if (words === undefined || words.includes(value) || (value === '' && kind === 'text' && otherwise === undefined)) return;
+  if (kind === 'status' && /^(?:[1-5]xx|[1-5]\d\d|0)$/.test(value)) return;
+  const more = kind === 'status' ? ' and other numbers' : '';
+  throw badFilter(name, `${quoted(value)} is no ${name}.${didYouMean(value, words)} There are ${words.join(', ')}${more}.`);
 }
 
 const comparison = /^(>=|<=|>|<)\s*(.*)$/s;
-const examples: Readonly<Record<string, string>> = { latency: '>2s', ttft: '>500ms', tokens: '>1000', cost: '>0.01' };
 
-function boundOf(field: string, value: string): Condition {
+function boundOf(field: FilteredField, value: string): Condition {
+  const { name, examples = [] } = field.filter;
   const [, operator, amount = ''] = comparison.exec(value) ?? [];
   const bound = operator === undefined ? null : amountOf(field, amount);
-  if (bound === null) throw badFilter(field, `${quoted(value)} is no bound for "${field}"; write for example ${field}=${examples[field]}.`);
-  return { field, operator: operator as Condition['operator'], values: [bound] };
+  if (bound === null) throw badFilter(name, `${quoted(value)} is no bound for "${name}"; write for example ${name}=${examples[0]}.`);
+  return { field: name, operator: operator as Condition['operator'], values: [bound] };
 }
 
-/** As the store takes it: milliseconds, tokens, dollars. */
-function amountOf(field: string, amount: string): string | null {
-  if (field === 'tokens') return /^\d{1,15}$/.test(amount) ? String(Number(amount)) : null;
-  if (field === 'cost') {
+/** `field.score=>3`. null: it is no comparison with a number, so it is a value as it stands. */
+function numberBound(field: string, value: string): Condition | null {
+  const [, operator, amount = ''] = comparison.exec(value) ?? [];
+  if (operator === undefined || !/^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(amount) || !Number.isFinite(Number(amount))) return null;
+  return { field, operator: operator as Condition['operator'], values: [String(Number(amount))] };
+}
+
+/** In the unit of the store: milliseconds, tokens, dollars. */
+function amountOf({ kind }: FilteredField, amount: string): string | null {
+  if (kind === 'number') return /^\d{1,15}$/.test(amount) ? String(Number(amount)) : null;
+  if (kind === 'dollars') {
     const pico = parseDollars(amount.replace(/^\$/, '').slice(0, 40));
     return pico === undefined || pico > 2n ** 62n ? null : formatDollars(pico);
   }
@@ -154,9 +158,9 @@ export function parseSpan(name: string, value: string): number {
 
 const isoTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/** A time without a zone is UTC: the same words mean the same on every machine. */
+/** A time without a zone is UTC, so that an address means the same on every machine. */
 function timeOf(name: string, value: string): number {
-  // a plus sign in an address is a blank where nobody encoded it
+  // an address that does not encode its plus sign arrives with a blank instead
   const text = value.replace(/ (\d\d:?\d\d)$/, '+$1');
   const match = isoTime.exec(text);
   const time = match === null ? Number.NaN : Date.parse(text.length > 10 && match[1] === undefined ? `${text}Z` : text);
@@ -164,7 +168,7 @@ function timeOf(name: string, value: string): number {
   return time;
 }
 
-/** @param others parameters of the address that are no filters */
+/** @param others parameters of the address that are not filters */
 export function parseLogFilter(params: URLSearchParams, others: readonly string[] = []): LogFilter {
   const builder = new FilterBuilder();
   for (const [name, value] of params) {
@@ -172,21 +176,21 @@ export function parseLogFilter(params: URLSearchParams, others: readonly string[
     try {
       builder.add(name, value);
     } catch (error) {
-      throw others.length > 0 && !name.startsWith(metaPrefix) ? nearerOther(error, name, others) : error;
+      throw others.length > 0 && !isKeyed(name) ? nearerOther(error, name, others) : error;
     }
   }
   return builder.build();
 }
 
-/** A misspelt `limit` is more likely meant than any filter. */
+/** A name like `limt` more likely means the parameter `limit` than a filter. */
 function nearerOther(error: unknown, name: string, others: readonly string[]): unknown {
   const hint = filterNames.includes(name.replace(/^-/, '')) ? '' : didYouMean(name, others);
   return hint === '' ? error : badFilter(name, `There is no parameter ${quoted(name)}.${hint}`);
 }
 
-const amountText = (field: string, value: string): string => (field === 'latency' || field === 'ttft' ? durationText(Number(value), timeUnits) : value);
+const amountText = (field: string, value: string): string => (filteredField(field)?.kind === 'milliseconds' ? durationText(Number(value), timeUnits) : value);
 
-/** As an address has it: `since=24h&model=a&model=b&latency=%3E2s`. */
+/** As it stands in an address: `since=24h&model=a&model=b&latency=%3E2s`. */
 export function formatLogFilter({ since, from, to, conditions, text }: LogFilter): URLSearchParams {
   const params = new URLSearchParams();
   if (since !== null) params.append('since', durationText(since, spanUnits));
@@ -205,10 +209,8 @@ export function resolveQuery({ since, from, to, conditions, text }: LogFilter, n
   return { from: since === null ? from : now - since, to, conditions, text };
 }
 
-export const dimensions: readonly string[] = ['model', 'provider', 'key', 'agent', 'finish', 'status', 'outcome', 'stream'];
-
-/** What to group by: a field, or `meta.<key>`. */
+/** What to sum up by: a dimension, `meta.<key>` or `field.<name>`. */
 export function parseDimension(text: string, param = 'by'): string {
-  if (dimensions.includes(text) || (isMeta(text) && !text.includes('\0'))) return text;
-  throw badFilter(param, `Requests cannot be grouped by ${quoted(text)}.${didYouMean(text, dimensions)} There are ${dimensions.join(', ')} and meta.<key>.`);
+  if (dimensions.includes(text) || (isKeyed(text) && !text.includes('\0'))) return text;
+  throw badFilter(param, `Requests cannot be grouped by ${quoted(text)}.${didYouMean(text, dimensions)} There are ${dimensionWords}.`);
 }

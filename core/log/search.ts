@@ -1,6 +1,6 @@
 /**
  * The filters of the request log as somebody types them: `model:gpt-x status:error latency:>2s meta.tenant-id=acme "refund"`.
- * `:` and `=` are the same, a leading `-` excludes, `key:*` is any value, quotes hold blanks, all other words are looked for in
+ * `:` and `=` mean the same. A leading `-` excludes. `key:*` is any value. Quotes hold blanks. All other words are searched for in
  * bodies.
  */
 import { badFilter, FilterBuilder } from './query.ts';
@@ -8,11 +8,11 @@ import type { LogFilter } from './query.ts';
 
 interface Word {
   readonly text: string;
-  /** Whether it began with a quote: then it is never a filter or a star. */
+  /** A word that begins with a quote is never a filter, and its star is only a star. */
   readonly isQuoted: boolean;
 }
 
-/** A name, its separator, and what follows; a bound brings its own separator: `latency>2s`. */
+/** A name and its separator. A bound is its own separator: `latency>2s`. */
 const filterStart = /(-?)(meta\."(?:[^"\\]|\\.)*"|[\w-]+(?:\.[^\s:="<>]+)?)([:=]|(?=[<>]))/y;
 const quotedWord = /"((?:[^"\\]|\\.)*)"/y;
 const bareWord = /[^\s]+/y;
@@ -46,7 +46,7 @@ export function parseLogSearch(text: string): LogFilter {
 
 function addFilter(builder: FilterBuilder, { minus, name, value }: { minus: string; name: string; value: Word }): void {
   const isAny = value.text === '*' && !value.isQuoted;
-  // any value at all: not none
+  // "any value" is written as "not none"
   if (isAny) builder.add(minus === '' ? `-${name}` : name, '');
   else builder.add(minus + name, value.text);
 }

@@ -18,9 +18,8 @@ export interface LoggedDetail extends LoggedRequest {
 /** A condition on a field: one of the values (`in`), none of them, or a bound. */
 export interface Condition {
   /**
-   * `model`, `provider`, `key`, `finish`, `outcome`, `agent`, `stream`, `cached`, `reasoning` (`true`, `false`), `status` (`ok`, `error`, `4xx`, `429`) or
-   * `meta.<name>`: values, an empty one for records that have none. `latency` and `ttft` in milliseconds, `tokens`, and `cost`
-   * in dollars: bounds.
+   * Name of a filter in the table of `fields.ts`, `meta.<key>` or `field.<name>`. An empty value asks for records that have none.
+   * A bound is in milliseconds, in tokens, in dollars, or for `field.<name>` a number.
    */
   readonly field: string;
   readonly operator: 'in' | 'not in' | '>' | '<' | '>=' | '<=';
@@ -82,7 +81,7 @@ export const ranks = ['requests', 'errors', 'tokens', 'cost'] as const;
 export type Rank = (typeof ranks)[number];
 
 export interface StatsOptions {
-  /** A dimension, or `meta.<name>`; null: one row over all, also where there is none. */
+  /** A dimension, `meta.<key>` or `field.<name>`; null: one row over all records, even if there are none. */
   readonly by: string | null;
   readonly limit: number;
   /** `requests` where absent. */
@@ -110,7 +109,7 @@ export interface Series {
 
 /** Values seen among the newest records of a query, with their counts, most frequent first. */
 export interface LogFacets {
-  /** `model`, `provider`, `key`, `finish`, `status`, and `meta.<name>` of each name seen. */
+  /** By name of the filter: those fields of `fields.ts` that are facets, and each `meta.<key>` and `field.<name>` seen. */
   readonly [field: string]: readonly { readonly value: string; readonly count: number }[];
 }
 

@@ -1,8 +1,9 @@
-/** A log in memory that keeps to the interface of a real one: for tests of what reads it. */
+/** A log in memory with the interface of a real one, for tests of everything that reads a log. */
 import { randomBytes } from 'node:crypto';
 import type { RequestRecord } from '../../core/pipeline/context.ts';
+import { facetFields, filteredText, keyedName } from '../../core/log/fields.ts';
 import { selects } from '../../core/log/match.ts';
-import type { LoggedDetail, LoggedRequest, LogQuery, LogReader, StatsRow } from '../../core/log/store.ts';
+import type { LoggedDetail, LogFacets, LoggedRequest, LogQuery, LogReader, StatsRow } from '../../core/log/store.ts';
 import { formatDollars, parseDollars } from '../../core/money.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
 
@@ -37,12 +38,7 @@ export const aRecord = (more: Partial<LoggedDetail> = {}): LoggedDetail => {
 
 const listed = ({ request: _request, response: _response, reasoningContent: _reasoning, ...record }: LoggedDetail): LoggedRequest => record;
 
-const valueOf = (record: LoggedRequest, by: string | null): string | null => {
-  if (by === null) return null;
-  if (by.startsWith('meta.')) return record.metadata[by.slice(5)] ?? null;
-  const { model, provider, key, finishReason: finish, status, outcome } = record;
-  return ({ model, provider, key, finish, status: String(status), outcome } as Record<string, string | null>)[by] ?? null;
-};
+const valueOf = (record: LoggedRequest, by: string | null): string | null => (by === null ? null : filteredText(record, by));
 
 function sums(value: string | null, records: readonly LoggedRequest[]): StatsRow {
   const sum = (read: (record: LoggedRequest) => number | null): number => records.reduce((total, record) => total + (read(record) ?? 0), 0);
@@ -112,8 +108,9 @@ export function memoryLog(): MemoryLog {
     },
     async facets(query) {
       const records = await found(query);
-      const counts = (by: string) => Array.from(Map.groupBy(records, (record) => valueOf(record, by)), ([value, group]) => ({ value: value ?? '', count: group.length }));
-      return { model: counts('model'), provider: counts('provider') };
+      const keys = records.flatMap(({ metadata, fields }) => [...Object.keys(metadata).map((key) => keyedName({ part: 'metadata', key })), ...Object.keys(fields).map((key) => keyedName({ part: 'fields', key }))]);
+      const counts = (by: string) => Array.from(Map.groupBy(records, (record) => valueOf(record, by)), ([value, group]) => ({ value, count: group.length })).filter(({ value }) => value !== null);
+      return Object.fromEntries([...facetFields.map(({ filter }) => filter.name), ...keys].map((name) => [name, counts(name)])) as LogFacets;
     },
     async metadataKeys(query) {
       const names = (await found(query)).flatMap(({ metadata }) => Object.keys(metadata));

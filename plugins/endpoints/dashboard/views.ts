@@ -1,7 +1,8 @@
 /** One answer for each view of the page, so that opening one is one question. The filters are those of the log API. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../../../core/errors.ts';
-import { isMeta, parseDimension, parseLogFilter, resolveQuery } from '../../../core/log/query.ts';
+import { isKeyed } from '../../../core/log/fields.ts';
+import { parseDimension, parseLogFilter, resolveQuery } from '../../../core/log/query.ts';
 import { ranks } from '../../../core/log/store.ts';
 import type { LogQuery, LogReader, StatsRow } from '../../../core/log/store.ts';
 
@@ -39,8 +40,8 @@ function bucketOf({ params, now }: Asked, query: LogQuery, by: string | null = n
   const asked = Number(params.get('bucket'));
   const bucketMs = Math.max(Number.isSafeInteger(asked) && asked >= 1000 ? asked : 60_000, Math.ceil(span / 300 / 1000) * 1000);
   // cost: sums by metadata are kept by the hour and by the day
-  const isOfMetadata = [by, ...query.conditions.map(({ field }) => field)].some((name) => name !== null && isMeta(name));
-  return isOfMetadata ? Math.max(bucketMs, span > 10 * day ? day : span > day / 2 ? hour : 0) : bucketMs;
+  const isOfKeyed = [by, ...query.conditions.map(({ field }) => field)].some((name) => name !== null && isKeyed(name));
+  return isOfKeyed ? Math.max(bucketMs, span > 10 * day ? day : span > day / 2 ? hour : 0) : bucketMs;
 }
 
 /**

@@ -1,46 +1,31 @@
 /** Records and sums as rows of a spreadsheet. */
+import { recordFields } from '../../../core/log/fields.ts';
+import type { RecordField } from '../../../core/log/fields.ts';
 import type { LoggedRequest, StatsRow } from '../../../core/log/store.ts';
 
 type Cell = string | number | boolean | null;
 
-const columns: Readonly<Record<string, (record: LoggedRequest) => Cell>> = {
-  id: ({ id }) => id,
-  createdAt: ({ createdAt }) => createdAt,
-  status: ({ status }) => status,
-  outcome: ({ outcome }) => outcome,
-  requestedModel: ({ requestedModel }) => requestedModel,
-  model: ({ model }) => model,
-  provider: ({ provider }) => provider,
-  key: ({ key }) => key,
-  userAgent: ({ userAgent }) => userAgent,
-  stream: ({ stream }) => stream,
-  finishReason: ({ finishReason }) => finishReason,
-  durationMs: ({ durationMs }) => durationMs,
-  timeToFirstTokenMs: ({ timeToFirstTokenMs }) => timeToFirstTokenMs,
-  tokensPerSecond: ({ tokensPerSecond }) => tokensPerSecond,
-  promptTokens: ({ usage }) => usage.promptTokens,
-  completionTokens: ({ usage }) => usage.completionTokens,
-  reasoningTokens: ({ usage }) => usage.reasoningTokens,
-  cachedTokens: ({ usage }) => usage.cachedTokens,
-  cacheWriteTokens: ({ usage }) => usage.cacheWriteTokens,
-  totalTokens: ({ usage }) => usage.totalTokens,
-  usageEstimated: ({ usageEstimated }) => usageEstimated,
-  cost: ({ cost }) => cost,
-  attempts: ({ attempts }) => attempts.length,
-  error: ({ error }) => error?.code ?? null,
-  configHash: ({ configHash }) => configHash,
-};
+/** A name is the last part of the field's name in the API: `promptTokens`. */
+const columns = recordFields.filter(({ isDetail }) => isDetail !== true).map(({ name, kind, read }) => ({ name: name.split('.').at(-1) as string, cell: kind === 'json' ? jsonCell(read) : (read as (record: LoggedRequest) => Cell) }));
+
+/** JSON, and nothing for an object without members. */
+function jsonCell(read: RecordField['read']): (record: LoggedRequest) => Cell {
+  return (record) => {
+    const text = JSON.stringify(read(record));
+    return text === '{}' ? null : text;
+  };
+}
 
 const line = (cells: readonly Cell[]): string => `${cells.map(csvCell).join(',')}\r\n`;
 
-/** @param metadataKeys each has a column, `meta.<key>`; what else a record has is in the last one, as JSON */
-export const csvHead = (metadataKeys: readonly string[]): string => line([...Object.keys(columns), ...metadataKeys.map((key) => `meta.${key}`), 'otherMetadata']);
+/** @param metadataKeys each has a column, `meta.<key>`; the last column has all other metadata of a record as JSON */
+export const csvHead = (metadataKeys: readonly string[]): string => line([...columns.map(({ name }) => name), ...metadataKeys.map((key) => `meta.${key}`), 'otherMetadata']);
 
 export function csvLine(record: LoggedRequest, metadataKeys: readonly string[]): string {
   const { metadata } = record;
   const others = Object.entries(metadata).filter(([key]) => !metadataKeys.includes(key));
   const cells = metadataKeys.map((key) => (Object.hasOwn(metadata, key) ? (metadata[key] ?? null) : null));
-  return line([...Object.values(columns).map((read) => read(record)), ...cells, others.length === 0 ? null : JSON.stringify(Object.fromEntries(others))]);
+  return line([...columns.map(({ cell }) => cell(record)), ...cells, others.length === 0 ? null : JSON.stringify(Object.fromEntries(others))]);
 }
 
 /** The names of the JSON, in its order. */
@@ -69,8 +54,8 @@ export const csvOf = <Name extends string>(names: readonly Name[], rows: readonl
   [names, ...rows.map((row) => names.map((name) => row[name]))].map(line).join('');
 
 /**
- * safety: a spreadsheet runs a text that begins like a formula, and callers write metadata and model names. A leading
- * apostrophe makes it text again. Numbers of our own stay numbers.
+ * safety: a spreadsheet runs a text that begins like a formula, and callers choose metadata and model names. A leading apostrophe
+ * makes it text again. Numbers stay numbers.
  */
 export function csvCell(value: Cell): string {
   if (value === null) return '';

@@ -39,6 +39,10 @@ describe('an address', () => {
     ['meta.a.b=x', only(condition('meta.a.b', 'in', 'x'))],
     ['meta.constructor=x', only(condition('meta.constructor', 'in', 'x'))],
     ['-meta.tenant-id=', only(condition('meta.tenant-id', 'not in', ''))],
+    ['field.verdict=bad&-field.verdict=', only(condition('field.verdict', 'in', 'bad'), condition('field.verdict', 'not in', ''))],
+    ['field.score=>3', only(condition('field.score', '>', '3'))],
+    ['field.score=>=-1.50&field.score=<1e3', only(condition('field.score', '>=', '-1.5'), condition('field.score', '<', '1000'))],
+    ['field.note=>high', only(condition('field.note', 'in', '>high'))],
     ['latency=>2s', only(condition('latency', '>', '2000'))],
     ['latency=>=1.5s&latency=<1m', only(condition('latency', '>=', '1500'), condition('latency', '<', '60000'))],
     ['ttft=<=500ms', only(condition('ttft', '<=', '500'))],
@@ -83,6 +87,10 @@ describe('an address', () => {
     ['q=a&q=b', 'q', /once/],
     ['meta=a', 'meta', /names its key/],
     ['meta.=a', 'meta.', /names its key/],
+    ['field=a', 'field', /names the field/],
+    ['field.=a', 'field.', /names the field/],
+    ['field.a b=1', 'field.a b', /names the field with letters/],
+    ['-field.score=>3', '-field.score', /cannot be excluded/],
     ['__proto__=a', '__proto__', /no filter/],
     ['constructor=a', 'constructor', /no filter/],
   ])('refuses %s and names %s', (address, param, message) => {
@@ -113,6 +121,8 @@ describe('a search bar', () => {
     ['key:"search team"', 'key=search team'],
     ['cached:true reasoning:false agent:"OpenAI/Python 2.1" -agent:curl/8.5', 'cached=true&reasoning=false&agent=OpenAI/Python 2.1&-agent=curl/8.5'],
     ['meta."my key"=x', 'meta.my key=x'],
+    ['field.score>3 -field.verdict:bad', 'field.score=>3&-field.verdict=bad'],
+    ['field.verdict:*', '-field.verdict='],
     ['refund policy', 'q=refund policy'],
     ['"refund  policy"', 'q=refund  policy'],
     ['"say \\"hi\\""', 'q=say "hi"'],
@@ -139,6 +149,8 @@ const bound = (field: string, amount: fc.Arbitrary<string>) => fc.record({ field
 const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
   setOf(fc.constantFrom('model', 'provider', 'key', 'agent'), values),
   setOf(value.filter((name) => name !== '').map((name) => `meta.${name}`), values),
+  setOf(fc.constantFrom('field.verdict', 'field.a-b.c', 'field.constructor'), fc.uniqueArray(value.filter((text) => !text.startsWith('<') && !text.startsWith('>')), { minLength: 1, maxLength: 3 })),
+  bound('field.score', fc.double({ noNaN: true, noDefaultInfinity: true }).map((one) => String(one + 0))),
   words('status', 'ok', 'error', '4xx', '503'),
   words('outcome', 'answered', 'gone'),
   words('finish', 'completed', ''),
@@ -188,7 +200,7 @@ describe('a query', () => {
 });
 
 describe('a dimension', () => {
-  it.each(['model', 'provider', 'key', 'finish', 'status', 'outcome', 'meta.tenant-id'])('is %s', (text) => expect(parseDimension(text)).toBe(text));
-  it.each<[string, RegExp]>([['modle', /Did you mean "model"/], ['', /There are model/], ['meta.', /and meta\.<key>/], ['q', /cannot be grouped/]])('is not "%s"', (text, message) =>
+  it.each(['model', 'provider', 'key', 'finish', 'status', 'outcome', 'meta.tenant-id', 'field.score'])('is %s', (text) => expect(parseDimension(text)).toBe(text));
+  it.each<[string, RegExp]>([['modle', /Did you mean "model"/], ['', /There are status, outcome, model/], ['meta.', /meta\.<key> or field\.<name>/], ['field.', /meta\.<key> or field\.<name>/], ['cached', /cannot be grouped/], ['q', /cannot be grouped/]])('is not "%s"', (text, message) =>
     expect(faultOf(() => parseDimension(text))).toMatchObject({ code: 'invalid_value', param: 'by', message: expect.stringMatching(message) }));
 });

@@ -1,9 +1,10 @@
 /**
- * Numbers by their order of magnitude, as an index: what is rarely large (or small) is found, and a new row goes to the end of its
- * bin. An index on the numbers themselves is written all over, and halves what a store takes in.
+ * Numbers by their order of magnitude, as an index. It finds the few rows whose number is unusually large or small, and a new row
+ * goes to the end of its bin.
+ * cost: an index on the numbers themselves is written at random places, and halves the rate at which a store takes records.
  */
 
-/** Upper bounds. Part of migration 2: a change needs a new one. */
+/** Upper bounds of the bins, by column. They are part of migration 2: a change needs a new migration. */
 const bounds: Readonly<Record<'duration_ms' | 'cost', readonly bigint[]>> = {
   duration_ms: [10n, 100n, 1000n, 2000n, 5000n, 10_000n, 20_000n, 30_000n, 60_000n, 120_000n, 300_000n, 600_000n],
   // from a thousandth of a cent to a hundred dollars
@@ -12,7 +13,9 @@ const bounds: Readonly<Record<'duration_ms' | 'cost', readonly bigint[]>> = {
 
 export type Binned = keyof typeof bounds;
 
-/** The same text in the index and in the query: that is how one finds the other. */
+export const isBinned = (column: string | null): column is Binned => column !== null && Object.hasOwn(bounds, column);
+
+/** The index and the query need the same text: a database uses the index for that expression alone. */
 export const binSql = (column: Binned): string => `(case ${bounds[column].map((bound, bin) => `when ${column} < ${bound} then ${bin}`).join(' ')} else ${bounds[column].length} end)`;
 
 export function binOf(column: Binned, value: bigint): number {

@@ -1,5 +1,5 @@
-/** A database as the SQL of this folder asks it: rows for a statement, and two statements in one transaction. */
-import type { Found } from './rows.ts';
+/** A database as the SQL of this folder needs it: rows for a statement, and two statements in one transaction. */
+import type { StoredRow } from './rows.ts';
 import type { Grammar, Params } from './where.ts';
 
 export interface Statement {
@@ -9,19 +9,20 @@ export interface Statement {
 
 export interface Engine {
   readonly grammar: Grammar;
-  all(sql: string, params: readonly unknown[]): Promise<readonly Found[]>;
+  all(sql: string, params: readonly unknown[]): Promise<readonly StoredRow[]>;
   /** Epoch milliseconds before which nothing is shown. */
   floor(): number;
   /** Both in one transaction; the second only where the first has changed a row. */
   swap(first: Statement, second: Statement): Promise<void>;
 }
 
-export interface Asking {
+/** An engine with its rows made uniform: an id is text in each. */
+export interface Queries {
   readonly engine: Engine;
-  found(this: void, sql: string, params: Params): Promise<readonly Found[]>;
+  rows(this: void, sql: string, params: Params): Promise<readonly StoredRow[]>;
 }
 
-export function askingOf(engine: Engine): Asking {
+export function queriesOf(engine: Engine): Queries {
   const { idOf } = engine.grammar;
-  return { engine, found: async (sql, { values }) => (await engine.all(sql, values)).map((row) => ('id' in row ? { ...row, id: idOf(row['id']) } : row)) };
+  return { engine, rows: async (sql, { values }) => (await engine.all(sql, values)).map((row) => ('id' in row ? { ...row, id: idOf(row['id']) } : row)) };
 }

@@ -1,50 +1,37 @@
-/** Records as rows and back. One row in `gateway_requests`, narrow; bodies apart; an entry in `gateway_tags` for each metadata value. */
+/**
+ * Records as rows, and rows as records. A record is one narrow row in `gateway_requests`, as the table in `core/log/fields.ts` says;
+ * its bodies are in a table of their own; each metadata value and each field of a plugin has a row in `gateway_tags`.
+ */
+import { recordFields } from '../../../../core/log/fields.ts';
+import type { FieldKind, Keyed, RecordField } from '../../../../core/log/fields.ts';
 import type { LoggedDetail, LoggedRequest } from '../../../../core/log/store.ts';
 import { parseDollars, formatDollars } from '../../../../core/money.ts';
 import { requestBody, responseBody } from './bodies.ts';
 import type { StoredChoice } from './bodies.ts';
 import { count, parseClean, real, text } from './clean.ts';
 import { reasoningOf } from '../write/entry.ts';
-import type { Finished, Started } from '../write/entry.ts';
-import type { Entry } from '../write/entry.ts';
+import type { Entry, Finished, Started } from '../write/entry.ts';
 
-/** Columns of `gateway_requests`, in their order. */
-export interface RequestRow {
+type Cell = string | number | boolean | null;
+type Cells<Value> = Readonly<Record<string, Value>>;
+
+/** A row of `gateway_requests`. Its cost is 10^-12 dollar as text, because that is more than a float holds. */
+export interface RequestRow extends Cells<Cell | Cells<Cell>> {
   readonly id: string;
-  /** Epoch milliseconds. */
-  readonly created_at: number;
-  readonly requested_model: string | null;
-  readonly model: string | null;
-  readonly provider: string | null;
-  readonly key_name: string | null;
-  readonly stream: boolean;
-  readonly status: number;
+  readonly metadata: Cells<string>;
+  readonly fields: Cells<string | number | boolean>;
+  /** Whether the outcome is another one than `answered`. */
   readonly failed: boolean;
-  readonly outcome: string;
-  readonly finish_reason: string | null;
-  readonly duration_ms: number;
-  readonly ttft_ms: number | null;
-  readonly prompt_tokens: number | null;
-  readonly completion_tokens: number | null;
-  readonly reasoning_tokens: number | null;
-  readonly cached_tokens: number | null;
-  readonly cache_write_tokens: number | null;
-  readonly total_tokens: number | null;
-  /** 10^-12 dollar, as text: more than a float holds. */
-  readonly cost: string | null;
-  readonly metadata: Readonly<Record<string, string>>;
-  /** JSON of what is shown and never searched. */
+  /** JSON of the fields that have no column. */
   readonly more: string;
-  readonly user_agent: string | null;
-  /** Token counts among them are an estimate. */
-  readonly estimated: boolean;
 }
 
-/** All of them: adding a field without its column is a compile error. */
-export const requestColumns = Object.keys({
-  id: 0, created_at: 0, requested_model: 0, model: 0, provider: 0, key_name: 0, stream: 0, status: 0, failed: 0, outcome: 0, finish_reason: 0, duration_ms: 0, ttft_ms: 0,
-  prompt_tokens: 0, completion_tokens: 0, reasoning_tokens: 0, cached_tokens: 0, cache_write_tokens: 0, total_tokens: 0, cost: 0, metadata: 0, more: 0, user_agent: 0, estimated: 0,
-} satisfies Record<keyof RequestRow, 0>) as (keyof RequestRow)[];
+type ColumnField = RecordField & { readonly column: string };
+const columnFields = recordFields.filter((field): field is ColumnField => field.column !== null);
+const moreFields = recordFields.filter(({ column }) => column === null);
+
+/** The columns of `gateway_requests` with what each holds. */
+export const requestColumns: readonly { readonly column: string; readonly kind: FieldKind }[] = [...columnFields.map(({ column, kind }) => ({ column, kind })), { column: 'failed', kind: 'flag' }, { column: 'more', kind: 'text' }];
 
 export interface BodyRow {
   readonly id: string;
@@ -56,21 +43,17 @@ export interface BodyRow {
 export interface Row {
   readonly request: RequestRow;
   readonly body: BodyRow | null;
-  /** As the journal had it: for the dead letters. */
+  /** The text from the journal: the dead letters keep it. */
   readonly payload: string;
 }
 
-type More = Pick<LoggedRequest, 'clientRequestId' | 'method' | 'path' | 'nativeFinishReason' | 'tokensPerSecond' | 'prices' | 'attempts' | 'ruledOut' | 'adjustments' | 'error' | 'configHash' | 'timings' | 'fields'>;
-
-/** Rows that are older than a field have none. */
-type StoredMore = Omit<More, 'prices' | 'timings' | 'fields'> & Partial<More>;
-
-const longestName = 256;
+const longestText = 256;
 const longestTag = 256;
+const longestField = 1024;
 const largestCost = 9_000_000_000_000_000_000n;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** Throws where an entry is no record at all. */
+/** Throws if an entry is not a record at all. */
 export function rowOf({ payload, isInterrupted }: Entry): Row {
   const parsed = parseClean(payload);
   const entry = isInterrupted ? interrupted(parsed as Started) : (parsed as Finished);
@@ -80,45 +63,51 @@ export function rowOf({ payload, isInterrupted }: Entry): Row {
 
 const unknownUsage = { promptTokens: null, completionTokens: null, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: null };
 
-/** A request whose process died: money may have been spent, and how much nobody knows. */
+/** A request whose process died: it may have cost money, and nobody knows how much. */
 function interrupted(started: Started): Finished {
   const error = { code: 'interrupted', message: 'The gateway ended before the answer was complete.', plugin: null };
   const nothing = { finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, cost: null, prices: null };
   return { ...started, ...nothing, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, usageEstimated: false, attempts: [], ruledOut: [], adjustments: [], error, timings: {}, fields: {} };
 }
 
+/** A value of a record by its name in the API: `usage.totalTokens` is in an object of its own. */
+function valueIn(record: object, name: string): unknown {
+  const [outer = '', inner] = name.split('.');
+  const value = (record as Cells<unknown>)[outer];
+  return inner === undefined ? value : (value as Cells<unknown> | null | undefined)?.[inner];
+}
+
 function requestRow(entry: Finished): RequestRow {
-  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, prices, attempts, ruledOut, adjustments, error, configHash, timings, fields } = entry;
-  const usage = (entry.usage as Finished['usage'] | null | undefined) ?? unknownUsage;
-  const more: More = { clientRequestId, method, path, nativeFinishReason, tokensPerSecond: real(tokensPerSecond), prices, attempts, ruledOut, adjustments, error, configHash, timings, fields };
-  const createdAt = Date.parse(entry.createdAt);
-  if (Number.isNaN(createdAt)) throw new Error('its time is none');
+  const cells = columnFields.map((field) => [field.column, written[field.kind](valueIn(entry, field.name)) ?? field.otherwise ?? null]);
+  const more = moreFields.map(({ name, kind }) => [name, kind === 'rate' ? real(valueIn(entry, name)) : valueIn(entry, name)]);
   return {
+    ...(Object.fromEntries(cells) as Cells<Cell>),
     id: entry.id,
-    created_at: createdAt,
-    requested_model: text(entry.requestedModel, longestName),
-    model: text(entry.model, longestName),
-    provider: text(entry.provider, longestName),
-    key_name: text(entry.key, longestName),
-    stream: (entry.stream as unknown) === true,
-    status: count(entry.status) ?? 0,
-    failed: entry.outcome !== 'answered',
-    outcome: text(entry.outcome, 32) ?? 'failed',
-    finish_reason: text(entry.finishReason, longestName),
-    duration_ms: count(entry.durationMs) ?? 0,
-    ttft_ms: count(entry.timeToFirstTokenMs),
-    prompt_tokens: count(usage.promptTokens),
-    completion_tokens: count(usage.completionTokens),
-    reasoning_tokens: count(usage.reasoningTokens),
-    cached_tokens: count(usage.cachedTokens),
-    cache_write_tokens: count(usage.cacheWriteTokens),
-    total_tokens: count(usage.totalTokens),
-    cost: costOf(entry.cost),
     metadata: metadataOf(entry.metadata),
-    more: JSON.stringify(more),
-    user_agent: text(entry.userAgent, longestName),
-    estimated: (entry.usageEstimated as unknown) === true,
+    fields: pluginFieldsOf(entry.fields),
+    failed: entry.outcome !== 'answered',
+    more: JSON.stringify(Object.fromEntries(more)),
   };
+}
+
+/** How a value goes into its column; null: the record has none. JSON columns have rules of their own. */
+const written: Readonly<Record<FieldKind, (value: unknown) => Cell>> = {
+  id: (value) => value as string,
+  time: timeOf,
+  text: (value) => text(value, longestText),
+  flag: (value) => value === true,
+  status: count,
+  number: count,
+  milliseconds: count,
+  rate: real,
+  dollars: costOf,
+  json: () => null,
+};
+
+function timeOf(value: unknown): number {
+  const at = Date.parse(value as string);
+  if (Number.isNaN(at)) throw new Error('its time is none');
+  return at;
 }
 
 function costOf(dollars: unknown): string | null {
@@ -126,13 +115,28 @@ function costOf(dollars: unknown): string | null {
   return pico === undefined ? null : String(pico > largestCost ? largestCost : pico);
 }
 
-function metadataOf(metadata: unknown): Record<string, string> {
-  if (typeof metadata !== 'object' || metadata === null) return {};
-  return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value) ?? '']));
+const entriesOf = (value: unknown): [string, unknown][] => (typeof value === 'object' && value !== null ? Object.entries(value) : []);
+
+const metadataOf = (metadata: unknown): Record<string, string> => Object.fromEntries(entriesOf(metadata).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value) ?? '']));
+
+/** A plugin may put anything on the record; what is neither text, number nor flag is left out. */
+function pluginFieldsOf(fields: unknown): Record<string, string | number | boolean> {
+  return Object.fromEntries(entriesOf(fields).flatMap(([name, value]): [string, string | number | boolean][] => {
+    const kept = typeof value === 'boolean' ? value : (real(value) ?? text(value, longestField));
+    return kept === null ? [] : [[name, kept]];
+  }));
 }
 
-/** What metadata is found by. An index holds no long text; a value is found by its begin. */
-export const tagOf = (text: string): string => (text.length <= longestTag ? text : text.slice(0, longestTag).toWellFormed());
+/** The index holds no long text: a value is found by its first characters. */
+export const tagText = (text: string): string => (text.length <= longestTag ? text : text.slice(0, longestTag).toWellFormed());
+
+/** The name of a tag. No header has this character in its name, so a plugin's field is never taken for metadata. */
+export const tagName = ({ part, key }: Keyed): string => tagText(part === 'metadata' ? key : `\u0001${key}`);
+
+const tagsIn = (part: Keyed['part'], values: Cells<Cell>): [string, string][] => Object.entries(values).map(([key, value]) => [tagName({ part, key }), tagText(String(value))]);
+
+/** Names and values of all tags of a row. */
+export const tagsOf = ({ metadata, fields }: Pick<RequestRow, 'metadata' | 'fields'>): [name: string, value: string][] => [...tagsIn('metadata', metadata), ...tagsIn('fields', fields)];
 
 function bodyRow({ id, request, response, reasoningContent }: Finished): BodyRow | null {
   if (request === undefined && response === undefined) return null;
@@ -144,62 +148,49 @@ function bodyRow({ id, request, response, reasoningContent }: Finished): BodyRow
   };
 }
 
-/** What a database gives back for a row; numbers may come as text. */
-export type Found = Readonly<Record<string, unknown>>;
+/** A row as a database gives it back; numbers may come as text. */
+export type StoredRow = Readonly<Record<string, unknown>>;
+
+/** JSON of a column: PostgreSQL gives it parsed, SQLite as text. */
+export const parsedJson = (value: unknown): unknown => (typeof value === 'string' ? JSON.parse(value) : value);
 
 const numberOf = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value));
-const objectOf = (value: unknown): unknown => (typeof value === 'string' ? JSON.parse(value) : value);
 
-export function recordOf(row: Found): LoggedRequest {
-  const { clientRequestId, method, path, nativeFinishReason, tokensPerSecond, prices = null, attempts, ruledOut, adjustments, error, configHash, timings = {}, fields = {} } = objectOf(row['more']) as StoredMore;
-  return {
-    id: row['id'] as string,
-    clientRequestId,
-    userAgent: row['user_agent'] as string | null,
-    createdAt: new Date(Number(row['created_at'])).toISOString(),
-    method,
-    path,
-    requestedModel: row['requested_model'] as string | null,
-    model: row['model'] as string | null,
-    provider: row['provider'] as string | null,
-    key: row['key_name'] as string | null,
-    stream: Boolean(row['stream']),
-    status: Number(row['status']),
-    outcome: row['outcome'] as LoggedRequest['outcome'],
-    finishReason: row['finish_reason'] as string | null,
-    nativeFinishReason,
-    durationMs: Number(row['duration_ms']),
-    timeToFirstTokenMs: numberOf(row['ttft_ms']),
-    tokensPerSecond,
-    usage: {
-      promptTokens: numberOf(row['prompt_tokens']),
-      completionTokens: numberOf(row['completion_tokens']),
-      reasoningTokens: numberOf(row['reasoning_tokens']),
-      cachedTokens: numberOf(row['cached_tokens']),
-      cacheWriteTokens: numberOf(row['cache_write_tokens']),
-      totalTokens: numberOf(row['total_tokens']),
-    },
-    usageEstimated: Boolean(row['estimated']),
-    cost: typeof row['cost'] === 'string' ? formatDollars(BigInt(row['cost'])) : null,
-    prices,
-    metadata: objectOf(row['metadata']) as Record<string, string>,
-    attempts: attempts.map((attempt) => ({ ...attempt, startedMs: attempt.startedMs ?? null })),
-    ruledOut,
-    adjustments,
-    error,
-    configHash,
-    timings,
-    fields,
-  };
+/** How a value comes back from its column. */
+const readBack: Readonly<Record<FieldKind, (value: unknown) => unknown>> = {
+  id: (value) => value,
+  time: (value) => new Date(Number(value)).toISOString(),
+  text: (value) => value,
+  flag: Boolean,
+  status: numberOf,
+  number: numberOf,
+  milliseconds: numberOf,
+  rate: numberOf,
+  dollars: (value) => (typeof value === 'string' ? formatDollars(BigInt(value)) : null),
+  json: parsedJson,
+};
+
+export function readRecord(row: StoredRow): LoggedRequest {
+  const more = parsedJson(row['more']) as StoredRow;
+  const record: Record<string, unknown> = { usage: {} };
+  for (const { name, kind, column, otherwise = null } of recordFields) {
+    const value = (column === null ? more[name] : readBack[kind](row[column])) ?? otherwise;
+    const [outer = '', inner] = name.split('.');
+    if (inner === undefined) record[outer] = value;
+    else (record[outer] as Record<string, unknown>)[inner] = value;
+  }
+  const found = record as unknown as LoggedRequest;
+  // attempts that are older than the field do not say when they began
+  return { ...found, attempts: found.attempts.map((attempt) => ({ ...attempt, startedMs: (attempt.startedMs as number | null | undefined) ?? null })) };
 }
 
 /** A row joined with its bodies. */
-export function detailOf(row: Found): LoggedDetail {
-  const response = row['response'] === null ? null : (objectOf(row['response']) as { choices: StoredChoice[] });
+export function readDetail(row: StoredRow): LoggedDetail {
+  const response = row['response'] === null ? null : (parsedJson(row['response']) as { choices: StoredChoice[] });
   const reasoning = row['reasoning'] as string | null;
   return {
-    ...recordOf(row),
-    request: row['request'] === null ? null : objectOf(row['request']),
+    ...readRecord(row),
+    request: row['request'] === null ? null : parsedJson(row['request']),
     response,
     reasoningContent: reasoning ?? (response === null ? null : reasoningOf(response.choices)),
   };

@@ -1,23 +1,31 @@
-/** Queries as SQL: one language for both stores, its few differences in a `Grammar`. Values are bound, never written into the text. */
+/** Queries as SQL, the same for both stores but for the few differences in a `Grammar`. Values are bound, never written into the text. */
+import { filteredField, keyedOf } from '../../../../core/log/fields.ts';
+import type { FilteredField, Keyed } from '../../../../core/log/fields.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Condition, LogQuery } from '../../../../core/log/store.ts';
 import { parseDollars } from '../../../../core/money.ts';
-import { binOf, binSql } from './bins.ts';
-import { tagOf } from './rows.ts';
+import { binOf, binSql, isBinned } from './bins.ts';
+import type { Binned } from './bins.ts';
+import { tagName, tagText } from './rows.ts';
 import { firstIdAt } from './id-time.ts';
+
+/** Binds a value and gives its placeholder. */
+type Bind = (value: unknown) => string;
 
 export interface Grammar {
   placeholder(number: number): string;
   id(id: string): unknown;
   idOf(value: unknown): string;
-  /** The text of a metadata value, whose name is bound at the placeholder. */
-  meta(placeholder: string, name: string): string;
-  /** Whether a text holds another, upper and lower case the same. */
+  /** A metadata value, or the value of a plugin's field, as text; null where the row has none. */
+  keyedText(keyed: Keyed, bind: Bind): string;
+  /** The value of a plugin's field; null where it is no number. */
+  fieldNumber(name: string, bind: Bind): string;
+  /** The operator that finds one text in another without regard to upper and lower case. */
   readonly like: string;
   /** All values of a group, as a list or as JSON of one. */
   list(column: string): string;
-  /** What names the metadata of a row, as `j.key`, beside it in `from`. */
-  readonly metadataKeys: string;
+  /** A table of the names in that part of a row, as `j.key`, to be joined in `from`. */
+  keys(part: Keyed['part']): string;
 }
 
 export class Params {
@@ -36,45 +44,46 @@ export class Params {
   id(id: string): string {
     return this.add(this.#grammar.id(id));
   }
+
+  readonly bind: Bind = (value) => this.add(value);
 }
 
-/** Where the rows of a query come from: `from … where …`, with the id that gives their order. */
-export interface Source {
+/** The rows that a query selects: `from … where …`, with the id that gives their order. */
+export interface Selection {
   readonly from: string;
   readonly where: readonly string[];
-  /** `r.id`, or that of the tag which leads to it. */
+  /** `r.id`, or the id of the tag that leads to the row. */
   readonly key: string;
 }
 
-const columns: Readonly<Record<string, string>> = { model: 'r.model', provider: 'r.provider', key: 'r.key_name', finish: 'r.finish_reason', outcome: 'r.outcome', agent: 'r.user_agent' };
-const bounds: Readonly<Record<string, string>> = { latency: 'duration_ms', ttft: 'ttft_ms', tokens: 'total_tokens', cost: 'cost' };
-const flags: Readonly<Record<string, string>> = { stream: 'r.stream', cached: '(coalesce(r.cached_tokens, 0) > 0)', reasoning: '(coalesce(r.reasoning_tokens, 0) > 0)' };
 const comparisons = new Set(['>', '<', '>=', '<=']);
 
-/** Conditions whose index gives no order: whether it pays depends on how many rows it would bring. */
+/** Conditions whose index is not in the order of the list. Such an index pays only if few rows meet the condition. */
 export const isProbed = (condition: Condition): boolean => isIndexedBound(condition) || isSomeTags(condition);
 
-const isIndexedBound = ({ field, operator }: Condition): boolean => comparisons.has(operator) && (field === 'latency' || field === 'cost');
-const isSomeTags = ({ field, operator, values }: Condition): boolean => field.startsWith('meta.') && operator === 'in' && values.length > 1 && !values.includes('');
+const isIndexedBound = ({ field, operator }: Condition): boolean => comparisons.has(operator) && isBinned(filteredField(field)?.column ?? null);
+const isTag = ({ field, operator }: Condition): boolean => keyedOf(field) !== null && !comparisons.has(operator);
+const isSomeTags = (condition: Condition): boolean => isTag(condition) && condition.operator === 'in' && condition.values.length > 1 && !condition.values.includes('');
+const isOneTag = (condition: Condition): boolean => isTag(condition) && condition.operator === 'in' && condition.values.length === 1 && condition.values[0] !== '';
 
-/** With the blank before it; nothing where there is no condition. */
+/** With a blank before it; empty if there is no condition. */
 export const whereSql = (conditions: readonly string[]): string => (conditions.length === 0 ? '' : ` where ${conditions.join(' and ')}`);
 
-export interface SourceOptions {
+export interface SelectionOptions {
   readonly params: Params;
   readonly grammar: Grammar;
-  /** Probed conditions that few rows keep, and the ids of those. */
+  /** Probed conditions that few rows meet, with the ids of those rows. */
   readonly rare?: ReadonlyMap<Condition, readonly string[]>;
-  /** `exists` is enough where no page is bounded by what was found. */
+  /** Whether the text in bodies is a condition too. A page of a list looks for it in another way. */
   readonly withText?: boolean;
 }
 
-export function sourceOf({ from, to, conditions, text }: LogQuery, { params, grammar, rare = new Map(), withText = false }: SourceOptions): Source {
-  // cost: a tag's index holds its requests in the order of the list, however many they are
+export function selectionOf({ from, to, conditions, text }: LogQuery, { params, grammar, rare = new Map(), withText = false }: SelectionOptions): Selection {
+  // cost: the index of a tag holds its requests in the order of the list, so it serves any number of them
   const leading = conditions.find((condition) => isOneTag(condition));
   const key = leading === undefined ? 'r.id' : 't.id';
   const where: string[] = [];
-  if (leading !== undefined) where.push(`t.name = ${params.add(tagNameOf(leading))}`, `t.value = ${params.add(tagOf(leading.values[0] as string))}`);
+  if (leading !== undefined) where.push(`t.name = ${params.add(tagNameOf(leading))}`, `t.value = ${params.add(tagText(leading.values[0] as string))}`);
   if (from !== null) where.push(`${key} >= ${params.id(firstIdAt(from))}`);
   if (to !== null) where.push(`${key} < ${params.id(firstIdAt(to))}`);
   for (const condition of conditions) if (condition !== leading) where.push(conditionSql(condition, { params, grammar, rare }));
@@ -82,9 +91,7 @@ export function sourceOf({ from, to, conditions, text }: LogQuery, { params, gra
   return { from: leading === undefined ? 'gateway_requests r' : 'gateway_tags t cross join gateway_requests r', where: leading === undefined ? where : [...where, 'r.id = t.id'], key };
 }
 
-const isTag = ({ field }: Condition): boolean => field.startsWith('meta.');
-const isOneTag = (condition: Condition): boolean => isTag(condition) && condition.operator === 'in' && condition.values.length === 1 && condition.values[0] !== '';
-const tagNameOf = ({ field }: Condition): string => tagOf(field.slice('meta.'.length));
+const tagNameOf = ({ field }: Condition): string => tagName(keyedOf(field) as Keyed);
 
 interface Writing {
   readonly params: Params;
@@ -103,17 +110,20 @@ function conditionSql(condition: Condition, writing: Writing): string {
 }
 
 function eitherSql(condition: Condition, writing: Writing): string {
-  const { field, values } = condition;
-  const flag = flags[field];
-  if (flag !== undefined) return flagSql(flag, condition);
-  if (isTag(condition)) return tagSql(condition, writing);
-  return field === 'status' ? statusSql(values, writing.params) : valuesSql(columnOf(field), values, writing.params);
+  const keyed = keyedOf(condition.field);
+  if (keyed !== null) return tagSql(condition, keyed, writing);
+  const field = fieldOf(condition.field);
+  const { values } = condition;
+  if (field.filter.kind === 'flag') return flagSql(`r.${field.column}`, condition);
+  if (field.filter.kind === 'some') return flagSql(`(coalesce(r.${field.column}, 0) > 0)`, condition);
+  if (field.filter.kind === 'bound') throw new BadQuery(`"${condition.field}" is filtered by a bound, not by a value.`);
+  return field.filter.kind === 'status' ? statusSql(values, writing.params) : valuesSql(`r.${field.column}`, values, writing.params);
 }
 
-function columnOf(field: string): string {
-  const column = columns[field];
-  if (column === undefined) throw new BadQuery(`There is no field "${field.slice(0, 64)}" to filter by.`);
-  return column;
+function fieldOf(filter: string): FilteredField {
+  const field = filteredField(filter);
+  if (field === undefined) throw new BadQuery(`There is no field "${filter.slice(0, 64)}" to filter by.`);
+  return field;
 }
 
 function valuesSql(column: string, values: readonly string[], params: Params): string {
@@ -122,17 +132,16 @@ function valuesSql(column: string, values: readonly string[], params: Params): s
   return [...parts, ...(named.length < values.length ? [`${column} is null`] : [])].join(' or ');
 }
 
-function tagSql(condition: Condition, { params, grammar }: Writing): string {
-  const name = params.add(tagNameOf(condition));
-  // cost: of many rows each is looked at in the order of the list, without a join
-  if (isSomeTags(condition)) return `${grammar.meta(name, condition.field.slice('meta.'.length))} in (${condition.values.map((value) => params.add(value)).join(', ')})`;
+function tagSql(condition: Condition, keyed: Keyed, { params, grammar }: Writing): string {
+  // cost: if many rows meet the condition, each is looked at in the order of the list, without a join
+  if (isSomeTags(condition)) return `${grammar.keyedText(keyed, params.bind)} in (${condition.values.map((value) => params.add(value)).join(', ')})`;
   const named = condition.values.filter((value) => value !== '');
-  const tagged = `exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${name}`;
-  const parts = named.length === 0 ? [] : [`${tagged} and t2.value in (${named.map((value) => params.add(tagOf(value))).join(', ')}))`];
+  const tagged = `exists (select 1 from gateway_tags t2 where t2.id = r.id and t2.name = ${params.add(tagNameOf(condition))}`;
+  const parts = named.length === 0 ? [] : [`${tagged} and t2.value in (${named.map((value) => params.add(tagText(value))).join(', ')}))`];
   return [...parts, ...(named.length < condition.values.length ? [`not ${tagged})`] : [])].join(' or ');
 }
 
-/** The same words as integers and booleans in the text: none of them is the caller's. */
+/** The words of the filter as integers and booleans in the text; a caller's own text is never part of it. */
 function statusSql(values: readonly string[], params: Params): string {
   return values.map((value) => {
     if (value === 'ok') return 'not r.failed';
@@ -151,31 +160,43 @@ function flagSql(flag: string, { field, values }: Condition): string {
   }).join(' or ');
 }
 
-function boundSql(condition: Condition, { params }: Writing): string {
+function boundSql(condition: Condition, { params, grammar }: Writing): string {
   const { field, operator } = condition;
-  const column = bounds[field];
-  if (column === undefined) throw new BadQuery(`"${field.slice(0, 64)}" has no order to compare by.`);
-  return `r.${column} ${operator} cast(${params.add(boundOf(condition))} as bigint)`;
+  const keyed = keyedOf(field);
+  if (keyed?.part === 'fields') return `${grammar.fieldNumber(keyed.key, params.bind)} ${operator} cast(${params.add(numberOf(condition))} as double precision)`;
+  const known = filteredField(field);
+  if (known?.filter.kind !== 'bound') throw new BadQuery(`"${field.slice(0, 64)}" has no order to compare by.`);
+  return `r.${known.column} ${operator} cast(${params.add(boundOf(condition))} as bigint)`;
 }
 
-/** The first ids of a probed condition. The order makes sure that the bins' index is used, with or without statistics. */
+/** The first ids of a probed condition. The `order by` makes sure that the bins' index is used, with or without statistics. */
 export function probeSql(condition: Condition, params: Params, most: number): string {
   const { field, operator, values } = condition;
-  if (isSomeTags(condition)) return `select id from gateway_tags where name = ${params.add(tagNameOf(condition))} and value in (${values.map((value) => params.add(tagOf(value))).join(', ')}) limit ${most}`;
-  const column = field === 'cost' ? 'cost' : 'duration_ms';
+  if (isSomeTags(condition)) return `select id from gateway_tags where name = ${params.add(tagNameOf(condition))} and value in (${values.map((value) => params.add(tagText(value))).join(', ')}) limit ${most}`;
+  const column = fieldOf(field).column as Binned;
   const bound = boundOf(condition);
   const isAbove = operator.startsWith('>');
   const bin = binSql(column);
   return `select id from gateway_requests where ${bin} ${isAbove ? '>=' : '<='} ${binOf(column, BigInt(bound))} and ${column} ${operator} cast(${params.add(bound)} as bigint) order by ${bin}${isAbove ? ' desc' : ''} limit ${most}`;
 }
 
-function boundOf({ field, values: [value = ''] }: Condition): string {
-  const bound = field === 'cost' ? parseDollars(value) : /^\d{1,15}(?:\.\d+)?$/.test(value) ? BigInt(Math.round(Number(value))) : undefined;
-  if (bound === undefined || bound > 2n ** 62n) throw new BadQuery(`"${value.slice(0, 32)}" is no number to compare "${field}" with.`);
+function boundOf(condition: Condition): string {
+  const { field, values: [value = ''] } = condition;
+  const isDollars = filteredField(field)?.kind === 'dollars';
+  const bound = isDollars ? parseDollars(value) : /^\d{1,15}(?:\.\d+)?$/.test(value) ? BigInt(Math.round(Number(value))) : undefined;
+  if (bound === undefined || bound > 2n ** 62n) throw notANumber(condition);
   return String(bound);
 }
 
-/** Bodies are kept as JSON, so the text is looked for as JSON writes it. */
+function numberOf(condition: Condition): string {
+  const { values: [value = ''] } = condition;
+  if (value.trim() === '' || !Number.isFinite(Number(value))) throw notANumber(condition);
+  return String(Number(value));
+}
+
+const notANumber = ({ field, values: [value = ''] }: Condition): BadQuery => new BadQuery(`"${value.slice(0, 32)}" is no number to compare "${field}" with.`);
+
+/** Bodies are stored as JSON, so the text is searched for as JSON writes it. */
 export function textSql(text: string, { params, grammar }: Pick<Writing, 'params' | 'grammar'>): string {
   const written = JSON.stringify(text.toWellFormed()).slice(1, -1).replaceAll(/[\\%_]/g, '\\$&');
   const pattern = params.add(`%${written}%`);
@@ -184,12 +205,12 @@ export function textSql(text: string, { params, grammar }: Pick<Writing, 'params
 
 /** What to group by. */
 export function dimensionSql(by: string, params: Params, grammar: Grammar): string {
-  if (by.startsWith('meta.')) {
-    const name = by.slice('meta.'.length);
-    return grammar.meta(params.add(name), name);
-  }
-  if (by === 'status') return 'cast(r.status as text)';
-  if (by === 'stream') return "case when r.stream then 'true' else 'false' end";
-  // cost: an index on the column would give the groups in order, at the price of the time range
-  return `(${columnOf(by)} || '')`;
+  const keyed = keyedOf(by);
+  if (keyed !== null) return grammar.keyedText(keyed, params.bind);
+  const { kind, column, filter } = fieldOf(by);
+  if (filter.isDimension !== true) throw new BadQuery(`There is no field "${by}" to group by.`);
+  if (kind === 'status') return `cast(r.${column} as text)`;
+  if (kind === 'flag') return `case when r.${column} then 'true' else 'false' end`;
+  // cost: as an expression it uses no index of the column, which would give the groups in order at the price of the time range
+  return `(r.${column} || '')`;
 }

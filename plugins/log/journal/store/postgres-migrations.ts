@@ -83,4 +83,10 @@ export const postgresMigrations: readonly Migration[] = [
       create index gateway_rollup_time on gateway_rollup (starts_at);
     `,
   },
+  {
+    id: 3,
+    name: 'fields of plugins',
+    // not `jsonb`, which writes numbers anew: a filter compares them as they were written
+    sql: "alter table gateway_requests add column fields json not null default '{}'",
+  },
 ];

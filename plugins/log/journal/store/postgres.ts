@@ -1,10 +1,11 @@
-/** Records in PostgreSQL 13 or newer. Nothing here waits without end: connecting, each statement and each lock have their time. */
+/** Records in PostgreSQL 13 or newer. Connecting, each statement and each lock have a time limit, so nothing waits for ever. */
 import { Client, Pool, types } from 'pg';
 import type { ClientConfig, PoolClient, PoolConfig } from 'pg';
 import { migrate } from './migrations.ts';
 import { postgresMigrations } from './postgres-migrations.ts';
 import { createWeek, dropOld, listPartitions, weekOf } from './partitions.ts';
-import { tagOf } from '../sql/rows.ts';
+import type { FieldKind } from '../../../../core/log/fields.ts';
+import { requestColumns, tagsOf } from '../sql/rows.ts';
 import type { Row } from '../sql/rows.ts';
 import { Roller } from '../sums/roller.ts';
 import { periodsOf, spans } from '../sums/rollup.ts';
@@ -20,23 +21,28 @@ const grammar: Grammar = {
   placeholder: (number) => `$${number}`,
   id: (id) => id,
   idOf: String,
-  meta: (name) => `(r.metadata ->> cast(${name} as text)) collate "C"`,
+  keyedText: ({ part, key }, bind) => `(r.${part} ->> cast(${bind(key)} as text)) collate "C"`,
+  fieldNumber(name, bind) {
+    const key = `cast(${bind(name)} as text)`;
+    return `(case when json_typeof(r.fields -> ${key}) = 'number' then cast(r.fields ->> ${key} as double precision) end)`;
+  },
   like: 'ilike',
   list: (column) => `json_agg(${column})`,
-  metadataKeys: 'jsonb_object_keys(r.metadata) j(key)',
+  keys: (part) => `${part === 'metadata' ? 'jsonb' : 'json'}_object_keys(r.${part}) j(key)`,
 };
 
-/** Advisory locks: any two numbers that nobody else is likely to use. */
+/** Keys of the advisory locks: two numbers that no other program is likely to use. */
 const migrationLock = '727472101';
 const partitionLock = '727472102';
 
-/** cost: one parameter, one text of the statement for any number of rows; a list of values would be parsed anew for each size. */
+/** Types of the columns, by what they hold. A column of the type `jsonb` takes `json` too. */
+const columnTypes: Readonly<Record<FieldKind, string>> = { id: 'uuid', time: 'bigint', text: 'text', flag: 'boolean', status: 'integer', number: 'integer', rate: 'real', milliseconds: 'integer', dollars: 'bigint', json: 'json' };
+const columnNames = requestColumns.map(({ column }) => column).join(', ');
+
+/** cost: one parameter, so the statement is the same text for any number of rows; a list of values would be parsed anew for each number. */
 const insertRequests = `
-  insert into gateway_requests select * from json_to_recordset($1::json) as x(
-    id uuid, created_at bigint, requested_model text, model text, provider text, key_name text, stream boolean, status integer, failed boolean, outcome text,
-    finish_reason text, duration_ms integer, ttft_ms integer, prompt_tokens integer, completion_tokens integer, reasoning_tokens integer, cached_tokens integer,
-    cache_write_tokens integer, total_tokens integer, cost bigint, metadata jsonb, more text, user_agent text, estimated boolean
-  ) on conflict do nothing`;
+  insert into gateway_requests (${columnNames}) select ${columnNames} from json_to_recordset($1::json)
+  as x(${requestColumns.map(({ column, kind }) => `${column} ${columnTypes[kind]}`).join(', ')}) on conflict do nothing`;
 const insertBodies = 'insert into gateway_bodies select * from json_to_recordset($1::json) as x(id uuid, request text, response text, reasoning text) on conflict do nothing';
 const insertTags = 'insert into gateway_tags select * from json_to_recordset($1::json) as x(name text, value text, id uuid) on conflict do nothing';
 
@@ -68,7 +74,7 @@ function createPool(url: string | null, more: PoolConfig): Pool {
 
 export function createPostgresStore({ url, retentionDays }: StoreSettings): Store {
   const writing = createPool(url, { max: 4 });
-  // a page asks several questions at once, and who waits for a connection is no fault; records never wait for a page
+  // reads have connections of their own: a page sends several queries at once, and records must not wait for a page
   const reading = createPool(url, { max: 6, connectionTimeoutMillis: statementMs });
   const weeks = new Set<number>();
   const engine: Engine = {
@@ -88,12 +94,12 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
       try {
         await insertInto(writing, rows, weeks);
       } catch (error) {
-        // this or another process has dropped a week that was believed to be there
+        // this or another process has dropped a week that is still in `weeks`
         if (!isMissingWeek(error)) throw error;
         weeks.clear();
         await insertInto(writing, rows, weeks);
       } finally {
-        // also where a part of it was refused: the other parts are there
+        // an insert that fails may have stored some of its parts
         await unroll(writing, periodsOf(rows.map(({ request }) => timeOf(request.id))));
       }
     },
@@ -112,7 +118,7 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
 
 const isMissingWeek = (error: unknown): boolean => stateOf(error) === '23514' && /no partition/.test((error as Error).message);
 
-/** safety: a connection on which something went wrong is not used again. */
+/** safety: a connection on which a query failed is not used again. */
 async function connected<T>(pool: Pool, work: (client: PoolClient) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   client.on('error', ignore);
@@ -129,7 +135,7 @@ async function connected<T>(pool: Pool, work: (client: PoolClient) => Promise<T>
 }
 
 function ignore(): void {
-  // the query under way rejects with the same error
+  // the running query rejects with the same error
 }
 
 async function within<T>(client: PoolClient, work: () => Promise<T>): Promise<T> {
@@ -140,8 +146,8 @@ async function within<T>(client: PoolClient, work: () => Promise<T>): Promise<T>
 }
 
 /**
- * cost: one statement for each table, side by side on connections of their own. Each is a transaction: where one fails the batch
- * comes again, and what is there already stays.
+ * cost: one statement for each table, at the same time on connections of their own. Each is a transaction of its own: if one fails,
+ * the whole batch is inserted again, and rows that are there already stay as they are.
  */
 async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>): Promise<void> {
   for (const week of new Set(rows.map(({ request }) => weekOf(request.id)))) {
@@ -149,13 +155,13 @@ async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>):
     weeks.add(week);
   }
   const bodies = rows.flatMap(({ body }) => (body === null ? [] : [body]));
-  const tags = rows.flatMap(({ request: { id, metadata } }) => Object.entries(metadata).map(([name, value]) => ({ name: tagOf(name), value: tagOf(value), id })));
+  const tags = rows.flatMap(({ request }) => tagsOf(request).map(([name, value]) => ({ name, value, id: request.id })));
   const inserts = [
     pool.query({ name: 'requests', text: insertRequests, values: [JSON.stringify(rows.map(({ request }) => request))] }),
     ...(bodies.length > 0 ? [pool.query({ name: 'bodies', text: insertBodies, values: [JSON.stringify(bodies)] })] : []),
     ...(tags.length > 0 ? [pool.query({ name: 'tags', text: insertTags, values: [JSON.stringify(tags)] })] : []),
   ];
-  // safety: all have ended before any of it is tried again
+  // safety: all three have ended before the batch is tried again
   const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected');
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
 }
@@ -168,8 +174,9 @@ async function ensureWeek(client: PoolClient, week: number): Promise<void> {
 }
 
 /**
- * Twice, as a statement sees nothing that is committed while it runs: the first takes the claim away, or waits for whoever turns it
- * into sums at this moment; the second takes those. Claims that come later have seen the records.
+ * Takes away the claims and the sums of these periods, because their records have changed. The same statement runs twice, because a
+ * statement does not see what is committed while it runs: the first deletes the claim, or waits for a process that replaces the claim
+ * by sums at this moment; the second deletes those sums. A claim that comes later sees the new records.
  */
 async function unroll(pool: Pool, periods: readonly Period[]): Promise<void> {
   const values = [periods.map(({ start }) => start), periods.map(({ span }) => span)];
@@ -189,7 +196,7 @@ async function dropWeek(client: PoolClient, before: number): Promise<boolean> {
 
 const migrationMs = 600_000;
 
-/** On a connection of its own: an index on years of records takes longer than any statement otherwise may. */
+/** On a connection of its own without a time limit for statements: an index on years of records takes long. */
 async function migrateAt(url: string | null): Promise<void> {
   const client = new Client({ ...settingsOf(url), statement_timeout: 0, query_timeout: migrationMs, idle_in_transaction_session_timeout: 0 });
   client.on('error', ignore);

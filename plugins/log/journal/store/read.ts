@@ -1,27 +1,29 @@
 /** The read side of a store, as SQL: lists by keyset, one record, sums and series. */
-import { askingOf } from '../sql/engine.ts';
-import type { Asking, Engine } from '../sql/engine.ts';
+import { facetFields, keyedName } from '../../../../core/log/fields.ts';
+import { queriesOf } from '../sql/engine.ts';
+import type { Engine, Queries } from '../sql/engine.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, Rank, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../../core/log/store.ts';
-import { detailOf, recordOf, requestColumns } from '../sql/rows.ts';
-import type { Found } from '../sql/rows.ts';
+import { parsedJson, readDetail, readRecord, requestColumns } from '../sql/rows.ts';
+import type { StoredRow } from '../sql/rows.ts';
 import { groupsOf } from '../sums/rollup.ts';
 import type { Group } from '../sums/from-records.ts';
-import { isProbed, Params, probeSql, sourceOf, textSql, whereSql } from '../sql/where.ts';
-import type { Source } from '../sql/where.ts';
+import { isProbed, Params, probeSql, selectionOf, textSql, whereSql } from '../sql/where.ts';
+import type { Selection } from '../sql/where.ts';
 import { firstIdAt } from '../sql/id-time.ts';
 import type { Reader } from './store.ts';
 import { addSums, noSums, statsOf } from '../sums/sums.ts';
 import type { Sums } from '../sums/sums.ts';
 
-const rowColumns = requestColumns.map((column) => (column === 'cost' ? 'cast(r.cost as text) as cost' : `r.${column}`)).join(', ');
+/** Dollars as text, because a database's driver gives large integers as floats. */
+const rowColumns = requestColumns.map(({ column, kind }) => (kind === 'dollars' ? `cast(r.${column} as text) as ${column}` : `r.${column}`)).join(', ');
 const allColumns = `${rowColumns}, b.request, b.response, b.reasoning`;
 const withBodies = 'left join gateway_bodies b on b.id = r.id';
 
 const largestPage = 1000;
-/** Above so many rows a bound's index does not pay. */
+/** The most rows for which a bound's index pays. */
 const rareRows = 2000;
-/** Bodies that one page of a search looks through. */
+/** How many bodies one page of a search looks through. */
 const searchedRows = 5000;
 const largestGroups = 1000;
 const facetRows = 10_000;
@@ -33,74 +35,73 @@ export function createReader(engine: Engine): Reader {
     const floor = engine.floor();
     return floor === -Infinity ? query : { ...query, from: Math.max(query.from ?? floor, floor) };
   };
-  const asking = askingOf(engine);
-  const { found } = asking;
-  const page = (query: LogQuery, options: ListOptions): Promise<Page> => (query.text === null ? plainPage : searchedPage)(asking, shown(query), options);
+  const queries = queriesOf(engine);
+  const page = (query: LogQuery, options: ListOptions): Promise<Page> => (query.text === null ? plainPage : searchedPage)(queries, shown(query), options);
   return {
     async list(query, options): Promise<LogPage> {
       const { rows, next } = await page(query, options);
-      return { data: rows.map(recordOf), next };
+      return { data: rows.map(readRecord), next };
     },
     async exportRows(query, options) {
       const { rows, next } = await page(query, options);
-      const bodies = await bodiesOf(asking, rows);
-      return { data: rows.map((row) => detailOf({ ...row, ...(bodies.get(row['id']) ?? noBodies) })), next };
+      const bodies = await bodiesById(queries, rows);
+      return { data: rows.map((row) => readDetail({ ...row, ...(bodies.get(row['id']) ?? noBodies) })), next };
     },
     async get(id): Promise<LoggedDetail | null> {
       if (!isId(id)) return null;
       const params = new Params(grammar);
-      const [row] = await found(`select ${allColumns} from gateway_requests r ${withBodies} where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`, params);
-      return row === undefined ? null : detailOf(row);
+      const [row] = await queries.rows(`select ${allColumns} from gateway_requests r ${withBodies} where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`, params);
+      return row === undefined ? null : readDetail(row);
     },
     async stats(query, { by, limit, rank = 'requests' }): Promise<StatsRow[]> {
-      if (by !== null) return (await largestOf(asking, shown(query), { by, rank, most: Math.min(limit, largestGroups) })).map(({ value, sums }) => statsOf(value, sums));
-      const [all] = await groupsOf(asking, shown(query), { by, bucketMs: null });
+      if (by !== null) return (await largestOf(queries, shown(query), { by, rank, most: Math.min(limit, largestGroups) })).map(({ value, sums }) => statsOf(value, sums));
+      const [all] = await groupsOf(queries, shown(query), { by, bucketMs: null });
       return [statsOf(null, all?.sums ?? noSums())];
     },
-    series: (query, options) => series(asking, shown(query), options),
-    facets: (query) => facets(asking, shown(query)),
-    metadataKeys: (query) => metadataKeys(asking, shown(query)),
+    series: (query, options) => series(queries, shown(query), options),
+    facets: (query) => facets(queries, shown(query)),
+    metadataKeys: (query) => metadataKeys(queries, shown(query)),
   };
 }
 
 const byText = (a: string | null, b: string | null): number => (a === b ? 0 : a === null || (b !== null && a < b) ? -1 : 1);
 
 interface Page {
-  readonly rows: readonly Found[];
+  readonly rows: readonly StoredRow[];
   readonly next: string | null;
 }
 
 const isId = (id: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
 const sizeOf = ({ limit }: ListOptions): number => Math.max(1, Math.min(Math.floor(limit), largestPage));
 
-function beforeCursor({ where, key }: Source, { cursor }: ListOptions, params: Params): readonly string[] {
+function beforeCursor({ where, key }: Selection, { cursor }: ListOptions, params: Params): readonly string[] {
   if (cursor === null || cursor === undefined) return where;
-  if (!isId(cursor)) throw new BadQuery('This cursor is none: take it from "next" of the page before.');
+  if (!isId(cursor)) throw new BadQuery('This is no cursor: take it from "next" of the page before.');
   return [...where, `${key} < ${params.id(cursor)}`];
 }
 
-async function plainPage(asking: Asking, query: LogQuery, options: ListOptions): Promise<Page> {
-  const { grammar } = asking.engine;
-  const rare = await rareConditions(asking, query);
+async function plainPage(queries: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
+  const { grammar } = queries.engine;
+  const rare = await rareConditions(queries, query);
   const params = new Params(grammar);
-  const source = sourceOf(query, { params, grammar, rare });
+  const selection = selectionOf(query, { params, grammar, rare });
   const size = sizeOf(options);
-  const rows = await asking.found(`select ${rowColumns} from ${source.from}${whereSql(beforeCursor(source, options, params))} order by ${source.key} desc limit ${size + 1}`, params);
+  const rows = await queries.rows(`select ${rowColumns} from ${selection.from}${whereSql(beforeCursor(selection, options, params))} order by ${selection.key} desc limit ${size + 1}`, params);
   return { rows: rows.slice(0, size), next: rows.length > size ? (rows[size - 1]?.['id'] as string) : null };
 }
 
 const noBodies = { request: null, response: null, reasoning: null };
 
 /** By id. */
-async function bodiesOf({ engine: { grammar }, found }: Asking, rows: readonly Found[]): Promise<ReadonlyMap<unknown, Found>> {
+async function bodiesById({ engine: { grammar }, rows: found }: Queries, rows: readonly StoredRow[]): Promise<ReadonlyMap<unknown, StoredRow>> {
   if (rows.length === 0) return new Map();
   const params = new Params(grammar);
   const ids = rows.map(({ id }) => params.id(id as string)).join(', ');
   return new Map((await found(`select b.id, b.request, b.response, b.reasoning from gateway_bodies b where b.id in (${ids})`, params)).map((row) => [row['id'], row]));
 }
 
-/** cost: an index on a number helps when few rows match, and ruins the order of the list when many do: so they are fetched, up to a limit. */
-async function rareConditions({ engine, found }: Asking, { conditions }: LogQuery): Promise<Map<Condition, readonly string[]>> {
+/** cost: an index on a number helps if few rows match; if many match, sorting them costs more than it saves. So up to a limit the ids are fetched first. */
+async function rareConditions({ engine, rows: found }: Queries, { conditions }: LogQuery): Promise<Map<Condition, readonly string[]>> {
   const rare = new Map<Condition, readonly string[]>();
   for (const condition of conditions.filter(isProbed)) {
     const params = new Params(engine.grammar);
@@ -110,12 +111,12 @@ async function rareConditions({ engine, found }: Asking, { conditions }: LogQuer
   return rare;
 }
 
-/** There is no index of words: a page looks through so many bodies and says where the next one is to go on. */
-async function searchedPage({ engine: { grammar }, found }: Asking, query: LogQuery, options: ListOptions): Promise<Page> {
+/** There is no index of words: a page looks through a fixed number of bodies, and its cursor says where the next page begins. */
+async function searchedPage({ engine: { grammar }, rows: found }: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
   const size = sizeOf(options);
   const window = (params: Params): string => {
-    const source = sourceOf(query, { params, grammar });
-    return `select ${source.key} as id from ${source.from}${whereSql(beforeCursor(source, options, params))} order by ${source.key} desc limit ${searchedRows}`;
+    const selection = selectionOf(query, { params, grammar });
+    return `select ${selection.key} as id from ${selection.from}${whereSql(beforeCursor(selection, options, params))} order by ${selection.key} desc limit ${searchedRows}`;
   };
   const params = new Params(grammar);
   const within = window(params);
@@ -126,20 +127,20 @@ async function searchedPage({ engine: { grammar }, found }: Asking, query: LogQu
   return { rows, next: (last?.['id'] as string | undefined) ?? null };
 }
 
-/** By a dimension: the largest values first, then those alone over time. */
-async function series(asking: Asking, query: LogQuery, { bucketMs: width, by = null, rank = 'requests' }: SeriesOptions): Promise<Series> {
+/** With a dimension, the largest values are found first, and then only those are read over time. */
+async function series(queries: Queries, query: LogQuery, { bucketMs: width, by = null, rank = 'requests' }: SeriesOptions): Promise<Series> {
   const bucketMs = Math.max(1000, Math.floor(width));
   if (by === null) {
-    const groups = await groupsOf(asking, query, { by, bucketMs });
+    const groups = await groupsOf(queries, query, { by, bucketMs });
     return { points: pointsOf(groups), total: statsOf(null, groups.reduce((sums, group) => addSums(sums, group.sums), noSums())) };
   }
-  const only = (await largestOf(asking, query, { by, rank, most: seriesValues })).map(({ value }) => value);
-  const [all] = await groupsOf(asking, query, { by: null, bucketMs: null });
-  return { points: pointsOf(await groupsOf(asking, query, { by, bucketMs, only })), total: statsOf(null, all?.sums ?? noSums()) };
+  const only = (await largestOf(queries, query, { by, rank, most: seriesValues })).map(({ value }) => value);
+  const [all] = await groupsOf(queries, query, { by: null, bucketMs: null });
+  return { points: pointsOf(await groupsOf(queries, query, { by, bucketMs, only })), total: statsOf(null, all?.sums ?? noSums()) };
 }
 
-async function largestOf(asking: Asking, query: LogQuery, { by, rank, most }: { readonly by: string; readonly rank: Rank; readonly most: number }): Promise<readonly Group[]> {
-  const groups = await groupsOf(asking, query, { by, bucketMs: null, most, rank });
+async function largestOf(queries: Queries, query: LogQuery, { by, rank, most }: { readonly by: string; readonly rank: Rank; readonly most: number }): Promise<readonly Group[]> {
+  const groups = await groupsOf(queries, query, { by, bucketMs: null, most, rank });
   return groups.toSorted((a, b) => bySize[rank](a.sums, b.sums) || byText(a.value, b.value)).slice(0, most);
 }
 
@@ -153,33 +154,31 @@ const bySize: Readonly<Record<Rank, (a: Sums, b: Sums) => number>> = {
 
 const pointsOf = (groups: readonly Group[]): SeriesPoint[] => groups.map(({ at, value, sums }) => ({ at, ...statsOf(value, sums) })).sort((a, b) => a.at - b.at || byText(a.value, b.value));
 
-const facetColumns = { model: 'model', provider: 'provider', key: 'key_name', finish: 'finish_reason', status: 'status' } as const;
-
-async function facets({ engine: { grammar }, found }: Asking, query: LogQuery): Promise<LogFacets> {
+/** Values of the newest rows, counted. A number of a plugin is listed by its name alone: it may have any value. */
+async function facets({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<LogFacets> {
   const params = new Params(grammar);
-  const { from, where, key } = sourceOf({ ...query, text: null }, { params, grammar });
-  const rows = await found(`select r.model, r.provider, r.key_name, r.finish_reason, r.status, r.metadata from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`, params);
+  const { from, where, key } = selectionOf({ ...query, text: null }, { params, grammar });
+  const rows = await found(`select ${facetFields.map(({ column }) => `r.${column}`).join(', ')}, r.metadata, r.fields from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`, params);
   const counts = new Map<string, Map<string, number>>();
   const seen = (field: string, value: unknown): void => {
-    if (typeof value !== 'string' && typeof value !== 'number') return;
     const values = counts.get(field) ?? new Map<string, number>();
-    counts.set(field, values.set(`${value}`, (values.get(`${value}`) ?? 0) + 1));
+    counts.set(field, typeof value === 'number' ? values : values.set(String(value), (values.get(String(value)) ?? 0) + 1));
   };
   for (const row of rows) {
-    for (const [field, column] of Object.entries(facetColumns)) seen(field, row[column]);
-    for (const [name, value] of Object.entries(metadataOf(row))) seen(`meta.${name}`, value);
+    for (const { filter, column } of facetFields) if (row[column as string] !== null) seen(filter.name, String(row[column as string]));
+    for (const part of ['metadata', 'fields'] as const) for (const [key, value] of Object.entries(partOf(row, part))) seen(keyedName({ part, key }), value);
   }
   return Object.fromEntries(Array.from(counts, ([field, values]) => [field, top(values)]));
 }
 
-const metadataOf = ({ metadata }: Found): Readonly<Record<string, string>> => (typeof metadata === 'string' ? JSON.parse(metadata) : metadata) as Record<string, string>;
+const partOf = (row: StoredRow, part: 'metadata' | 'fields'): Readonly<Record<string, unknown>> => parsedJson(row[part]) as Readonly<Record<string, unknown>>;
 
-async function metadataKeys({ engine: { grammar }, found }: Asking, query: LogQuery): Promise<string[]> {
+async function metadataKeys({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<string[]> {
   const params = new Params(grammar);
-  const { from, where, key } = sourceOf({ ...query, text: null }, { params, grammar });
+  const { from, where, key } = selectionOf({ ...query, text: null }, { params, grammar });
   const rows = await found(`select r.metadata from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`, params);
   const uses = new Map<string, number>();
-  for (const name of rows.flatMap((row) => Object.keys(metadataOf(row)))) uses.set(name, (uses.get(name) ?? 0) + 1);
+  for (const name of rows.flatMap((row) => Object.keys(partOf(row, 'metadata')))) uses.set(name, (uses.get(name) ?? 0) + 1);
   return [...uses].sort(([a, more], [b, less]) => less - more || (a < b ? -1 : 1)).map(([name]) => name);
 }
 

@@ -78,4 +78,9 @@ export const sqliteMigrations: readonly Migration[] = [
       create index gateway_rollup_time on gateway_rollup (starts_at);
     `,
   },
+  {
+    id: 3,
+    name: 'fields of plugins',
+    sql: "alter table gateway_requests add column fields text not null default '{}'",
+  },
 ];

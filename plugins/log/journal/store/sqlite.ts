@@ -1,12 +1,13 @@
-/** Records in one file beside the gateway, by the SQLite that Node brings. It blocks its thread: the worker's, never another. */
+/** Records in one file beside the gateway, by the SQLite that Node brings. A query blocks its thread, so only the worker uses it. */
 import { closeSync, existsSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import type { FieldKind } from '../../../../core/log/fields.ts';
 import { migrate } from './migrations.ts';
 import type { Migrating } from './migrations.ts';
 import { sqliteMigrations } from './sqlite-migrations.ts';
-import { requestColumns, tagOf } from '../sql/rows.ts';
+import { parsedJson, requestColumns, tagsOf } from '../sql/rows.ts';
 import type { BodyRow, RequestRow, Row } from '../sql/rows.ts';
 import { Roller } from '../sums/roller.ts';
 import { periodsOf, spans } from '../sums/rollup.ts';
@@ -21,12 +22,26 @@ const grammar: Grammar = {
   placeholder: (number) => `?${number}`,
   id: bytesOf,
   idOf: textOf,
-  // cost: the arrow is the faster one, and takes a name with a sign in it for a path
-  meta: (placeholder, name) => (/^\w[\w.-]*$/.test(name) ? `(r.metadata ->> ${placeholder})` : `(select value from json_each(r.metadata) where key = ${placeholder})`),
+  keyedText: ({ part, key }, bind) => (part === 'metadata' ? metadataText(key, bind) : fieldText(key, bind)),
+  fieldNumber(name, bind) {
+    const path = bind(`$."${name}"`);
+    return `(case when json_type(r.fields, ${path}) in ('integer', 'real') then r.fields ->> ${path} end)`;
+  },
   like: 'like',
   list: (column) => `json_group_array(${column})`,
-  metadataKeys: 'json_each(r.metadata) j',
+  keys: (part) => `json_each(r.${part}) j`,
 };
+
+type Bind = (value: unknown) => string;
+
+/** cost: the arrow is the faster way, but it takes a name with other signs for a path. */
+const metadataText = (key: string, bind: Bind): string => (/^\w[\w.-]*$/.test(key) ? `(r.metadata ->> ${bind(key)})` : `(select value from json_each(r.metadata) where key = ${bind(key)})`);
+
+/** Numbers and flags as they are written in the JSON: `->>` gives true as 1, and a number with 15 digits. */
+function fieldText(name: string, bind: Bind): string {
+  const path = bind(`$."${name}"`);
+  return `(case json_type(r.fields, ${path}) when 'text' then r.fields ->> ${path} else r.fields -> ${path} end)`;
+}
 
 function bytesOf(id: string): Buffer {
   return Buffer.from(id.replaceAll('-', ''), 'hex');
@@ -37,13 +52,13 @@ function textOf(value: unknown): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** SQLITE_NOTADB and SQLITE_CORRUPT: what is in the file is no database any more. */
+/** SQLITE_NOTADB and SQLITE_CORRUPT: the file is no database, or is damaged. */
 const broken = new Set([26, 11]);
-/** SQLITE_TOOBIG, CONSTRAINT, MISMATCH, RANGE: one of the rows. */
+/** SQLITE_TOOBIG, CONSTRAINT, MISMATCH, RANGE: one of the rows is at fault. */
 const ofRows = new Set([18, 19, 20, 25]);
 const codeOf = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
 
-/** cost: rows that one step of the retention deletes, so that the drain waits milliseconds for it and no more. */
+/** cost: how many rows one step of the retention deletes. The drain waits for a step, a few milliseconds. */
 const rowsAtOnce = 500;
 
 interface Statements {
@@ -54,7 +69,7 @@ interface Statements {
 }
 
 const prepareInserts = (database: DatabaseSync): Statements => ({
-  request: database.prepare(`insert into gateway_requests (${requestColumns.join(', ')}) values (${requestColumns.map(() => '?').join(', ')}) on conflict do nothing`),
+  request: database.prepare(`insert into gateway_requests (${requestColumns.map(({ column }) => column).join(', ')}) values (${requestColumns.map(() => '?').join(', ')}) on conflict do nothing`),
   body: database.prepare('insert into gateway_bodies (id, request, response, reasoning) values (?, ?, ?, ?) on conflict do nothing'),
   tag: database.prepare('insert into gateway_tags (name, value, id) values (?, ?, ?) on conflict do nothing'),
   unroll: database.prepare('delete from gateway_rollup where starts_at = ? and span_ms = ?'),
@@ -114,7 +129,7 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
   };
 }
 
-/** A file that is no database is put aside, and a new one begun: the journal goes on being drained. */
+/** A file that is no database is renamed, and a new one is begun, so that the journal can still be drained. */
 function openFile(file: string, isDurable: boolean): DatabaseSync {
   try {
     return configured(file, isDurable);
@@ -128,7 +143,7 @@ function openFile(file: string, isDurable: boolean): DatabaseSync {
 }
 
 function configured(file: string, isDurable: boolean): DatabaseSync {
-  // safety: prompts are in it; SQLite gives its other files the same rights
+  // safety: the file holds prompts, so nobody else may read it; SQLite gives its other files the same rights
   closeSync(openSync(file, 'a', 0o600));
   const database = new DatabaseSync(file, { timeout: 5000 });
   try {
@@ -154,32 +169,33 @@ function within<T>(database: DatabaseSync, work: () => T): T {
 
 function insertRow({ request, body, tag }: Statements, row: Row): void {
   const id = bytesOf(row.request.id);
-  const { changes } = request.run(...requestColumns.map((column) => valueOf(row.request, column, id)));
+  const { changes } = request.run(...requestColumns.map(({ column, kind }) => cellOf(row.request[column] ?? null, kind)));
   if (changes === 0) return;
   if (row.body !== null) insertBody(body, row.body, id);
-  for (const [name, value] of Object.entries(row.request.metadata)) tag.run(tagOf(name), tagOf(value), id);
+  for (const [name, value] of tagsOf(row.request)) tag.run(name, value, id);
 }
 
 function insertBody(body: StatementSync, { request, response, reasoning }: BodyRow, id: Buffer): void {
   body.run(id, request, response, reasoning);
 }
 
-function valueOf(row: RequestRow, column: keyof RequestRow, id: Buffer): SQLInputValue {
-  if (column === 'id') return id;
-  if (column === 'metadata') return JSON.stringify(row.metadata);
-  if (column === 'cost') return row.cost === null ? null : BigInt(row.cost);
-  const value = row[column];
+function cellOf(value: RequestRow[string], kind: FieldKind): SQLInputValue {
+  if (value === null) return null;
+  if (kind === 'id') return bytesOf(value as string);
+  if (kind === 'dollars') return BigInt(value as string);
+  if (typeof value === 'object') return JSON.stringify(value);
   return typeof value === 'boolean' ? Number(value) : value;
 }
 
 function deleteSome(database: DatabaseSync, before: string): boolean {
-  const found = database.prepare('select id, metadata from gateway_requests where id < ? order by id limit ?').all(bytesOf(before), rowsAtOnce);
+  const found = database.prepare('select id, metadata, fields from gateway_requests where id < ? order by id limit ?').all(bytesOf(before), rowsAtOnce);
   if (found.length === 0) return false;
   const last = found.at(-1)?.['id'] as Uint8Array;
   within(database, () => {
     const tag = database.prepare('delete from gateway_tags where name = ? and value = ? and id = ?');
-    for (const { id, metadata } of found) {
-      for (const [name, value] of Object.entries(JSON.parse(metadata as string) as Record<string, string>)) tag.run(tagOf(name), tagOf(value), id as Uint8Array);
+    for (const { id, metadata, fields } of found) {
+      const row = { metadata: parsedJson(metadata), fields: parsedJson(fields) } as Pick<RequestRow, 'metadata' | 'fields'>;
+      for (const [name, value] of tagsOf(row)) tag.run(name, value, id as Uint8Array);
     }
     database.prepare('delete from gateway_bodies where id <= ?').run(last);
     database.prepare('delete from gateway_requests where id <= ?').run(last);

@@ -1,10 +1,10 @@
 /** Sums read from the records themselves. */
 import { setImmediate } from 'node:timers/promises';
 import type { LogQuery, Rank } from '../../../../core/log/store.ts';
-import type { Asking } from '../sql/engine.ts';
-import { dimensionSql, Params, sourceOf, whereSql } from '../sql/where.ts';
+import type { Queries } from '../sql/engine.ts';
+import { dimensionSql, Params, selectionOf, whereSql } from '../sql/where.ts';
 import type { Grammar } from '../sql/where.ts';
-import type { Found } from '../sql/rows.ts';
+import type { StoredRow } from '../sql/rows.ts';
 import { noSums } from './sums.ts';
 import type { Counted, Spread, Sums } from './sums.ts';
 
@@ -68,17 +68,17 @@ const mostBuckets = 400;
  * From the records. cost: without a dimension bucket by bucket, which needs no sorting, and lets others who ask SQLite, or write to
  * it, have their turn in between.
  */
-export async function sumsOf(asking: Asking, query: LogQuery, grouping: Grouping): Promise<Group[]> {
+export async function sumsOf(queries: Queries, query: LogQuery, grouping: Grouping): Promise<Group[]> {
   const { by, bucketMs } = grouping;
   const { from, to } = query;
-  if (by !== null || bucketMs === null || from === null) return await readGroups(asking, query, grouping);
+  if (by !== null || bucketMs === null || from === null) return await readGroups(queries, query, grouping);
   const first = Math.floor(from / bucketMs) * bucketMs;
   const end = to ?? Date.now();
-  if ((end - first) / bucketMs > mostBuckets) return await readGroups(asking, query, grouping);
+  if ((end - first) / bucketMs > mostBuckets) return await readGroups(queries, query, grouping);
   const groups: Group[] = [];
   for (let at = first; at < end; at += bucketMs) {
     const isLast = at + bucketMs >= end;
-    const [group] = await readGroups(asking, { ...query, from: Math.max(at, from), to: isLast ? to : at + bucketMs }, { by, bucketMs: null });
+    const [group] = await readGroups(queries, { ...query, from: Math.max(at, from), to: isLast ? to : at + bucketMs }, { by, bucketMs: null });
     if (group !== undefined) groups.push({ ...group, at });
     await setImmediate();
   }
@@ -86,11 +86,11 @@ export async function sumsOf(asking: Asking, query: LogQuery, grouping: Grouping
 }
 
 /** cost: values come as a list and are ordered here: faster than an aggregate of ours in SQLite, as fast as PostgreSQL's. */
-async function readGroups({ engine: { grammar }, found }: Asking, query: LogQuery, { by, bucketMs, only, most = mostGroups, rank = 'requests' }: Grouping): Promise<Group[]> {
+async function readGroups({ engine: { grammar }, rows: found }: Queries, query: LogQuery, { by, bucketMs, only, most = mostGroups, rank = 'requests' }: Grouping): Promise<Group[]> {
   const params = new Params(grammar);
   const dimension = by === null ? 'null' : dimensionSql(by, params, grammar);
   const bucket = bucketMs === null ? '0' : `cast(r.created_at / ${bucketMs} as bigint)`;
-  const { from, where } = sourceOf(query, { params, grammar, withText: true });
+  const { from, where } = selectionOf(query, { params, grammar, withText: true });
   const all = only === undefined ? where : [...where, onlySql(dimension, only, params)];
   const groups = [...(bucketMs === null ? [] : ['1']), ...(by === null ? [] : ['2'])];
   const largest = bucketMs === null && by !== null ? ` order by ${orders[rank]}, 2 nulls first limit ${most}` : '';
@@ -104,7 +104,7 @@ function onlySql(dimension: string, only: readonly (string | null)[], params: Pa
   return `(${parts.join(' or ') || 'false'})`;
 }
 
-function readSums(row: Found): Sums {
+function readSums(row: StoredRow): Sums {
   const sums = noSums();
   for (const name of Object.keys(counts) as Counted[]) sums[name] = Number(row[name]);
   const millions = row['cost_millions'] as string | null;

@@ -1,32 +1,33 @@
 /**
- * Sums up what is over, period by period, newest first, while there is nothing better to do. Without a lock: a period is claimed,
- * read, and kept only if the claim still stands. Whoever stores a record takes the claims and the sums of its periods away.
+ * Sums up periods that are over, newest first, while the worker has nothing else to do. It needs no lock: it claims a period, reads
+ * its records, and keeps the sums only if the claim is still there. Storing a record deletes the claims and the sums of its periods.
  */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { dimensions, isMeta } from '../../../../core/log/query.ts';
+import { dimensions, isKeyed, keyedName } from '../../../../core/log/fields.ts';
+import type { Keyed } from '../../../../core/log/fields.ts';
 import type { LogQuery } from '../../../../core/log/store.ts';
-import { groupsOf, keepsMetadata, leftOut, spans, startOf, whole } from './rollup.ts';
+import { groupsOf, keepsKeyed, leftOut, spans, startOf, whole } from './rollup.ts';
 import type { KeptValues, Period } from './rollup.ts';
-import { askingOf } from '../sql/engine.ts';
-import type { Asking, Engine, Statement } from '../sql/engine.ts';
-import { Params, sourceOf, whereSql } from '../sql/where.ts';
+import { queriesOf } from '../sql/engine.ts';
+import type { Engine, Queries, Statement } from '../sql/engine.ts';
+import { Params, selectionOf, whereSql } from '../sql/where.ts';
 import type { Grammar } from '../sql/where.ts';
 import { timeOf } from '../sql/id-time.ts';
 import { keptOf } from './sums.ts';
 
-/** Requests that began in a period end after it: most of them within this. */
+/** A request may end after the period in which it began; most end within this time. */
 const graceMs = 300_000;
 const lookEveryMs = 60_000;
-/** What could not be summed up, for being too much, is not tried again at once. */
+/** A period that could not be summed up is tried again after this time. */
 const failedMs = 600_000;
-/** What is older is summed up from the records when it is asked for. */
+/** Older periods are not summed up: a query reads their records. */
 const longestMs = 400 * 86_400_000;
-/** Values of one dimension; the callers may make up any number of them. */
+/** The most values of one dimension that are kept; callers may make up any number of them. */
 const mostValues = 2000;
-/** Above so many, values of metadata that hardly repeat are not kept. */
+/** If a name has more values than this and most of them occur once, they are not kept. */
 const fewValues = 50;
-/** Metadata names of one period, the most used ones. */
+/** The most names of plugin fields and metadata that are kept for a period. */
 const mostNames = 50;
 const mostLeftOut = 1000;
 
@@ -36,7 +37,7 @@ export class Roller {
   readonly #engine: Engine;
   #due: Period[] = [];
   #lookAt = -Infinity;
-  /** With when to try it again. */
+  /** Periods that failed, each with the time at which it is tried again. */
   readonly #failed = new Map<string, number>();
 
   constructor(engine: Engine) {
@@ -48,7 +49,7 @@ export class Roller {
     if (this.#due.length === 0) {
       if (performance.now() < this.#lookAt) return false;
       this.#lookAt = performance.now() + lookEveryMs;
-      const due = await duePeriods(askingOf(this.#engine), now);
+      const due = await duePeriods(queriesOf(this.#engine), now);
       this.#due = due.filter((period) => (this.#failed.get(nameOf(period)) ?? 0) <= now);
     }
     const next = this.#due.pop();
@@ -58,7 +59,7 @@ export class Roller {
 
   async #sumUp(period: Period, now: number): Promise<void> {
     try {
-      await sumUp(askingOf(this.#engine), period);
+      await sumUp(queriesOf(this.#engine), period);
       this.#failed.delete(nameOf(period));
     } catch (error) {
       this.#failed.set(nameOf(period), now + failedMs);
@@ -69,8 +70,8 @@ export class Roller {
 
 const nameOf = ({ span, start }: Period): string => `${span} ${start}`;
 
-/** Oldest first, and of those that begin together the longest: it is made of the shorter ones. */
-async function duePeriods({ engine, found }: Asking, now: number): Promise<Period[]> {
+/** Oldest first. Of periods that begin together the longest is first, and is summed up last: it is made of the shorter ones. */
+async function duePeriods({ engine, rows: found }: Queries, now: number): Promise<Period[]> {
   const [oldest] = await found('select id from gateway_requests order by id limit 1', new Params(engine.grammar));
   if (oldest === undefined) return [];
   const from = Math.max(timeOf(oldest['id'] as string), engine.floor(), now - longestMs);
@@ -86,13 +87,13 @@ async function duePeriods({ engine, found }: Asking, now: number): Promise<Perio
 
 type Row = readonly [dimension: string, data: unknown];
 
-async function sumUp(asking: Asking, period: Period): Promise<void> {
-  const { engine } = asking;
+async function sumUp(queries: Queries, period: Period): Promise<void> {
+  const { engine } = queries;
   const { grammar } = engine;
   const token = randomUUID();
   const claimed = put(grammar, period, [[claim, token]]);
   await engine.all(claimed.sql, claimed.values);
-  await engine.swap(unclaim(grammar, period, token), put(grammar, period, await rowsOf(asking, period)));
+  await engine.swap(unclaim(grammar, period, token), put(grammar, period, await rowsOf(queries, period)));
 }
 
 function put(grammar: Grammar, { span, start }: Period, rows: readonly Row[]): Statement {
@@ -106,39 +107,43 @@ function unclaim(grammar: Grammar, { span, start }: Period, token: string): Stat
   return { sql: `delete from gateway_rollup where span_ms = ${params.add(span)} and dimension = ${params.add(claim)} and starts_at = ${params.add(start)} and data = ${params.add(JSON.stringify(token))}`, values: params.values };
 }
 
-async function rowsOf(asking: Asking, { span, start }: Period): Promise<Row[]> {
+async function rowsOf(queries: Queries, { span, start }: Period): Promise<Row[]> {
   const query: LogQuery = { from: start, to: start + span, conditions: [], text: null };
-  const [all] = await groupsOf(asking, query, { by: null, bucketMs: null });
+  const [all] = await groupsOf(queries, query, { by: null, bucketMs: null });
   if (all === undefined || all.sums.requests === 0) return [[whole, []]];
-  const names = keepsMetadata(span) ? await metadataNames(asking, query) : [];
+  const names = keepsKeyed(span) ? await keyedNames(queries, query) : [];
   const left = names.slice(mostNames);
   const rows: Row[] = [[whole, [[null, keptOf(all.sums)]]], ...(left.length > 0 ? [[leftOut, left.length > mostLeftOut ? null : left] as const] : [])];
   for (const name of [...dimensions, ...names.slice(0, mostNames)]) {
-    // the thread of the store has records to store
+    // records that wait to be stored come first
     await setImmediate();
-    rows.push([name, await valuesOf(asking, query, { name, requests: all.sums.requests })]);
+    rows.push([name, await valuesOf(queries, query, { name, requests: all.sums.requests })]);
   }
   return rows;
 }
 
-async function valuesOf(asking: Asking, query: LogQuery, { name, requests }: { readonly name: string; readonly requests: number }): Promise<KeptValues> {
-  if (await wereTooMany(asking, query, name)) return null;
-  const groups = await groupsOf(asking, query, { by: name, bucketMs: null, most: mostValues + 1 });
+async function valuesOf(queries: Queries, query: LogQuery, { name, requests }: { readonly name: string; readonly requests: number }): Promise<KeptValues> {
+  if (await wereTooMany(queries, query, name)) return null;
+  const groups = await groupsOf(queries, query, { by: name, bucketMs: null, most: mostValues + 1 });
   if (groups.length > mostValues) return null;
-  if (isMeta(name) && groups.length > fewValues && groups.length > requests / 2) return false;
+  if (isKeyed(name) && groups.length > fewValues && groups.length > requests / 2) return false;
   return groups.map(({ value, sums }) => [value, keptOf(sums)]);
 }
 
-/** cost: what was too much for a part of a period is so for the whole of it, and is not read again. */
-async function wereTooMany({ engine: { grammar }, found }: Asking, { from, to }: LogQuery, name: string): Promise<boolean> {
+/** cost: if a part of a period had too many values, the whole has too many as well, and is not read. */
+async function wereTooMany({ engine: { grammar }, rows: found }: Queries, { from, to }: LogQuery, name: string): Promise<boolean> {
   const params = new Params(grammar);
   return (await found(`select 1 from gateway_rollup where dimension = ${params.add(name)} and starts_at >= ${params.add(from)} and starts_at < ${params.add(to)} and span_ms in (${spans.join(', ')}) and data = 'null' limit 1`, params)).length > 0;
 }
 
-/** As dimensions, the most used first. */
-async function metadataNames({ engine: { grammar }, found }: Asking, query: LogQuery): Promise<string[]> {
+/** `field.<name>` and `meta.<key>` of each name that records of the period have; of each part the most used first. */
+async function keyedNames(queries: Queries, query: LogQuery): Promise<string[]> {
+  return [...(await namesIn(queries, query, 'fields')), ...(await namesIn(queries, query, 'metadata'))].filter(isKeyed);
+}
+
+async function namesIn({ engine: { grammar }, rows: found }: Queries, query: LogQuery, part: Keyed['part']): Promise<string[]> {
   const params = new Params(grammar);
-  const { where } = sourceOf(query, { params, grammar });
-  const rows = await found(`select j.key as name from gateway_requests r, ${grammar.metadataKeys}${whereSql(where)} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`, params);
-  return rows.map(({ name }) => `meta.${name as string}`);
+  const { where } = selectionOf(query, { params, grammar });
+  const rows = await found(`select j.key as name from gateway_requests r, ${grammar.keys(part)}${whereSql(where)} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`, params);
+  return rows.map(({ name }) => keyedName({ part, key: name as string }));
 }

@@ -1,4 +1,5 @@
-/** Conditions that speak of one dimension, as rules on its values: what the records' own conditions say, said of sums. */
+/** Conditions on one dimension as rules on its values, so that kept sums can answer a query as the records would. */
+import { filteredField } from '../../../../core/log/fields.ts';
 import type { Condition } from '../../../../core/log/store.ts';
 
 export interface Rule {
@@ -6,10 +7,10 @@ export interface Rule {
   keeps(this: void, value: string | null): boolean;
 }
 
-/** Texts that records are found by are cut at this length. */
+/** The index cuts texts at this length, so for a longer text the records must be asked. */
 const longestValue = 256;
 
-/** null: sums do not tell. */
+/** null: kept sums cannot answer the condition. */
 export function ruleOf({ field, operator, values }: Condition): Rule | null {
   if ((operator !== 'in' && operator !== 'not in') || values.length === 0) return null;
   const rule = field === 'status' ? statusRule(values) : valueRule(field, values);
@@ -17,7 +18,7 @@ export function ruleOf({ field, operator, values }: Condition): Rule | null {
 }
 
 function valueRule(field: string, values: readonly string[]): Rule | null {
-  const isText = field === 'stream' ? values.every((value) => value === 'true' || value === 'false') : values.every(({ length }) => length < longestValue);
+  const isText = filteredField(field)?.filter.kind === 'flag' ? values.every((value) => value === 'true' || value === 'false') : values.every(({ length }) => length < longestValue);
   return isText ? { dimension: field, keeps: (value) => (value === null ? values.includes('') : value !== '' && values.includes(value)) } : null;
 }
 

@@ -1,20 +1,20 @@
 /**
- * Sums of periods that are over, kept beside the records, so that a month of them is answered in milliseconds: of each day, hour
- * and quarter of an hour, by each dimension. What is not kept yet, and the ends of a range, are read from the records: an answer
- * never waits for it, and is the same but for its percentiles, which are within one percent.
+ * Sums of periods that are over, kept beside the records, so that a query over a month takes milliseconds: for each day, hour and
+ * quarter of an hour, by each dimension. Where no sums are kept, and at the two ends of a range, the records themselves are read. The
+ * answer is the same either way, except that percentiles from kept sums are within one percent.
  */
-import { dimensions, isMeta } from '../../../../core/log/query.ts';
+import { dimensions, isKeyed } from '../../../../core/log/fields.ts';
 import type { LogQuery } from '../../../../core/log/store.ts';
 import { ruleOf } from './rollup-rules.ts';
 import type { Rule } from './rollup-rules.ts';
-import type { Asking } from '../sql/engine.ts';
+import type { Queries } from '../sql/engine.ts';
 import { sumsOf } from './from-records.ts';
 import type { Group, Grouping } from './from-records.ts';
 import { Params } from '../sql/where.ts';
 import { addKept, addSums, noSums } from './sums.ts';
 import type { Kept, Sums } from './sums.ts';
 
-/** Milliseconds; each is a multiple of the next. Metadata, whose values are many, is not summed up for the shortest. */
+/** Milliseconds; each is a multiple of the next. Metadata and plugin fields, whose values are many, are not summed up for the shortest. */
 export const spans = [86_400_000, 3_600_000, 900_000] as const;
 export type Span = (typeof spans)[number];
 const hour = spans[1];
@@ -25,19 +25,19 @@ export interface Period {
   readonly start: number;
 }
 
-/** Names under which sums are kept, beside those of the dimensions. `whole`: all records; where it is there the period is kept. */
+/** The name under which the sums of all records are kept, beside the dimensions. If it is there, the period is kept. */
 export const whole = '';
-/** Not sums: a list of the metadata names that were left out, or null where even those were too many. */
+/** The name under which a list is kept of the names that were left out; the list is null if it would be too long. */
 export const leftOut = 'meta';
 
 /**
- * Of a dimension: its values with their sums. null: they were too many to be kept; false: they hardly repeat. A metadata name
- * that no record of the period has is not there.
+ * The values of a dimension with their sums. null: there were too many values to keep. false: most values occurred once. A metadata
+ * key or plugin field that no record of the period has is not there.
  */
 export type KeptValues = readonly (readonly [value: string | null, sums: Kept])[] | null | false;
 
-export const keepsMetadata = (span: Span): boolean => span >= hour;
-export const isKept = (dimension: string, span: Span): boolean => (isMeta(dimension) ? keepsMetadata(span) : dimension === whole || dimensions.includes(dimension));
+export const keepsKeyed = (span: Span): boolean => span >= hour;
+export const isKept = (dimension: string, span: Span): boolean => (isKeyed(dimension) ? keepsKeyed(span) : dimension === whole || dimensions.includes(dimension));
 
 export const startOf = (ms: number, span: Span): number => Math.floor(ms / span) * span;
 
@@ -51,7 +51,7 @@ interface Plan {
   readonly spans: readonly Span[];
 }
 
-/** How kept sums can answer, or null: they know one dimension at a time, and nothing of what was said or how long it took. */
+/** How kept sums can answer a query; null if they cannot: they know one dimension at a time, no text and no bounds. */
 function planOf({ from, to, conditions, text }: LogQuery, { by, bucketMs }: Grouping): Plan | null {
   if (text !== null) return null;
   if (from !== null && (to ?? Date.now()) - from < hour) return null;
@@ -62,17 +62,17 @@ function planOf({ from, to, conditions, text }: LogQuery, { by, bucketMs }: Grou
   return { dimension, rules, spans: spans.filter((span) => isKept(dimension, span) && (bucketMs === null || bucketMs % span === 0)) };
 }
 
-export async function groupsOf(asking: Asking, query: LogQuery, grouping: Grouping): Promise<readonly Group[]> {
+export async function groupsOf(queries: Queries, query: LogQuery, grouping: Grouping): Promise<readonly Group[]> {
   const plan = planOf(query, grouping);
-  const { kept, gaps } = plan === null ? { kept: [], gaps: [] } : await keptIn(asking, query, plan);
-  if (plan === null || kept.length === 0) return await sumsOf(asking, query, grouping);
+  const { kept, gaps } = plan === null ? { kept: [], gaps: [] } : await keptIn(queries, query, plan);
+  if (plan === null || kept.length === 0) return await sumsOf(queries, query, grouping);
   const { by, bucketMs, only } = grouping;
   const groups = new Groups(bucketMs);
   for (const { start, values } of kept) {
     for (const [value, sums] of values) if (plan.rules.every((rule) => rule.keeps(value)) && only?.includes(value) !== false) addKept(groups.sums(start, by === null ? null : value), sums);
   }
   for (const gap of gaps) {
-    for (const { at, value, sums } of await sumsOf(asking, { ...query, ...gap }, { by, bucketMs, ...(only && { only }) })) addSums(groups.sums(at, value), sums);
+    for (const { at, value, sums } of await sumsOf(queries, { ...query, ...gap }, { by, bucketMs, ...(only && { only }) })) addSums(groups.sums(at, value), sums);
   }
   return groups.all;
 }
@@ -105,17 +105,17 @@ interface KeptPeriod {
   readonly values: Exclude<KeptValues, null | false>;
 }
 
-/** Holes that are looked into one by one; where there are more, shorter periods, or the records, say it all. */
+/** The most holes that are filled one by one; if there are more, shorter periods or the records answer for the whole range. */
 const mostGaps = 8;
 
-/** The longest periods first, then shorter ones for what they leave open. */
-async function keptIn(asking: Asking, { from, to }: Range, plan: Plan): Promise<{ kept: KeptPeriod[]; gaps: Range[] }> {
+/** The longest periods first, then shorter ones for the gaps between them. */
+async function keptIn(queries: Queries, { from, to }: Range, plan: Plan): Promise<{ kept: KeptPeriod[]; gaps: Range[] }> {
   const kept: KeptPeriod[] = [];
   let gaps: Range[] = [{ from, to }];
   for (const span of plan.spans) {
     const open: Range[] = [];
     for (const gap of gaps) {
-      const found = await keptPeriods(asking, gap, { span, dimension: plan.dimension });
+      const found = await keptPeriods(queries, gap, { span, dimension: plan.dimension });
       const rest = gapsOf(found.map(({ start }) => start), { ...gap, span });
       const isUseful = rest.length <= mostGaps;
       open.push(...(isUseful ? rest : [gap]));
@@ -126,12 +126,12 @@ async function keptIn(asking: Asking, { from, to }: Range, plan: Plan): Promise<
   return { kept, gaps };
 }
 
-async function keptPeriods({ engine: { grammar }, found }: Asking, { from, to }: Range, { span, dimension }: { readonly span: Span; readonly dimension: string }): Promise<KeptPeriod[]> {
+async function keptPeriods({ engine: { grammar }, rows: found }: Queries, { from, to }: Range, { span, dimension }: { readonly span: Span; readonly dimension: string }): Promise<KeptPeriod[]> {
   const first = Math.ceil((from ?? 0) / span) * span;
   const last = startOf(to ?? Date.now(), span);
   if (first >= last) return [];
   const params = new Params(grammar);
-  const names = [...new Set([whole, dimension, ...(isMeta(dimension) ? [leftOut] : [])])].map((name) => params.add(name)).join(', ');
+  const names = [...new Set([whole, dimension, ...(isKeyed(dimension) ? [leftOut] : [])])].map((name) => params.add(name)).join(', ');
   const rows = await found(`select dimension, starts_at, data from gateway_rollup where span_ms = ${params.add(span)} and dimension in (${names}) and starts_at >= ${params.add(first)} and starts_at < ${params.add(last)} order by starts_at`, params);
   const data = Map.groupBy(rows, ({ dimension: name }) => name);
   const byStart = (name: string): ReadonlyMap<unknown, string> => new Map(data.get(name)?.map((row) => [row['starts_at'], row['data'] as string]));
@@ -139,7 +139,7 @@ async function keptPeriods({ engine: { grammar }, found }: Asking, { from, to }:
   return (data.get(whole) ?? []).flatMap((row) => {
     const at = row['starts_at'];
     const all = row['data'] as string;
-    const text = own.get(at) ?? (all === '[]' || (isMeta(dimension) && !isLeftOut(dimension, without.get(at))) ? all : 'null');
+    const text = own.get(at) ?? (all === '[]' || (isKeyed(dimension) && !isLeftOut(dimension, without.get(at))) ? all : 'null');
     const values = JSON.parse(text) as KeptValues;
     return values === null || values === false ? [] : [{ start: Number(at), values }];
   });
@@ -151,7 +151,7 @@ function isLeftOut(dimension: string, data: string | undefined): boolean {
   return names === null || names.includes(dimension);
 }
 
-/** What of a range these periods leave open. */
+/** The parts of a range that these periods do not cover. */
 function gapsOf(starts: readonly number[], { from, to, span }: Range & { readonly span: Span }): Range[] {
   const gaps: Range[] = [];
   let done = from;

@@ -1,0 +1,201 @@
+/**
+ * The fields of a record in the log, in one table. The filter grammar, the live tail, the SQL of both stores, the command line, the
+ * CSV export and the dashboard read it. A new field is one entry here, and one migration in each store if it has a column.
+ */
+import { finishReasons } from '../chat.ts';
+import type { RecordedUsage } from '../pipeline/context.ts';
+import type { LoggedRequest } from './store.ts';
+
+/** What a field holds. It decides how the field is stored, compared and written. */
+export type FieldKind = 'id' | 'time' | 'text' | 'flag' | 'status' | 'number' | 'rate' | 'milliseconds' | 'dollars' | 'json';
+
+export interface FieldFilter {
+  /** In an address, in the search bar, and as a flag of the command line: `latency`. */
+  readonly name: string;
+  /** `value`: equal to one of some texts. `flag`: true or false. `some`: whether the number is more than 0. `bound`: `>2s`. */
+  readonly kind: 'value' | 'status' | 'flag' | 'some' | 'bound';
+  /** All values that there are. Absent: any. */
+  readonly words?: readonly string[];
+  /** Values that a search bar offers and an error message shows. */
+  readonly examples?: readonly string[];
+  /** What stands for the value in the help of the command line: `ID`. */
+  readonly placeholder: string;
+  readonly help?: string;
+  /** Requests can be summed up by it: `by=model`. */
+  readonly isDimension?: boolean;
+  /** Its values are counted beside a list. Only for fields with few values. */
+  readonly isFacet?: boolean;
+}
+
+interface Entry {
+  readonly kind: FieldKind;
+  /** For people: the head of a column, the name of a facet. */
+  readonly label: string;
+  /** Where in the record the value is that people see and filter by. Absent: the field itself. */
+  readonly path?: string;
+  /** Column of `gateway_requests`. Absent: the field is in the JSON of the column `more`. */
+  readonly column?: string;
+  /** What a record has that lacks the field, because it is older than the field. Absent: null. */
+  readonly otherwise?: unknown;
+  readonly filter?: FieldFilter;
+  /** Name of its column in the list of the dashboard: `cols=ttft`. Absent: the list cannot show it. */
+  readonly listed?: string;
+  /** The value follows from counts of tokens, and is an estimate where those are. */
+  readonly isCounted?: boolean;
+  /** Only the view of one request shows it; CSV has no column for it. */
+  readonly isDetail?: boolean;
+}
+
+/** A name of the log API. */
+export type FieldName = Exclude<keyof LoggedRequest, 'usage'> | `usage.${keyof RecordedUsage}`;
+
+export interface RecordField extends Omit<Entry, 'column'> {
+  readonly name: FieldName;
+  readonly path: string;
+  readonly column: string | null;
+  /** The value that people see and filter by; null where the record has none. */
+  read(this: void, record: LoggedRequest): unknown;
+}
+
+const booleans = ['true', 'false'];
+const value = (name: string, placeholder: string, more: Partial<FieldFilter> = {}): FieldFilter => ({ name, kind: 'value', placeholder, ...more });
+const flag = (name: string, more: Partial<FieldFilter> = {}): FieldFilter => ({ name, kind: 'flag', placeholder: 'BOOL', words: booleans, ...more });
+const bound = (name: string, examples: readonly string[], help?: string): FieldFilter => ({ name, kind: 'bound', placeholder: `'${examples[0]}'`, examples, ...(help !== undefined && { help }) });
+const tokens = (label: string, column: string, more: Partial<Entry> = {}): Entry => ({ kind: 'number', label, column, isCounted: true, ...more });
+const common = { isDimension: true, isFacet: true };
+
+/** In the order of the CSV columns. `satisfies` makes a record field without an entry a compile error. */
+const table = {
+  id: { kind: 'id', label: 'Request id', column: 'id', listed: 'id' },
+  createdAt: { kind: 'time', label: 'Time', column: 'created_at', listed: 'time' },
+  status: { kind: 'status', label: 'Status', column: 'status', otherwise: 0, listed: 'status', filter: { name: 'status', kind: 'status', placeholder: 'S', words: ['ok', 'error', '2xx', '4xx', '5xx', '429'], help: 'ok, error, 4xx, 429', ...common } },
+  outcome: { kind: 'text', label: 'Outcome', column: 'outcome', otherwise: 'failed', filter: value('outcome', 'O', { words: ['answered', 'cut', 'refused', 'failed', 'gone', 'interrupted'], isDimension: true }) },
+  requestedModel: { kind: 'text', label: 'Asked for', column: 'requested_model', listed: 'requested' },
+  model: { kind: 'text', label: 'Model', column: 'model', listed: 'model', filter: value('model', 'ID', common) },
+  provider: { kind: 'text', label: 'Provider', column: 'provider', listed: 'provider', filter: value('provider', 'ID', common) },
+  key: { kind: 'text', label: 'Key', column: 'key_name', listed: 'key', filter: value('key', 'NAME', common) },
+  userAgent: { kind: 'text', label: 'User agent', column: 'user_agent', listed: 'agent', filter: value('agent', 'NAME', { isDimension: true, help: "the client's user agent, as it sent it" }) },
+  stream: { kind: 'flag', label: 'Stream', column: 'stream', listed: 'stream', filter: flag('stream', { isDimension: true }) },
+  finishReason: { kind: 'text', label: 'Finish reason', column: 'finish_reason', listed: 'finish', filter: value('finish', 'F', { words: finishReasons, ...common }) },
+  durationMs: { kind: 'milliseconds', label: 'Total', column: 'duration_ms', otherwise: 0, listed: 'total', filter: bound('latency', ['>2s', '>500ms'], 'also <, >= and <=') },
+  timeToFirstTokenMs: { kind: 'milliseconds', label: 'First token', column: 'ttft_ms', listed: 'ttft', filter: bound('ttft', ['>500ms', '>1s'], 'time to the first token') },
+  tokensPerSecond: { kind: 'rate', label: 'Tokens/s', isCounted: true, listed: 'speed' },
+  'usage.promptTokens': tokens('In', 'prompt_tokens', { listed: 'in' }),
+  'usage.completionTokens': tokens('Out', 'completion_tokens', { listed: 'out' }),
+  'usage.reasoningTokens': tokens('Reasoning', 'reasoning_tokens', { listed: 'reasoning', filter: flag('reasoning', { kind: 'some', help: 'tokens of reasoning' }) }),
+  'usage.cachedTokens': tokens('Cached', 'cached_tokens', { listed: 'cached', filter: flag('cached', { kind: 'some', help: 'tokens from a cache of the provider' }) }),
+  'usage.cacheWriteTokens': tokens('Into the cache', 'cache_write_tokens'),
+  'usage.totalTokens': tokens('Tokens', 'total_tokens', { filter: bound('tokens', ['>1000']) }),
+  usageEstimated: { kind: 'flag', label: 'Estimated', column: 'estimated' },
+  cost: { kind: 'dollars', label: 'Cost', column: 'cost', isCounted: true, listed: 'cost', filter: bound('cost', ['>0.01'], 'dollars') },
+  attempts: { kind: 'number', label: 'Attempts', path: 'attempts.length', listed: 'attempts', otherwise: [] },
+  error: { kind: 'text', label: 'Error', path: 'error.code', listed: 'error' },
+  configHash: { kind: 'text', label: 'Config' },
+  fields: { kind: 'json', label: 'Fields of plugins', column: 'fields', otherwise: {} },
+  metadata: { kind: 'json', label: 'Metadata', column: 'metadata', otherwise: {}, isDetail: true },
+  clientRequestId: { kind: 'text', label: "Caller's own id", isDetail: true },
+  method: { kind: 'text', label: 'Method', isDetail: true },
+  path: { kind: 'text', label: 'Path', isDetail: true },
+  nativeFinishReason: { kind: 'text', label: "Provider's finish reason", isDetail: true },
+  prices: { kind: 'json', label: 'Prices', isDetail: true },
+  ruledOut: { kind: 'json', label: 'Ruled out', otherwise: [], isDetail: true },
+  adjustments: { kind: 'json', label: 'Adjusted', otherwise: [], isDetail: true },
+  timings: { kind: 'json', label: 'Time in plugins', otherwise: {}, isDetail: true },
+} as const satisfies Record<FieldName, Entry>;
+
+function reader(path: string): (record: LoggedRequest) => unknown {
+  const steps = path.split('.');
+  return (record) => steps.reduce<unknown>((found, step) => (found as Readonly<Record<string, unknown>> | null | undefined)?.[step], record) ?? null;
+}
+
+const fieldOf = ([name, entry]: [string, Entry]): RecordField => {
+  const { path = name, column = null } = entry;
+  return { ...entry, name: name as FieldName, path, column, read: reader(path) };
+};
+
+export const recordFields: readonly RecordField[] = Object.entries<Entry>(table).map(fieldOf);
+
+export type FilteredField = RecordField & { readonly filter: FieldFilter };
+
+export const filteredFields: readonly FilteredField[] = recordFields.filter((field): field is FilteredField => field.filter !== undefined);
+
+const byFilter: ReadonlyMap<string, FilteredField> = new Map(filteredFields.map((field) => [field.filter.name, field]));
+
+/** The field that a filter of this name asks about. */
+export const filteredField = (filter: string): FilteredField | undefined => byFilter.get(filter);
+
+/** Names of filters by which requests can be summed up. */
+export const dimensions: readonly string[] = filteredFields.filter(({ filter }) => filter.isDimension).map(({ filter }) => filter.name);
+
+export const facetFields: readonly FilteredField[] = filteredFields.filter(({ filter }) => filter.isFacet);
+
+/** A value that a record holds under a name of its own: `meta.<key>` of the caller, or `field.<name>` of a plugin. */
+export interface Keyed {
+  /** The part of the record that holds it. */
+  readonly part: 'metadata' | 'fields';
+  readonly key: string;
+}
+
+/** What the filters of each part begin with. */
+export const prefixes: Readonly<Record<Keyed['part'], string>> = { metadata: 'meta.', fields: 'field.' };
+
+/** Names of plugin fields that can be filtered by. A store writes such a name into a JSON path. */
+const plainName = /^[\w.-]{1,64}$/;
+
+/** What a filter or a dimension named `meta.<key>` or `field.<name>` is about; null for every other name. */
+export function keyedOf(name: string): Keyed | null {
+  if (name.startsWith(prefixes.metadata) && name.length > prefixes.metadata.length) return { part: 'metadata', key: name.slice(prefixes.metadata.length) };
+  const key = name.startsWith(prefixes.fields) ? name.slice(prefixes.fields.length) : '';
+  return plainName.test(key) ? { part: 'fields', key } : null;
+}
+
+/** The other way round: the name of the filter or dimension. */
+export const keyedName = ({ part, key }: Keyed): string => prefixes[part] + key;
+
+export const isKeyed = (name: string): boolean => keyedOf(name) !== null;
+
+function keyedValue(record: LoggedRequest, { part, key }: Keyed): unknown {
+  const values: Readonly<Record<string, unknown>> = record[part];
+  return Object.hasOwn(values, key) ? values[key] : null;
+}
+
+/** What a filter or dimension of this name is about; null where the record has none. */
+export function filteredValue(record: LoggedRequest, name: string): unknown {
+  const keyed = keyedOf(name);
+  return (keyed === null ? filteredField(name)?.read(record) : keyedValue(record, keyed)) ?? null;
+}
+
+/** The same as text: so it is compared with the values of a filter, and so sums name it. */
+export function filteredText(record: LoggedRequest, name: string): string | null {
+  const found = filteredValue(record, name);
+  return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean' ? String(found) : null;
+}
+
+/** Filters that are about no field: the time, and the text in bodies. */
+export const timeFilters = ['since', 'from', 'to'] as const;
+export const textFilter = 'q';
+
+export interface FilterFlag {
+  readonly name: string;
+  readonly placeholder: string;
+  readonly help: string;
+}
+
+/** Every filter as a flag of the command line: `--latency '>2s'`. The values of `meta` and `field` are `KEY=VAL`: see `prefixes`. */
+export const filterFlags: readonly FilterFlag[] = [
+  { name: 'since', placeholder: 'SPAN', help: '15m, 24h, 7d: not older than that' },
+  { name: 'from', placeholder: 'TIME', help: '2026-03-01 or 2026-03-01T14:30:00Z' },
+  { name: 'to', placeholder: 'TIME', help: '' },
+  ...filteredFields.map(({ filter: { name, placeholder, help, words } }) => ({ name, placeholder, help: help ?? words?.join(', ') ?? '' })),
+  { name: 'meta', placeholder: 'KEY=VAL', help: 'metadata, for example --meta tenant-id=acme' },
+  { name: 'field', placeholder: 'KEY=VAL', help: 'a field that a plugin adds' },
+  { name: textFilter, placeholder: 'TEXT', help: 'text in stored bodies' },
+];
+
+/** What can be summed up by, in words. */
+export const dimensionWords = `${dimensions.join(', ')}, meta.<key> or field.<name>`;
+
+/** The table as the dashboard needs it, in JSON: see `parts/fields.js` there. */
+export const pageFields = recordFields
+  .filter(({ filter, listed }) => filter !== undefined || listed !== undefined)
+  .map(({ path, kind, label, listed, isCounted, filter }) => ({ path, kind, label, listed, isCounted, filter: filter?.name, asks: filter?.kind, examples: filter?.examples ?? filter?.words, isDimension: filter?.isDimension, isFacet: filter?.isFacet }));
