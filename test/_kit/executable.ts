@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { closeAtEndOfFile } from './left-open.ts';
 import { pause } from './upstream.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -17,17 +18,34 @@ export interface Ended {
   readonly stderr: string;
 }
 
+/** Where and how the executable runs. `main`: its file, the one of this checkout where absent. */
+export interface Place {
+  readonly cwd?: string;
+  readonly env?: Record<string, string>;
+  readonly main?: string;
+}
+
 /** Runs a command to its end. */
-export async function run(args: readonly string[], { cwd = root, env = {} }: { cwd?: string; env?: Record<string, string> } = {}): Promise<Ended> {
-  const { child, output, ended } = launch(args, { cwd, env });
+export async function run(args: readonly string[], place: Place = {}): Promise<Ended> {
+  const { child, output, ended } = launch(args, place);
   const timer = setTimeout(() => child.kill('SIGKILL'), 20_000);
   const code = await ended;
   clearTimeout(timer);
   return { code, ...output() };
 }
 
-function launch(args: readonly string[], { cwd, env }: { cwd: string; env: Record<string, string> }): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
-  const child = spawn(node, [join(root, 'core/main.ts'), ...args], { cwd, env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+/**
+ * A module that kills its process when its stdin closes. The kernel closes it when the test process ends, however it ends, so no
+ * gateway outlives its test.
+ */
+const endsWithParent = `data:text/javascript,${encodeURIComponent(`
+  import { isMainThread } from 'node:worker_threads';
+  if (isMainThread) process.stdin.on('close', () => process.kill(process.pid, 'SIGKILL')).resume().unref();
+`)}`;
+
+function launch(args: readonly string[], { cwd = root, env = {}, main = join(root, 'core/main.ts') }: Place): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
+  const child = spawn(node, ['--import', endsWithParent, main, ...args], { cwd, env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+  child.once('close', closeAtEndOfFile({ close: () => child.kill('SIGKILL') }));
   let stdout = '';
   let stderr = '';
   child.stdout.on('data', (bytes) => (stdout += bytes));
@@ -47,13 +65,13 @@ export interface Running {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Starts it on a port of its own; resolves when it says that it listens. */
-export async function start(config: object | string, env: Record<string, string> = {}): Promise<Running> {
-  const folder = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
+/** Starts it on a port of its own; resolves when it says that it listens. `folder`: where the config is, a new one where absent. */
+export async function start(config: object | string, env: Record<string, string> = {}, { folder: given, main }: { folder?: string; main?: string } = {}): Promise<Running> {
+  const folder = given ?? mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
   const file = join(folder, 'gateway.config.yaml');
   const write = (next: object | string): void => writeFileSync(file, typeof next === 'string' ? next : JSON.stringify(next, null, 2));
   write(config);
-  const { child, output, ended } = launch(['start', '--config', file, '--port', '0'], { cwd: root, env });
+  const { child, output, ended } = launch(['start', '--config', file, '--port', '0'], { env, ...(main !== undefined && { main }) });
   let url: string | undefined;
   while (url === undefined) {
     if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}\n${output().stdout}${output().stderr}`);
@@ -70,7 +88,7 @@ export async function start(config: object | string, env: Record<string, string>
     async stop(signal = 'SIGTERM') {
       if (child.exitCode === null) child.kill(signal);
       const code = await ended;
-      rmSync(folder, { recursive: true, force: true });
+      if (given === undefined) rmSync(folder, { recursive: true, force: true });
       return code;
     },
   };
