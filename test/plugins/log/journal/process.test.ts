@@ -137,6 +137,28 @@ describe('PostgreSQL', () => {
     }
   });
 
+  test.each(['SIGTERM', 'SIGKILL'] as const)('frozen with records on the way, and the gateway ended by %s: the next gateway stores each, once', async (signal) => {
+    const own = await startPostgres();
+    try {
+      const journal = journalIn('postgres', own.database());
+      const former = await gatewayWith(journal);
+      own.freeze();
+      const seen = nothingSeen();
+      const stop = call(former.url, 2, seen);
+      await until(async () => (await health(former)).status === 'degraded');
+      await stop();
+      await former.stop(signal);
+      own.thaw();
+      const next = await gatewayWith(journal);
+      await until(() => journalsIn(place.path).length === 1);
+      expect(await next.stop()).toBe(0);
+      expect(seen.failed + seen.broken.size).toBe(0);
+      expect((await recordsIn(journal)).map(({ id }) => id).toSorted()).toEqual([...seen.complete].toSorted());
+    } finally {
+      await own.stop();
+    }
+  });
+
   test('absent at the start: serves, and stores when it comes', async () => {
     const own = await startPostgres();
     try {

@@ -4,6 +4,7 @@ import { v7 as uuid } from 'uuid';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Drain } from '../../../../../plugins/log/journal/drain/drain.ts';
 import { encodeFrames, FINISHED, STARTED } from '../../../../../plugins/log/journal/write/frames.ts';
+import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
 import { createInstance, pathOf } from '../../../../../plugins/log/journal/write/segments.ts';
 import type { Instance } from '../../../../../plugins/log/journal/write/segments.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
@@ -17,6 +18,8 @@ beforeAll(async () => {
   server = await startPostgres();
 });
 afterAll(async () => await server.stop());
+
+const tenFrames = (): Frame[] => Array.from({ length: 10 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }));
 
 describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
   let place: ReturnType<typeof folder>;
@@ -116,7 +119,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
         await away.promise;
       },
     };
-    const frames = Array.from({ length: 10 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }));
+    const frames = tenFrames();
     writeFileSync(pathOf(instance.folder, 1), encodeFrames(frames));
     const former = drainOf(hanging);
     const step = former.step().catch(() => {});
@@ -130,7 +133,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
   });
 
   test('a journal that is read a second time doubles nothing', async () => {
-    writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: 10 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(tenFrames()));
     for (let time = 0; time < 2; time++) {
       const drain = drainOf();
       await drain.finish();
@@ -144,7 +147,7 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
 
   test('the journal of a dead gateway that is adopted twice doubles nothing', async () => {
     const orphan = createInstance(root);
-    const frames = [...Array.from({ length: 10 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) })), { kind: STARTED, payload: JSON.stringify(finished({ number: 10 })) }];
+    const frames: Frame[] = [...tenFrames(), { kind: STARTED, payload: JSON.stringify(finished({ number: 10 })) }];
     writeFileSync(pathOf(orphan.folder, 1), encodeFrames(frames));
     cpSync(orphan.folder, join(root, uuid()), { recursive: true });
     orphan.claim.release();
