@@ -26,7 +26,9 @@ const pluginOf = (file: string): string | undefined => names.find((name) => file
 /** Who may import whom. */
 function isAllowed(file: string, imported: string): boolean {
   const [from, to] = [file.split('/')[0], imported.split('/')[0]];
-  if (file === 'core/cli/program.ts' || file === 'schemas/generate.ts') return true;
+  if (file === 'schemas/generate.ts') return true;
+  // the composition root reads the config; it finds plugins by their names in the config, and knows none of them
+  if (file === 'core/cli/program.ts') return to === 'core' || to === 'config';
   if (from === 'core' || from === 'schemas') return to === from;
   if (from === 'config') return ['config', 'core', 'schemas'].includes(to ?? '');
   if (to === 'core') return true;
@@ -58,6 +60,11 @@ function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[] {
 describe('the house', () => {
   test('keeps the import law', () => {
     const broken = sources.flatMap((file) => importsOf(file).filter((imported) => !isAllowed(file, imported)).map((imported) => `${file} → ${imported}`));
+    expect(broken).toEqual([]);
+  });
+
+  test('names no plugin in the composition root', () => {
+    const broken = sources.filter((file) => /^core\/(?:cli\/|main\.ts$)/.test(file)).flatMap((file) => names.filter((name) => read(file).includes(name)).map((name) => `${file} names ${name}`));
     expect(broken).toEqual([]);
   });
 
