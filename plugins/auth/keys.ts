@@ -1,6 +1,6 @@
 /**
- * Who asks: the key of the request, looked up by its hash. Decides at `auth` who is recognised and at `route` which models
- * that key may use. Without `keys` in the YAML the gateway is open. It never keeps, prints or forwards a key.
+ * Identifies the caller by the hash of the request's key. It decides at `auth` who the caller is, and at `route` which models the
+ * key may use. Without `keys` in the YAML every request is let in. This plugin never keeps, prints or forwards a key.
  */
 import { hash } from 'node:crypto';
 import type { Candidate, Normalised, Principal } from '../../core/pipeline/context.ts';
@@ -21,7 +21,7 @@ export default definePlugin({
     const patterns = new Map(config.keys.flatMap(({ models }) => models ?? []).map((glob) => [glob, patternOf(glob)]));
     const mayUse = (globs: readonly string[], model: string): boolean => globs.some((glob) => patterns.get(glob)?.test(model));
 
-    // a hash says nothing about the key, so its comparison needs no constant time
+    // the time of a look-up may tell something about the hash, but a hash tells nothing about the key: no constant time is needed
     hooks.auth.tap(name, ({ headers }) => {
       if (principals.size === 0) return nobody;
       const key = keyOf(headers);
@@ -36,7 +36,7 @@ export default definePlugin({
   },
 });
 
-/** The key as sent; null where none, or none of the right form. */
+/** The key of the request, from `Authorization: Bearer` or `x-api-key`; null where the request has no key in a valid form. */
 function keyOf(headers: Normalised['headers']): string | null {
   const bearer = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers['authorization'] ?? '')?.[1];
   return bearer ?? headers['x-api-key'] ?? null;
@@ -44,6 +44,6 @@ function keyOf(headers: Normalised['headers']): string | null {
 
 function refuse(candidate: Candidate, { request }: Normalised): Candidate {
   const error = new GatewayError('model_not_allowed', `This key may not use the model "${request.model.slice(0, 100)}".`, { param: 'model', plugin: name });
-  // safety: over whatever ruled it out before, which is not for this caller to know
+  // safety: this replaces an earlier reason for dropping the candidate, because a caller without access must not learn that reason
   return { ...candidate, dropped: { by: name, reason: 'the key may not use it', error } };
 }

@@ -1,6 +1,6 @@
 /**
- * Metadata from request headers: `X-Gateway-Tenant-ID: acme` is stored as `tenant-id: acme`. Decides at `metadata`.
- * What is too much is cut and flagged, never an error.
+ * Takes metadata from request headers: `X-Gateway-Tenant-ID: acme` is stored as `tenant-id: acme`. It acts at `metadata`.
+ * Metadata beyond the limits is cut, and the record says so; it is never an error.
  */
 import { isUtf8 } from 'node:buffer';
 import type { FromSchema } from 'json-schema-to-ts';
@@ -11,8 +11,8 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    max_entries: { type: 'integer', minimum: 1, default: 32, description: 'Entries kept for a request; the rest is cut. Example: 32.' },
-    max_length: { type: 'integer', minimum: 1, default: 256, description: 'Characters kept of a name and of a value. Example: 256.' },
+    max_entries: { type: 'integer', minimum: 1, default: 32, description: 'Limit of metadata entries that are kept for a request; further entries are left out. Example: 32.' },
+    max_length: { type: 'integer', minimum: 1, default: 256, description: 'Limit of characters that are kept of a name, and of a value. Example: 256.' },
   },
 } as const;
 
@@ -39,14 +39,17 @@ export default definePlugin<Options>({
   },
 });
 
-/** Headers are put over what a key brings along. */
+/**
+ * Adds the metadata of the headers to `metadata`, which comes from the caller's key; a header replaces an entry of the same name.
+ * Returns the metadata, and whether something was cut.
+ */
 export function withHeaders(metadata: Metadata, headers: Readonly<Record<string, string | undefined>>, limits: Options): { metadata: Metadata; isCut: boolean } {
   let found: Record<string, string> | null = null;
   let kept = 0;
   let isCut = false;
   for (const header in headers) {
     if (!header.startsWith(prefix) || header.length === prefix.length) continue;
-    // safety: a name such as __proto__ is an entry like any other
+    // safety: without a prototype, a name such as __proto__ is an entry like any other
     found ??= Object.assign(Object.create(null) as Record<string, string>, metadata);
     const entry = header.slice(prefix.length, prefix.length + limits.max_length);
     const value = decoded(headers[header] ?? '');
@@ -56,12 +59,12 @@ export function withHeaders(metadata: Metadata, headers: Readonly<Record<string,
   return { metadata: found ?? metadata, isCut };
 }
 
-/** Node gives each byte of a header as a character of its own; most clients send UTF-8, and what is none stays as it came. */
+/** The text of a header value. Node makes each byte one character; most clients send UTF-8, so valid UTF-8 is decoded, anything else is kept. */
 function decoded(value: string): string {
   if (!/[\x80-\xff]/.test(value)) return value;
   const bytes = Buffer.from(value, 'latin1');
   return isUtf8(bytes) ? bytes.toString('utf8') : value;
 }
 
-/** The first characters of a text; no half of one is left at its end. */
+/** The first characters of a text; a character that is cut in half is left out. */
 const begin = (text: string, length: number): string => (text.length <= length ? text : text.slice(0, length).replace(/[\ud800-\udbff]$/, ''));

@@ -1,7 +1,7 @@
 /**
- * Reasoning, said in one way: takes `reasoning_effort` and `reasoning` from the request, refuses what contradicts itself, and
- * lets a budget override an effort (at `normalise`); gives auto-routed requests that set nothing their effort (at `route`).
- * What else stands in `reasoning` stays there, for the provider that knows it; others name it as dropped.
+ * Makes `reasoning_effort` and `reasoning` of a request one setting. At `normalise` it refuses a request that sets the effort
+ * twice, and lets a budget override an effort. At `route` it gives an effort to auto-routed requests that set none. Other fields
+ * of `reasoning` stay in the request: a provider that knows them gets them, and dialects without them report them as dropped.
  */
 import { efforts } from '../../core/chat.ts';
 import type { ChatRequest, Effort, Reasoning } from '../../core/chat.ts';
@@ -22,6 +22,10 @@ export default definePlugin({
   },
 });
 
+/**
+ * Returns the request with `reasoning` set from its fields `reasoning_effort` and `reasoning`. Throws a `GatewayError`:
+ * `invalid_type`, `invalid_value`, or `invalid_request` where both fields set an effort.
+ */
 export function withReasoning(request: ChatRequest): ChatRequest {
   const { reasoning_effort: topLevel = null, reasoning: given, ...rest } = request.rest;
   if (given === undefined && !('reasoning_effort' in request.rest)) return request;
@@ -55,12 +59,12 @@ function parseBudget(value: unknown): number | null {
   const param = 'reasoning.max_tokens';
   if (value === null) return null;
   if (typeof value !== 'number') throw new GatewayError('invalid_type', `"${param}" must be an integer.`, { param });
-  // one that a model cannot have, under 0 too, is clamped where the bounds of the model are known
+  // a budget out of a model's range, also a negative one, is not refused here: the dialect knows the range and moves the budget into it
   if (!Number.isInteger(value)) throw new GatewayError('invalid_value', `"${param}" must be a whole number of tokens.`, { param });
   return value;
 }
 
-/** The caller left the provider and the effort to the gateway: a root name (or a policy over root names), and nothing set. */
+/** Whether the gateway chooses the provider and the effort: the request names a model or a policy without a provider, and sets no reasoning. */
 const isUnset = ({ addressing, request }: Normalised): boolean => (addressing === 'root' || addressing === 'policy') && request.reasoning.effort === null && request.reasoning.maxTokens === null;
 
 function withAutoEffort(candidate: Candidate): Candidate {

@@ -1,6 +1,6 @@
 /**
- * Drops candidates that cannot do what the request asks: reasoning, an explicit budget, tools, images, a stream. Decides at
- * `route`. When none is left, the caller learns which wish no provider of the model can meet.
+ * Drops candidates that cannot do what the request asks for: reasoning, an explicit budget, tools, images, a stream. It acts at
+ * `route`. When no candidate is left, the error tells the caller what no provider of the model can do.
  */
 import type { ChatRequest } from '../../core/chat.ts';
 import type { Candidate } from '../../core/pipeline/context.ts';
@@ -11,9 +11,11 @@ import { definePlugin } from '../../core/host/plugin.ts';
 
 const name = 'route/capability';
 
+/** Something that a request may ask for, and the error for callers where no candidate can do it. */
 interface Need {
   readonly isAsked: (request: ChatRequest) => boolean;
   readonly isMet: (candidate: Candidate) => boolean;
+  /** Why the candidate is dropped, for the log. */
   readonly reason: string;
   readonly code: ErrorCode;
   readonly param: string;
@@ -75,7 +77,7 @@ export default definePlugin({
 const meet = (candidates: readonly Candidate[], need: Need, { model }: ChatRequest): readonly Candidate[] =>
   candidates.map((candidate) => {
     if (candidate.dropped !== null || need.isMet(candidate)) return candidate;
-    // a provider that could but is off: that is not the caller's fault, and the list of reasons names what is missing
+    // another provider could do this but is off: then the request is not at fault, and the error lists the variables that are not set
     const isOff = candidates.some((other) => other.dropped?.by === 'core' && need.isMet(other));
     return drop(candidate, { by: name, reason: need.reason, error: isOff ? null : new GatewayError(need.code, need.message(model), { param: need.param }) });
   });

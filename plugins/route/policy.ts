@@ -1,6 +1,7 @@
 /**
- * Orders the candidates by the policy's strategy. Decides at `route`, after the ones that cannot serve are marked.
- * `ordered`: as listed. `cheapest`: by price. `balanced`: each request begins at the next one, the others follow as fallback.
+ * Orders the candidates by the policy's strategy. It acts at `route`, after other plugins have dropped candidates.
+ * `ordered`: as the config lists them. `cheapest`: by price. `balanced`: each request begins with the next candidate of the list,
+ * and the others follow as fallbacks.
  */
 import { parseDollars } from '../../core/money.ts';
 import type { Policy } from '../../core/config.ts';
@@ -25,7 +26,7 @@ export default definePlugin({
   summary: 'the order in which providers are tried: balanced, cheapest, ordered',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
-    // keyed by the policy and the model, so that each spreads its own requests evenly
+    // one count for each requested name (a model or a policy), so that each name spreads its own requests evenly
     const turns = new Map<string, number>();
     hooks.route.tap(name, (candidates, { policy, request }) => {
       const standing = candidates.filter(({ dropped }) => dropped === null);
@@ -37,7 +38,7 @@ export default definePlugin({
   },
 });
 
-/** Three prompt tokens to one of the answer, as chat traffic has it; unknown prices come last. */
+/** The price of three prompt tokens and one completion token, a usual ratio in chats; null where a price is not known, which sorts last. */
 function priceOf({ mapping, model }: Candidate): bigint | null {
   const { prompt, completion } = mapping.pricing ?? model.pricing;
   const input = parseDollars(prompt ?? '');

@@ -1,8 +1,8 @@
 /**
- * Continuity of thought for clients that drop fields they do not know. In a tool loop a thinking model wants its own reasoning
- * state back; the gateway remembers it by tool call id, and puts it back where the client did not, or not whole (at
- * `normalise`). What a client changed is left as it is. Bounded in memory, which a change of the config leaves as it is; with
- * Redis, shared by all gateways that use it.
+ * Keeps reasoning state in tool loops, for clients that drop fields they do not know. A reasoning model needs its own reasoning
+ * state back with the results of its tools. This plugin keeps the state of each answer (at `log`) under the id of the answer's
+ * first tool call, and puts it back (at `normalise`) where a client sent none of it or only a part. State that a client changed
+ * is left as the client sent it. The memory is bounded and survives a reload; with Redis, gateways share it.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { FromSchema } from 'json-schema-to-ts';
@@ -18,9 +18,9 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    max_bytes: { type: 'integer', minimum: 1024, default: 67_108_864, description: 'Bytes of reasoning state kept in memory; the oldest goes first. Example: 67108864.' },
-    ttl_seconds: { type: 'integer', minimum: 1, default: 86_400, description: 'How long a tool loop may rest before its reasoning state is forgotten. Example: 86400.' },
-    redis_url: { type: 'string', description: 'Redis that gateways share their memory through. Example: ${REDIS_URL}.' },
+    max_bytes: { type: 'integer', minimum: 1024, default: 67_108_864, description: 'Limit of the reasoning state in memory, in bytes; the oldest state is dropped first. Example: 67108864.' },
+    ttl_seconds: { type: 'integer', minimum: 1, default: 86_400, description: 'Seconds after which the reasoning state of a tool loop is dropped. Example: 86400.' },
+    redis_url: { type: 'string', description: 'Address of a Redis through which gateways share reasoning state. Example: ${REDIS_URL}.' },
   },
 } as const;
 
@@ -51,7 +51,7 @@ export default definePlugin<Options>({
   },
 });
 
-/** safety: an id is looked up only among the turns of the same key. */
+/** safety: the caller's key is part of the memory's key, so no caller gets the reasoning state of another. */
 const keyOf = (key: string | null, id: string): string => `${key ?? ''} ${id}`;
 
 function* thoughtsOf({ response }: RequestRecord): Generator<readonly [id: string, thought: Thought]> {
@@ -64,8 +64,9 @@ function* thoughtsOf({ response }: RequestRecord): Generator<readonly [id: strin
 const called = ({ role, tool_calls: calls }: Message): string | undefined => (role === 'assistant' ? calls?.[0]?.id : undefined);
 
 /**
- * Whether what a client sends back is all of this thought, a piece of it, or nothing. wire: of a field that it does not know
- * openai-node's stream helper keeps only what came last, and the AI SDK sends back the text without its details.
+ * Whether the reasoning state that a client sends back is this thought, a part of it, or nothing: then it may be replaced by the
+ * whole thought. wire: of a field that it does not know, openai-node's stream helper keeps only the last delta, and the AI SDK
+ * sends back the reasoning text without its details.
  */
 function isPieceOf(thought: Thought, { reasoning_details: details, reasoning, reasoning_content: content }: Message): boolean {
   const sent: readonly ReasoningDetail[] = details ?? [];
@@ -77,8 +78,9 @@ function withThought(message: Message, { details, reasoning }: Thought): Message
   return { ...message, ...text, ...(details.length > 0 && { reasoning_details: details }) };
 }
 
+/** The request with the kept reasoning state put back into its assistant messages. */
 async function recalled(request: ChatRequest, recall: (id: string) => Promise<Thought | undefined>): Promise<ChatRequest> {
-  // safety: one id on every message of a long conversation would put a long thought into each of them
+  // safety: a tool call id gets its thought back once: a request with one id on every message would grow without bound
   const owners = new Map<string, Message>();
   for (const message of request.messages) {
     const id = called(message) ?? '';

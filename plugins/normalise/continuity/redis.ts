@@ -3,27 +3,29 @@ import type { HealthReport } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import type { Shared } from './memory.ts';
 
+/** A memory in Redis. Where Redis is down, the gateway still serves requests. */
 export interface RedisMemory extends Shared {
+  /** Begins to connect; it does not wait for the connection. */
   open(): Promise<void>;
   close(): Promise<void>;
-  /** What the health report says of it; without it the gateway serves on. */
+  /** The fields for the health report: `status` is the report's own, or `degraded` where that was `ok` and Redis does not answer. */
   health(status: HealthReport['status']): Promise<Pick<HealthReport, 'status' | 'redis'>>;
 }
 
 const prefix = 'model-gateway:thought:';
 
-/** The library is loaded when Redis is configured, and only then. */
+/** Makes the memory for a Redis URL; `open` loads the library and connects. Failures go to `logger`, once until Redis answers again. */
 export function connectRedis(url: string, { ttlSeconds, logger }: { ttlSeconds: number; logger: Logger }): RedisMemory {
   let client: Redis | null = null;
   let isDown = false;
   const failed = (error: Error): void => {
-    if (!isDown) logger.warn('Redis does not answer; reasoning state is remembered by this gateway alone', { error });
+    if (!isDown) logger.warn('Redis does not answer; this gateway keeps reasoning state in its own memory only', { error });
     isDown = true;
   };
   return {
     async open() {
       const { Redis: Client } = await import('ioredis');
-      // a Redis that is down or slow must not hold up a request: nothing queues, nothing is repeated, 50 ms and no more
+      // a Redis that is down or slow must not delay requests: no queue, no retries, at most 50 ms for a command
       client = new Client(url, { enableOfflineQueue: false, maxRetriesPerRequest: 0, commandTimeout: 50, connectTimeout: 500, retryStrategy: (times) => Math.min(times * 100, 5000) });
       client.on('error', failed);
       client.on('ready', () => void (isDown = false));

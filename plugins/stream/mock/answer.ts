@@ -1,4 +1,4 @@
-/** Decides what the mock answers: the reasoning, the text, the tool calls. Pure; how it is delivered is not known here. */
+/** Decides what the mock answers: the reasoning, the text and the tool calls. Its functions are pure; other files decide how and when the answer is sent. */
 import type { ChatRequest, Effort, Message } from '../../../core/chat.ts';
 import type { Attempt, Streaming } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -7,16 +7,20 @@ import { knownForms, last, textOf } from './prompt.ts';
 import type { Prompt } from './prompt.ts';
 import { countTokens, truncate } from './tokens.ts';
 
+/** One answer of the mock. */
 export interface Answer {
   readonly promptTokens: number;
+  /** The reasoning text; empty where the model does not reason. */
   readonly reasoning: string;
   readonly text: string;
   readonly calls: readonly Call[];
 }
 
+/** One tool call of an answer. */
 export interface Call {
+  /** The name of the tool. */
   readonly name: string;
-  /** JSON. */
+  /** The arguments as JSON. */
   readonly arguments: string;
 }
 
@@ -27,7 +31,10 @@ interface OfferedTool {
 
 const help = `This is the mock provider. It repeats what you write, and follows instructions in it: ${knownForms}`;
 
-/** What one attempt answers to a prompt. */
+/**
+ * The answer of one attempt to a prompt. Throws a `GatewayError` `invalid_value` where the request asks for a tool that it does
+ * not offer.
+ */
 export function composeAnswer({ request, attempt }: Streaming, prompt: Prompt): Answer {
   const calls = chooseTools(request, prompt).map(({ name, parameters }) => ({ name, arguments: JSON.stringify(createInstance({ type: 'object', ...parameters })) }));
   return {
@@ -75,7 +82,7 @@ const thoughts = [
   'Before answering I check the limits that the caller has set.',
 ];
 
-/** The more effort, the more sentences; a budget alone thinks as the highest effort, up to that many tokens. */
+/** The reasoning text: more effort gives more sentences. A budget without an effort counts as the highest effort; the budget limits the tokens. */
 function composeReasoning({ reasoning, candidate }: Attempt, question: string): string {
   const { effort, maxTokens } = reasoning;
   if (candidate.mapping.reasoning === null) return '';
@@ -86,30 +93,30 @@ function composeReasoning({ reasoning, candidate }: Attempt, question: string): 
   return maxTokens === null ? text : truncate(text, maxTokens);
 }
 
-/** How far a text is searched for the name of a tool. */
-const longestWish = 10_000;
+/** The number of characters of a text that are searched for the name of a tool. */
+const searchedForTool = 10_000;
 
-const wishes = /\b(?:use|call)\s+(?:the|an?|your)\s+(?:[\w-]+\s+)?tools?\b/i;
+const asksForTool = /\b(?:use|call)\s+(?:the|an?|your)\s+(?:[\w-]+\s+)?tools?\b/i;
 
-/** A follow-up never calls again: a caller that loops until there is an answer gets one. */
+/** The tools that the answer calls. After a tool result it calls none, so that a caller's tool loop comes to an end. */
 function chooseTools({ tools, toolChoice, parallelToolCalls }: ChatRequest, prompt: Prompt): readonly OfferedTool[] {
   const offered = (tools ?? []).flatMap((tool) => tool.function ?? []);
   if (toolChoice === 'none' || prompt.toolResults.length > 0) return [];
   if (typeof toolChoice === 'object' && toolChoice?.function !== undefined) return [find(offered, toolChoice.function.name, 'tool_choice')];
 
   const asked = last(prompt, 'tool', 'tools');
-  if (asked !== undefined && offered.length === 0) throw refusal('The prompt asks for a tool call, and the request offers no tool.', 'tools');
+  if (asked !== undefined && offered.length === 0) throw refusal('The prompt asks for a tool call, but the request offers no tool.', 'tools');
   if (asked?.name === 'tools') return parallelToolCalls === false ? offered.slice(0, 1) : offered;
   if (typeof asked?.text === 'string') return [find(offered, asked.text, 'messages')];
-  if (asked === undefined && toolChoice !== 'required' && !wishes.test(prompt.text)) return [];
-  // cost: thousands of tools in a text of megabytes
-  const said = prompt.text.slice(0, longestWish);
+  if (asked === undefined && toolChoice !== 'required' && !asksForTool.test(prompt.text)) return [];
+  // cost: without the limit, thousands of tool names would be searched for in a text of megabytes
+  const said = prompt.text.slice(0, searchedForTool);
   return [offered.find(({ name }) => said.includes(name)) ?? offered.slice(0, 1)].flat();
 }
 
 function find(offered: readonly OfferedTool[], name: string, param: string): OfferedTool {
   const tool = offered.find((tool) => tool.name === name);
-  if (tool === undefined) throw refusal(`The tool "${name}" is not among those offered (${offered.map(({ name }) => name).join(', ') || 'none'}).`, param);
+  if (tool === undefined) throw refusal(`The tool "${name}" is not one of the tools that the request offers (${offered.map(({ name }) => name).join(', ') || 'none'}).`, param);
   return tool;
 }
 

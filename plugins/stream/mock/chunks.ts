@@ -1,15 +1,17 @@
-/** An answer as chunks, counted: reasoning, text, tool calls, one `finish` per choice, and the usage at the end. */
+/** Turns an answer into chunks and counts its tokens: reasoning, text, tool calls, one `finish` for each choice, and the usage at the end. */
 import type { Chunk } from '../../../core/chat.ts';
 import type { Answer } from './answer.ts';
 import { pieces } from './tokens.ts';
 
+/** The parts of a request that decide the form of its answer. */
 export interface Shape {
+  /** The ids of tool calls are made from this id. */
   readonly requestId: string;
-  /** How many answers (`n`). */
+  /** The number of answers (`n`). */
   readonly choices: number;
-  /** Of each answer, reasoning included. */
+  /** Limit of each answer in tokens, reasoning included; null: no limit. */
   readonly maxTokens: number | null;
-  /** Reasoning that is not shown is counted all the same. */
+  /** Whether the reasoning text is sent. Its tokens are counted in both cases. */
   readonly showsReasoning: boolean;
 }
 
@@ -19,7 +21,7 @@ interface Budget {
   isCut: boolean;
 }
 
-/** Lazy: nothing of a long answer is made before it is read. */
+/** Generates the chunks of an answer. Each chunk is made only when it is read, so a long answer takes no memory. */
 export function* toChunks(answer: Answer, { requestId, choices, maxTokens, showsReasoning }: Shape): Generator<Chunk, void> {
   let reasoning = 0;
   let total = 0;
@@ -57,5 +59,5 @@ function finish(choice: number, isCut: boolean, { calls }: Answer): Chunk {
   return { type: 'finish', choice, reason: 'completed', native: 'stop' };
 }
 
-// wire: a conversation may go on at another provider: OpenAI takes ids of at most 40 characters, Anthropic letters, digits, _ and -
+// wire: a conversation may continue at another provider. OpenAI takes ids of at most 40 characters; Anthropic takes letters, digits, _ and -
 const callId = (requestId: string, number: number): string => `call_${requestId.replaceAll(/[^a-zA-Z0-9]/g, '').slice(-32)}${number}`;

@@ -1,7 +1,7 @@
 /**
- * The mock provider: answers at `open` without any network, for the first request of a newcomer, for tests and for
- * rehearsing failures. It repeats the last user text, or does what instructions in it say (`[[status:503]]`, README.md).
- * It never touches a provider of another dialect, and nothing in it is random: the same request gives the same answer.
+ * The mock provider: answers at `open` without a network. It is there for the first request of a newcomer, for tests, and for
+ * trying failures. It repeats the last user text, or does what instructions in that text say (`[[status:503]]`; README.md lists
+ * them). It answers only for providers whose dialect is `mock`. Nothing is random: the same request gives the same answer.
  */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import type { Streaming } from '../../../core/pipeline/context.ts';
@@ -23,7 +23,7 @@ const schema = {
       minimum: 0,
       maximum: 60_000,
       default: 15,
-      description: 'Milliseconds between two pieces of a streamed answer; 0: as fast as they are read. Answers that are not streamed come at once.',
+      description: 'Milliseconds between two pieces of a streamed answer; 0 sends them as fast as they are read. Plain answers have no pause.',
     },
   },
   additionalProperties: false,
@@ -34,7 +34,7 @@ type Options = FromSchema<typeof schema, { keepDefaultedPropertiesOptional: true
 const name = 'stream/mock';
 const MOST_ANSWERS = 128;
 
-/** `stream/mock`: supplies the chunks of attempts at providers whose dialect is `mock`. */
+/** The plugin `stream/mock`. It supplies the chunks of attempts at providers whose dialect is `mock`. */
 export default definePlugin<Options>({
   name,
   summary: 'Answers for `mock` providers: repeats the prompt, reasons, calls tools, and fails on request.',
@@ -76,7 +76,7 @@ async function open(ctx: Streaming, defaultPaceMs: number): Promise<ChunkSource>
   });
 }
 
-/** What a provider would refuse too. */
+/** Throws the errors that a provider would answer with: `invalid_value` for a wrong `n`, `unsupported_value` for an effort that the mapping does not list. */
 function refuseUnsupported({ request, attempt: { candidate, reasoning } }: Streaming): void {
   if (request.n !== null && (!Number.isInteger(request.n) || request.n < 1 || request.n > MOST_ANSWERS)) {
     throw new GatewayError('invalid_value', `"n" must be a whole number from 1 to ${MOST_ANSWERS}.`, { param: 'n', upstreamStatus: 400 });

@@ -1,23 +1,24 @@
 /**
- * Makes a value that a JSON Schema accepts: arguments of tool calls, structured answers. Always the same for one schema.
- * Not followed: `pattern`, `not`, `if`, `contains`, `dependentRequired` and references to other documents.
+ * Makes a value that a JSON Schema accepts, for the arguments of tool calls and for structured answers. The same schema always
+ * gives the same value. The keywords `pattern`, `not`, `if`, `contains`, `dependentRequired` and references to other documents
+ * are ignored, so a schema with them may not accept the value.
  */
 
 type Node = Readonly<Record<string, unknown>>;
 
 interface Walk {
   readonly root: Node;
-  // safety: a few lines of schema can describe an endless or astronomically large value
+  // safety: a few lines of schema can describe an endless value; the count of steps that are left ends it
   steps: number;
 }
 
 const STEPS = 2000;
-/** Deeper than this only what must be there is made. */
+/** Below this depth, only required properties and items are made. */
 const GENEROUS_DEPTH = 4;
 const DEEPEST = 16;
 const LONGEST = 10_000;
 
-/** A value for a schema. `const`, `default`, `examples` and `enum` are honoured in this order. */
+/** Makes a value for a JSON Schema. Of `const`, `default`, `examples` and `enum`, the first that the schema has gives the value. Never throws. */
 export function createInstance(schema: object): unknown {
   return make(schema, { root: schema as Node, steps: STEPS }, 0);
 }
@@ -63,7 +64,7 @@ function typeOf(node: Node): unknown {
   return types.find((type) => type !== 'null') ?? types[0] ?? hints.find(([keyword]) => keyword in node)?.[1] ?? 'string';
 }
 
-/** References, `allOf` and the first branch of `anyOf` and `oneOf`, merged into one schema. */
+/** Merges a schema with its reference, its `allOf`, and the first branches of its `anyOf` and `oneOf` into one schema. */
 function flatten(schema: Node, walk: Walk): Node {
   const { $ref, allOf, anyOf, oneOf, ...own } = schema;
   if ($ref === undefined && allOf === undefined && anyOf === undefined && oneOf === undefined) return own;
@@ -86,7 +87,7 @@ function merge(first: Node, second: Node): Node {
 
 const firstOf = (branches: unknown): unknown => listOf(branches).find((branch) => isNode(branch) && branch.type !== 'null') ?? listOf(branches)[0];
 
-/** `#/$defs/place`, or `#`. */
+/** The schema that a reference such as `#/$defs/place` or `#` leads to; undefined where it leads nowhere. */
 function resolve(reference: unknown, root: Node): unknown {
   if (typeof reference !== 'string' || !reference.startsWith('#')) return undefined;
   let found: unknown = root;
@@ -100,7 +101,7 @@ function resolve(reference: unknown, root: Node): unknown {
 function makeObject(node: Node, walk: Walk, depth: number): unknown {
   const properties = isNode(node.properties) ? node.properties : {};
   const required = listOf(node.required).filter((name) => typeof name === 'string');
-  // an object of options alone would be empty: it shows all of them
+  // where no property is required, all are made: otherwise the object would be empty
   const wantsAll = (required.length === 0 && depth < GENEROUS_DEPTH) || (numberOf(node.minProperties) ?? 0) > required.length;
   const names = wantsAll ? [...new Set([...required, ...Object.keys(properties)])] : required;
   const schemaOf = (name: string): unknown => (Object.hasOwn(properties, name) ? properties[name] : node.additionalProperties);
@@ -133,7 +134,7 @@ function makeNumber(node: Node, isInteger: boolean): number {
   const [least, most] = [numberOf(node.minimum) ?? -Infinity, numberOf(node.maximum) ?? Infinity];
   const [over, under] = [numberOf(node.exclusiveMinimum) ?? -Infinity, numberOf(node.exclusiveMaximum) ?? Infinity];
   const [low, high] = [Math.max(least, over + step), Math.min(most, under - step)];
-  // bounds closer than a step: (0, 1) gives a half
+  // the bounds are closer than one step: take the middle, for example 0.5 between 0 and 1
   if (low > high && !isInteger && multiple === null) return (Math.max(least, over) + Math.min(most, under)) / 2;
   const near = Math.min(Math.max(1, low), high);
   if (!isInteger && multiple === null) return near;

@@ -1,12 +1,13 @@
 /**
- * Reads the messages: the text to repeat, and the instructions written in it. An instruction is `[[name]]` or
- * `[[name:value option:value]]`, in the last system message or the last user message; where both say the same, the user wins.
+ * Reads the text to repeat, and the instructions in it, from the messages. An instruction is `[[name]]` or
+ * `[[name:value option:value]]`, in the last system message or the last user message. Where both have the same instruction, the
+ * user's counts.
  */
 import type { Message } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
 interface Rule {
-  /** How it is written, for messages and for the help text. */
+  /** An example of the instruction, for error messages and for the help text. */
   readonly form: string;
   readonly value: 'none' | 'text' | 'name' | 'count' | 'optional count';
   readonly from?: number;
@@ -18,7 +19,7 @@ type Option = 'retry-after' | 'attempts' | 'provider';
 
 const limits = ['attempts', 'provider'] as const satisfies Option[];
 
-/** Every instruction. README.md says what each does; a test holds the two together. */
+/** The form and the values of every instruction. README.md says what each does; a test compares the two lists. */
 export const grammar = {
   say: { form: '[[say:TEXT]]', value: 'text' },
   words: { form: '[[words:N]]', value: 'count', from: 1, to: 100_000 },
@@ -32,37 +33,42 @@ export const grammar = {
   hang: { form: '[[hang:N]]', value: 'optional count', from: 0, to: 1_000_000, options: limits },
 } as const satisfies Record<string, Rule>;
 
+/** The name of an instruction, without brackets. */
 export type InstructionName = keyof typeof grammar;
 
-/** All forms in one line. */
+/** The examples of all instructions, on one line. */
 export const knownForms: string = Object.values(grammar).map(({ form }) => form).join(' ');
 
+/** One instruction of a prompt. */
 export interface Instruction {
   readonly name: InstructionName;
+  /** The value where the instruction takes a text or a name. */
   readonly text: string | null;
+  /** The value where the instruction takes a number. */
   readonly number: number | null;
   readonly options: Readonly<Partial<Record<Option, string>>>;
 }
 
+/** What the mock reads from the messages of a request. */
 export interface Prompt {
   /** The last user text without its instructions. */
   readonly text: string;
-  /** In the order in which they count: a later one replaces an earlier one. */
+  /** Of two instructions with the same name, the later one counts. */
   readonly instructions: readonly Instruction[];
-  /** Results of tools that came after everything else, as texts. */
+  /** The texts of the tool results at the end of the conversation. */
   readonly toolResults: readonly string[];
 }
 
-/** The instruction that counts among those of one name, or of several names that exclude each other. */
+/** The instruction that counts among all with one of these names: the last one. Several names are given where they exclude each other. */
 export const last = ({ instructions }: Prompt, ...names: InstructionName[]): Instruction | undefined => instructions.findLast(({ name }) => names.includes(name));
 
-/** The text of a message, its text parts joined. */
+/** The text of a message; the text parts are joined by line breaks. */
 export function textOf({ content }: Message): string {
   if (typeof content === 'string') return content;
   return (content ?? []).map((part) => part.text ?? '').filter((text) => text !== '').join('\n');
 }
 
-/** Refuses an instruction that it does not know or cannot read. */
+/** Reads the prompt from messages. Throws a `GatewayError` `invalid_value` for an instruction that does not exist or has a wrong value. */
 export function parsePrompt(messages: readonly Message[]): Prompt {
   const system = messages.findLastIndex(({ role }) => role === 'system' || role === 'developer');
   const user = messages.findLastIndex(({ role }) => role === 'user');
@@ -86,7 +92,7 @@ function parseAt(messages: readonly Message[], at: number): Parsed {
 
 const head = /([a-z]+)(?=[: ]|\]\])/y;
 
-/** Linear in the text: each `]]` is looked for once, whatever stands before it. */
+/** Splits a text into its instructions and the rest. The time is linear in the length of the text, because each `]]` is searched for only once. */
 function parseText(text: string): Parsed {
   const instructions: Instruction[] = [];
   const kept: string[] = [];
@@ -101,7 +107,7 @@ function parseText(text: string): Parsed {
       open++;
       continue;
     }
-    // a text may itself end in a bracket: [[say:[1,2]]]
+    // the text of `say` may itself end with a bracket: [[say:[1,2]]]
     if (name === 'say') while (text[close + 2] === ']') close++;
     instructions.push(parseInstruction(name, text.slice(head.lastIndex, close)));
     kept.push(text.slice(at, open));

@@ -1,30 +1,34 @@
-/** The chunks as they come: at their pace, up to where they break, and not after `cancel()` or the attempt's signal. */
+/** Delivers chunks at a given pace, breaks the answer where the prompt asks for it, and stops at `cancel()` or the attempt's signal. */
 import { setImmediate } from 'node:timers/promises';
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 
+/** Where and how an answer breaks. */
 export interface Break {
-  /** After so many pieces; an answer that is shorter breaks before its end. */
+  /** The number of pieces before the break; an answer with fewer pieces breaks before its `finish`. */
   readonly after: number;
-  /** `cut`: as a connection that dies. `hang`: nothing more ever comes. */
+  /** `cut`: the answer ends with an error, as when a connection breaks. `hang`: nothing more comes, and no end. */
   readonly how: 'cut' | 'hang';
 }
 
+/** An answer, and how it is delivered. */
 export interface Delivery {
   readonly chunks: Iterator<Chunk, void>;
-  /** Before the first piece. */
+  /** Milliseconds before the first piece. */
   readonly delayMs: number;
-  /** Between two pieces; 0: no timers, many pieces in one read. */
+  /** Milliseconds between two pieces; 0: no pause, and many pieces in one read. */
   readonly paceMs: number;
+  /** Null: the answer does not break. */
   readonly breaks: Break | null;
+  /** Stops the delivery: the next read throws the signal's reason. */
   readonly signal: AbortSignal;
 }
 
-// cost: without a pace an answer comes in few reads; most fit into one
+// cost: without a pace, most answers are delivered in one read, and long ones in a few
 const BATCH = 512;
 
-/** What one attempt reads. */
+/** Makes the source of one attempt. Its `read` throws `upstream_truncated` at a cut, and the signal's reason after an abort. */
 export function createSource({ chunks, delayMs, paceMs, breaks, signal }: Delivery): ChunkSource {
   const pause = createPause(signal);
   const most = paceMs > 0 ? 1 : BATCH;
@@ -61,7 +65,7 @@ export function createSource({ chunks, delayMs, paceMs, breaks, signal }: Delive
       if (isCancelled || hasEnded) return null;
       const waitMs = isFirst ? delayMs : paceMs;
       if (waitMs > 0) await pause.wait(waitMs);
-      // safety: an endless row of reads that never wait would keep the event loop from every other request
+      // safety: reads that never wait would block the event loop for all other requests
       else if (!isFirst) await setImmediate();
       isFirst = false;
       signal.throwIfAborted();
@@ -80,14 +84,15 @@ export function createSource({ chunks, delayMs, paceMs, breaks, signal }: Delive
   };
 }
 
+/** A timer that can be ended early. It runs one wait at a time. */
 export interface Pause {
-  /** Resolves after so many milliseconds (null: only by `end`), rejects with the signal's reason. One at a time. */
+  /** Resolves after `ms` milliseconds, or at `end()`; null waits for `end()` only. Rejects with the signal's reason when the signal aborts. */
   wait(ms: number | null): Promise<void>;
-  /** Ends the pause that is under way. */
+  /** Resolves the present wait. */
   end(): void;
 }
 
-/** A pause that the signal breaks and that can be ended early. */
+/** Makes a pause that `signal` can abort. */
 export function createPause(signal: AbortSignal): Pause {
   let end: (() => void) | null = null;
   return {

@@ -1,9 +1,9 @@
-/** The mock's tokens: a word with the white space before it, long words in several pieces. Joined they are the text again. */
+/** The tokens of the mock: each is a word with the white space before it, or a part of a long word. All tokens joined give the text. */
 
-// whole code points (u), so that no piece ends inside a surrogate pair
+// the flag u matches whole code points, so that no token ends inside a surrogate pair
 const piece = /\s*\S{1,12}|\s+/uy;
 
-/** The tokens of a text, one by one. */
+/** Generates the tokens of a text, in order. */
 export function* pieces(text: string): Generator<string, void> {
   for (let at = 0; at < text.length; ) {
     const end = nextEnd(text, at);
@@ -12,14 +12,14 @@ export function* pieces(text: string): Generator<string, void> {
   }
 }
 
-/** How many tokens a text has. */
+/** The number of tokens in a text. */
 export function countTokens(text: string): number {
   let count = 0;
   for (let at = 0; at < text.length; at = nextEnd(text, at)) count++;
   return count;
 }
 
-/** The beginning of a text, of so many tokens at most. */
+/** The beginning of a text with at most `tokens` tokens. */
 export function truncate(text: string, tokens: number): string {
   let at = 0;
   for (let count = 0; count < tokens && at < text.length; count++) at = nextEnd(text, at);

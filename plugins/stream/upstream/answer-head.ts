@@ -5,28 +5,31 @@ const ONE = 0x31;
 const TWO = 0x32;
 
 /**
- * How far the answer to a request has come on a connection, by its bytes.
- * wire: a provider, or a proxy before it, may send interim answers first, unasked (RFC 9110 §15.2). undici passes over them all
- * but for `100 Continue`, at which it gives up the connection; so that one is made a `102 Processing`, which says as little.
+ * Reads the bytes of the answers on one connection, and tells how far the present answer has come.
+ * wire: a provider, or a proxy before it, may send interim (1xx) answers first, without being asked (RFC 9110 §15.2). undici skips
+ * all of them except `100 Continue`, at which it closes the connection. So this class changes a `100` into a `102 Processing`,
+ * which means as little.
  */
 export class AnswerHead {
+  /** An earlier request on this connection had an answer. */
   #hasServed = false;
+  /** The first byte of the present answer has come. */
   #hasBegun = false;
-  /** The final answer's own head has begun, and nothing in it is looked at. */
+  /** The head of the final (not interim) answer has begun; the bytes from here on are not read. */
   #isFinal = false;
   #isStatusLine = true;
-  /** Within the line, its end aside. */
+  /** The number of characters before this one in the line. */
   #column = 0;
   #isContinue = false;
 
-  /** The connection is a new one. */
+  /** To be called when the connection is opened. */
   open(): void {
     this.#isFinal = false;
     this.#hasServed = false;
     this.expect();
   }
 
-  /** A request goes out. */
+  /** To be called when a request is sent. */
   expect(): void {
     this.#hasServed ||= this.#isFinal;
     this.#hasBegun = false;
@@ -35,12 +38,12 @@ export class AnswerHead {
     this.#column = 0;
   }
 
-  /** The connection had served an answer before, and no byte of this one has come. */
+  /** Whether the connection has served an answer before, and no byte of the present answer has come. */
   get isStale(): boolean {
     return this.#hasServed && !this.#hasBegun;
   }
 
-  /** Changes the bytes where they stand. */
+  /** Reads the next bytes of the connection. It changes the code of a `100 Continue` in place. */
   read(bytes: Uint8Array): void {
     this.#hasBegun = true;
     for (let at = 0; at < bytes.length && !this.#isFinal; at++) {
@@ -51,12 +54,12 @@ export class AnswerHead {
   }
 
   #endLine(): void {
-    // an empty line ends a head; those before a status line count for nothing
+    // an empty line ends a head, and a status line follows; further empty lines change nothing
     this.#isStatusLine = this.#column === 0;
     this.#column = 0;
   }
 
-  /** In the columns 9 to 11 of a status line stands its code: `HTTP/1.1 100 Continue`. */
+  /** Takes one character of a line. The columns 9 to 11 of a status line have its code: `HTTP/1.1 100 Continue`. */
   #step(bytes: Uint8Array, at: number): void {
     const column = this.#column++;
     if (!this.#isStatusLine || column < 9 || column > 11) return;

@@ -1,4 +1,4 @@
-/** An upstream's HTTP answer as chunks: a stream of events, one JSON body, or an error. Bytes are bounded in every form. */
+/** Turns the HTTP answer of a provider into chunks: a stream of events, one JSON body, or an error. Each form has a limit of bytes. */
 import type { Duplex, Readable } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { Dispatcher } from 'undici';
@@ -10,6 +10,7 @@ import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { createSseReader } from '../../../core/wire/sse.ts';
 import { unreachable } from './connection.ts';
 
+/** What reading an answer needs: the request as it was sent, and how to decode its answer. */
 export interface AnswerParts {
   readonly wire: WireRequest;
   readonly dialect: Dialect;
@@ -22,14 +23,14 @@ const decompressors: ReadonlyMap<string, () => Duplex> = new Map<string, () => D
   ['x-gzip', createGunzip],
   ['br', createBrotliDecompress],
   ['deflate', createInflate],
-  // safety: by itself zstd takes up to 128 MB for an answer; in HTTP it has a window of at most 8 MB (RFC 9659)
+  // safety: without this limit zstd may take 128 MB for one answer; HTTP allows a window of at most 8 MB (RFC 9659)
   ['zstd', () => createZstdDecompress({ params: { [constants.ZSTD_d_windowLogMax]: 23 } })],
 ]);
 
-// safety: each coding in a list costs memory, and a header has room for thousands
+// safety: each coding of `content-encoding` costs memory, and the header has room for thousands
 const mostCodings = 3;
 
-/** `identity` is asked for; what comes compressed all the same is unpacked, the last coding first, and bounded after that. */
+/** The bytes of an answer, unpacked. The gateway asks for `identity`, but some servers compress all the same. The limits of size apply to the unpacked bytes. */
 function bytesOf({ headers, body }: Dispatcher.ResponseData): Readable {
   const codings = String(headers['content-encoding'] ?? '').toLowerCase().split(',').map((coding) => coding.trim()).filter((coding) => coding !== '' && coding !== 'identity');
   let bytes: Readable = body;
@@ -44,6 +45,7 @@ function bytesOf({ headers, body }: Dispatcher.ResponseData): Readable {
   return bytes;
 }
 
+/** Pipes one stream into another; where one of the two ends by an error, so does the other. */
 function through(packed: Readable, unpacked: Duplex): Readable {
   packed.once('error', (error) => unpacked.destroy(error));
   unpacked.once('close', () => packed.destroy());
@@ -52,10 +54,10 @@ function through(packed: Readable, unpacked: Duplex): Readable {
 
 const codeOf = (thrown: unknown): string => (thrown as { code?: string }).code ?? '';
 
-/** Codes of what goes wrong in unpacking. */
+/** The error codes of zlib and zstd. */
 const unpacking = /^(?:Z_|ERR__|ZSTD_)/;
 
-/** What came is not the compression that it claims to be; where it only ends too early, it is truncated. */
+/** Whether the bytes are not of the compression that the header names. Bytes that only end too early are truncated, not malformed. */
 const isMalformed = (thrown: unknown): boolean => unpacking.test(codeOf(thrown)) && codeOf(thrown) !== 'Z_BUF_ERROR';
 
 function truncated(thrown: unknown): GatewayError {
@@ -64,7 +66,7 @@ function truncated(thrown: unknown): GatewayError {
   return new GatewayError('upstream_truncated', 'The connection to the provider broke in the middle of its answer.', { cause: thrown });
 }
 
-/** An answer with an error status. */
+/** The error of an answer with status 400 or more, as the dialect decodes it. Reads at most 64 KiB of the body. Never rejects. */
 export async function failure(answer: Dispatcher.ResponseData, { dialect, target }: AnswerParts): Promise<GatewayError> {
   const text = await readError(answer).catch(() => '');
   return dialect.decodeError({ status: answer.statusCode, headers: answer.headers, body: parsed(text) }, target);
@@ -84,7 +86,7 @@ async function readError(answer: Dispatcher.ResponseData): Promise<string> {
   return body.text();
 }
 
-/** What has come of a body, within its bound. */
+/** Collects the bytes of a body, up to a limit. */
 class Body {
   size = 0;
   readonly #parts: Buffer[] = [];
@@ -109,12 +111,12 @@ function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // not JSON: a proxy's HTML, say. The dialect makes what it can of the text
+    // the body is not JSON, for example the HTML page of a proxy; the dialect gets it as a text
     return text;
   }
 }
 
-/** A whole answer in one body: none of its pieces is there before all of it is. */
+/** The source of a plain answer, one JSON body. Its chunks come all at once, when the whole body has come. */
 export function bodySource(answer: Dispatcher.ResponseData, { dialect, target, wire, limits }: AnswerParts): ChunkSource {
   const bytes = bytesOf(answer);
   const body = new Body(limits.upstreamBody);
@@ -146,7 +148,7 @@ function decodeBody(text: string, { dialect, target }: { dialect: Dialect; targe
   return dialect.decodeBody(body, target);
 }
 
-/** A stream of events. Whatever one network read brings is handed on together. */
+/** The source of a streamed answer. Each read returns the chunks of the bytes that came together. */
 export async function streamSource(answer: Dispatcher.ResponseData, { dialect, target, wire, limits }: AnswerParts): Promise<ChunkSource> {
   const bytes = bytesOf(answer);
   const bounds = { maxEventBytes: limits.upstreamEvent };
@@ -160,7 +162,7 @@ export async function streamSource(answer: Dispatcher.ResponseData, { dialect, t
     try {
       for (const event of list) for (const chunk of decoder.push(event)) chunks.push(chunk);
     } catch (thrown) {
-      // what came before the broken event still counts
+      // the chunks before the broken event are returned first; the next read throws
       state.failed = GatewayError.from(thrown);
     }
     return chunks;
@@ -185,7 +187,7 @@ export async function streamSource(answer: Dispatcher.ResponseData, { dialect, t
   };
 }
 
-/** Lets the rest of a complete answer run out, so that the connection can be used again; not for long. */
+/** Reads the rest of a complete answer, so that the connection can be used again. After a second the connection is closed instead. */
 function release(bytes: Readable): void {
   const timer = setTimeout(() => bytes.destroy(), 1000);
   bytes.once('close', () => clearTimeout(timer));
@@ -193,27 +195,28 @@ function release(bytes: Readable): void {
 }
 
 /**
- * Reads a stream part by part; null at its end.
- * cost: one listener for the whole stream and all that is buffered in one part, instead of an async iterator's step per part.
+ * Reads a stream part by part: `next` returns all bytes that are buffered, or null at the end. `fault` turns an error of the stream
+ * into the error that `next` throws.
+ * cost: an async iterator would make several promises for each part; this has one listener for the whole stream.
  */
 function createReads(bytes: Readable, fault: (thrown: unknown) => GatewayError): { next(): Promise<Buffer | null> } {
   let ended = false;
   let error: unknown = null;
   let wake: (() => void) | null = null;
-  const stir = (): void => {
+  const wakeReader = (): void => {
     wake?.();
     wake = null;
   };
-  bytes.on('readable', stir);
+  bytes.on('readable', wakeReader);
   bytes.once('end', () => {
     ended = true;
-    stir();
+    wakeReader();
   });
   bytes.once('error', (thrown) => {
     error = thrown;
-    stir();
+    wakeReader();
   });
-  bytes.once('close', stir);
+  bytes.once('close', wakeReader);
   return {
     async next() {
       for (;;) {

@@ -6,27 +6,27 @@ import { AnswerHead } from './answer-head.ts';
 
 interface Fault {
   readonly code?: string;
-  /** Of the connection, told by itself. */
+  /** Set by `createConnector` on errors of a socket. */
   readonly isStale?: boolean;
 }
 
 const resets = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** What a request says to the connection that takes it. */
-export interface Patience {
-  /** Milliseconds to connect, where it has to. */
+/** What a request tells the connection that sends it. */
+export interface ConnectionOptions {
+  /** Limit of the time to connect, in milliseconds, where no connection is open yet. */
   readonly connectMs: number;
-  /** Called when a connection has taken it. */
+  /** Called when a connection has taken the request. */
   readonly taken: () => void;
 }
 
-/** One of a pool's: it takes a request at a time, and has that one's time to connect. */
+/** Makes one connection of a pool. It carries one request at a time, and takes its time limit for connecting from that request. */
 export function createConnection(origin: URL, options: Client.Options): Client {
   let ms = 0;
   const head = new AnswerHead();
   const connection = new Client(origin, { ...options, connect: createConnector(head, () => ms) });
   const dispatch = connection.dispatch.bind(connection);
-  connection.dispatch = (request: Dispatcher.DispatchOptions & Partial<Patience>, handler) => {
+  connection.dispatch = (request: Dispatcher.DispatchOptions & Partial<ConnectionOptions>, handler) => {
     ms = request.connectMs ?? ms;
     request.taken?.();
     head.expect();
@@ -36,8 +36,8 @@ export function createConnection(origin: URL, options: Client.Options): Client {
 }
 
 /**
- * undici's connector, but with a time that is told at each connection, to the millisecond, and for HTTP/1.1 alone. What its
- * sockets read passes by `head`, and their errors say whether the connection was stale.
+ * Wraps undici's connector, for HTTP/1.1 only. Each connection has its own time limit, exact to the millisecond (undici's own
+ * timers are not). `head` sees all bytes that the socket reads, and an error of the socket says whether the connection was stale.
  */
 function createConnector(head: AnswerHead, ms: () => number): buildConnector.connector {
   const connect = buildConnector({ timeout: 0, allowH2: false });
@@ -58,17 +58,17 @@ function createConnector(head: AnswerHead, ms: () => number): buildConnector.con
   };
 }
 
-/** The connection had served an answer before, and was reset or ended before a byte of this one. */
+/** Whether an error means that a connection which had served an answer before was closed before the first byte of this answer. */
 export function isStaleConnection(thrown: unknown): boolean {
   const { code = '', isStale = false } = thrown as Fault;
   return resets.has(code) && isStale;
 }
 
-/** A failure of the connection, without the address: that is the operator's business. */
+/** The caller's error for a failure of the connection. Its message leaves out the address, which is only for the operator; the cause has it. */
 export function unreachable(thrown: unknown): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
   const { code = '' } = thrown as Fault;
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') return new GatewayError('upstream_timeout', 'The provider could not be connected to in time.', { cause: thrown });
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return new GatewayError('upstream_timeout', 'The gateway could not connect to the provider in time.', { cause: thrown });
   if (code.startsWith('HPE_') || code.startsWith('UND_ERR_HEADERS_OVERFLOW')) return new GatewayError('upstream_invalid_response', 'The provider did not answer in valid HTTP.', { cause: thrown });
   const why = reasons[code] ?? (resets.has(code) ? 'it closed the connection' : 'the connection failed');
   return new GatewayError('upstream_unreachable', `The provider cannot be reached: ${why}.`, { cause: thrown });
@@ -78,8 +78,8 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'it refused the connection',
   ENOTFOUND: 'its name is not known',
   EAI_AGAIN: 'its name could not be looked up',
-  EHOSTUNREACH: 'there is no way to its host',
-  ENETUNREACH: 'there is no way to its network',
+  EHOSTUNREACH: 'there is no route to its host',
+  ENETUNREACH: 'there is no route to its network',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted',

@@ -1,8 +1,8 @@
 /**
- * Opens an attempt over HTTP: writes the request in the provider's dialect, sends it on that provider's own pool, and gives
- * back the answer as chunks. Decides at `open`, last. It speaks HTTP/1.1, a request at a time on a connection that is kept,
- * follows no redirect, keeps its own time for connecting, and repeats a request only where a reused connection was reset before
- * any byte of an answer.
+ * Opens an attempt over HTTP: encodes the request in the provider's dialect, sends it on the provider's pool of connections, and
+ * returns the answer as chunks. It acts at `open`, after all other plugins. It speaks HTTP/1.1; a connection carries one request
+ * at a time and stays open. It follows no redirect and has its own time limit for connecting. It sends a request again only where
+ * a connection that was used before is closed before the first byte of the answer.
  */
 import { Pool } from 'undici';
 import type { Dispatcher } from 'undici';
@@ -17,19 +17,20 @@ import { LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { version } from '../../../core/version.ts';
 import { bodySource, failure, streamSource } from './answer.ts';
-import type { Patience } from './connection.ts';
+import type { ConnectionOptions } from './connection.ts';
 import { createConnection, isStaleConnection, unreachable } from './connection.ts';
 
 const name = 'stream/upstream';
 
-const sayAgainMs = 60_000;
+const busyWarningMs = 60_000;
 
-interface Line {
+/** The connections to one provider, and its address. */
+interface Upstream {
   readonly pool: Pool;
-  /** Says that requests wait for a connection, once a minute at most. */
-  readonly busy: () => void;
+  /** Warns in the process log that requests wait for a connection, at most once a minute. */
+  readonly warnBusy: () => void;
   readonly origin: string;
-  /** Of the base URL, without a slash at the end. */
+  /** The path of the base URL, without a slash at the end. */
   readonly prefix: string;
 }
 
@@ -38,10 +39,10 @@ export default definePlugin({
   summary: 'asks providers over HTTP/1.1, in their dialect, on a pool of connections each',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, dialects, clock, logger }) {
-    const lines = new Map<string, Line>();
-    const lineTo = (provider: Provider): Line => {
-      const open = lines.get(provider.id) ?? createLine(provider, { baseUrl: baseUrlOf(provider, dialects), logger });
-      lines.set(provider.id, open);
+    const upstreams = new Map<string, Upstream>();
+    const upstreamOf = (provider: Provider): Upstream => {
+      const open = upstreams.get(provider.id) ?? createUpstream(provider, { baseUrl: baseUrlOf(provider, dialects), logger });
+      upstreams.set(provider.id, open);
       return open;
     };
     hooks.open.tapPromise({ name, stage: LATE }, async (context) => {
@@ -49,10 +50,10 @@ export default definePlugin({
       const dialect = dialects.get(mapping.dialect ?? provider.dialect);
       if (dialect === undefined) return undefined;
       const target: Target = { provider, model, mapping, reasoning: context.attempt.reasoning };
-      return await ask(context, { dialect, vendor: dialects.get(provider.dialect), target, line: lineTo(provider), clock });
+      return await ask(context, { dialect, vendor: dialects.get(provider.dialect), target, upstream: upstreamOf(provider), clock });
     });
     return async () => {
-      await Promise.all(Array.from(lines.values(), ({ pool }) => pool.destroy()));
+      await Promise.all(Array.from(upstreams.values(), ({ pool }) => pool.destroy()));
     };
   },
 });
@@ -63,59 +64,60 @@ function baseUrlOf(provider: Provider, dialects: ReadonlyMap<string, Dialect>): 
   return url;
 }
 
-function createLine({ id, connections }: Provider, { baseUrl, logger }: { baseUrl: string; logger: Logger }): Line {
+function createUpstream({ id, connections }: Provider, { baseUrl, logger }: { baseUrl: string; logger: Logger }): Upstream {
   const { origin, pathname } = new URL(baseUrl);
   let quietUntil = 0;
-  const busy = (): void => {
+  const warnBusy = (): void => {
     if (performance.now() < quietUntil) return;
-    quietUntil = performance.now() + sayAgainMs;
+    quietUntil = performance.now() + busyWarningMs;
     logger.warn('all connections to a provider are busy and requests wait for one; raise "connections" of its entry', { provider: id, connections });
   };
-  // the time limits but for connecting are the core's: undici's own would end long thinking after five minutes.
-  // with `allowH2`, requests to a provider that cannot be connected to wait in a row for one connection after the other
+  // the core has all time limits except the one for connecting; undici's own limits would end a long reasoning phase after five minutes.
+  // with `allowH2`, requests to a provider that does not accept connections would wait one after the other
   const pool = new Pool(origin, { connections, factory: createConnection, allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
-  return { pool, busy, origin, prefix: pathname.replace(/\/$/, '') };
+  return { pool, warnBusy, origin, prefix: pathname.replace(/\/$/, '') };
 }
 
-interface Asking {
+/** What one attempt needs. */
+interface AttemptParts {
   readonly dialect: Dialect;
-  /** The provider's own dialect, which knows how its credentials go. */
+  /** The dialect of the provider (a mapping may have another one). It adds the provider's credentials. */
   readonly vendor: Dialect | undefined;
   readonly target: Target;
-  readonly line: Line;
+  readonly upstream: Upstream;
   readonly clock: () => number;
 }
 
-async function ask(context: Streaming, asking: Asking): Promise<ChunkSource> {
-  const { dialect, target } = asking;
+async function ask(context: Streaming, parts: AttemptParts): Promise<ChunkSource> {
+  const { dialect, target } = parts;
   const wire = dialect.encode(context.request, target);
-  const answer = await send(await authorised(wire, asking), asking.line, context.attempt);
+  const answer = await send(await authorised(wire, parts), parts.upstream, context.attempt);
   const { statusCode: status, headers, body } = answer;
   if (status >= 300 && status < 400) {
     body.destroy();
     throw new GatewayError('upstream_redirect', 'The provider answered with a redirect, which is not followed. Check its base_url.', { upstreamStatus: status });
   }
-  const parts = { wire, dialect, target, limits: context.config.server.limits };
-  if (status >= 400) throw await failure(answer, parts);
+  const answerParts = { wire, dialect, target, limits: context.config.server.limits };
+  if (status >= 400) throw await failure(answer, answerParts);
   const type = String(headers['content-type'] ?? '');
-  if (type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'))) return await streamSource(answer, parts);
-  return bodySource(answer, parts);
+  if (type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'))) return await streamSource(answer, answerParts);
+  return bodySource(answer, answerParts);
 }
 
-/** Over what the dialect sends: credentials, then the headers of the provider's entry, then a signature over all of it. */
-async function authorised(wire: WireRequest, { vendor, target, line, clock }: Asking): Promise<WireRequest> {
+/** Adds headers to the dialect's own: first the credentials, then the headers of the provider's entry, and last a signature over all of them. */
+async function authorised(wire: WireRequest, { vendor, target, upstream, clock }: AttemptParts): Promise<WireRequest> {
   const { provider } = target;
-  // a list that the dialect has put together may hold the entry's own value already
+  // a dialect may have merged a value of the entry into a list of its own, such as beta flags; that list must not be replaced
   const own = Object.entries(provider.headers).filter(([header, value]) => wire.headers[header]?.includes(value) !== true);
   const headers = { 'user-agent': `model-gateway/${version}`, 'accept-encoding': 'identity', ...wire.headers, ...vendor?.authorise?.(provider), ...Object.fromEntries(own) };
   if (vendor?.sign === undefined) return { ...wire, headers };
-  const signature = await vendor.sign({ url: new URL(line.origin + line.prefix + wire.path), headers, body: wire.body, at: new Date(clock()) }, provider);
+  const signature = await vendor.sign({ url: new URL(upstream.origin + upstream.prefix + wire.path), headers, body: wire.body, at: new Date(clock()) }, provider);
   return { ...wire, headers: { ...headers, ...signature } };
 }
 
-async function send(wire: WireRequest, { pool, busy, prefix }: Line, { stop, policy }: Attempt): Promise<Dispatcher.ResponseData> {
+async function send(wire: WireRequest, { pool, warnBusy, prefix }: Upstream, { stop, policy }: Attempt): Promise<Dispatcher.ResponseData> {
   let isTaken = false;
-  const options: Dispatcher.RequestOptions & Patience = {
+  const options: Dispatcher.RequestOptions & ConnectionOptions = {
     method: 'POST',
     path: prefix + wire.path,
     headers: wire.headers,
@@ -127,11 +129,11 @@ async function send(wire: WireRequest, { pool, busy, prefix }: Line, { stop, pol
   for (let stale = 0; ; stale++) {
     try {
       const answering = pool.request(options);
-      if (!isTaken) busy();
+      if (!isTaken) warnBusy();
       return await answering;
     } catch (thrown) {
       if (stop.hasCome) throw stop.reason;
-      // wire: a provider may close an idle connection at the moment it is used again; more than one may be stale
+      // wire: a provider may close an idle connection at the moment when it is used again (RFC 9112 §9.5); several may be stale at once
       if (stale >= 3 || !isStaleConnection(thrown)) throw unreachable(thrown);
     }
   }

@@ -368,7 +368,7 @@ describe('a connection that does not come about', () => {
     const { routing: policy } = routing(byDefault) as { routing: object };
     const { chat, records } = await gatewayOf(twoUpstreams(await mute(), two.url, { routing: { ...policy, models: { plain: { timeout_ms: own } } } }));
     expect(await contentOf(await chat({}))).toBe('hello');
-    expect(records[0]?.attempts[0]).toMatchObject({ outcome: 'upstream_timeout', error: 'The provider could not be connected to in time.' });
+    expect(records[0]?.attempts[0]).toMatchObject({ outcome: 'upstream_timeout', error: 'The gateway could not connect to the provider in time.' });
     expect(records[0]?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(ms - 5);
     expect(records[0]?.attempts[0]?.durationMs).toBeLessThan(ms + 150);
   });
