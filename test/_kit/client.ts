@@ -39,13 +39,12 @@ export function clientOf(url: string): Client {
 /** Reads from the socket only what the test reads. */
 function streamOf(body: Readable): ReadableStream<Uint8Array> {
   const parts = body.on('error', () => {})[Symbol.asyncIterator]();
-  const source: UnderlyingDefaultSource<Uint8Array> = {
+  return new ReadableStream<Uint8Array>({
     async pull(controller) {
       const { done, value } = (await parts.next()) as IteratorResult<Uint8Array>;
       if (done === true) controller.close();
       else controller.enqueue(value);
     },
     cancel: () => void body.destroy(),
-  };
-  return new ReadableStream(source, { highWaterMark: 0 });
+  }, { highWaterMark: 0 });
 }

@@ -1,0 +1,243 @@
+/** The package as strangers use it: installed into an empty folder, with plugins of their own in TypeScript, in JavaScript and from npm. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { run, start } from '../_kit/executable.ts';
+import type { Running } from '../_kit/executable.ts';
+import { oneUpstream, quietPlugins, readEvents } from '../_kit/gateway.ts';
+import { answers, completion, said, startUpstream, streams } from '../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../_kit/upstream.ts';
+import { createProject, firstExample, readFromCheckout, runTests, toJavaScript, typeFaults } from './packed.ts';
+import type { Project } from './packed.ts';
+
+const examples = ['canned-answers', 'dialect', 'redact', 'tenant-quota', 'webhook'] as const;
+const pages = { 'hello': 'README.md', 'deny-drafts': 'plugins/README.md', 'echo': 'plugins/dialects/README.md' } as const;
+
+/** A plugin of somebody else's package: endpoints for everybody, for callers with a key and for the admin. */
+const desk = `
+import { defineError, definePlugin, GatewayError, json } from 'model-gateway';
+
+const closed = defineError({ code: 'desk_closed', status: 409 });
+
+export default definePlugin({
+  name: 'acme/desk',
+  summary: 'answers at three endpoints',
+  schema: { type: 'object', additionalProperties: false, required: ['motto'], properties: { motto: { type: 'string', description: 'What it says.' } } },
+  errors: [closed],
+  apply({ routes }, { motto }) {
+    for (const auth of ['none', 'key', 'admin']) routes.add({ method: 'GET', path: '/desk/' + auth, auth, handle: ({ principal }) => json({ motto, caller: principal?.key ?? null }) });
+    routes.add({ method: 'GET', path: '/desk/closed', auth: 'none', handle() { throw new GatewayError(closed, 'Come back tomorrow.', { retryAfterMs: 2000, param: 'today' }); } });
+  },
+});
+`;
+
+/** What a stranger's own test of a plugin looks like. */
+const strangersTest = `
+import { expect, it } from 'vitest';
+import { createLineReader } from 'model-gateway';
+import { answers, completion, describeDialect, oneUpstream, pluginContract, startUpstream, testGateway } from 'model-gateway/testing';
+import { dialect } from './dialect.ts';
+import redact from './redact.ts';
+
+pluginContract({ use: './redact.ts' });
+pluginContract({ use: './tenant-quota.ts', from: import.meta.url, minimal: { per_minute: 1 } });
+pluginContract({ use: '@acme/gateway-desk', minimal: { motto: 'Hi.' } });
+describeDialect({ dialect, fixtures: 'fixtures', reader: () => createLineReader({ maxEventBytes: 1 << 20 }) });
+
+it.each([{ plugins: [redact] }, { use: ['./redact.ts'] }])('masks by %o', async (how) => {
+  const upstream = await startUpstream(answers(completion('Ask ann@example.org.')));
+  const gateway = await testGateway({ config: oneUpstream(upstream.url), ...how });
+  const reply = await gateway.chat({});
+  expect(JSON.stringify(await reply.json())).toContain('Ask [email].');
+  expect(gateway.records).toHaveLength(1);
+  await gateway.close();
+  await upstream.close();
+});
+`;
+
+let project: Project;
+let upstream: ScriptedUpstream;
+
+beforeAll(async () => {
+  project = createProject();
+  upstream = await startUpstream(answers(completion('Ask ann@example.org.')));
+  for (const name of examples) project.write(`${name}.ts`, readFromCheckout(`examples/${name}.ts`));
+  for (const [name, page] of Object.entries(pages)) project.write(`${name}.ts`, firstExample(page));
+  for (const name of [...examples, ...Object.keys(pages)]) project.write(`js/${name}.js`, toJavaScript((pages as Record<string, string>)[name] === undefined ? readFromCheckout(`examples/${name}.ts`) : firstExample((pages as Record<string, string>)[name] as string)));
+  project.write('node_modules/@acme/gateway-desk/package.json', JSON.stringify({ name: '@acme/gateway-desk', version: '1.0.0', type: 'module', exports: { import: './desk.js' } }));
+  project.write('node_modules/@acme/gateway-desk/desk.js', desk);
+}, 60_000);
+
+afterAll(async () => {
+  await upstream?.close();
+  project?.remove();
+});
+
+const config = (plugins: readonly unknown[], more: object = {}): object => oneUpstream(upstream.url, { plugins: [...quietPlugins, 'log/journal', ...plugins], ...more });
+
+const ask = (url: string, more: object = {}, headers: Record<string, string> = {}): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more }) });
+
+describe('the tarball', () => {
+  test('holds JavaScript and declarations, and no source that Node would have to strip', () => {
+    expect(project.files).toEqual(expect.arrayContaining(['dist/core/main.js', 'dist/core/index.js', 'dist/core/index.d.ts', 'dist/test/contract/index.js', 'dist/test/contract/index.d.ts', 'gateway.config.yaml', 'plugins/README.md']));
+    expect(project.files.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !file.startsWith('examples/'))).toEqual([]);
+    expect(project.files.filter((file) => file.endsWith('.test.js'))).toEqual([]);
+  });
+
+  test('reads its own config, catalogue and plugins', async () => {
+    const { code, stdout, stderr } = await run(['check', '--config', 'node_modules/model-gateway/gateway.config.yaml'], { cwd: project.folder, main: project.main });
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/is fine: \d+ models/);
+    expect(code).toBe(0);
+  });
+});
+
+describe('a stranger’s compiler', () => {
+  test('accepts every plugin of the pages and the examples, and checks the declarations too', () => {
+    expect(typeFaults([...examples, ...Object.keys(pages)].map((name) => `${name}.ts`), project.folder)).toBe('');
+  });
+
+  test('finds what is wrong with a plugin', () => {
+    project.write('wrong.ts', `
+      import { definePlugin } from 'model-gateway';
+      export default definePlugin<{ limit: number }>({
+        name: 'a/wrong', summary: 'is wrong',
+        apply({ hooks, chunks }, { limit }) {
+          hooks.chunk.tap((chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: limit } : chunk));
+        },
+      });`);
+    const faults = typeFaults(['wrong.ts'], project.folder);
+    expect(faults).toMatch(/Property 'chunks' does not exist on type 'Gateway'/);
+    expect(faults).toMatch(/wrong\.ts\(6,\d+\): error TS\d+: [^]*'number' is not assignable to type 'string'/);
+  });
+});
+
+describe('a stranger’s tests', () => {
+  test('hold plugins and a dialect to the contract, in vitest', () => {
+    project.write('own.test.ts', strangersTest);
+    const { output, passed } = runTests(project.folder);
+    expect(output).toMatch(/Tests {2}\d+ passed/);
+    expect(passed, output).toBe(true);
+  }, 60_000);
+});
+
+describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', (name: string) => `./js/${name}.js`]] as const)('plugins in %s', (_, pathOf) => {
+  let gateway: Running;
+  const plugins = [
+    pathOf('redact'),
+    { use: pathOf('tenant-quota'), with: { per_minute: 2 } },
+    { use: pathOf('webhook'), with: { url: 'http://127.0.0.1:9/hook' } },
+    { use: pathOf('canned-answers'), with: { answers: { ping: 'pong' } } },
+    pathOf('dialect'),
+    ...Object.keys(pages).map(pathOf),
+    { use: '@acme/gateway-desk', with: { motto: 'Hi.' } },
+  ];
+  const settings = (): { providers: object; models: unknown[] } => config([]) as { providers: object; models: unknown[] };
+  const whole = (more: object = {}): object => ({
+    ...config(plugins),
+    keys: [{ name: 'ann', key: 'sk-ann-0123456789abcdef' }],
+    server: { admin_key: 'admin-0123456789abcdef', data_dir: `./data-${pathOf('x').replaceAll(/\W/g, '')}` },
+    providers: { ...settings().providers, local: { dialect: 'ollama-chat', base_url: upstream.url.replace('/v1', ''), api_key: 'none' }, echo: { base_url: upstream.url, api_key: 'none' } },
+    models: [...settings().models, ...['local', 'echo'].map((providerId) => ({ id: `${providerId}-1`, pricing: { prompt: '0', completion: '0' }, providers: [{ providerId, externalId: 'one', streaming: true }] }))],
+    ...more,
+  });
+  const asAnn = { authorization: 'Bearer sk-ann-0123456789abcdef' };
+  const asAdmin = { authorization: 'Bearer admin-0123456789abcdef' };
+
+  beforeAll(async () => {
+    gateway = await start(whole(), {}, { folder: project.folder, main: project.main });
+  }, 30_000);
+  afterAll(async () => expect(await gateway?.stop()).toBe(0));
+
+  test('greets each request, as the README says', async () => {
+    await (await ask(gateway.url, {}, asAnn)).text();
+    await expect.poll(() => gateway.output().stderr).toMatch(/"msg":"hello","plugin":"log\/hello","model":"plain","cost":"[\d.]+"/);
+  });
+
+  test('refuses with a code of the gateway’s', async () => {
+    const reply = await ask(gateway.url, { model: 'plain-draft' }, asAnn);
+    expect([reply.status, await reply.json()]).toMatchObject([403, { error: { code: 'content_policy_violation', param: 'model' } }]);
+  });
+
+  test('masks an address wherever the stream tears it', async () => {
+    const text = 'Ask ann@example.org now.';
+    for (let at = 0; at <= text.length; at++) {
+      upstream.script(streams(said(...[text.slice(0, at), text.slice(at)].filter((word) => word !== ''))));
+      const reply = await readEvents(await ask(gateway.url, { stream: true }, asAnn));
+      expect(reply, `torn at ${at}`).toMatchObject({ text: 'Ask [email] now.', done: true });
+    }
+  });
+
+  test('answers in place of a provider, and says so on the record', async () => {
+    const asked = upstream.asked.length;
+    const reply = await ask(gateway.url, { messages: [{ role: 'user', content: 'ping' }] }, asAnn);
+    expect(await reply.json()).toMatchObject({ choices: [{ message: { content: 'pong' } }] });
+    expect(upstream.asked.length).toBe(asked);
+    const id = reply.headers.get('x-request-id');
+    await expect.poll(async () => (await fetch(`${gateway.url}/api/logs/${id}`, { headers: asAdmin })).json(), { timeout: 10_000 }).toMatchObject({ fields: { canned: true } });
+  });
+
+  test('speaks a wire format of its own', async () => {
+    const line = (more: object): string => `${JSON.stringify({ model: 'one', done: false, ...more })}\n`;
+    upstream.script(streams([line({ message: { content: 'Hel' } }), line({ message: { content: 'lo' } }), line({ done: true, done_reason: 'stop' })], { type: 'application/x-ndjson' }));
+    expect(await readEvents(await ask(gateway.url, { model: 'local-1', stream: true }, asAnn))).toMatchObject({ text: 'Hello', done: true });
+    upstream.script(answers('"Hello"'));
+    expect(await (await ask(gateway.url, { model: 'echo-1' }, asAnn)).json()).toMatchObject({ choices: [{ message: { content: 'Hello' }, finish_reason: 'stop' }] });
+  });
+
+  test('lets in at an endpoint whom it asks for', async () => {
+    const statusOf = async (path: string, headers: Record<string, string> = {}): Promise<number> => (await fetch(`${gateway.url}/desk/${path}`, { headers })).status;
+    expect([await statusOf('none'), await statusOf('key'), await statusOf('admin')]).toEqual([200, 401, 401]);
+    expect([await statusOf('key', asAnn), await statusOf('admin', asAnn), await statusOf('admin', asAdmin)]).toEqual([200, 401, 200]);
+    expect(await (await fetch(`${gateway.url}/desk/key`, { headers: asAnn })).json()).toEqual({ motto: 'Hi.', caller: 'ann' });
+  });
+
+  test('refuses with a code, a status and a time of its own', async () => {
+    const reply = await fetch(`${gateway.url}/desk/closed`);
+    expect([reply.status, reply.headers.get('retry-after'), await reply.json()]).toEqual([409, '2', { error: { message: 'Come back tomorrow.', type: 'invalid_request_error', param: 'today', code: 'desk_closed' } }]);
+  });
+
+  test('keeps what it knows over a reload, in reply headers, on errors and in an endpoint', async () => {
+    upstream.script(answers(completion('Yes.')));
+    const asAcme = { ...asAnn, 'x-gateway-tenant-id': 'acme' };
+    expect((await ask(gateway.url, {}, asAcme)).headers.get('x-quota-remaining')).toBe('1');
+    const reloads = (): number => gateway.output().stderr.split('config reloaded').length - 1;
+    const before = reloads();
+    gateway.write(whole({ routing: { default: { max_attempts: 1 } } }));
+    gateway.child.kill('SIGHUP');
+    await expect.poll(reloads, { timeout: 10_000 }).toBe(before + 1);
+    expect((await ask(gateway.url, {}, asAcme)).headers.get('x-quota-remaining')).toBe('0');
+    const refused = await ask(gateway.url, {}, asAcme);
+    expect([refused.status, refused.headers.get('x-quota-remaining'), await refused.json()]).toMatchObject([429, '0', { error: { code: 'tenant_quota_exceeded', type: 'rate_limit_error' } }]);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(50);
+    expect(await (await fetch(`${gateway.url}/quotas`, { headers: asAdmin })).json()).toEqual({ acme: 0 });
+  });
+
+  test('reports its health under its own name', async () => {
+    await expect.poll(async () => (await fetch(gateway.url)).json()).toMatchObject({ health: { webhook: { connected: false, error: 'unreachable' } } });
+  });
+
+  test('adds a command', async () => {
+    const { stdout, stderr, code } = await run(['canned', '--config', gateway.file], { cwd: project.folder, main: project.main });
+    expect([stdout, stderr, code]).toEqual(['ping: pong\n', '', 0]);
+  });
+});
+
+describe('a plugin that is not there', () => {
+  test('is named with the way to install it', async () => {
+    project.write('missing.config.yaml', JSON.stringify(config(['@acme/gateway-nothing', 'auth/keyz'])));
+    const { stderr, code } = await run(['check', '--config', 'missing.config.yaml'], { cwd: project.folder, main: project.main });
+    expect(stderr).toContain(`npm install @acme/gateway-nothing`);
+    expect(stderr).toContain('Did you mean "auth/keys"');
+    expect(code).toBe(1);
+  });
+});
+
+test('the checkout runs the same plugins, with nothing installed beside them', async () => {
+  const folder = `${project.folder}/../bare`;
+  for (const [name, page] of Object.entries(pages)) project.write(`../bare/${name}.ts`, firstExample(page));
+  const gateway = await start(config(['./hello.ts', './deny-drafts.ts', './echo.ts']), {}, { folder });
+  await (await ask(gateway.url)).text();
+  await expect.poll(() => gateway.output().stderr).toContain('"msg":"hello","plugin":"log/hello"');
+  expect((await ask(gateway.url, { model: 'plain-draft' })).status).toBe(403);
+  expect(await gateway.stop()).toBe(0);
+});

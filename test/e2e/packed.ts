@@ -1,0 +1,93 @@
+/** The package as npm publishes it, in the folder of somebody else: `npm pack`, and an installation that asks no registry. */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const modules = join(root, 'node_modules');
+const facts = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: Record<string, string>; peerDependencies: Record<string, string> };
+
+export interface Project {
+  readonly folder: string;
+  /** The files of the package. */
+  readonly files: readonly string[];
+  /** The executable of the installed package. */
+  readonly main: string;
+  write(file: string, text: string): void;
+  remove(): void;
+}
+
+/** Packs a copy of this checkout, so that nothing that is built comes into the checkout itself. */
+function pack(folder: string): string {
+  const copy = join(folder, 'checkout');
+  const isLeftOut = new Set(['node_modules', '.git', 'dist', 'data'].map((name) => join(root, name)));
+  cpSync(root, copy, { recursive: true, filter: (path) => !isLeftOut.has(path) });
+  symlinkSync(modules, join(copy, 'node_modules'));
+  const { status, stdout, stderr } = spawnSync('npm', ['pack', '--pack-destination', folder], { cwd: copy, encoding: 'utf8', env: { ...process.env, PATH: `${join(modules, '.bin')}:${process.env['PATH']}` } });
+  if (status !== 0) throw new Error(`npm pack failed:\n${stdout}${stderr}`);
+  return join(folder, readdirSync(folder).find((file) => file.endsWith('.tgz')) as string);
+}
+
+/** An empty project with the package installed. What the package does not declare as a dependency is not there. */
+export function createProject(): Project {
+  const root = mkdtempSync(join(tmpdir(), 'gateway-packed-'));
+  const folder = join(root, 'project');
+  const home = join(folder, 'node_modules/model-gateway');
+  mkdirSync(home, { recursive: true });
+  execFileSync('tar', ['-xzf', pack(root), '-C', home, '--strip-components=1']);
+  for (const name of Object.keys({ ...facts.dependencies, ...facts.peerDependencies })) link(name, folder);
+  const write: Project['write'] = (file, text) => {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  };
+  write('package.json', JSON.stringify({ name: 'somebody-else', private: true, type: 'module' }));
+  return {
+    folder,
+    files: readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1)),
+    main: join(home, 'dist/core/main.js'),
+    write,
+    remove: () => rmSync(root, { recursive: true, force: true }),
+  };
+}
+
+function link(name: string, folder: string): void {
+  const place = join(folder, 'node_modules', name);
+  mkdirSync(dirname(place), { recursive: true });
+  symlinkSync(join(modules, name), place);
+}
+
+export const readFromCheckout = (file: string): string => readFileSync(join(root, file), 'utf8');
+
+/** The first TypeScript block of a page. */
+export function firstExample(file: string): string {
+  const [, code] = /```ts\n(.*?)```/s.exec(readFromCheckout(file)) ?? [];
+  if (code === undefined) throw new Error(`${file} has no example`);
+  return code;
+}
+
+/** The same plugin as its author would write it in JavaScript. */
+export const toJavaScript = (source: string): string => stripTypeScriptTypes(source, { mode: 'strip' });
+
+/** Checks files as a stranger's compiler does. Gives what it complains of. */
+export function typeFaults(files: readonly string[], folder: string): string {
+  const flags = ['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2024', '--allowImportingTsExtensions', '--erasableSyntaxOnly'];
+  try {
+    execFileSync(join(modules, '.bin/node'), [join(modules, 'typescript/bin/tsc'), ...flags, ...files], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
+    return '';
+  } catch (error) {
+    return (error as { stdout: string }).stdout;
+  }
+}
+
+/** Runs the tests of the project. Gives what vitest prints, and whether all passed. */
+export function runTests(folder: string): { output: string; passed: boolean } {
+  try {
+    return { output: execFileSync(join(modules, '.bin/node'), [join(modules, 'vitest/vitest.mjs'), 'run', '--root', folder], { cwd: folder, encoding: 'utf8', stdio: 'pipe', env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1' } }), passed: true };
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string };
+    return { output: stdout + stderr, passed: false };
+  }
+}
