@@ -1,12 +1,13 @@
 /**
- * What the page is made of: our own modules and styles, and the installed packages, read into memory at the first request.
- * safety: a path is looked up whole in this map; nothing of a request ever becomes part of a file name.
+ * The files of the page: our own modules and styles, and the installed packages, read into memory at the first request.
+ * safety: a path is looked up whole in this map; no part of a request ever becomes part of a file name.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import type { Answer } from '../../../core/pipeline/answer.ts';
+import { pageFields, timeFilters } from '../../../core/log/fields.ts';
 import { leanScript, leanStyle } from './lean.ts';
 
 export interface StaticFile {
@@ -55,7 +56,9 @@ export function readStaticFiles(): StaticFiles {
   const found = (patterns: string[]): string[] => globSync(patterns, { cwd: fileURLToPath(root) }).map((path) => path.replaceAll('\\', '/')).sort();
   const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8');
   for (const path of found(['app.js', 'early.js', '{pages,parts}/*.js'])) files.set(path, fileOf(path, Buffer.from(leanScript(textOf(path)))));
-  // cost: one file compresses better than four; what not every page needs is asked for by those that do
+  // a browser cannot import from the core, so it gets the table itself
+  files.set('parts/fields.js', fileOf('parts/fields.js', Buffer.from(`export const fields = ${JSON.stringify(pageFields)};\nexport const timeFilters = ${JSON.stringify(timeFilters)};\n`)));
+  // cost: one file compresses better than four; the other styles are loaded by the pages that need them
   files.set('styles.css', fileOf('styles.css', Buffer.from(leanStyle(found(['styles/[1-4]-*.css']).map(textOf).join('')))));
   for (const path of found(['styles/[a-z]*.css'])) files.set(path, fileOf(path, Buffer.from(leanStyle(textOf(path)))));
   for (const { specifier, file } of vendored) {

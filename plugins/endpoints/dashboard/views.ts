@@ -1,7 +1,7 @@
-/** One answer for each view of the page, so that opening one is one question. The filters are those of the log API. */
+/** One answer for each view of the page, so that a page needs one request. The filters are those of the log API. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../../../core/errors.ts';
-import { isKeyed } from '../../../core/log/fields.ts';
+import { isKeyed, keyedName, keyedOf } from '../../../core/log/fields.ts';
 import { parseDimension, parseLogFilter, resolveQuery } from '../../../core/log/query.ts';
 import { ranks } from '../../../core/log/store.ts';
 import type { LogQuery, LogReader, StatsRow } from '../../../core/log/store.ts';
@@ -15,18 +15,18 @@ export interface Asked {
 const others = ['bucket', 'limit', 'cursor', 'by', 'meta', 'rank'];
 const largestPage = 500;
 const topRows = 5;
-/** Rows that are there wait so many milliseconds for the sums of their filter, and then go without. */
+/** How long rows that were found wait for the sums of their filter, in milliseconds. After that the rows are sent first. */
 const patienceMs = 100;
 const day = 86_400_000;
 const hour = day / 24;
 
 function queryOf({ params, now }: Asked): LogQuery {
   const filter = parseLogFilter(params, others);
-  // a view without a range is about the last day: what is open to the past may be very much
+  // a view without a range is about the last day: everything on record may be too much to sum up
   return resolveQuery(filter.since === null && filter.from === null ? { ...filter, since: day } : filter, now);
 }
 
-/** The same length of time just before; null where the log does not go back to its begin, as a part compares with nothing. */
+/** The same length of time just before; null if the log does not keep all of it, because a part of it compares with nothing. */
 async function before(query: LogQuery, { reader, now }: Asked): Promise<LogQuery | null> {
   const to = query.from ?? now - day;
   const from = to - ((query.to ?? now) - to);
@@ -34,19 +34,19 @@ async function before(query: LogQuery, { reader, now }: Asked): Promise<LogQuery
   return retentionDays > 0 && from < now - retentionDays * day ? null : { ...query, from, to };
 }
 
-/** A width that keeps a chart to a few hundred points, whatever is asked. */
+/** A width that keeps a chart to at most a few hundred points. */
 function bucketOf({ params, now }: Asked, query: LogQuery, by: string | null = null): number {
   const span = (query.to ?? now) - (query.from ?? now - day);
   const asked = Number(params.get('bucket'));
   const bucketMs = Math.max(Number.isSafeInteger(asked) && asked >= 1000 ? asked : 60_000, Math.ceil(span / 300 / 1000) * 1000);
-  // cost: sums by metadata are kept by the hour and by the day
+  // cost: sums by metadata and by fields of plugins are kept for hours and days alone
   const isOfKeyed = [by, ...query.conditions.map(({ field }) => field)].some((name) => name !== null && isKeyed(name));
   return isOfKeyed ? Math.max(bucketMs, span > 10 * day ? day : span > day / 2 ? hour : 0) : bucketMs;
 }
 
 /**
- * In one part, or in two: the rows with `more: true`, and later the sums of all that the filter selects. Where those cannot be made
- * `total` is null and `fault` an error as the API words it.
+ * One part, or two: first the rows with `more: true`, later the sums of all requests that the filter selects. If the sums cannot be
+ * made, `total` is null and `fault` is an error in the form of the API.
  */
 export async function* logsView(asked: Asked): AsyncGenerator<object, void> {
   const { reader, params } = asked;
@@ -97,12 +97,18 @@ export async function breakdownView(asked: Asked): Promise<object> {
   const isOverTime = params.has('bucket');
   const rank = ranks.find((one) => one === params.get('rank')) ?? 'requests';
   const earlierQuery = await before(query, asked);
-  const [rows, earlier, metaKeys, series, whole] = await Promise.all([
+  const [rows, earlier, keyed, series, whole] = await Promise.all([
     reader.stats(query, { by, limit: 1000, rank }),
     earlierQuery === null ? [] : reader.stats(earlierQuery, { by, limit: 1000, rank }),
-    reader.metadataKeys(query),
+    keyedNames(reader, query),
     isOverTime ? reader.series(query, { bucketMs, by, rank }) : null,
     isOverTime ? reader.series(query, { bucketMs, by: null }) : reader.stats(query, { by: null, limit: 1 }).then(([total]) => ({ points: [], total })),
   ]);
-  return { by, total: whole.total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole.points, metaKeys };
+  return { by, total: whole.total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole.points, keyed };
+}
+
+/** What can be grouped by beside the dimensions: `meta.<key>`, most used first, then `field.<name>`. */
+async function keyedNames(reader: LogReader, query: LogQuery): Promise<readonly string[]> {
+  const [keys, facets] = await Promise.all([reader.metadataKeys(query), reader.facets(query)]);
+  return [...keys.map((key) => keyedName({ part: 'metadata', key })), ...Object.keys(facets).filter((name) => keyedOf(name)?.part === 'fields')];
 }

@@ -4,9 +4,10 @@ import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
 import { BreakdownTable } from '../parts/breakdown-table.js';
 import { ExportMenu } from '../parts/export-menu.js';
+import { fields } from '../parts/fields.js';
 import { measures } from '../parts/measures.js';
 import { go, withParams } from '../parts/location.js';
-import { apiParams, bucketOf, rangeOf } from '../parts/query.js';
+import { apiParams, bucketOf, isKeyed, keyOf, rangeOf } from '../parts/query.js';
 import { zoomOf } from '../parts/request-histogram.js';
 import { SearchBar } from '../parts/search-bar.js';
 import { Head } from '../parts/shell.js';
@@ -16,7 +17,8 @@ import { TimeChart } from '../parts/time-chart.js';
 import { TimeRange } from '../parts/time-range.js';
 import { ViewsMenu } from '../parts/views-menu.js';
 
-const dimensions = { model: 'Model', provider: 'Provider', key: 'Key', status: 'Status', finish: 'Finish reason', outcome: 'Outcome', agent: 'User agent', stream: 'Stream' };
+/** Labels by name. */
+const dimensions = Object.fromEntries(fields.filter(({ isDimension }) => isDimension).map(({ filter, label }) => [filter, label]));
 const tops = ['10', '20', '50', '100'];
 
 /** @param {{ params: URLSearchParams }} props */
@@ -28,7 +30,7 @@ export function BreakdownPage({ params }) {
   const isOverTime = params.get('view') === 'time';
   const top = Number(params.get('top') ?? '20');
   const { data, error, loading, reload } = useData(`/api/views/breakdown?${apiParams(params, { by, rank: rankOf(metric), ...(isOverTime && { bucket: String(bucketMs) }) })}`, { everyMs: range.isRelative ? 20_000 : 0 });
-  const metaKeys = data?.metaKeys ?? (by.startsWith('meta.') ? [by.slice(5)] : []);
+  const keyed = data?.keyed ?? [by].filter(isKeyed);
   const rows = apiParams(params, { by, format: 'csv' });
   return html`<${Head} title="Breakdown">
       <${TimeRange} params=${params} />
@@ -38,8 +40,8 @@ export function BreakdownPage({ params }) {
     <${SearchBar} params=${params} facets=${{}} />
     <div class="pickers">
       <label>Measure <select value=${metric} onChange=${choose('metric', 'cost')}>${Object.entries(measures).map(([name, { label }]) => html`<option key=${name} value=${name}>${label}</option>`)}</select></label>
-      <label>by <${Dimension} value=${by} metaKeys=${metaKeys} onChange=${choose('by', 'model')} /></label>
-      <label>then by <${Dimension} value=${params.get('sub') ?? ''} metaKeys=${metaKeys} none="nothing" onChange=${choose('sub', '')} /></label>
+      <label>by <${Dimension} value=${by} keyed=${keyed} onChange=${choose('by', 'model')} /></label>
+      <label>then by <${Dimension} value=${params.get('sub') ?? ''} keyed=${keyed} none="nothing" onChange=${choose('sub', '')} /></label>
       <label>top <select value=${String(top)} onChange=${choose('top', '20')}>${tops.map((number) => html`<option key=${number}>${number}</option>`)}</select></label>
       <span class="segments" role="group" aria-label="View"><a aria-current=${!isOverTime ? 'true' : undefined} href=${withParams({ view: null })}>Ranking</a><a aria-current=${isOverTime ? 'true' : undefined} href=${withParams({ view: 'time' })}>Over time</a></span>
     </div>
@@ -47,7 +49,7 @@ export function BreakdownPage({ params }) {
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
     ${data !== null && (data.total.requests === 0 ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>` : html`
       ${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metric} range=${range} params=${params} />`}
-      <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} name=${dimensions[/** @type {keyof typeof dimensions} */ (by)] ?? by.slice(5)} metric=${metric} top=${top} params=${params} /></div>`)}`;
+      <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} name=${dimensions[by] ?? keyOf(by)} metric=${metric} top=${top} params=${params} /></div>`)}`;
 }
 
 /** What the rows that the server takes are the largest in. @param {string} metric */
@@ -58,11 +60,12 @@ function rankOf(metric) {
 
 const choose = (name, usual) => (event) => go(withParams({ [name]: event.target.value === usual ? null : event.target.value }));
 
-function Dimension({ value, metaKeys, none, onChange }) {
+function Dimension({ value, keyed, none, onChange }) {
+  const groups = { Metadata: keyed.filter((name) => name.startsWith('meta.')), 'Fields of plugins': keyed.filter((name) => name.startsWith('field.')) };
   return html`<select value=${value} onChange=${onChange}>
     ${none !== undefined && html`<option value="">${none}</option>`}
     ${Object.entries(dimensions).map(([name, label]) => html`<option key=${name} value=${name}>${label}</option>`)}
-    ${metaKeys.length > 0 && html`<optgroup label="Metadata">${metaKeys.map((key) => html`<option key=${key} value=${`meta.${key}`}>${key}</option>`)}</optgroup>`}
+    ${Object.entries(groups).map(([label, names]) => names.length > 0 && html`<optgroup key=${label} label=${label}>${names.map((name) => html`<option key=${name} value=${name}>${keyOf(name)}</option>`)}</optgroup>`)}
   </select>`;
 }
 

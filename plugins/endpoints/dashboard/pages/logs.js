@@ -13,7 +13,7 @@ import { go, hrefOf, withParams } from '../parts/location.js';
 import { chosenColumns } from '../parts/log-columns.js';
 import { Later } from '../parts/later.js';
 import { LogTable } from '../parts/log-table.js';
-import { apiParams, bucketOf, filtersOf, rangeOf, widerSince } from '../parts/query.js';
+import { apiParams, bucketOf, filtersOf, isKeyed, rangeOf, widerSince } from '../parts/query.js';
 import { RequestHistogram } from '../parts/request-histogram.js';
 import { SearchBar } from '../parts/search-bar.js';
 import { Head } from '../parts/shell.js';
@@ -42,8 +42,8 @@ export function LogsPage({ params }) {
   const openId = params.get('log');
   const { tail, records, lit, release } = useRows({ answered, error, of: loading || answered === null ? null : asked, from: range.from, live: isLive ? apiParams(params) : null, isHeld: isHeld || openId !== null });
   const selected = useSelection(records, openId, params);
-  const metaKeys = Object.keys(data?.facets ?? {}).filter((name) => name.startsWith('meta.')).map((name) => name.slice(5));
-  const names = chosenColumns(params, metaKeys);
+  const keyed = Object.keys(data?.facets ?? {}).filter(isKeyed);
+  const names = chosenColumns(params, keyed);
   // cost: what a row of the tail does not change is not drawn anew with it
   const histogram = useMemo(() => answered?.total && html`<${RequestHistogram} points=${answered.points} bucketMs=${answered.bucketMs} range=${range} params=${params} />`, [answered, params]);
   const facets = useMemo(() => html`<${FacetColumn} facets=${data?.facets ?? {}} total=${data?.total} params=${params} />`, [answered, params]);
@@ -55,7 +55,7 @@ export function LogsPage({ params }) {
 
   return html`<${Head} title="Logs">
       <${LiveSwitch} isLive=${isLive} wantsLive=${wantsLive} isConnected=${tail.isConnected} />
-      <${TimeRange} params=${params} /><${ColumnMenu} names=${names} metaKeys=${metaKeys} params=${params} />
+      <${TimeRange} params=${params} /><${ColumnMenu} names=${names} keyed=${keyed} params=${params} />
       <${ExportMenu} files=${[[`/api/logs/export?format=csv&${rows}`, 'CSV', 'one row a request, metadata as columns'], [`/api/logs/export?format=jsonl&${rows}`, 'JSON Lines', 'whole records, with bodies']]} />
       <${ViewsMenu} href=${withParams({ log: null, tab: null, cursor: null, cols: names.join() }, params)} />
     <//>

@@ -5,9 +5,9 @@ import { go, withParams } from './location.js';
 import { Menu } from './menu.js';
 import { write } from './storage.js';
 
-/** @param {{ names: string[], metaKeys: string[], params: URLSearchParams }} props */
-export function ColumnMenu({ names, metaKeys, params }) {
-  const all = [...Object.keys(columns), ...metaKeys.map((key) => `meta.${key}`)];
+/** @param {{ names: string[], keyed: readonly string[], params: URLSearchParams }} props */
+export function ColumnMenu({ names, keyed, params }) {
+  const all = [...Object.keys(columns), ...keyed];
   const choose = (name, isOn) => {
     const kept = isOn ? [...names, name] : names.filter((other) => other !== name);
     const next = kept.length === 0 ? defaultColumns : kept;

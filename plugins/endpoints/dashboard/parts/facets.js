@@ -1,31 +1,32 @@
-/** What is in the log, with counts: one click on a value filters by it, Alt-click excludes it. */
+/** Values in the log with their counts. A click on a value filters by it; Alt-click excludes it. */
 import { html, useState } from './html.js';
 import { compact, count as whole } from './format.js';
 import { Icon } from './icons.js';
+import { fields } from './fields.js';
 import { go, hrefOf } from './location.js';
-import { addFilter, filtersOf, removeFilter } from './query.js';
+import { addFilter, filtersOf, isKeyed, keyOf, removeFilter } from './query.js';
 
-const names = { status: 'Status', model: 'Model', provider: 'Provider', key: 'Key', finish: 'Finish reason' };
+/** Labels by name of the filter. */
+const labels = Object.fromEntries(fields.filter(({ isFacet }) => isFacet).map(({ filter, label }) => [filter, label]));
 const shownFirst = 6;
-/** The server counts the values of so many records at most. */
+/** The server counts the values of at most so many records. */
 const mostCounted = 10_000;
 
-/** What the counts are not about. @param {Record<string, { count: number }[]>} facets @param {{ requests: number } | null | undefined} total of all that match, where it is known @param {boolean} hasText */
+/** Which records the counts leave out, in words. @param {Record<string, { count: number }[]>} facets @param {{ requests: number } | null | undefined} total of all that match, where it is known @param {boolean} hasText */
 export function leftOut(facets, total, hasText) {
   const counted = (facets['status'] ?? []).reduce((sum, { count }) => sum + count, 0);
-  // a few may have come between one count and the other
+  // the two counts are made one after the other, and requests may end in between
   const isPart = counted >= mostCounted && (hasText || counted < (total?.requests ?? 0));
   return [isPart && `of the newest ${whole(counted)}`, hasText && 'without the text filter'].filter(Boolean).join(', ');
 }
 
 /** @param {{ facets: Record<string, { value: string, count: number }[]>, total?: { requests: number } | null, params: URLSearchParams }} props */
 export function Facets({ facets, total, params }) {
-  const known = Object.keys(names).filter((field) => (facets[field]?.length ?? 0) > 0);
-  const meta = Object.keys(facets).filter((field) => field.startsWith('meta.'));
+  const known = [...Object.keys(labels), ...Object.keys(facets).filter(isKeyed)].filter((field) => (facets[field]?.length ?? 0) > 0);
   const words = leftOut(facets, total, params.has('q'));
   return html`<div class="facets">
     ${words !== '' && html`<p class="soft">Counts ${words}</p>`}
-    ${[...known, ...meta].map((field) => html`<${Facet} key=${field} field=${field} values=${facets[field]} params=${params} />`)}
+    ${known.map((field) => html`<${Facet} key=${field} field=${field} values=${facets[field]} params=${params} />`)}
   </div>`;
 }
 
@@ -34,8 +35,8 @@ function Facet({ field, values, params }) {
   const chosen = filtersOf(params).filter((filter) => filter.field === field);
   const most = Math.max(...values.map(({ count }) => count));
   const shown = all ? values : values.slice(0, shownFirst);
-  const label = names[/** @type {keyof typeof names} */ (field)] ?? field.slice(5);
-  return html`<details class="facet" open><summary><${Icon} name="right" /><span>${label}</span>${field.startsWith('meta.') && html`<span class="facet-kind">metadata</span>`}</summary>
+  const label = labels[field] ?? keyOf(field);
+  return html`<details class="facet" open><summary><${Icon} name="right" /><span>${label}</span>${isKeyed(field) && html`<span class="facet-kind">${field.startsWith('meta.') ? 'metadata' : 'field'}</span>`}</summary>
     <ul>${shown.map(({ value, count }) => html`<${Value} key=${value} field=${field} value=${value} count=${count} share=${count / most} chosen=${chosen.find((filter) => filter.value === value)} params=${params} />`)}</ul>
     ${values.length > shownFirst && html`<button type="button" class="link" onClick=${() => setAll(!all)}>${all ? 'fewer' : `${values.length - shownFirst} more`}</button>`}
   </details>`;
@@ -43,7 +44,7 @@ function Facet({ field, values, params }) {
 
 function Value({ field, value, count, share, chosen, params }) {
   const bar = html`<span class="facet-count">${compact(count)}</span><span class="facet-bar" style=${`width:${Math.max(2, share * 100)}%`} />`;
-  // in a filter an empty text stands for none at all
+  // a filter with an empty value means "none", so an empty value cannot be filtered by
   if (value === '') return html`<li><span class="facet-value"><span class="facet-name soft">(empty)</span>${bar}</span></li>`;
   const next = (not) => hrefOf('/dashboard/logs', chosen === undefined ? addFilter(params, { field, value, not }) : removeFilter(params, chosen));
   const click = (event) => {

@@ -2,7 +2,9 @@
 import { html } from './html.js';
 import { about } from './estimate.js';
 import { count, duration, exact, moment, money, speed, unknown } from './format.js';
+import { fields } from './fields.js';
 import { Icon } from './icons.js';
+import { isKeyed, keyOf } from './query.js';
 import { StatusMark } from './status-mark.js';
 import { read } from './storage.js';
 
@@ -11,57 +13,63 @@ import { read } from './storage.js';
  * @property {string} label
  * @property {boolean} [num]
  * @property {(record: any) => any} show
- * @property {(record: any) => { field: string, value: string } | null} [filter] what a click on the cell asks for
+ * @property {(record: any) => { field: string, value: string } | null} [filter] what a click on the cell filters by
  * @property {(record: any) => string | undefined} [title]
  */
 
-/** Of the tokens, and what follows from them. */
-const figure = (of, format) => (record) => about(format(of(record)), record.usageEstimated);
+/** The value of a field, by its path in the record. */
+const valueAt = (record, path) => path.split('.').reduce((found, step) => found?.[step], record) ?? null;
 
-const value = (field, of) => (record) => ({ field, value: of(record) ?? '' });
+const formats = { id: (id) => html`<code>${id}</code>`, time: moment, flag: (value) => (value ? 'yes' : 'no'), number: count, rate: speed, milliseconds: duration, dollars: money };
+const numbers = ['number', 'rate', 'milliseconds', 'dollars'];
+
+/** A click on a cell filters by its value. Only fields that are filtered by values have that. @returns {Column['filter']} */
+const filterOf = ({ path, filter, asks }) => (asks === 'value' || asks === 'flag' ? (record) => ({ field: filter, value: String(valueAt(record, path) ?? '') }) : undefined);
+
+const titles = { text: (value) => value ?? undefined, milliseconds: (value) => (value === null ? undefined : `${count(value)} ms`), time: exact };
+
+/** A column as the table of fields describes it. @returns {Column} */
+function plainColumn(field) {
+  const { label, path, kind, isCounted } = field;
+  const format = formats[kind] ?? ((value) => value ?? unknown);
+  const title = titles[kind];
+  const show = (record) => format(valueAt(record, path));
+  return { label, num: numbers.includes(kind), show: isCounted ? (record) => about(show(record), record.usageEstimated) : show, filter: filterOf(field), title: title && ((record) => title(valueAt(record, path))) };
+}
 
 function Route({ record: { model, requestedModel, provider, attempts } }) {
   const name = model ?? requestedModel ?? unknown;
   return html`<span class="route"><b>${name}</b>${provider !== null && html`<span class="route-to"><span class="arrow" aria-label="served by">→</span>${provider}</span>`}${attempts?.length > 1 && html`<span class="retried" title=${`${attempts.length} attempts`}><${Icon} name="retry" label=${`${attempts.length} attempts`} /></span>`}</span>`;
 }
 
-/** @type {Record<string, Column>} */
-export const columns = {
-  time: { label: 'Time', show: ({ createdAt }) => moment(createdAt), title: ({ createdAt }) => exact(createdAt) },
-  status: { label: 'Status', show: (record) => html`<${StatusMark} record=${record} />`, filter: ({ status, outcome }) => (status === 200 ? { field: 'outcome', value: outcome } : { field: 'status', value: String(status) }) },
-  model: { label: 'Model → provider', show: (record) => html`<${Route} record=${record} />`, filter: value('model', ({ model }) => model) },
-  key: { label: 'Key', show: ({ key }) => key ?? unknown, filter: value('key', ({ key }) => key) },
-  ttft: { label: 'First token', num: true, show: ({ timeToFirstTokenMs }) => duration(timeToFirstTokenMs), title: ({ timeToFirstTokenMs }) => (timeToFirstTokenMs === null ? undefined : `${count(timeToFirstTokenMs)} ms`) },
-  total: { label: 'Total', num: true, show: ({ durationMs }) => duration(durationMs), title: ({ durationMs }) => `${count(durationMs)} ms` },
-  in: { label: 'In', num: true, show: figure(({ usage }) => usage.promptTokens, count), title: ({ usage }) => (usage.cachedTokens ? `${count(usage.cachedTokens)} of them cached` : undefined) },
-  out: { label: 'Out', num: true, show: figure(({ usage }) => usage.completionTokens, count) },
-  reasoning: { label: 'Reasoning', num: true, show: figure(({ usage }) => usage.reasoningTokens, count) },
-  cost: { label: 'Cost', num: true, show: figure(({ cost }) => cost, money), title: ({ cost, model }) => (cost === null ? (model === null ? 'nothing was served' : 'no price in the catalogue, or a count is missing') : `$${cost}`) },
-  speed: { label: 'Tokens/s', num: true, show: figure(({ tokensPerSecond }) => tokensPerSecond, speed) },
-  cached: { label: 'Cached', num: true, show: figure(({ usage }) => usage.cachedTokens, count) },
-  requested: { label: 'Asked for', show: ({ requestedModel }) => requestedModel ?? unknown },
-  provider: { label: 'Provider', show: ({ provider }) => provider ?? unknown, filter: value('provider', ({ provider }) => provider) },
-  finish: { label: 'Finish', show: ({ finishReason }) => finishReason ?? unknown, filter: value('finish', ({ finishReason }) => finishReason) },
-  agent: { label: 'User agent', show: ({ userAgent }) => userAgent ?? unknown, filter: value('agent', ({ userAgent }) => userAgent), title: ({ userAgent }) => userAgent ?? undefined },
-  stream: { label: 'Stream', show: ({ stream }) => (stream ? 'yes' : 'no'), filter: value('stream', ({ stream }) => String(stream)) },
-  attempts: { label: 'Attempts', num: true, show: ({ attempts }) => count(attempts.length) },
-  error: { label: 'Error', show: ({ error }) => error?.code ?? unknown, title: ({ error }) => error?.message },
-  id: { label: 'Request id', show: ({ id }) => html`<code>${id}</code>` },
+/** Where a column shows more than its field. @type {Record<string, Partial<Column>>} */
+const special = {
+  status: { show: (record) => html`<${StatusMark} record=${record} />`, filter: ({ status, outcome }) => (status === 200 ? { field: 'outcome', value: outcome } : { field: 'status', value: String(status) }) },
+  model: { label: 'Model → provider', show: (record) => html`<${Route} record=${record} />`, title: undefined },
+  in: { title: ({ usage }) => (usage.cachedTokens ? `${count(usage.cachedTokens)} of them cached` : undefined) },
+  cost: { title: ({ cost, model }) => (cost === null ? (model === null ? 'nothing was served' : 'no price in the catalogue, or a count is missing') : `$${cost}`) },
+  error: { title: ({ error }) => error?.message },
 };
 
 export const defaultColumns = ['time', 'status', 'model', 'key', 'ttft', 'total', 'in', 'out', 'reasoning', 'cost'];
 
-/** A column by its name, `meta.<key>` too. @param {string} name @returns {Column | null} */
+const listed = Object.fromEntries(fields.filter(({ listed }) => listed !== undefined).map((field) => [field.listed, { ...plainColumn(field), ...special[field.listed] }]));
+
+/** The usual ones first. @type {Record<string, Column>} */
+export const columns = { ...Object.fromEntries(defaultColumns.map((name) => [name, listed[name]])), ...listed };
+
+/** A column by its name, `meta.<key>` and `field.<name>` too. @param {string} name @returns {Column | null} */
 export function columnOf(name) {
-  if (!name.startsWith('meta.')) return Object.hasOwn(columns, name) ? columns[name] : null;
-  const key = name.slice(5);
-  const of = ({ metadata }) => (Object.hasOwn(metadata, key) ? metadata[key] : undefined);
-  return { label: key, show: (record) => of(record) ?? unknown, filter: value(name, of), title: of };
+  if (!isKeyed(name)) return Object.hasOwn(columns, name) ? columns[name] : null;
+  const key = keyOf(name);
+  const part = name.startsWith('meta.') ? 'metadata' : 'fields';
+  const of = ({ [part]: values }) => (Object.hasOwn(values, key) ? String(values[key]) : undefined);
+  return { label: key, show: (record) => of(record) ?? unknown, filter: (record) => ({ field: name, value: of(record) ?? '' }), title: of };
 }
 
-/** As chosen in the address, else in this browser, else the usual ones with the metadata keys most seen, as far as there is room. @param {URLSearchParams} params @param {readonly string[]} metaKeys */
-export function chosenColumns(params, metaKeys) {
+/** The columns of the address, or those chosen in this browser, or the usual ones with the metadata keys seen most, as far as there is room. @param {URLSearchParams} params @param {readonly string[]} keyed names of metadata and of fields of plugins */
+export function chosenColumns(params, keyed) {
   const asked = params.get('cols') ?? read('columns');
-  const names = asked === null ? [...defaultColumns, ...metaKeys.slice(0, innerWidth < 1600 ? 1 : 2).map((key) => `meta.${key}`)] : asked.split(',');
+  const names = asked === null ? [...defaultColumns, ...keyed.filter((name) => name.startsWith('meta.')).slice(0, innerWidth < 1600 ? 1 : 2)] : asked.split(',');
   return names.filter((name) => columnOf(name) !== null);
 }

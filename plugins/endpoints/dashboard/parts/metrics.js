@@ -1,4 +1,4 @@
-/** The figures that matter, each with what became of it since the time before. */
+/** The main figures, each with its change since the time before. */
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
 import { compact, count, duration, money, percent, speed } from './format.js';
@@ -9,7 +9,7 @@ export function Metrics({ data, range }) {
   const { total, earlier, points, bucketMs } = data;
   const { at } = filled(points, range, bucketMs);
   const trend = (read) => at.map((point) => (point === null ? 0 : (read(point) ?? 0)));
-  // of the time before, not everything may be kept: then nothing is said
+  // if the time before is not wholly on record, no change is shown
   const change = (read, better) => (earlier === null ? null : changeOf(read(total), read(earlier), better));
   const figures = [
     { name: 'Requests', value: count(total.requests), change: change(({ requests }) => requests), trend: trend(({ requests }) => requests), note: paceOf(total.requests, range) },

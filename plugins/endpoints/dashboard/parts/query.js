@@ -1,12 +1,24 @@
-/** What is asked of the log: a range and filters. One grammar for the address, the search bar and the API: that of `core/log/query.ts`. */
+/** What is asked of the log: a range and filters. The address, the search bar and the API have one grammar: that of `core/log/query.ts`. */
+import { fields, timeFilters } from './fields.js';
 
 /** @typedef {{ field: string, value: string, not: boolean }} Filter */
 
-const boundFields = ['latency', 'ttft', 'tokens', 'cost'];
-const fields = ['model', 'provider', 'status', 'key', 'finish', 'outcome', 'stream', 'cached', 'reasoning', 'agent', ...boundFields];
-const timeFields = ['since', 'from', 'to'];
-/** What can be written in the search bar, metadata beside it. */
-export const names = [...fields, ...timeFields, 'q'];
+const filtered = fields.filter(({ filter }) => filter !== undefined);
+/** What can be written in the search bar, besides metadata and fields of plugins. */
+export const names = [...filtered.map(({ filter }) => filter), ...timeFilters, 'q'];
+/** Values that the search bar offers, by name of the filter. */
+export const examples = Object.fromEntries(filtered.map(({ filter, examples = [] }) => [filter, examples]));
+
+const keyed = /^(?:meta\.[^=]+|field\.[\w.-]+)$/;
+/** Whether a name is `meta.<key>` or `field.<name>`. @param {string} field */
+export const isKeyed = (field) => keyed.test(field);
+/** @param {string} field */
+export const keyOf = (field) => field.replace(/^(?:meta|field)\./, '');
+
+const bounds = filtered.filter(({ asks }) => asks === 'bound').map(({ filter }) => filter);
+/** @param {string} field @param {string} value */
+const isBound = (field, value) => bounds.includes(field) || (field.startsWith('field.') && /^[<>]=?\s*-?\d/.test(value));
+
 export const presets = /** @type {const} */ ({ '15m': 'Last 15 min', '1h': 'Last hour', '6h': 'Last 6 h', '24h': 'Last 24 h', '7d': 'Last 7 days', '30d': 'Last 30 days' });
 export const defaultSince = '24h';
 
@@ -21,19 +33,19 @@ function spanOf(text) {
 
 const isoTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
-/** A time without a zone is UTC: an address means the same in every browser, and to the server. @param {string | null} text */
+/** A time without a zone is UTC, so that an address means the same in every browser and to the server. @param {string | null} text */
 function momentOf(text) {
-  // a plus sign in an address is a blank where nobody encoded it
+  // an address that does not encode its plus sign arrives with a blank instead
   const written = (text ?? '').replace(/ (\d\d:?\d\d)$/, '+$1');
   const match = isoTime.exec(written);
   const at = match === null ? Number.NaN : Date.parse(written.length > 10 && match[1] === undefined ? `${written}Z` : written);
   return Number.isNaN(at) ? null : at;
 }
 
-/** An excluded time too: the server says what is wrong with it. @param {string} name */
+/** A time that is excluded counts as a filter: the server answers with what is wrong with it. @param {string} name */
 export function isFilter(name) {
   const field = name.replace(/^-/, '');
-  return /^meta\.[^=]+$/.test(field) || (names.includes(field) && !timeFields.includes(name));
+  return isKeyed(field) || (names.includes(field) && !timeFilters.includes(name));
 }
 
 /** @param {URLSearchParams} params @returns {Filter[]} */
@@ -48,16 +60,16 @@ export function rangeOf(params, now = Date.now()) {
   return { from: from ?? (params.has('since') ? now : (to ?? now)) - span, to: to ?? now, isRelative: to === null, since: null };
 }
 
-/** What of an address says its time, for another page that is to be about the same. @param {URLSearchParams} params */
-export const timeOf = (params) => new URLSearchParams([...params].filter(([name]) => timeFields.includes(name)));
+/** The parameters of an address that say its time, for a link to another page about the same time. @param {URLSearchParams} params */
+export const timeOf = (params) => new URLSearchParams([...params].filter(([name]) => timeFilters.includes(name)));
 
-/** A usual range that holds all of this one and more; null where there is none. @param {URLSearchParams} params */
+/** A usual range that holds all of this one and more; null if there is none. @param {URLSearchParams} params */
 export function widerSince(params, now = Date.now()) {
   const { from } = rangeOf(params, now);
   return ['7d', '30d'].find((since) => now - (spanOf(since) ?? 0) < from) ?? null;
 }
 
-/** A range in which a moment is, and still is when somebody has read on for a while: the one of the address where it will do. @param {number} at @param {URLSearchParams} params @returns {URLSearchParams} */
+/** A range that holds a moment now and for some minutes more: the range of the address, if it does. @param {number} at @param {URLSearchParams} params @returns {URLSearchParams} */
 export function rangeHolding(at, params, now = Date.now()) {
   const { from, to, isRelative } = rangeOf(params, now);
   if (at >= from + (isRelative ? (to - from) / 20 : 0) && (isRelative || at < to)) return timeOf(params);
@@ -66,11 +78,11 @@ export function rangeHolding(at, params, now = Date.now()) {
   return new URLSearchParams(since === defaultSince ? {} : { since });
 }
 
-/** Only what the API is to know: range and filters. @param {URLSearchParams} params @param {Record<string, string>} [more] */
+/** The parameters for the API: range and filters. @param {URLSearchParams} params @param {Record<string, string>} [more] */
 export function apiParams(params, more = {}) {
   const asked = new URLSearchParams();
-  for (const name of timeFields) if (params.has(name)) asked.set(name, params.get(name) ?? '');
-  // for the server a range without a begin ends now
+  for (const name of timeFilters) if (params.has(name)) asked.set(name, params.get(name) ?? '');
+  // the server takes a range without a begin as one that ends now
   if (momentOf(asked.get('to')) !== null && !asked.has('since') && !asked.has('from')) asked.set('from', new Date(rangeOf(params).from).toISOString());
   if (!asked.has('since') && !asked.has('from')) asked.set('since', defaultSince);
   for (const [name, value] of params) if (isFilter(name)) asked.append(name, value);
@@ -78,29 +90,29 @@ export function apiParams(params, more = {}) {
   return String(asked);
 }
 
-/** Beside what is asked already. @param {URLSearchParams} params @param {Filter} filter */
+/** Adds a filter to those of an address. @param {URLSearchParams} params @param {Filter} filter */
 export function addFilter(params, { field, value, not }) {
   const next = new URLSearchParams(params);
   const name = `${not ? '-' : ''}${field}`;
   next.delete('cursor');
-  if (timeFields.includes(name)) return withTime(next, name, value);
+  if (timeFilters.includes(name)) return withTime(next, name, value);
   if (field === 'q') next.delete(name);
   // a lower and an upper one together are a range
-  if (boundFields.includes(field)) for (const bound of next.getAll(name)) if (bound[0] === value[0]) next.delete(name, bound);
+  if (isBound(field, value)) for (const bound of next.getAll(name)) if (bound[0] === value[0]) next.delete(name, bound);
   if (!next.getAll(name).includes(value)) next.append(name, value);
   return next;
 }
 
-/** In the place of all that is asked of its field: a step further into what is shown never leads to more. @param {URLSearchParams} params @param {Filter} filter */
+/** Replaces all filters of the same field, so that a click on a value never shows more than before. @param {URLSearchParams} params @param {Filter} filter */
 export function onlyFilter(params, filter) {
   const next = new URLSearchParams(params);
   if (!filter.not) for (const name of [filter.field, `-${filter.field}`]) next.delete(name);
   return addFilter(next, filter);
 }
 
-/** What contradicts the newest word gives way. */
+/** Of two times that contradict each other, the newer one stays. */
 function withTime(params, name, value) {
-  const others = timeFields.filter((other) => other !== name);
+  const others = timeFilters.filter((other) => other !== name);
   params.set(name, value);
   if (name === 'from') params.delete('since');
   const { from, to } = rangeOf(params);
@@ -116,14 +128,14 @@ export function removeFilter(params, { field, value, not }) {
   return next;
 }
 
-const word = /(-?)(meta\.(?:"(?:[^"\\]|\\.)*"|[^\s=:<>"]+)|[a-z]+)(?:[:=]|(?=[<>]))(?:"((?:[^"\\]|\\.)*)"|((?!")\S*))|"((?:[^"\\]|\\.)*)"|\S+/g;
-/** A value as it stands in a search bar. @param {string} value */
+const word = /(-?)(meta\.(?:"(?:[^"\\]|\\.)*"|[^\s=:<>"]+)|field\.[\w.-]+|[a-z]+)(?:[:=]|(?=[<>]))(?:"((?:[^"\\]|\\.)*)"|((?!")\S*))|"((?:[^"\\]|\\.)*)"|\S+/g;
+/** A value as it is written in a search bar. @param {string} value */
 export const inBar = (value) => (value === '*' || /[\s"\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value);
-/** The name of a field, too. @param {string} field */
+/** The name of a field as it is written in a search bar. @param {string} field */
 export const fieldInBar = (field) => (/^meta\..*[\s=:<>"]/.test(field) ? `meta."${field.slice('meta.'.length).replaceAll(/["\\]/g, '\\$&')}"` : field);
 const unescaped = (text) => text.replaceAll(/\\(.)/g, '$1');
 
-/** `model:x -status:ok meta.team=a latency:>2s since:1h "words"`: the words of `core/log/search.ts`; what is none of them is looked for as text. @param {string} text @returns {Filter[]} */
+/** `model:x -status:ok meta.team=a latency:>2s since:1h "words"`: the grammar of `core/log/search.ts`. Every other word is searched for as text. @param {string} text @returns {Filter[]} */
 export function parseBar(text) {
   const found = [];
   const words = [];
@@ -131,8 +143,8 @@ export function parseBar(text) {
     const field = name.startsWith('meta."') ? `meta.${unescaped(name.slice('meta."'.length, -1))}` : name;
     const value = quoted === undefined ? plain : unescaped(quoted);
     if (value !== undefined && field === 'q' && minus === '') words.push(value);
-    else if (value !== undefined && (field.startsWith('meta.') || names.includes(field))) {
-      // any value at all: not none
+    else if (value !== undefined && (field.startsWith('meta.') || isKeyed(field) || names.includes(field))) {
+      // "any value" is written as "not none"
       const isAny = plain === '*';
       found.push({ field, value: isAny ? '' : value, not: (minus === '-') !== isAny });
     } else words.push(quotedText === undefined ? whole : unescaped(quotedText));
@@ -143,8 +155,8 @@ export function parseBar(text) {
 /** Round spans of time. */
 export const steps = [1, 5, 15, 30, 60, 300, 900, 1800, 3600, 10_800, 21_600, 86_400, 172_800, 604_800].map((seconds) => seconds * 1000);
 
-/** A round width of about so many columns. @param {number} span @param {number} columns */
+/** A round width that gives at most so many columns. @param {number} span @param {number} columns */
 export const bucketOf = (span, columns = 60) => steps.find((step) => span / step <= columns) ?? 604_800_000;
 
 /** @param {Filter} filter */
-export const wordsOf = ({ field, value }) => (field === 'q' ? ['text', value] : [field.replace(/^meta\./, ''), value === '' ? 'none' : value]);
+export const wordsOf = ({ field, value }) => (field === 'q' ? ['text', value] : [keyOf(field), value === '' ? 'none' : value]);

@@ -1,14 +1,13 @@
-/** Why it went the way it went: model and provider, what routing ruled out, what was adjusted, metadata. */
+/** Details of a request: model and provider, what routing ruled out, metadata, fields of plugins, adjustments, time in plugins. */
 import { html } from './html.js';
-import { unknown } from './format.js';
+import { duration, unknown } from './format.js';
 import { hrefOf } from './location.js';
 import { rangeHolding } from './query.js';
 
 /** @param {{ data: any }} props */
 export function RequestFacts({ data: { record } }) {
-  const { requestedModel, model, provider, attempts, ruledOut, adjustments, metadata } = record;
+  const { requestedModel, model, provider, attempts, ruledOut, adjustments, metadata, fields, timings } = record;
   const last = attempts.at(-1);
-  const asking = askingOf(record);
   return html`
     <h3>Route</h3>
     <dl class="facts">
@@ -19,14 +18,28 @@ export function RequestFacts({ data: { record } }) {
     ${ruledOut.length > 0 && html`<table class="table"><thead><tr><th scope="col">Ruled out</th><th scope="col">By</th><th scope="col">Why</th></tr></thead><tbody>${ruledOut.map((one, at) => html`<tr key=${at}><td>${one.model} → ${one.provider}</td><td>${one.by}</td><td class="wrap">${one.reason}</td></tr>`)}</tbody></table>`}
     ${attempts.length > 0 && html`<table class="table"><thead><tr><th scope="col">Attempt</th><th scope="col">Model</th><th scope="col">Outcome</th><th scope="col" class="num">Status</th><th scope="col">What it said</th></tr></thead><tbody>${attempts.map((one, at) => html`<tr key=${at}><td>${at + 1} ${one.provider}</td><td>${one.externalId}</td><td>${one.outcome}</td><td class="num">${one.status ?? unknown}</td><td class="wrap">${one.error ?? unknown}</td></tr>`)}</tbody></table>`}
     <h3>Metadata</h3>
-    ${Object.keys(metadata).length === 0 ? html`<p class="soft">None. Headers that begin with <code>X-Gateway-</code> are kept here.</p>` : html`<table class="table"><tbody>${Object.entries(metadata).map(([name, value]) => html`<tr key=${name}><th scope="row">${name}</th><td class="wrap">${value}</td><td class="num">${value !== '' && html`<a href=${asking('logs', `meta.${name}`, value)}>Filter</a> · `}<a href=${asking('breakdown', 'by', `meta.${name}`)}>Breakdown</a></td></tr>`)}</tbody></table>`}
+    ${Object.keys(metadata).length === 0 ? html`<p class="soft">None. Headers that begin with <code>X-Gateway-</code> are kept here.</p>` : html`<${Values} values=${metadata} prefix="meta." record=${record} />`}
+    ${Object.keys(fields).length > 0 && html`<h3>Fields of plugins</h3><${Values} values=${fields} prefix="field." record=${record} />`}
     <h3>What the gateway adjusted</h3>
     ${adjustments.length === 0 ? html`<p class="soft">Nothing: the provider was asked as the caller asked.</p>` : html`<dl class="facts">${adjustments.map(({ parameter, change }) => html`<${Fact} key=${parameter} name=${parameter}>${change}<//>`)}</dl>`}
+    ${Object.keys(timings).length > 0 && html`<h3>Time in plugins</h3><${Timings} timings=${timings} />`}
     <h3>Record</h3>
     <${Ends} record=${record} />`;
 }
 
-/** Addresses of pages about this request and others like it, in a time in which it is. */
+/** Values that a record holds under names of their own, with links to other requests that have them. */
+function Values({ values, prefix, record }) {
+  const asking = askingOf(record);
+  return html`<table class="table"><tbody>${Object.entries(values).map(([name, value]) => html`<tr key=${name}><th scope="row">${name}</th><td class="wrap">${String(value)}</td><td class="num">${value !== '' && html`<a href=${asking('logs', prefix + name, String(value))}>Filter</a> · `}<a href=${asking('breakdown', 'by', prefix + name)}>Breakdown</a></td></tr>`)}</tbody></table>`;
+}
+
+/** The slowest first. */
+function Timings({ timings }) {
+  const rows = Object.entries(timings).sort(([, a], [, b]) => b - a);
+  return html`<table class="table"><tbody>${rows.map(([plugin, ms]) => html`<tr key=${plugin}><th scope="row">${plugin}</th><td class="num">${ms < 10 ? `${ms.toFixed(2)} ms` : duration(ms)}</td></tr>`)}</tbody></table>`;
+}
+
+/** Addresses of pages about requests like this one, in a range of time that holds it. */
 const askingOf = ({ createdAt }) => (page, name, value) => hrefOf(`/dashboard/${page}`, new URLSearchParams([...rangeHolding(Date.parse(createdAt), new URLSearchParams(location.search)), [name, value]]));
 
 function Ends({ record }) {

@@ -1,25 +1,25 @@
-/** The filters, as chips one can take off, and a line to write more of them, with words that may come next. */
+/** The filters as chips that can be removed, and a line to write more of them, which offers words. */
 import { html, useRef, useState } from './html.js';
 import { Icon } from './icons.js';
 import { go, hrefOf } from './location.js';
-import { addFilter, fieldInBar, filtersOf, inBar, isFilter, names, parseBar, presets, removeFilter, wordsOf } from './query.js';
+import { addFilter, examples, fieldInBar, filtersOf, inBar, isFilter, isKeyed, names, parseBar, presets, removeFilter, wordsOf } from './query.js';
 
-const examples = { latency: ['>2s', '>500ms'], ttft: ['>500ms', '>1s'], tokens: ['>1000'], cost: ['>0.01'], stream: ['true', 'false'], cached: ['true', 'false'], reasoning: ['true', 'false'], status: ['ok', 'error', '4xx', '5xx', '429'], since: Object.keys(presets) };
+const offeredValues = { ...examples, since: Object.keys(presets) };
 
-/** safety: a field may be called as something that every object has. */
+/** safety: a field may have the name of a property that every object has, such as `constructor`. */
 const own = (lists, field) => (Object.hasOwn(lists, field) ? lists[field] : []);
 
 /** What may come next, for the word under the cursor. */
 function suggestions(word, facets) {
-  const [, minus = '', field, typed] = /^(-?)(meta\.[^\s=:]+|[a-z]+)[:=](.*)$/.exec(word) ?? [];
+  const [, minus = '', field, typed] = /^(-?)((?:meta|field)\.[^\s=:]+|[a-z]+)[:=](.*)$/.exec(word) ?? [];
   if (field !== undefined) {
-    const separator = field.startsWith('meta.') ? '=' : ':';
+    const separator = isKeyed(field) ? '=' : ':';
     const seen = own(facets, field).map(({ value }) => value);
-    const values = [...new Set([...own(examples, field), ...seen])].filter((value) => value !== '' && value.toLowerCase().includes((typed ?? '').replace(/^"/, '').toLowerCase()));
+    const values = [...new Set([...own(offeredValues, field), ...seen])].filter((value) => value !== '' && value.toLowerCase().includes((typed ?? '').replace(/^"/, '').toLowerCase()));
     return values.slice(0, 8).map((value) => `${minus}${field}${separator}${inBar(value)}`);
   }
   const bare = word.replace(/^-/, '');
-  const known = [...names.map((name) => `${name}:`), ...Object.keys(facets).filter((name) => name.startsWith('meta.')).map((name) => `${fieldInBar(name)}=`)];
+  const known = [...names.map((name) => `${name}:`), ...Object.keys(facets).filter(isKeyed).map((name) => `${fieldInBar(name)}=`)];
   return known.filter((name) => name.includes(bare)).slice(0, 12).map((name) => (word.startsWith('-') ? `-${name}` : name));
 }
 

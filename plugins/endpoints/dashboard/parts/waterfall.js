@@ -1,8 +1,8 @@
-/** Where the time went: the gateway's own part, each attempt, and the pauses before another one. */
+/** Where the time of a request went: the gateway's own work, each attempt, and the pauses between attempts. */
 import { html } from './html.js';
 import { duration } from './format.js';
 
-/** When each attempt began. An old record does not say: then they end where the request ends, one after the other. */
+/** When each attempt began. An old record does not say it: its attempts are drawn one after the other up to the end of the request. */
 function startsOf({ attempts, durationMs }) {
   if (attempts.every(({ startedMs = null }) => startedMs !== null)) return attempts.map(({ startedMs }) => startedMs);
   const asked = attempts.reduce((sum, attempt) => sum + attempt.durationMs, 0);
@@ -10,7 +10,7 @@ function startsOf({ attempts, durationMs }) {
   return attempts.map((attempt) => (at += attempt.durationMs) - attempt.durationMs);
 }
 
-/** A pause that is told, in milliseconds: what is below is the gateway's own work between two attempts. */
+/** The shortest pause that is shown, in milliseconds. A shorter one is the gateway's own work between two attempts. */
 const shortest = 20;
 
 function rowsOf(record) {
@@ -22,7 +22,13 @@ function rowsOf(record) {
     const before = ends[at - 1] ?? own;
     return starts[at] - before < shortest ? [rowOf(attempt, at, starts[at])] : [pause(before, starts[at], at), rowOf(attempt, at, starts[at])];
   });
-  return { rows: [{ name: 'gateway', note: 'key, metadata, routing', parts: [{ kind: 'own', from: 0, to: own }], tone: '', text: duration(own) }, ...rows], whole: Math.max(durationMs, ...ends, 1) };
+  return { rows: [{ name: 'gateway', note: ownNote(record), parts: [{ kind: 'own', from: 0, to: own }], tone: '', text: duration(own) }, ...rows], whole: Math.max(durationMs, ...ends, 1) };
+}
+
+/** The slowest plugin is named if it took a time that can be seen. */
+function ownNote({ timings }) {
+  const [plugin, ms] = Object.entries(timings ?? {}).reduce((most, one) => (one[1] > most[1] ? one : most), ['', 0]);
+  return ms < 1 ? 'key, metadata, routing' : `key, metadata, routing; in ${plugin} ${duration(ms)}`;
 }
 
 const pause = (from, to, at) => ({ name: 'waited', note: `before attempt ${at + 1}`, parts: [{ kind: 'gap', from, to }], tone: 'gap', text: duration(to - from) });

@@ -1,10 +1,13 @@
 /** Parts of the page that need no page: the words of its address and its search bar, and how it writes figures. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { formatLogFilter, parseLogFilter, resolveQuery } from '../../../../core/log/query.ts';
+import { filterNames, formatLogFilter, parseLogFilter, resolveQuery } from '../../../../core/log/query.ts';
 import { parseLogSearch } from '../../../../core/log/search.ts';
+import { readStaticFiles } from '../../../../plugins/endpoints/dashboard/static-files.ts';
+import { aRecord } from '../../../_kit/log.ts';
 
 const part = async (name: string): Promise<any> => await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
 const { addFilter, apiParams, fieldInBar, filtersOf, inBar, onlyFilter, parseBar, rangeHolding, rangeOf, widerSince } = await part('query');
+const { columnOf } = await part('log-columns');
 const { duration, moment, money, percent } = await part('format');
 const { timeTicks, valueTicks } = await part('chart-ticks');
 const { clientsOf } = await part('clients');
@@ -19,6 +22,7 @@ describe('the search bar', () => {
   test.each([
     'latency:>1s latency:<5s', 'tokens>5 -status:error', 'since:1h', 'since:4w refund', 'from:2026-03-01T14:30:00.000Z to:2026-03-02T00:00:00.000Z', 'q:refund', 'q:"money back"',
     'meta."a b"=c', String.raw`meta."a\"b"=c`, 'meta.team:*', '-meta.team:*', 'model:', 'model:a"b', String.raw`"a \" quote"`, 'model:a model:b', 'stream:true words "in any order"', 'meta.constructor=x',
+    'field.verdict:bad -field.score:3', 'field.score>3 field.score:<=100', 'field.verdict:*', 'field.note:">a b"',
   ])('reads %s as the server does', (text) => {
     expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
   });
@@ -47,6 +51,8 @@ describe('the search bar', () => {
     ['latency=>1s', 'latency:>=2s', 'latency=>=2s'],
     ['latency=>1s&latency=<5s', 'latency:<3s', 'latency=>1s&latency=<3s'],
     ['meta.note=>a', 'meta.note:>b', 'meta.note=>a&meta.note=>b'],
+    ['field.score=>1', 'field.score:>2', 'field.score=>2'],
+    ['field.note=>a', 'field.note:>b', 'field.note=>a&field.note=>b'],
     ['q=a', 'q:b', 'q=b'],
     ['from=2026-01-01&to=2026-01-02', 'since:1h', 'since=1h'],
     ['since=1h', 'from:2026-01-01', 'from=2026-01-01'],
@@ -56,6 +62,31 @@ describe('the search bar', () => {
   ])('at %s, %s leads to %s', (address, text, expected) => {
     expect(plain(typed(text, address))).toBe(expected);
   });
+});
+
+describe('the fields of a record', () => {
+  test('are those that the API filters by', async () => {
+    const { names } = await part('query');
+    expect([...names].sort()).toEqual([...filterNames].sort());
+  });
+
+  test('are in a browser what they are here', async () => {
+    const { fields, timeFilters } = await part('fields');
+    const served = String(readStaticFiles().files.get('parts/fields.js')?.bytes);
+    expect({ ...(await import(`data:text/javascript,${encodeURIComponent(served)}`)) }).toMatchObject({ fields: JSON.parse(JSON.stringify(fields)), timeFilters });
+  });
+});
+
+describe('a column of the list', () => {
+  const record = aRecord({ status: 429, outcome: 'refused', userAgent: 'curl/8', stream: true, durationMs: 1500, tokensPerSecond: 12.34, metadata: { team: 'a' }, fields: { verdict: 'bad', score: 0 } });
+  const shown = (name: string): unknown => columnOf(name).show(record);
+  const asked = (name: string): unknown => columnOf(name).filter?.(record);
+
+  test.each([['total', '1.50 s'], ['ttft', '–'], ['agent', 'curl/8'], ['stream', 'yes'], ['speed', '12.3'], ['in', '10'], ['cost', '$0.00002'], ['attempts', '0'], ['error', '–'], ['finish', 'completed'], ['meta.team', 'a'], ['field.score', '0'], ['field.none', '–']])('%s shows %s', (name, text) => expect(shown(name)).toBe(text));
+
+  test.each([['agent', 'agent', 'curl/8'], ['stream', 'stream', 'true'], ['finish', 'finish', 'completed'], ['status', 'status', '429'], ['key', 'key', ''], ['meta.team', 'meta.team', 'a'], ['field.score', 'field.score', '0']])('%s filters by %s:%s at a click', (name, field, value) => expect(asked(name)).toEqual({ field, value }));
+
+  test.each(['total', 'reasoning', 'cost', 'id'])('%s has no click', (name) => expect(asked(name)).toBeUndefined());
 });
 
 describe('a click on a value', () => {
