@@ -1,5 +1,6 @@
 /**
- * One line for each request on stdout: for people on a terminal, JSON where it is read by machines. No message text, no key.
+ * Writes one line for each request to stdout: text for people on a terminal, JSON for machines. A line has no message text and no
+ * key.
  */
 import { styleText } from 'node:util';
 import type { FromSchema } from 'json-schema-to-ts';
@@ -10,7 +11,7 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    format: { enum: ['auto', 'text', 'json'], default: 'auto', description: 'Form of the lines: `text`, `json`, or `auto` (text on a terminal). Example: json.' },
+    format: { enum: ['auto', 'text', 'json'], default: 'auto', description: 'Form of the lines: `text`, `json`, or `auto` (text on a terminal, else JSON). Example: json.' },
   },
 } as const;
 
@@ -25,7 +26,7 @@ export default definePlugin<Options>({
   apply({ hooks }, { format }) {
     const isText = format === 'text' || (format === 'auto' && process.stdout.isTTY);
     const line = isText ? textLine : jsonLine;
-    // cost: lines of one tick leave in one write
+    // cost: all lines of one tick of the event loop go out in one write
     let waiting = '';
     hooks.log.tap(name, (record) => {
       if (waiting === '') setImmediate(() => {
@@ -37,12 +38,13 @@ export default definePlugin<Options>({
   },
 });
 
+/** A record as one line of JSON, without the bodies. */
 export function jsonLine(record: RequestRecord): string {
   const { id, createdAt, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, attempts, adjustments, error } = record;
   return JSON.stringify({ time: createdAt, level: 'info', msg: 'request', id, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, attempts: attempts.length, adjustments, error });
 }
 
-/** `14:02:11 200 gpt-5 → openai 1.2 s (first 0.4 s) 120+300 tokens $0.0031 answered`; `≈` before estimates */
+/** A record as one line of text, for example `14:02:11  200  gpt-5 → openai/gpt-5  1200 ms  (first 400 ms)  120+300 tokens  $0.0031  ID`. Estimated figures have a `≈`. */
 export function textLine(record: RequestRecord): string {
   const { createdAt, status, requestedModel, model, provider, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, outcome, error, id } = record;
   const about = usageEstimated ? '≈' : '';
@@ -61,5 +63,5 @@ export function textLine(record: RequestRecord): string {
   return parts.filter((part) => part !== '').join('  ');
 }
 
-/** A caller's text on an operator's terminal: no control characters, no escape sequences. */
+/** A text from a caller, safe to show on a terminal: at most 100 characters, without control characters and escape sequences. */
 const printable = (text: string): string => text.slice(0, 100).replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');

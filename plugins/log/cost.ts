@@ -1,7 +1,7 @@
 /**
- * What a request cost, from its counts and the prices in the catalogue, at `settle`; the prices go on record with it. Integer
- * arithmetic of 10^-12 dollar. A count or a price that is not known makes the cost unknown (null), never 0: only
- * what is free costs nothing, however it counts.
+ * Computes the cost of a request at `settle`, from its token counts and the prices of the catalogue. The record keeps the prices
+ * too. Amounts are integers of 10^-12 dollar. Where a needed count or price is not known, the cost is unknown (null) and never 0.
+ * Tokens whose price is 0 cost nothing, whether their count is known or not.
  */
 import type { Usage } from '../../core/chat.ts';
 import type { Pricing } from '../../core/config.ts';
@@ -25,7 +25,7 @@ export default definePlugin({
   },
 });
 
-// cost: the catalogue has few prices, and each is read once
+// cost: a catalogue has few different prices, and each is parsed once
 const prices = new Map<string, bigint | null>();
 
 function price(text: string | undefined): bigint | null {
@@ -37,25 +37,28 @@ function price(text: string | undefined): bigint | null {
   return read;
 }
 
-/** In 10^-12 dollar. Each token is priced once: cached, cache-write and reasoning tokens at their own price where there is one. */
+/**
+ * The cost of token counts in 10^-12 dollar; null where it is not known. Each token is counted once: cached tokens, tokens written
+ * to a cache and reasoning tokens cost their own price where `pricing` has one, else the price of prompt or completion tokens.
+ */
 export function costOf(usage: Usage, pricing: Pricing): bigint | null {
   const prompt = price(pricing.prompt);
   const completion = price(pricing.completion);
   if (prompt === null && completion === null) return null;
   const cacheWrite = price(pricing.input_cache_write) ?? prompt;
-  const hour = Math.min(usage.cacheWrite1h ?? 0, usage.cacheWrite ?? 0);
+  const hourWrites = Math.min(usage.cacheWrite1h ?? 0, usage.cacheWrite ?? 0);
   const parts: readonly (readonly [tokens: number | null, price: bigint | null])[] = [
     [usage.input, prompt],
     [usage.cacheRead ?? 0, price(pricing.input_cache_read) ?? prompt],
-    [(usage.cacheWrite ?? 0) - hour, cacheWrite],
-    [hour, price(pricing.input_cache_write_1h) ?? cacheWrite],
+    [(usage.cacheWrite ?? 0) - hourWrites, cacheWrite],
+    [hourWrites, price(pricing.input_cache_write_1h) ?? cacheWrite],
     [usage.answer, completion],
     [usage.reasoning ?? 0, price(pricing.internal_reasoning) ?? completion],
   ];
   let total = price(pricing.request) ?? 0n;
   for (const [tokens, each] of parts) {
     if (each === 0n || tokens === 0) continue;
-    // safety: a provider may count in fractions or beyond all numbers; what cannot be priced exactly is not known
+    // safety: a provider may send a count that is a fraction or too large to be exact; its cost is then unknown
     if (each === null || !Number.isSafeInteger(tokens)) return null;
     total += BigInt(tokens as number) * each;
   }

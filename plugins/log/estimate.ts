@@ -1,8 +1,9 @@
 /**
- * Token counts that a provider did not give, estimated at `settle` from the text that went out and came back: of a stream that
- * was cut, a client that left, a server without usage. They stand in the log, in metrics and in traces, flagged, and in no reply;
- * a provider's own number is never replaced. What an image, a sound or a file takes only its provider knows: a prompt or an
- * answer with one stays unknown. Thinking that was not shown is in no estimate.
+ * Estimates token counts that a provider did not send, at `settle`, from the text of the prompt and of the answer. Counts are
+ * missing where a stream was cut, where the client left, and where a server sends no usage. The log, the metrics and the traces
+ * have the estimates, flagged as such; no reply has them. A count from the provider is never replaced. Only the provider knows how
+ * many tokens an image, a sound or a file takes, so a prompt or an answer with one of them is not estimated. Reasoning whose text
+ * was not sent is not part of an estimate.
  */
 import { estimateTokenCount } from 'tokenx';
 import type { ChatRequest, ContentPart, Message, Usage } from '../../core/chat.ts';
@@ -19,10 +20,10 @@ export default definePlugin({
   summary: 'token counts that a provider did not give, estimated from the text and flagged',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
-    // what is reckoned from counts comes later
+    // EARLY: plugins that compute with the counts, such as log/cost, must come after this tap
     hooks.settle.tap({ name, stage: EARLY }, (record) => {
       const { served, request, response } = record;
-      // where nothing came back, nothing is known to have been used
+      // without an answer, nobody knows whether the provider counted anything
       if (served === null || request === null || response === null) return record;
       const usage = completed(served.usage, request, response.choices);
       return usage === served.usage ? record : { ...record, usage: recordedUsage(usage), usageEstimated: true, served: { ...served, usage } };
@@ -30,14 +31,14 @@ export default definePlugin({
   },
 });
 
-/** The same object where there is nothing to add. */
+/** Fills in missing counts. Returns the same object where nothing can be added. */
 function completed(usage: Usage, request: ChatRequest, choices: readonly FoldedChoice[]): Usage {
   const input = usage.input ?? inputOf(request, usage);
   const { answer, reasoning } = usage.answer === null ? answerOf(choices, usage) : usage;
   return input === usage.input && answer === usage.answer ? usage : { ...usage, input, answer, reasoning };
 }
 
-/** Around each message its role and its bounds. */
+/** The tokens that a message takes besides its text: its role and its markers. */
 const tokensPerMessage = 4;
 
 function inputOf({ messages, tools }: ChatRequest, { cacheRead, cacheWrite }: Usage): number | null {
@@ -47,7 +48,7 @@ function inputOf({ messages, tools }: ChatRequest, { cacheRead, cacheWrite }: Us
   return Math.max(0, all - (cacheRead ?? 0) - (cacheWrite ?? 0));
 }
 
-/** Null for what is no text. */
+/** The text of a part; null where the part is not a text. */
 function textOf({ type, text, refusal }: ContentPart): string | null {
   const said = type === 'refusal' ? refusal : text;
   return typeof said === 'string' ? said : null;
@@ -62,11 +63,11 @@ function answerOf(choices: readonly FoldedChoice[], usage: Usage): Pick<Usage, '
   return { answer: tokensIn(said), reasoning: usage.reasoning ?? (thoughts.length === 0 ? null : tokensIn(thoughts)) };
 }
 
-/** Characters of a long text that are looked at, in pieces from all of it. */
+/** The number of characters of a long text that are counted, in pieces that are spread over the whole text. */
 const mostCounted = 32_768;
 const pieces = 16;
 
-// cost: a megabyte takes 100 ms, so that of a long text a part stands for the whole: 4 ms
+// cost: counting a megabyte takes 100 ms; counting a part of a long text and multiplying takes 4 ms
 function tokensIn(texts: readonly (string | null)[]): number {
   const text = texts.join(' ');
   if (text.length <= mostCounted) return estimateTokenCount(text);

@@ -1,44 +1,47 @@
 /**
- * Counters and histograms, and their text in the exposition format of Prometheus (0.0.4).
+ * Counters and histograms, and their text in the exposition format of Prometheus (0.0.4). A family is one metric with all its
+ * combinations of labels; a series is one combination.
  *
- * Why not prom-client: its last release is of 2024, it brings @opentelemetry/api and a t-digest along (4.6 MB), and it takes
- * 60 to 100 ms to load, which counting from the first request on would put into every start. What is used of it is below.
+ * Why not prom-client: its last release is from 2024, it needs @opentelemetry/api and a t-digest (4.6 MB), and loading it takes 60
+ * to 100 ms at every start. The few parts that are needed are in this file.
  */
 import { formatDollars } from '../../../core/money.ts';
 
+/** The name, the explanation and the labels of one family. */
 export interface Description {
   readonly name: string;
   readonly help: string;
-  /** Names of labels with few values, whatever happens. Values are given in this order, and then those of `open`. */
+  /** Names of labels that can only have few values. Callers give the values in this order, and after them the values of `open`. */
   readonly labels: readonly string[];
-  /** Names of labels that may have many. Where the family is full they become "(other)", the last of them first. */
+  /** Names of labels that may have many values. When the family is full, new values become "(other)", those of the last label first. */
   readonly open?: readonly string[];
 }
 
-/** What can be summed up, and how a sum is written. */
+/** A kind of number: how to add it, and how to write it. */
 interface Sum<N> {
   readonly zero: N;
   plus(one: N, other: N): N;
   text(sum: N): string;
 }
 
+/** Plain numbers. */
 export const numbers: Sum<number> = { zero: 0, plus: (one, other) => one + other, text: String };
-/** In 10^-12 dollar: a sum of money loses no digit before it is written. */
+/** Amounts of 10^-12 dollar, added exactly and written in dollars. */
 export const dollars: Sum<bigint> = { zero: 0n, plus: (one, other) => one + other, text: formatDollars };
 
-/** What a value becomes for which there is no room. */
+/** The value of a label whose own value has no room. */
 export const OTHER = '(other)';
 
-/** Called once, with the name of a family that is full. */
+/** Called once for each family that becomes full, with the name of the family. */
 export type WhenFull = (name: string) => void;
 
 /**
- * safety: label values come from the config, from a catalogue and from allow-lists, but their product is not bounded by that.
- * Of each family; a histogram has a sample for each bucket.
+ * The limit of samples in one family; a histogram has one sample for each bucket.
+ * safety: each label has a limited number of values, but the number of their combinations is not limited without this.
  */
 export const mostSamples = 20_000;
 
-/** The series of one family by their label values. */
+/** The series of one family, by the values of their labels. */
 class Series<State extends object> {
   readonly #states = new Map<string, { readonly labels: string; readonly state: State }>();
   readonly #about: Description;
@@ -58,7 +61,7 @@ class Series<State extends object> {
     this.#whenFull = whenFull;
   }
 
-  /** `folded`: how many of the open labels say "(other)" already. */
+  /** The state of the series with these label values, in the order of the description. `folded` is the number of open labels that are "(other)" already. */
   of(values: readonly string[], folded = 0): State {
     const key = values.join('\0');
     const known = this.#states.get(key);
@@ -73,7 +76,7 @@ class Series<State extends object> {
     return state;
   }
 
-  /** With each label that is folded there is a tenth more: models stay apart although metadata has filled the family. */
+  /** Each folded label adds a tenth of the room, so that models are still counted apart when metadata has filled the family. */
   #hasRoom(folded: number): boolean {
     return (this.#states.size + 1) * this.#samplesEach <= mostSamples * (1 + folded / 10);
   }
@@ -83,11 +86,13 @@ class Series<State extends object> {
   }
 }
 
-/** Of which a scrape is made: its text comes piece by piece, none of them long. */
+/** One metric of a scrape. */
 export interface Family {
+  /** The text of the metric in short pieces. */
   text(): Iterable<string>;
 }
 
+/** A sum that only grows, for each combination of labels. */
 export class Counter<N> implements Family {
   readonly #about: Description;
   readonly #sum: Sum<N>;
@@ -99,6 +104,7 @@ export class Counter<N> implements Family {
     this.#series = new Series(about, { samplesEach: 1, begin: () => ({ total: sum.zero }), whenFull });
   }
 
+  /** Adds an amount to the series with these label values. */
   add(values: readonly string[], amount: N): void {
     const state = this.#series.of(values);
     state.total = this.#sum.plus(state.total, amount);
@@ -110,12 +116,13 @@ export class Counter<N> implements Family {
   }
 }
 
+/** The distribution of a value, for each combination of labels. */
 export class Histogram implements Family {
   readonly #about: Description;
   readonly #bounds: readonly number[];
   readonly #series: Series<{ readonly counts: number[]; sum: number }>;
 
-  /** `bounds`: upper ends of the buckets, ascending; one more, without an end, is added. */
+  /** `bounds` are the upper ends of the buckets, ascending; a last bucket without an end is added. */
   constructor(about: Description, bounds: readonly number[], whenFull: WhenFull) {
     this.#about = about;
     this.#bounds = bounds;
@@ -123,6 +130,7 @@ export class Histogram implements Family {
     this.#series = new Series(about, { samplesEach: bounds.length + 3, begin, whenFull });
   }
 
+  /** Counts one value in the series with these label values. */
   observe(values: readonly string[], value: number): void {
     const state = this.#series.of(values);
     const at = this.#bounds.findIndex((bound) => value <= bound);
@@ -142,7 +150,7 @@ export class Histogram implements Family {
         below += count;
         text += `${bucket}${this.#bounds[at] ?? '+Inf'}"} ${below}\n`;
       }
-      // milliseconds, added up as seconds: what a binary fraction adds beyond the microsecond is noise
+      // the values are whole milliseconds, added as seconds: digits below the microsecond come only from rounding
       yield `${text}${name}_sum${braced(labels)} ${Number(state.sum.toFixed(6))}\n${name}_count${braced(labels)} ${below}\n`;
     }
   }
@@ -150,11 +158,11 @@ export class Histogram implements Family {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Values that are read at the scrape, each under its own labels. */
+/** The text of a metric whose values are read at the scrape: one line for each row of labels and value. */
 export const readings = (type: 'counter' | 'gauge', about: { name: string; help: string }, rows: readonly (readonly [labels: Labels, value: number])[]): string =>
   head(about, type) + rows.map(([labels, value]) => `${about.name}${braced(labelled(Object.keys(labels), Object.values(labels)))} ${value}\n`).join('');
 
-/** One of them. */
+/** The text of a metric with one value that is read at the scrape. */
 export const single = (type: 'counter' | 'gauge', about: { name: string; help: string; labels?: Labels }, value: number): string => readings(type, about, [[about.labels ?? {}, value]]);
 
 const head = ({ name, help }: { readonly name: string; readonly help: string }, type: string): string => `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${type}\n`;

@@ -1,4 +1,4 @@
-/** GET /metrics: what happens, in the text format of Prometheus. Counters outlive a reload of the config. */
+/** GET /metrics: counts requests, attempts, tokens and cost for Prometheus. The counts outlive a reload of the config. */
 import type { FromSchema } from 'json-schema-to-ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
@@ -23,7 +23,7 @@ const schema = {
       default: [],
       description: 'Metadata keys that become labels of requests, tokens and cost (`tenant-id` becomes `metadata_tenant_id`). Example: [tenant-id].',
     },
-    max_label_values: { type: 'integer', minimum: 1, maximum: 10_000, default: 100, description: 'Different values of each of them, the first that come; the rest counts as "(other)". Example: 100.' },
+    max_label_values: { type: 'integer', minimum: 1, maximum: 10_000, default: 100, description: 'Limit of different values of each such label; the first values are kept, all others count as "(other)". Example: 100.' },
   },
 } as const;
 
@@ -38,7 +38,7 @@ export default definePlugin<Options>({
   apply({ hooks, routes, config, log, logger, state, errorCodes }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
     refuseTwins(metadataLabels);
     const options: MeterOptions = { metadataLabels, maxLabelValues };
-    // other labels are other metrics: they begin at nothing
+    // the key has the options: with other labels the metrics are others, and their counts begin at 0
     const meters = state(JSON.stringify(options), () => new Meters(options, logger));
     hooks.boot.tap(name, () => meters.process.open());
     hooks.metadata.tap({ stage: EARLY }, (metadata, { id }) => {
@@ -59,7 +59,7 @@ export default definePlugin<Options>({
   },
 });
 
-/** Two keys must not become one label: the lines would not be valid. */
+/** Throws an `Error` where two metadata keys give the same label: Prometheus refuses a line with the same label twice. */
 function refuseTwins(keys: readonly string[]): void {
   for (const [at, key] of keys.entries()) {
     const twin = keys.slice(0, at).find((other) => labelOf(other) === labelOf(key));
@@ -67,13 +67,13 @@ function refuseTwins(keys: readonly string[]): void {
   }
 }
 
-/** The meters of one process: they count on while a reload puts a new gateway in the place of the old one, for both. */
+/** The meters of one process. During a reload the old and the new gateway count into the same meters. */
 class Meters implements Disposable {
   readonly requests: RequestMeters;
   readonly process = new ProcessMeters();
 
   constructor(options: MeterOptions, logger: Logger) {
-    const whenFull = (metric: string): void => logger.warn('a metric is full: values of metadata, then models, then keys that are new count as "(other)"', { metric, samples: mostSamples });
+    const whenFull = (metric: string): void => logger.warn('a metric is full: new values of metadata, then new models, then new keys count as "(other)"', { metric, samples: mostSamples });
     this.requests = new RequestMeters(options, whenFull);
   }
 

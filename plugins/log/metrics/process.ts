@@ -1,9 +1,10 @@
-/** How the process is, read at the scrape, under the names that dashboards for Node expect. */
+/** The metrics of the process (CPU, memory, files, event loop), read at the scrape, under the names that dashboards for Node use. */
 import { readdir, readFile } from 'node:fs/promises';
 import { createHistogram, performance } from 'node:perf_hooks';
 import { version } from '../../../core/version.ts';
 import { single } from './families.ts';
 
+/** Measures the lag of the event loop between `open` and `close`, and reads the other figures when `text` is called. */
 export class ProcessMeters {
   readonly #loop = new LoopLag();
 
@@ -15,6 +16,7 @@ export class ProcessMeters {
     this.#loop.close();
   }
 
+  /** The text for a scrape. Figures that the system does not have are left out. */
   async text(): Promise<string> {
     const { user, system } = process.cpuUsage();
     const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
@@ -40,18 +42,18 @@ export class ProcessMeters {
   }
 }
 
-/** Empty where there is no such thing: it is Linux that has it. */
+/** The text of a file of /proc; empty on systems without /proc, which only Linux has. */
 const proc = (file: string): Promise<string> => readFile(`/proc/self/${file}`, 'utf8').catch(() => '');
 
-/** Milliseconds between two looks at the event loop. */
+/** Milliseconds between two measurements of the event loop. */
 const resolution = 20;
 
 /**
- * How late the event loop is. By a timer of our own: Node's monitorEventLoopDelay leaves out the interval after each reset, and
- * with it whatever a scrape itself holds up.
+ * Measures how late the event loop is, with a timer. Node's monitorEventLoopDelay is not used, because it leaves out the interval
+ * after each reset, and so the delay that the scrape itself causes.
  */
 class LoopLag {
-  /** Microseconds. */
+  /** In microseconds. */
   readonly #lags = createHistogram();
   #timer: NodeJS.Timeout | undefined;
   #lookedAt = 0;
@@ -73,7 +75,7 @@ class LoopLag {
     this.#lookedAt = now;
   }
 
-  /** Since the scrape before: a peak shows once, and then is over. */
+  /** The text for a scrape, about the time since the last scrape. A peak is therefore in one scrape only. */
   text(): string {
     const lags = this.#lags;
     const gauge = (which: string, microseconds: number): string =>

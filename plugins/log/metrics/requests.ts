@@ -1,43 +1,46 @@
-/** What is counted of each request, from its record and its attempts. Labels are words of our own, names of the config, and metadata that the operator allowed. */
+/** Counts requests from their records and attempts. Labels are fixed words, names from the config, and metadata that the operator allowed. */
 import type { AttemptResult, RecordedUsage, RequestRecord } from '../../../core/pipeline/context.ts';
 import { parseDollars } from '../../../core/money.ts';
 import { Counter, dollars, Histogram, numbers, OTHER, single } from './families.ts';
 import type { Family, WhenFull } from './families.ts';
 
+/** The options of the plugin that decide about labels. */
 export interface MeterOptions {
-  /** Metadata that becomes a label. */
+  /** Keys of metadata that become labels. */
   readonly metadataLabels: readonly string[];
-  /** Values of each, from then on "(other)". */
+  /** Limit of different values of each such label; further values count as "(other)". */
   readonly maxLabelValues: number;
 }
 
 const NONE = '(none)';
 
-/** Seconds. A short completion takes half of one, a long thought minutes; by default a request may take 900. */
+/** In seconds. A short completion takes half a second, long reasoning takes minutes, and the default limit of a request is 900. */
 const durations = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1200];
 const firstTokens = [0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 20, 30, 60, 120];
 
-/** Label name of a metadata key: `tenant-id` → `metadata_tenant_id`. */
+/** The label of a metadata key: `tenant-id` → `metadata_tenant_id`. Two keys may give the same label. */
 export const labelOf = (key: string): string => `metadata_${key.replaceAll(/[^a-z0-9_]/gi, '_')}`;
 
 /**
- * cost: a label of a histogram multiplies 17 samples. What a request took is by model, as callers see it; what a provider took
- * is of its attempts, or one that is slow before a fallback would be counted under the one that answered.
+ * cost: a series of a histogram has 17 samples, so histograms have few labels. The durations of requests are by model, as callers
+ * see them. The durations of providers come from attempts: otherwise the time of a slow provider would count for the provider that
+ * answered after it.
  */
 const about = {
-  requests: { name: 'gateway_requests_total', help: 'Requests by what came of them.', labels: ['provider', 'status', 'outcome', 'stream'] },
+  requests: { name: 'gateway_requests_total', help: 'Requests by status and outcome.', labels: ['provider', 'status', 'outcome', 'stream'] },
   errors: { name: 'gateway_errors_total', help: 'Requests that ended in an error, by its code.', labels: ['code', 'provider'], open: ['model'] },
-  duration: { name: 'gateway_request_duration_seconds', help: 'From the arrival of a request to the last byte of its answer, failed attempts with it.', labels: ['outcome'], open: ['model'] },
-  firstToken: { name: 'gateway_time_to_first_token_seconds', help: 'From the arrival of a streamed request to the first piece of its answer, failed attempts with it.', labels: [], open: ['model'] },
-  tokens: { name: 'gateway_tokens_total', help: 'Tokens by kind. Kinds do not overlap: prompt is without cached and cache_write, completion without reasoning; their sum is all tokens. estimated is "true" where some counts of the request are no provider\'s.', labels: ['provider', 'kind', 'estimated'] },
-  cost: { name: 'gateway_cost_dollars_total', help: 'Cost of the requests whose cost is known, in US dollars. estimated is "true" where it was reckoned from estimated tokens.', labels: ['provider', 'estimated'] },
-  unpriced: { name: 'gateway_requests_unpriced_total', help: 'Requests that were served and whose cost is not known; gateway_cost_dollars_total leaves them out.', labels: ['provider'], open: ['model'] },
-  plugins: { name: 'gateway_plugin_seconds_total', help: 'Time that each plugin took of requests; the time in which a plugin supplied an answer is in the attempts.', labels: ['plugin'] },
-  attempts: { name: 'gateway_attempts_total', help: 'Tries at a provider; outcome is "answered" or the code of the error.', labels: ['provider', 'outcome'], open: ['model'] },
-  attemptDuration: { name: 'gateway_attempt_duration_seconds', help: 'From the start of one try at a provider to its end.', labels: ['provider', 'outcome'] },
-  attemptFirstToken: { name: 'gateway_attempt_time_to_first_token_seconds', help: 'From the start of one try at a provider to the first piece of its answer, of streams.', labels: ['provider'] },
+  duration: { name: 'gateway_request_duration_seconds', help: 'From the arrival of a request to the last byte of its answer, failed attempts included.', labels: ['outcome'], open: ['model'] },
+  firstToken: { name: 'gateway_time_to_first_token_seconds', help: 'From the arrival of a streamed request to the first piece of its answer, failed attempts included.', labels: [], open: ['model'] },
+  tokens: { name: 'gateway_tokens_total', help: 'Tokens by kind. Kinds do not overlap: prompt does not contain cached and cache_write, completion does not contain reasoning. estimated is "true" where at least one count of the request is an estimate.', labels: ['provider', 'kind', 'estimated'] },
+  cost: { name: 'gateway_cost_dollars_total', help: 'Cost of the requests whose cost is known, in US dollars. estimated is "true" where the cost was computed from estimated tokens.', labels: ['provider', 'estimated'] },
+  unpriced: { name: 'gateway_requests_unpriced_total', help: 'Requests that were served but whose cost is unknown; gateway_cost_dollars_total leaves them out.', labels: ['provider'], open: ['model'] },
+  plugins: { name: 'gateway_plugin_seconds_total', help: 'Time that each plugin added to requests, in seconds; the time in which a plugin supplied an answer is in the attempts.', labels: ['plugin'] },
+  attempts: { name: 'gateway_attempts_total', help: 'Attempts at a provider; outcome is "answered" or the code of the error.', labels: ['provider', 'outcome'], open: ['model'] },
+  attemptDuration: { name: 'gateway_attempt_duration_seconds', help: 'From the start of one attempt at a provider to its end.', labels: ['provider', 'outcome'] },
+  attemptFirstToken: { name: 'gateway_attempt_time_to_first_token_seconds', help: 'From the start of one attempt at a provider to the first piece of its answer, streams only.', labels: ['provider'] },
 } as const;
 
+/** Counts requests and attempts, and gives the text for a scrape. */
 export class RequestMeters {
   readonly #inFlight = new Set<string>();
   readonly #metadata: readonly { readonly key: string; readonly seen: Set<string> }[];
@@ -71,24 +74,28 @@ export class RequestMeters {
     this.#attemptFirstToken = new Histogram(about.attemptFirstToken, firstTokens, whenFull);
   }
 
+  /** To be called when a request begins; `end` must follow. */
   begin(id: string): void {
     this.#inFlight.add(id);
   }
 
-  /** One try at a provider is over; its request may go on for long. */
+  /** To be called when an attempt has ended; `codes` are those of `end`. */
   attempted({ model, provider, outcome, durationMs, timeToFirstTokenMs }: AttemptResult, { isStream, codes }: { readonly isStream: boolean; readonly codes: ReadonlySet<string> }): void {
-    const came = outcome === 'answered' ? outcome : codeOf(outcome, codes);
-    this.#attempts.add([provider, came, model], 1);
-    this.#attemptDuration.observe([provider, came], durationMs / 1000);
-    // the first piece of a plain answer is the whole of it
+    const label = outcome === 'answered' ? outcome : codeOf(outcome, codes);
+    this.#attempts.add([provider, label, model], 1);
+    this.#attemptDuration.observe([provider, label], durationMs / 1000);
+    // a plain answer has one piece, so its first piece says nothing more than its duration
     if (isStream && timeToFirstTokenMs !== null) this.#attemptFirstToken.observe([provider], timeToFirstTokenMs / 1000);
   }
 
-  /** @param codes of the core and of plugins: a provider's own codes are none of these, and count as one */
+  /**
+   * To be called with the record of a request that has ended.
+   * @param codes the error codes of the core and of plugins; all other codes come from providers and count as "(other)"
+   */
   end(record: RequestRecord, codes: ReadonlySet<string>): void {
     this.#inFlight.delete(record.id);
     const { status, outcome, cost, error, durationMs, timeToFirstTokenMs } = record;
-    // safety: never `requestedModel`, which is whatever a caller wrote
+    // safety: `requestedModel` must not be a label, because a caller can write any text there
     const model = record.model ?? NONE;
     const provider = record.provider ?? NONE;
     const estimated = String(record.usageEstimated);
@@ -104,13 +111,14 @@ export class RequestMeters {
     else if (served.has(outcome) && record.provider !== null) this.#unpriced.add([provider, model], 1);
   }
 
+  /** The text for a scrape, in short pieces. */
   *text(): Generator<string> {
     const families: readonly Family[] = [this.#requests, this.#errors, this.#duration, this.#firstToken, this.#tokens, this.#cost, this.#unpriced, this.#plugins, this.#attempts, this.#attemptDuration, this.#attemptFirstToken];
     for (const family of families) yield* family.text();
-    yield single('gauge', { name: 'gateway_requests_in_flight', help: 'Requests that have begun and are not on record yet.' }, this.#inFlight.size);
+    yield single('gauge', { name: 'gateway_requests_in_flight', help: 'Requests that have begun and are not in the log yet.' }, this.#inFlight.size);
   }
 
-  /** The first values that come are kept apart; a caller who makes up new ones costs one series. */
+  /** The label of a metadata value. The first values are kept; all further values share one label, so that callers cannot make endless series. */
   #bounded(given: string | undefined, seen: Set<string>): string {
     if (given === undefined || given === '') return NONE;
     const value = given.toWellFormed();
@@ -124,10 +132,10 @@ export class RequestMeters {
 /** Outcomes for which a provider did work. */
 const served: ReadonlySet<string> = new Set(['answered', 'cut', 'gone']);
 
-/** safety: a provider's own code is passed on to the caller, and is any text. */
+/** The label of an error code. safety: a code of a provider may be any text, so unknown codes share one label. */
 const codeOf = (code: string, codes: ReadonlySet<string>): string => (codes.has(code) ? code : OTHER);
 
-/** The record's counts include one another; these do not. */
+/** Token counts by kind, without overlap; in the record, the prompt contains the cached tokens and the completion contains the reasoning. */
 function kindsOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens }: RecordedUsage): readonly (readonly [kind: string, count: number])[] {
   const kinds = [
     ['prompt', (promptTokens ?? 0) - (cachedTokens ?? 0) - (cacheWriteTokens ?? 0)],
@@ -136,6 +144,6 @@ function kindsOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens
     ['completion', (completionTokens ?? 0) - (reasoningTokens ?? 0)],
     ['reasoning', reasoningTokens ?? 0],
   ] as const;
-  // a counter never goes down, whatever a provider counts
+  // a counter must never go down, and a provider's counts may give a negative difference
   return kinds.filter(([, count]) => count > 0 && Number.isFinite(count));
 }
