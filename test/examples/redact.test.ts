@@ -30,7 +30,7 @@ describe('redact', () => {
   });
 
   test('masks an address that comes letter by letter', async () => {
-    const { gateway } = await withExample('redact', { steps: [streams(said(...text))] });
+    const { gateway } = await withExample('redact', { steps: [streams(said(...Array.from(text)))] });
     expect((await readEvents(await gateway.chat({ stream: true }))).text).toBe(masked);
   });
 

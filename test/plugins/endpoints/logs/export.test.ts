@@ -38,7 +38,7 @@ describe('an export', () => {
   });
 
   it('has the fields of plugins as JSON', () => {
-    const [head = '', row = ''] = [csvHead([]), csvLine(aRecord({ fields: { verdict: 'bad', score: 3 } }), [])];
+    const [head, row] = [csvHead([]), csvLine(aRecord({ fields: { verdict: 'bad', score: 3 } }), [])];
     expect([head.split(',').indexOf('fields'), row.slice(row.indexOf('abc,'))]).toEqual([25, 'abc,"{""verdict"":""bad"",""score"":3}",\r\n']);
   });
 
