@@ -3,16 +3,16 @@ import type { LoggedRequest } from '../../../core/log/store.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { loggedOf } from './write/entry.ts';
 
-/** Hears of each request when it ends, before the store has it. Called on the request path: it keeps, and works later. */
+/** Called with each record when its request ends, before the store has it. The request waits for the call: a listener does its work later. */
 export type RecordListener = (record: LoggedRequest) => void;
 
 export interface LogEvents {
-  /** Returns the way to stop. */
+  /** Returns a function that ends the listening. */
   onRecord(listener: RecordListener): () => void;
   tell(record: RequestRecord): void;
 }
 
-/** Records as they come, for those who watch: in this process, at once. */
+/** Tells listeners in this process of each record when its request ends (the live tail). */
 export function createEvents(logger: Logger): LogEvents {
   const listeners = new Set<RecordListener>();
   return {
@@ -28,7 +28,7 @@ export function createEvents(logger: Logger): LogEvents {
           listener(logged);
         } catch (error) {
           listeners.delete(listener);
-          logger.error('a listener of the live log failed and hears no more', { error });
+          logger.error('a listener of the live log failed and is not called any more', { error });
         }
       }
     },

@@ -4,10 +4,10 @@ import { StoreUnavailable } from './drain/client.ts';
 
 const freshMs = 1000;
 
-/** The fault of a store that gets nothing, as the disk does not take the journal. */
+/** The fault to report while the journal cannot be written to the disk: the store gets no records then. */
 export const journalStuck = 'journal_not_written';
 
-/** Whether the store answers, for the health report: asked at most once a second, however often it is looked at. */
+/** Adds to the health report whether the store answers. The store is asked at most once a second, however often the report is. */
 export function createHealth(client: Pick<StoreClient, 'ping'>, isStuck: () => boolean): (report: HealthReport) => Promise<HealthReport> {
   let asked: Promise<string | null> = Promise.resolve(null);
   let askedAt = -Infinity;

@@ -1,4 +1,4 @@
-/** The store for those who show the log: the log API, the dashboard, the metrics. */
+/** The log as the log API, the dashboard and the metrics read it. */
 import { GatewayError } from '../../../core/errors.ts';
 import { BadQuery } from '../../../core/log/store.ts';
 import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
@@ -11,7 +11,7 @@ import type { Counts } from './write/writer.ts';
 export interface ReaderParts {
   readonly client: StoreClient;
   readonly events: LogEvents;
-  /** What only the request thread knows. */
+  /** The counts of the writer, which runs on the request thread. */
   counts(): Readonly<Counts>;
   isStuck(): boolean;
   readonly retentionDays: number;
@@ -32,14 +32,14 @@ export function createLogReader({ client, events, counts, isStuck, retentionDays
   };
 }
 
-/** safety: what a driver says may hold an address or a name. */
+/** safety: the message of a database driver may hold an address or a user name, so the caller does not get it. */
 function refuse(thrown: unknown): never {
   if (thrown instanceof BadQuery) throw new GatewayError('invalid_value', thrown.message, { cause: thrown });
   if (!(thrown instanceof StoreUnavailable)) throw thrown;
-  throw new GatewayError('log_unavailable', `The request log cannot be read now: ${thrown.fault}. What happens is kept and will be there.`, { cause: thrown, retryAfterMs: 1000 });
+  throw new GatewayError('log_unavailable', `The request log cannot be read now: ${thrown.fault}. New requests are kept in the journal, and the log will show them later.`, { cause: thrown, retryAfterMs: 1000 });
 }
 
-/** Told also while the store, or its thread, does not answer. */
+/** The state of the log, also while the store or its thread does not answer. */
 async function statusOf({ client, counts, isStuck, retentionDays, bodies }: Omit<ReaderParts, 'events'>): Promise<StoreStatus> {
   const { written, dropped, bodiesDropped } = counts();
   const settings = { dropped, bodiesDropped, retentionDays, bodies };

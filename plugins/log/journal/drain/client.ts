@@ -1,6 +1,6 @@
 /**
- * The log store as the request thread reaches it: every call goes to the worker, has its time, and fails alone. The log API, the
- * health check and the command line use this.
+ * How the request thread reaches the log store: it sends each call to the worker and waits for the answer for a limited time. A
+ * call that fails does not disturb the others. The log API, the health check and the commands use it.
  */
 import { Worker } from 'node:worker_threads';
 import { BadQuery } from '../../../../core/log/store.ts';
@@ -9,7 +9,7 @@ import type { Answer, Ask, Call, OwnCalls, Told, WorkerSettings } from './rpc.ts
 import { MigrationError } from '../store/migrations.ts';
 import type { Reader, StoreFault } from '../store/store.ts';
 
-/** The store cannot answer now. */
+/** The store cannot answer now; the same call may succeed later. */
 export class StoreUnavailable extends Error {
   readonly fault: StoreFault;
 
@@ -20,9 +20,9 @@ export class StoreUnavailable extends Error {
 }
 
 export interface StoreClient extends Reader, Pick<OwnCalls, 'ping' | 'state' | 'flush'> {
-  /** Starts the worker; resolves when the store has been tried once. Rejects where its tables are not what they must be. */
+  /** Starts the worker. Resolves after the first attempt to open the store, also when that failed; rejects when a migration failed. */
   open(settings: WorkerSettings): Promise<void>;
-  /** Lets the worker drain what it can in this time, and ends it. True: the store has all of the journal. */
+  /** Gives the worker this time to drain the journal, then ends the worker. True: the store has the whole journal. */
   close(withinMs: number): Promise<boolean>;
 }
 
@@ -40,7 +40,7 @@ interface Waiting {
   readonly timer: NodeJS.Timeout;
 }
 
-/** The same file under the name that it has where this one runs: sources as they are, or built. */
+/** The worker's file beside this one: TypeScript when the sources run, JavaScript when the built package runs. */
 const workerFile = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url);
 
 export function createClient(events: ClientEvents): StoreClient {
@@ -83,22 +83,22 @@ export function createClient(events: ClientEvents): StoreClient {
 
 interface Thread {
   worker: Worker | null;
-  /** Set by its owner: an end is an end. */
+  /** The client sets it when it closes: a worker that ends is not started again then. */
   isClosing: boolean;
 }
 
 interface ThreadEvents extends ClientEvents {
   readonly calls: Calls;
-  /** After the first attempt to open the store. */
+  /** Called after the first attempt to open the store, with the reason where a migration failed. */
   readonly opened: (refusal: string | null) => void;
 }
 
-/** The worker, started again, later and later, when it fails: its journal waits, and nothing in it is lost. */
+/** Starts the worker, and starts it again when it fails, with longer and longer pauses. Records wait in the journal meanwhile; none is lost. */
 function keepRunning(settings: WorkerSettings, { logger, disk, calls, opened }: ThreadEvents): Thread {
   const thread: Thread = { worker: null, isClosing: false };
   let crashes = 0;
   const start = (): void => {
-    // what the program was started with may be options that a worker does not take
+    // Node may have been started with options that it refuses for a worker
     const worker = new Worker(workerFile, { workerData: settings, execArgv: [] });
     thread.worker = worker;
     worker.unref();
@@ -128,7 +128,7 @@ function keepRunning(settings: WorkerSettings, { logger, disk, calls, opened }: 
 
 type Calls = ReturnType<typeof createCalls>;
 
-/** Calls under way: each ends by its answer, its time, or the end of the worker. */
+/** The calls under way. Each one ends with its answer, when its time is over, or when the worker ends. */
 function createCalls() {
   const waiting = new Map<number, Waiting>();
   let last = 0;

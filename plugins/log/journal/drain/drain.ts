@@ -1,4 +1,7 @@
-/** From the journals into the store, batch by batch, on the worker's thread: its own gateway's, and those that dead ones left behind. */
+/**
+ * Moves records from the journals into the store, batch by batch, on the worker's thread: from the journal of this gateway, and
+ * from the journals that dead gateways left behind (orphans).
+ */
 import { appendFileSync, existsSync, fsyncSync, openSync, closeSync } from 'node:fs';
 import { join } from 'node:path';
 import { rowOf } from '../sql/rows.ts';
@@ -14,11 +17,11 @@ import type { Taken } from './tail.ts';
 export interface DrainSettings {
   readonly store: Store;
   readonly root: string;
-  /** The folder of this gateway. */
+  /** The journal of this gateway. */
   readonly folder: string;
   readonly retentionDays: number;
   readonly warn: (message: string, facts: Readonly<Record<string, unknown>>) => void;
-  /** Segments of this gateway are gone, or what dead ones left has changed. */
+  /** Called when bytes of this gateway's journal were removed, or when the bytes of orphans (`elsewhere`) changed. */
   readonly disk: (change: { readonly removed: number; readonly elsewhere: number }) => void;
 }
 
@@ -33,14 +36,14 @@ const retainAgainMs = 60_000;
 
 export class Drain {
   deadLettered = 0;
-  /** Records of this gateway. */
+  /** How many records of this gateway are in the store. */
   drained = 0;
   lastDrainAt: number | null = null;
 
   readonly #settings: DrainSettings;
   readonly #own: Tail;
   readonly #orphans = new Map<Tail, Instance>();
-  /** safety: a batch that the store did not take is tried again as it is; nothing is read twice. */
+  /** safety: batches that were read and are not in the store yet. A batch that the store did not take stays here, and is tried again. */
   readonly #ready = new Map<Tail, Batch[]>();
   #lookAt = 0;
   #retainAt = 0;
@@ -50,7 +53,7 @@ export class Drain {
     this.#own = this.#tail(settings.folder, false);
   }
 
-  /** What dead gateways left behind is this one's from now on, and counts as what waits. */
+  /** Takes over the journals of dead gateways; from now on they count as bytes that wait. */
   adopt(): void {
     if (performance.now() < this.#lookAt) return;
     this.#lookAt = performance.now() + lookForOrphansMs;
@@ -59,7 +62,7 @@ export class Drain {
     if (this.#orphans.size > 0) this.#settings.disk({ removed: 0, elsewhere: this.#elsewhere() });
   }
 
-  /** One batch of each journal, one step of the retention. True: there may be more. Throws when the store is at fault. */
+  /** Drains one batch of each journal and drops one part of the old records. True: there may be more to do. Throws when the store fails. */
   async step(): Promise<boolean> {
     this.adopt();
     let worked = await this.#drain(this.#own);
@@ -67,7 +70,7 @@ export class Drain {
     return (await this.#retain()) || worked;
   }
 
-  /** The gateway has closed its journal: true once the store has all of it. */
+  /** Call it when the gateway has closed its journal. Resolves to true when the store has the whole journal. */
   async finish(): Promise<boolean> {
     this.#own.end();
     while (await this.#drain(this.#own));
@@ -107,10 +110,11 @@ export class Drain {
     if (batch === undefined) return false;
     const { taken, rows } = batch;
     const inserted = rows.length > 0 ? this.#insert(rows) : Promise.resolve();
-    // cost: the next batch is made ready while the database works; what goes wrong there is heard below
+    // cost: the next batch is prepared while the database works; a failure of the insert is thrown by the await below
     inserted.catch(() => {});
     if (ready.length === 1) this.#prepare(tail, ready);
     await inserted;
+    // safety: the cursor moves after the insert, never before it: a crash between the two repeats rows, and loses none
     ready.shift();
     tail.commit(taken);
     if (tail === this.#own) this.drained += taken.entries.length;
@@ -128,7 +132,7 @@ export class Drain {
 
   async #drainOrphan(tail: Tail, instance: Instance): Promise<boolean> {
     if (await this.#drain(tail)) return true;
-    // an ended journal gives nothing more when its last batch is in the store
+    // the store has the last batch of this journal, and nobody writes to it any more
     tail.close();
     this.#ready.delete(tail);
     this.#orphans.delete(tail);
@@ -144,7 +148,7 @@ export class Drain {
       if (await store.retain(floorOf(retentionDays, Date.now()))) return true;
       this.#retainAt = performance.now() + retainEveryMs;
     } catch (error) {
-      // old records can wait for a better moment; new ones do not wait for them
+      // dropping old records can wait; storing new ones cannot
       this.#retainAt = performance.now() + retainAgainMs;
       this.#settings.warn('old records could not be dropped; it is tried again', { reason: error instanceof Error ? error.message : String(error) });
     }
@@ -160,7 +164,7 @@ export class Drain {
     }
   }
 
-  /** safety: one row that the store refuses costs that row its place, and no other. */
+  /** safety: when the store refuses a row, only that row becomes a dead letter: the batch is halved until the row is found. */
   async #insert(rows: readonly Row[]): Promise<void> {
     const { store } = this.#settings;
     try {

@@ -1,8 +1,8 @@
-/** What the request thread and the store's worker say to each other. */
+/** The messages between the request thread and the worker of the store. */
 import type { StoreStatus } from '../../../../core/log/store.ts';
 import type { StoreFault, StoreSettings } from '../store/store.ts';
 
-/** What the worker is started with. */
+/** What the worker gets at its start. */
 export interface WorkerSettings extends StoreSettings {
   readonly root: string;
   /** The journal of this gateway. */
@@ -11,18 +11,18 @@ export interface WorkerSettings extends StoreSettings {
 
 export const readCalls = ['list', 'exportRows', 'get', 'stats', 'series', 'facets', 'metadataKeys'] as const;
 
-/** Calls: the read side of the store, and these. */
+/** What can be called beside the read calls of the store. */
 export interface OwnCalls {
   ping(): Promise<void>;
   state(): Promise<WorkerState>;
-  /** Resolves when the store has all that was in the journal at the time of the call. */
+  /** Resolves when the store has everything that was in the journal at the time of the call. */
   flush(): Promise<void>;
-  /** The journal is closed: drains it, as far as the time goes, and ends. True: the store has all of it. */
+  /** Call it when the journal is closed: drains the journal for at most this time, then ends the worker. True: the store has the whole journal. */
   finish(withinMs: number): Promise<boolean>;
 }
 
 export interface WorkerState extends Pick<StoreStatus, 'connected' | 'error' | 'deadLettered' | 'lastDrainAt'> {
-  /** In the journals, and not in the store yet. */
+  /** Bytes that are in the journals and not in the store yet. */
   readonly depthBytes: number;
   readonly drained: number;
 }
@@ -33,11 +33,11 @@ export interface Ask {
   readonly id: number;
   readonly call: Call;
   readonly args: readonly unknown[];
-  /** Epoch milliseconds from which on nobody waits for it. */
+  /** Epoch milliseconds after which the caller does not wait any more. */
   readonly until: number;
 }
 
-/** What came of a call. `query`: the caller asked something that cannot be answered. */
+/** The result of a call. `query`: the question itself is not valid. */
 export type Answer = { readonly value: unknown } | { readonly fault: StoreFault | 'query'; readonly message: string };
 
 export type Told =

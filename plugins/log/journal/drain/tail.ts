@@ -1,6 +1,6 @@
 /**
- * The reading end of one instance's journal, on the worker's thread: merges started and finished, steps over damage, and gives
- * segments back once the store has them. What was read counts when it is committed; a crash in between costs a replay.
+ * Reads the journal of one instance, on the worker's thread: matches requests that started with their end, steps over damage, and
+ * deletes segments when the store has them. A batch counts as stored when it is committed; after a crash before that, it is read again.
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, unlinkSync } from 'node:fs';
 import type { Entry } from '../write/entry.ts';
@@ -11,14 +11,14 @@ export interface Taken {
   readonly entries: readonly Entry[];
   readonly end: { readonly segment: number; readonly offset: number };
   readonly open: ReadonlyMap<string, string>;
-  /** There is nothing after it, and never will be. */
+  /** The journal has ended, and this batch is its last one. */
   readonly isLast: boolean;
 }
 
 export interface TailEvents {
-  /** Segments are gone from the disk. */
+  /** Segments of this size were deleted. */
   removed(bytes: number): void;
-  /** Bytes that were no frame. */
+  /** So many bytes were no frame, and were left out. */
   damaged(bytes: number, segment: number): void;
 }
 
@@ -37,7 +37,7 @@ export class Tail {
   #file: number | null = null;
   #open: Map<string, string>;
   #buffer: Buffer = Buffer.alloc(0);
-  /** The instance writes no more: what is incomplete stays so. */
+  /** The instance writes no more, so an incomplete frame stays incomplete. */
   #isEnded: boolean;
   #isDone = false;
   #cursorAt = 0;
@@ -55,7 +55,7 @@ export class Tail {
     this.#open = new Map(open.map((payload) => [idOf(payload), payload]));
   }
 
-  /** The writer has closed. */
+  /** Call it when the writer has closed: what is read from now on is the end of the journal. */
   end(): void {
     this.#isEnded = true;
   }
@@ -66,8 +66,8 @@ export class Tail {
   }
 
   /**
-   * The next batch, or that which follows one taken and not yet committed; null where there is nothing new. An ended journal's
-   * last batch holds what was interrupted.
+   * The next batch; with `after`, the batch that follows that one, which need not be committed yet. Null where there is nothing
+   * new. The last batch of an ended journal also holds the requests that started and never finished.
    */
   take(after: Taken | null = null): Taken | null {
     if (this.#isDone || after?.isLast === true) return null;
@@ -100,7 +100,7 @@ export class Tail {
     return moved || isLast ? { entries, end: at, open, isLast } : null;
   }
 
-  /** The store has it. */
+  /** Call it when the store has the batch. */
   commit({ end, open, isLast }: Taken): void {
     this.#segment = end.segment;
     this.#offset = end.offset;
@@ -111,7 +111,7 @@ export class Tail {
     if (leaves) this.#unlink();
   }
 
-  /** Puts on disk how far the store has it. */
+  /** Writes the cursor: up to which place the store has the journal. */
   save(): void {
     const cursor = { segment: this.#segment, offset: this.#offset, open: [...this.#open.values()] };
     this.#cursorAt = performance.now();
@@ -137,7 +137,7 @@ export class Tail {
     this.#events.removed(bytes);
   }
 
-  /** What the buffer holds: bytes of `#bufferSegment` from `#bufferFrom` on. */
+  /** `#buffer` holds the bytes of this segment, from this offset on. */
   #bufferSegment = 0;
   #bufferFrom = 0;
 
@@ -157,7 +157,7 @@ export class Tail {
         return { kind: decoded.kind, payload: decoded.payload.toString('utf8') };
       }
       const isClosed = this.#isEnded || existsSync(pathOf(this.folder, at.segment + 1));
-      // the writer may have added between the look at the segment and the look for the next one
+      // the writer may have added to this segment after it was read and before it began the next one
       if (decoded === 'incomplete' && (!isClosed || this.#grown(at, whole.length - begin))) return 'waiting';
       if (whole.length > begin) {
         this.#stepOver(at);
@@ -174,7 +174,7 @@ export class Tail {
     return sizeOf(pathOf(this.folder, segment)) > offset + known;
   }
 
-  /** Bytes that are no frame: goes on at the next one that is, or at the end of what there is. */
+  /** Skips bytes that are no frame, up to the next sound frame or to the end of the segment. */
   #stepOver(at: { segment: number; offset: number }): void {
     const { bytes, from } = this.#bytesAt(at, Infinity);
     const end = nextSound(bytes, from + 1);
@@ -182,7 +182,7 @@ export class Tail {
     at.offset += end - from;
   }
 
-  /** What is there from this place on, `wanted` bytes where there are so many. */
+  /** The bytes of the segment from this offset on: at least `wanted`, where the segment has so many. */
   #bytesAt({ segment, offset }: { segment: number; offset: number }, wanted: number): { bytes: Buffer; from: number } {
     const from = offset - this.#bufferFrom;
     const isHere = this.#file !== null && segment === this.#bufferSegment && from >= 0 && from <= this.#buffer.length;

@@ -1,6 +1,6 @@
 /**
- * The thread that has the store: drains the journals into it and answers what is asked of it. A store that is down is tried
- * again, later and later, and loses nothing: the journal holds.
+ * The thread that owns the store: it drains the journals into the store and answers the calls of the request thread. A store that
+ * is down is tried again with longer and longer pauses. Records wait in the journal meanwhile; none is lost.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -21,7 +21,7 @@ const tell = (told: Told): void => port.postMessage(told);
 const idleMs = 100;
 const openMs = 5000;
 const backoffMs = { first: 100, most: 5000 };
-/** Between two periods that are summed up, and after a fault. */
+/** The pause between two periods that are summed up, and the pause after a failure. */
 const rollingMs = 5;
 const rollAgainMs = 60_000;
 
@@ -38,7 +38,7 @@ const drain = new Drain({
 
 let isOpen = false;
 let fault: StoreFault | null = 'refused';
-/** Changed by `finish`, and looked at by the loops. */
+/** `finish` sets it, and the loops look at it. */
 const phase = { isClosing: false };
 let wake = (): void => {};
 
@@ -51,7 +51,7 @@ const sleep = (ms: number): Promise<void> => new Promise((resolve) => {
 });
 
 async function open(): Promise<void> {
-  // a migration of years of records is not waited for: the journal holds what comes meanwhile
+  // the gateway does not wait for a long migration: new records wait in the journal
   const late = setTimeout(tell, openMs, { type: 'opened', refusal: null } satisfies Told);
   try {
     await store.open();
@@ -65,12 +65,12 @@ async function open(): Promise<void> {
   }
 }
 
-/** Until the store has what there was when it began; throws when the store is at fault. */
+/** Drains until the store has everything that was in the journals at the beginning; throws when the store fails. */
 async function work(): Promise<void> {
   drain.adopt();
   if (!isOpen) await open();
   while (!phase.isClosing && (await drain.step())) {
-    // a thread that drains still answers
+    // lets the thread answer calls while it drains
     await new Promise((resolve) => setImmediate(resolve));
   }
   recovered();
@@ -86,21 +86,21 @@ let failures = 0;
 
 function failed(error: unknown): number {
   fault = faultOf(error);
-  if (failures === 0) tell({ type: 'log', level: 'warn', message: 'the log store does not take records; the journal holds them', facts: { fault, reason: error instanceof Error ? error.message : String(error) } });
+  if (failures === 0) tell({ type: 'log', level: 'warn', message: 'the log store does not take records; they wait in the journal', facts: { fault, reason: error instanceof Error ? error.message : String(error) } });
   const longest = Math.min(backoffMs.most, backoffMs.first * 2 ** Math.min(failures++, 10));
   return longest * (0.5 + Math.random() / 2);
 }
 
 let turn: Promise<void> = Promise.resolve();
 
-/** One at a time: the loop, and whoever wants the journal drained at once. */
+/** Runs `work` after the run before it has ended: the loop and `flush` both call it. */
 function inTurn(): Promise<void> {
   const next = turn.then(work);
   turn = next.catch(() => {});
   return next;
 }
 
-/** Beside the draining. A fault in it is no fault of the log: the records can be asked. */
+/** Sums up periods that are over, beside the draining. When it fails the log still works: the sums are read from the records then. */
 async function sumUp(): Promise<void> {
   while (!phase.isClosing) {
     let pauseMs = idleMs;
@@ -171,7 +171,7 @@ function blameOf(error: unknown): Answer {
 }
 
 async function answer({ id, call, args, until }: Ask): Promise<void> {
-  // cost: what came while SQLite was at a long question may have been given up meanwhile
+  // cost: while SQLite answered a long question, the caller of this one may have stopped waiting
   if (Date.now() > until) return;
   let answered: Answer;
   try {

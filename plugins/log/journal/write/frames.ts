@@ -1,6 +1,6 @@
 /**
- * Frames of the journal, pure functions of bytes: `u32 length | u32 crc32 | u8 kind | payload`, little-endian, the length that
- * of the payload, the checksum over kind and payload. A reader finds its way again behind damage of any kind.
+ * The frames of the journal, as pure functions of bytes: `u32 length | u32 crc32 | u8 kind | payload`, little-endian. The length is
+ * that of the payload; the checksum covers kind and payload. A reader finds the next sound frame after damage of any kind.
  */
 import { crc32 } from 'node:zlib';
 
@@ -14,17 +14,17 @@ export interface Frame {
   readonly payload: string;
 }
 
-/** `incomplete`: the bytes end before the frame does. `damaged`: these bytes never were a frame, or are one no more. */
+/** `incomplete`: the bytes end before the frame ends. `damaged`: these bytes are no frame. */
 export type Decoded = { readonly kind: Kind; readonly payload: Buffer; readonly end: number } | 'incomplete' | 'damaged';
 
 const head = 9;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** safety: a damaged length must not make a reader wait for gigabytes; no request is let in that could make such a frame. */
+/** safety: a damaged length must not make a reader wait for gigabytes. Requests are bounded, so no real frame is that large. */
 const largest = 512 * 1024 * 1024;
 
-/** cost: one buffer for the whole group, so that it leaves in one write. */
+/** cost: one buffer for the whole group, so that one write takes it. */
 export function encodeFrames(frames: readonly Frame[]): Buffer {
   const sizes = frames.map(({ payload }) => Buffer.byteLength(payload));
   const bytes = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + head + size, 0));
@@ -52,13 +52,13 @@ export function decodeFrame(bytes: Buffer, at: number): Decoded {
   return crc32(bytes.subarray(at + 8, end)) === bytes.readUInt32LE(at + 4) ? { kind, payload: bytes.subarray(at + head, end), end } : 'damaged';
 }
 
-/** The bytes that this frame wants, as far as its head tells; at least a head. */
+/** The size of this frame by the length in its head; the size of a head where the head is not complete. */
 export const wantedBytes = (bytes: Buffer, at: number): number => (at + head > bytes.length ? head : head + bytes.readUInt32LE(at));
 
-/** Where the next sound frame begins, from here on; the end of the bytes where there is none. */
+/** The place of the first sound frame from here on; the end of the bytes where there is none. */
 export function nextSound(bytes: Buffer, from: number): number {
   for (let at = from; at + head < bytes.length; at++) {
-    // cost: the brace rules out all but a few places before anything is summed
+    // cost: the brace rules out all but a few places before any checksum is computed
     if (bytes[at + head] === openBrace && typeof decodeFrame(bytes, at) === 'object') return at;
   }
   return bytes.length;

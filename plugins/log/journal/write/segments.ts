@@ -1,6 +1,6 @@
 /**
- * Where a journal lies: `<data_dir>/journal/<instance>/00000001.seg …`, each instance in a folder of its own, with a `lock` that
- * is held as long as the instance lives and a `cursor` that says how far the store has it. Used by both threads.
+ * The files of a journal: `<data_dir>/journal/<instance>/00000001.seg …`. Each instance has its own folder, with a `lock` that the
+ * instance holds as long as it lives, and a `cursor`: the place up to which the store has the journal. Both threads use them.
  */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { v7 as uuid } from 'uuid';
 export const rootOf = (dataDir: string): string => join(dataDir, 'journal');
 export const pathOf = (folder: string, segment: number): string => join(folder, `${String(segment).padStart(8, '0')}.seg`);
 
-/** Numbers of the segments there are, in order. */
+/** The numbers of the segments in a folder, in order. */
 export function segmentsOf(folder: string): number[] {
   return readdirSync(folder).flatMap((file) => (/^\d{8}\.seg$/.test(file) ? [Number.parseInt(file, 10)] : [])).sort((a, b) => a - b);
 }
@@ -20,7 +20,7 @@ export interface Claim {
 }
 
 /**
- * The right to a folder; null while another has it.
+ * Takes the lock of a folder; null while another instance holds it.
  * safety: the lock is the kernel's (by way of SQLite), and goes with its process however that dies. A file with a process id
  * would not tell the truth across containers, and Node has no flock.
  */
@@ -46,7 +46,7 @@ export interface Instance {
   readonly claim: Claim;
 }
 
-/** A new folder, claimed. Throws where the data directory cannot be written. */
+/** Makes a new folder and takes its lock. Throws where the data directory cannot be written. */
 export function createInstance(root: string): Instance {
   mkdirSync(root, { recursive: true, mode: 0o700 });
   for (;;) {
@@ -55,13 +55,13 @@ export function createInstance(root: string): Instance {
     const claimed = claim(folder);
     if (claimed === null) continue;
     closeSync(openSync(pathOf(folder, 1), 'a', 0o600));
-    // safety: somebody who looks for orphans may have taken the folder for one and removed its lock before it was held
+    // safety: before the lock was taken, another instance may have taken the folder for an orphan and removed the lock
     if (existsSync(join(folder, 'lock'))) return { folder, claim: claimed };
     claimed.release();
   }
 }
 
-/** Folders of instances that are no more, claimed. */
+/** Takes the locks of all folders whose instances are dead, and returns them. */
 export function adoptOrphans(root: string, mine: ReadonlySet<string>): Instance[] {
   if (!existsSync(root)) return [];
   const names = readdirSync(root).filter((name) => /^[0-9a-f-]{36}$/.test(name));
@@ -73,7 +73,7 @@ export function adoptOrphans(root: string, mine: ReadonlySet<string>): Instance[
   });
 }
 
-/** Gives up a folder of which nothing is wanted any more. */
+/** Deletes a folder; call it when the store has everything that is in it. */
 export function removeInstance({ folder, claim: claimed }: Instance): void {
   rmSync(join(folder, 'lock'), { force: true });
   claimed.release();
@@ -83,13 +83,13 @@ export function removeInstance({ folder, claim: claimed }: Instance): void {
 export interface Cursor {
   readonly segment: number;
   readonly offset: number;
-  /** Payloads of requests that had started and not finished up to here. */
+  /** Payloads of requests that started before this place and did not finish before it. */
   readonly open: readonly string[];
 }
 
 const beginning: Cursor = { segment: 0, offset: 0, open: [] };
 
-/** What the store has. A cursor that is lost or broken costs a replay, and rows that are there already are left alone. */
+/** The place up to which the store has the journal. Where the cursor is lost or broken, the journal is read from its beginning: the store leaves rows that it has as they are. */
 export function readCursor(folder: string): Cursor {
   try {
     const { segment, offset, open } = JSON.parse(readFileSync(join(folder, 'cursor'), 'utf8')) as Partial<Cursor>;
@@ -99,7 +99,7 @@ export function readCursor(folder: string): Cursor {
   }
 }
 
-/** safety: on disk under its own name before any segment that it stands for is unlinked. */
+/** safety: the cursor is on the disk under its own name when this returns. Only then may segments before it be deleted. */
 export function writeCursor(folder: string, cursor: Cursor): void {
   const next = join(folder, 'cursor.next');
   const file = openSync(next, 'w', 0o600);

@@ -1,7 +1,7 @@
 /**
- * The writing end of the journal, on the request thread: what comes in one tick leaves in one write, and whoever waits is told
- * when it has returned. A disk that is full or broken delays nobody: frames wait in memory, within bounds, and what does not
- * fit is counted. Bodies go first.
+ * Writes the journal, on the request thread: all frames of one tick go into one write, and their promises resolve when it has
+ * returned. A disk that is full or broken delays no request: frames wait in memory, within bounds, and records that do not fit
+ * are dropped and counted. Near the bound records are written without their bodies, so that more of them fit.
  */
 import { close, fdatasync, ftruncate, open, write } from 'node:fs';
 import { promisify } from 'node:util';
@@ -14,25 +14,25 @@ const files = { open: promisify(open), close: promisify(close), truncate: promis
 
 export interface WriterSettings {
   readonly folder: string;
-  /** Bytes on disk. */
+  /** The bound of the journal on disk. */
   readonly maxBytes: number;
-  /** Waits for the device, not only for the operating system. */
+  /** Waits until the device has the bytes (fdatasync), not only the operating system. */
   readonly isDurable: boolean;
   readonly logger: Logger;
-  /** Bytes of frames that may wait in memory. */
+  /** The bound of the frames that wait in memory, in bytes. */
   readonly maxWaiting?: number;
   readonly retryMs?: number;
 }
 
-/** `bodies`: write records without them. `full`: nothing fits any more. */
+/** `bodies`: there is room for records, but not for their bodies. `full`: there is no room at all. */
 export type Pressure = 'none' | 'bodies' | 'full';
 
 export interface Counts {
-  /** Records that were lost for want of room. */
+  /** Records that were dropped because there was no room. */
   dropped: number;
-  /** Records written without their bodies for want of room. */
+  /** Records that were written without their bodies because there was no room. */
   bodiesDropped: number;
-  /** Records written, or waiting to be. */
+  /** Records that are written or wait in memory. */
   written: number;
 }
 
@@ -61,36 +61,36 @@ export class JournalWriter {
     this.#segmentBytes = Math.min(largestSegment, Math.ceil(settings.maxBytes / 8));
   }
 
-  /** How much room there is. */
+  /** What there is room for. */
   get pressure(): Pressure {
     const used = this.#used(0);
     return used >= 1 ? 'full' : used >= roomForBodies ? 'bodies' : 'none';
   }
 
-  /** Whether bodies of this size leave room for the records after them. */
+  /** Whether there is still room for later records after bodies of this size. */
   hasRoomFor(bytes: number): boolean {
     return this.#used(bytes) < roomForBodies;
   }
 
-  /** Frames wait in memory because the disk does not take them. */
+  /** Frames wait in memory because the last write failed. */
   get isStuck(): boolean {
     return this.#fault !== null;
   }
 
-  /** The share of the room that is taken, with so many bytes more. */
+  /** The share of the room that is taken when so many bytes are added. */
   #used(more: number): number {
     const { maxBytes, maxWaiting } = this.#settings;
     const waiting = this.#waitingBytes + more;
     return Math.max((this.#onDisk + this.#elsewhere + waiting) / maxBytes, waiting / maxWaiting);
   }
 
-  /** Drained segments are gone; what dead instances left behind counts into the bound too. */
+  /** Tells the writer that so many bytes were deleted, and how many bytes orphans hold: those count towards the bound too. */
   onDisk(removed: number, elsewhere: number): void {
     this.#onDisk -= removed;
     this.#elsewhere = elsewhere;
   }
 
-  /** Resolves when the frame is written, or when it cannot be written now: nobody waits for a disk to come back. */
+  /** Resolves when the frame is written, or when the write failed and the frame waits in memory: no request waits for a broken disk. */
   append(kind: Kind, payload: string): Promise<void> {
     if (this.pressure === 'full') {
       if (kind === FINISHED) this.counts.dropped++;
@@ -104,7 +104,7 @@ export class JournalWriter {
     return this.#told.promise;
   }
 
-  /** Writes what waits, once more where it could not be written, and closes the segment. */
+  /** Tries once more to write the frames that wait, and closes the segment. */
   async close(): Promise<void> {
     await this.#running;
     clearTimeout(this.#retry);
@@ -116,7 +116,7 @@ export class JournalWriter {
   }
 
   async #run(): Promise<void> {
-    // cost: all that this tick appends goes into the first group
+    // cost: everything that is appended in this tick goes into the first group
     await new Promise((resolve) => setImmediate(resolve));
     while (this.#waiting.length > 0) {
       const group = this.#waiting;
@@ -157,7 +157,7 @@ export class JournalWriter {
   async #writeAll(file: number, bytes: Buffer): Promise<void> {
     for (let at = 0; at < bytes.length;) {
       const from = at;
-      // safety: a disk that fills up takes a part and says so by the count
+      // safety: a disk that fills up may take a part of the bytes, and the count says how many
       at += await new Promise<number>((resolve, reject) => {
         write(file, bytes, from, bytes.length - from, this.#offset + from, (error, count) => (error === null ? resolve(count) : reject(error)));
       });
@@ -165,7 +165,7 @@ export class JournalWriter {
     }
   }
 
-  /** Cuts what was written in part. Where that fails too the segment is left as it is: readers step over a torn tail. */
+  /** Cuts off a group that was written in part. Where that fails too, the next group goes into another segment: readers step over a torn tail. */
   async #undo(file: number): Promise<void> {
     try {
       await files.truncate(file, this.#offset);
@@ -178,7 +178,8 @@ export class JournalWriter {
     try {
       await files.sync(file);
     } catch (error) {
-      // safety: after a failed sync nobody knows what the disk has, and the next sync would not say: the group goes into another file
+      // safety: after a failed sync nobody knows what the disk has, and a second sync of the same file may report success
+      // (Linux drops the pages that failed), so the group is written again into another file
       await this.#leave(file);
       throw error;
     }
@@ -198,7 +199,7 @@ export class JournalWriter {
   }
 
   #failed(error: unknown): void {
-    if (this.#fault === null) this.#settings.logger.error('the journal cannot be written; requests are served on, and their records wait in memory', { error, dropped: this.counts.dropped });
+    if (this.#fault === null) this.#settings.logger.error('the journal cannot be written; requests are still served, and their records wait in memory', { error, dropped: this.counts.dropped });
     this.#fault = error;
     this.#retry = setTimeout(() => void (this.#running ??= this.#run()), this.#settings.retryMs);
     this.#retry.unref();
