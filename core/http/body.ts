@@ -1,4 +1,4 @@
-/** A request body: bounded while it arrives. */
+/** Reads a request body, and stops as soon as it is too large. */
 import type { Readable } from 'node:stream';
 import { GatewayError } from '../errors.ts';
 
@@ -9,11 +9,9 @@ const tooLarge = (limit: number): GatewayError =>
 
 const brokenOff = (cause?: unknown): GatewayError => new GatewayError('client_closed', 'The client closed the connection before its request was complete.', { cause });
 
-/** Reads at most `limit` bytes. A body that announces more is refused before it is read. */
-export async function readBody(source: Readable | ReadableStream<Uint8Array> | null, { limit, announced }: { limit: number; announced: string | undefined }): Promise<Buffer> {
+/** Reads at most `limit` bytes. Throws `request_too_large`, without reading, for a body whose `content-length` announces more. */
+export async function readBody(source: Readable, { limit, announced }: { limit: number; announced: string | undefined }): Promise<Buffer> {
   if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit);
-  if (source === null) return Buffer.alloc(0);
-  if (!('on' in source)) return await readWeb(source, limit);
   return await new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let size = 0;
@@ -33,19 +31,4 @@ export async function readBody(source: Readable | ReadableStream<Uint8Array> | n
     source.once('error', (error) => reject(brokenOff(error)));
     source.once('close', onClose);
   });
-}
-
-async function readWeb(source: ReadableStream<Uint8Array>, limit: number): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  try {
-    for await (const part of source) {
-      size += part.length;
-      if (size > limit) throw tooLarge(limit);
-      parts.push(part);
-    }
-  } catch (thrown) {
-    throw GatewayError.is(thrown) ? thrown : brokenOff(thrown);
-  }
-  return Buffer.concat(parts);
 }

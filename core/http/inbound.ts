@@ -1,48 +1,58 @@
-/** What comes in, whether through h3 or straight from a socket: headers, the body, and the client's leaving. */
-import type { ServerResponse } from 'node:http';
+/** What comes in with a request: its headers, its body, and the news that its client has left. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { H3Event } from 'h3';
 import { parseJson } from '../wire/json.ts';
 import { readBody } from './body.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
-export function headersOf(event: H3Event): Readonly<Record<string, string | undefined>> {
-  const node = event.runtime?.node?.req;
-  return node === undefined ? Object.fromEntries(event.req.headers) : (node.headers as Record<string, string | undefined>);
+/** Node's two ends of one request. */
+export interface NodePair {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
 }
 
-const left = (): GatewayError => new GatewayError('client_closed', 'The client closed the connection before the answer was complete.');
-
-/** Aborts the exchange when the client leaves before its answer is complete. Returns the way to stop watching. */
-export function watch(event: H3Event, exchange: Exchange): () => void {
-  const response = event.runtime?.node?.res;
-  if (response !== undefined) return watchResponse(response as ServerResponse, exchange);
-  const gone = (): void => exchange.abort(left());
-  if (event.req.signal.aborted) gone();
-  else event.req.signal.addEventListener('abort', gone, { once: true });
-  return () => event.req.signal.removeEventListener('abort', gone);
+/** Null for a request that comes from this process and has no socket: the command line reads the log in this way. */
+export function nodePairOf({ runtime }: H3Event): NodePair | null {
+  const node = runtime?.node;
+  return node?.res === undefined ? null : { request: node.req as IncomingMessage, response: node.res as ServerResponse };
 }
 
-export function watchResponse(response: ServerResponse, exchange: Exchange): () => void {
+/** By name, in small letters. */
+export function headersOf(event: H3Event): Exchange['headers'] {
+  const pair = nodePairOf(event);
+  return pair === null ? Object.fromEntries(event.req.headers) : (pair.request.headers as Exchange['headers']);
+}
+
+/** The body of a plain endpoint's request, for `readBytes`. */
+export const bodyOf = (event: H3Event): Readable => nodePairOf(event)?.request ?? fromWeb(event.req.body);
+
+const fromWeb = (body: NodeReadableStream | null): Readable => (body === null ? Readable.from([]) : Readable.fromWeb(body));
+
+/**
+ * Ends the request when its client closes the connection before it has the whole answer. Returns the function that stops
+ * waiting for that.
+ */
+export function endWhenClientLeaves(response: ServerResponse, exchange: Exchange): () => void {
   const onClose = (): void => {
-    if (!response.writableFinished) exchange.abort(left());
+    if (!response.writableFinished) exchange.abort(new GatewayError('client_closed', 'The client closed the connection before the answer was complete.'));
   };
   response.once('close', onClose);
   return () => response.off('close', onClose);
 }
 
-type Source = Parameters<typeof readBody>[0];
+/** The body, of at most `server.limits.body` bytes. */
+export const readBytes = (body: Readable, { headers, config }: Exchange): Promise<Buffer> => readBody(body, { limit: config.server.limits.body, announced: headers['content-length'] });
 
-export const sourceOf = (event: H3Event): Source => (event.runtime?.node?.req ?? event.req.body) as Source;
-
-export const bytesOf = (source: Source, { headers, config }: Exchange): Promise<Buffer> => readBody(source, { limit: config.server.limits.body, announced: headers['content-length'] });
-
-export async function readJson(source: Source, exchange: Exchange): Promise<unknown> {
+/** The body as JSON. Throws 415 where the headers announce something else. */
+export async function readJson(body: Readable, exchange: Exchange): Promise<unknown> {
   const type = exchange.headers['content-type'];
   if (type === undefined || !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
     throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
   }
   const encoding = exchange.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') throw new GatewayError('unsupported_media_type', 'A compressed request body is not accepted; send it as it is.');
-  return parseJson(await bytesOf(source, exchange), exchange.config.server.limits.jsonDepth);
+  return parseJson(await readBytes(body, exchange), exchange.config.server.limits.jsonDepth);
 }

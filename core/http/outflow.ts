@@ -1,37 +1,36 @@
-/** An answer on its way to the client: into Node's response, or as a web response where there is no socket. */
+/** An answer on its way to the client: completions into Node's response, those of plain endpoints through h3. */
 import { STATUS_CODES } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { ReadableStreamDefaultController } from 'node:stream/web';
 import { HTTPResponse } from 'h3';
 import type { Exchange } from '../pipeline/exchange.ts';
-import { isStreamedBody } from '../pipeline/answer.ts';
-import type { Answer, StreamedBody } from '../pipeline/answer.ts';
+import type { Answer, Completion, StreamedBody } from '../pipeline/answer.ts';
 
-export async function webReply({ status = 200, headers, body }: Answer, { id, isHead }: { id: string; isHead: boolean }): Promise<HTTPResponse> {
-  const stream = isStreamedBody(body) ? asStream(body) : body;
-  if (isHead && stream instanceof ReadableStream) await stream.cancel();
-  return new HTTPResponse(isHead ? null : stream, { status, statusText: STATUS_CODES[status] ?? '', headers: { 'x-request-id': id, ...headers } });
+/** The answer of a plain endpoint, in the form that h3 takes. A HEAD request gets the head alone, and its stream is never read. */
+export async function toWebResponse({ status = 200, headers, body }: Answer, { id, isHead }: { id: string; isHead: boolean }): Promise<HTTPResponse> {
+  if (isHead && body instanceof ReadableStream) await body.cancel();
+  return new HTTPResponse(isHead ? null : body, { status, statusText: STATUS_CODES[status] ?? '', headers: { 'x-request-id': id, ...headers } });
 }
 
-export async function nodeReply({ status = 200, headers, body }: Answer, response: ServerResponse): Promise<void> {
-  if (isStreamedBody(body)) {
+/** Writes the answer to a completion request. Resolves when Node has all of it, or when the client has left. */
+export async function writeCompletion({ status = 200, headers, body }: Completion, response: ServerResponse): Promise<void> {
+  if (typeof body !== 'string') {
     response.writeHead(status, headers);
-    await writeOut(body, response);
-    return;
+    await writeStream(body, response);
+  } else if (!response.destroyed) {
+    response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
   }
-  if (response.destroyed) return;
-  const bytes = body instanceof ReadableStream ? Buffer.from(await new Response(body).arrayBuffer()) : body;
-  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(bytes) }).end(bytes);
 }
 
-/** What a client gets beyond its request's time to take what is left of the answer. */
+/** How long after its request's time a client may still read the rest of the answer. */
 const lingerMs = 60_000;
 
 /**
- * Once an answer is over, or cut: lets go of a client that does not take it.
- * safety: one that has stopped reading would keep its socket, and what is buffered for it, for ever.
+ * Closes the connection of a client that does not read its answer: `lingerMs` after the time of the request, once the whole
+ * answer is in the buffer of the socket, or the request was ended from outside.
+ * safety: without it a client that has stopped reading would keep its socket, and the bytes that wait for it, for ever.
  */
-export function letGo(response: ServerResponse, exchange: Exchange): void {
+export function dropSlowReader(response: ServerResponse, exchange: Exchange): void {
   const wait = (): void => {
     if (response.destroyed || response.writableLength === 0) return;
     const { total } = (exchange.policy ?? exchange.config.routing.default).timeouts;
@@ -39,7 +38,6 @@ export function letGo(response: ServerResponse, exchange: Exchange): void {
     const timer = setTimeout(() => response.destroy(), left + lingerMs).unref();
     response.once('close', () => clearTimeout(timer));
   };
-  // all of it is with the socket
   response.once('prefinish', wait);
   exchange.stop.on(wait);
 }
@@ -48,52 +46,37 @@ export function letGo(response: ServerResponse, exchange: Exchange): void {
  * Writes as fast as the client reads.
  * cost: straight into Node's response; a ReadableStream between the two is a fifth of the CPU of a chunk (test/bench).
  */
-async function writeOut(pump: StreamedBody, response: ServerResponse): Promise<void> {
+async function writeStream(body: StreamedBody, response: ServerResponse): Promise<void> {
   let wake: (() => void) | null = null;
-  const stir = (): void => {
+  const goOn = (): void => {
     wake?.();
     wake = null;
   };
-  const isGone = (): boolean => response.destroyed || response.writableEnded;
-  response.on('drain', stir);
-  response.on('error', stir);
+  const isClosed = (): boolean => response.destroyed || response.writableEnded;
+  response.on('drain', goOn);
+  response.on('error', goOn);
   response.once('close', () => {
-    stir();
-    void pump.cancel();
+    goOn();
+    void body.cancel();
   });
-  pump.attach({ comment: (text) => void (isGone() || response.write(text)), stopped: stir });
-  for (let text = await pump.next(); text !== null; text = await pump.next()) {
-    if (isGone() || response.write(text)) continue;
+  body.attach({ comment: (text) => void (isClosed() || response.write(text)), stopped: goOn });
+  for (let text = await body.next(); text !== null; text = await body.next()) {
+    if (isClosed() || response.write(text)) continue;
     await new Promise<void>((resolve) => {
       wake = resolve;
     });
   }
-  if (!isGone()) response.end();
-}
-
-/** Pulled by its reader. */
-function asStream(pump: StreamedBody): ReadableStream<Uint8Array> {
-  return new ReadableStream(
-    {
-      start: (controller) => pump.attach({ comment: (text) => controller.enqueue(Buffer.from(text)), stopped: () => {} }),
-      async pull(controller) {
-        const text = await pump.next();
-        if (text === null) controller.close();
-        else controller.enqueue(Buffer.from(text));
-      },
-      cancel: () => pump.cancel(),
-    },
-    { highWaterMark: 0 },
-  );
+  if (!isClosed()) response.end();
 }
 
 /**
- * The stream of a plain endpoint: its request is over when it ends, breaks, or is let go, by its client or by us.
- * Cut by us it breaks, unless it is one that may end anywhere: a part must not look like the whole.
+ * The stream of a plain endpoint. Its request is over when the stream ends, breaks, or is cancelled because the client has left.
+ * When the request is aborted, the stream breaks, so that the client does not take a part for the whole; a stream without an
+ * end of its own (`isEndless`) ends instead.
  */
-export function closing(body: ReadableStream<Uint8Array>, { exchange, mayEnd }: { exchange: Exchange; mayEnd: boolean }): ReadableStream<Uint8Array> {
+export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, isEndless }: { exchange: Exchange; isEndless: boolean }): ReadableStream<Uint8Array> {
   const reader = body.getReader();
-  // what is read after that is the end
+  // a read that waits is told that the stream is done
   exchange.signal.addEventListener('abort', () => void reader.cancel(exchange.signal.reason).catch(() => {}), { once: true });
   const source = {
     async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
@@ -101,7 +84,7 @@ export function closing(body: ReadableStream<Uint8Array>, { exchange, mayEnd }: 
         const { done, value } = await reader.read();
         if (!done) return controller.enqueue(value);
         exchange.close();
-        if (exchange.signal.aborted && !mayEnd) controller.error(exchange.signal.reason);
+        if (exchange.signal.aborted && !isEndless) controller.error(exchange.signal.reason);
         else controller.close();
       } catch (thrown) {
         exchange.close();

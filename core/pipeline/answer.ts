@@ -13,15 +13,17 @@ export interface StreamedBody {
   cancel(): Promise<void>;
 }
 
-export interface Answer {
+/** What an endpoint answers with. */
+export interface Answer<Body = string | Uint8Array | ReadableStream<Uint8Array>> {
   /** 200 where absent. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  readonly body: string | Uint8Array | ReadableStream<Uint8Array> | StreamedBody;
+  readonly body: Body;
   /** A stream that has no end of its own: a stop or a reload of the gateway ends it at once, cleanly. Others are waited for. */
   readonly isEndless?: boolean;
 }
 
-export const isStreamedBody = (body: Answer['body']): body is StreamedBody => typeof body === 'object' && 'attach' in body;
+/** What a completion request is answered with: a whole text, or one that is still being written. */
+export type Completion = Answer<string | StreamedBody>;
 
 export const json = (value: unknown, more: Omit<Answer, 'body'> = {}): Answer => ({ ...more, headers: { 'content-type': 'application/json', ...more.headers }, body: JSON.stringify(value) });

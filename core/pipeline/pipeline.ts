@@ -13,7 +13,7 @@ import type { ReplyHeaders, RequestHooks } from './hooks.ts';
 import type { Logger } from '../logger.ts';
 import { recordOf } from './record.ts';
 import type { ReplyHead } from './door.ts';
-import type { Answer } from './answer.ts';
+import type { Answer, Completion } from './answer.ts';
 import type { Door } from './door.ts';
 import type { Stop } from './stop.ts';
 import { collect, openStream } from './stream.ts';
@@ -27,13 +27,13 @@ export interface Machine {
 export type ReadBody = () => Promise<unknown>;
 
 /** Serves one completion request through every stage. Never rejects: what goes wrong becomes the reply, an error with its status. */
-export async function complete(exchange: Exchange, { door, body, machine }: { door: Door; body: ReadBody; machine: Machine }): Promise<Answer> {
+export async function complete(exchange: Exchange, { door, body, machine }: { door: Door; body: ReadBody; machine: Machine }): Promise<Completion> {
   const ended = async (error: GatewayError | null): Promise<void> => await finish(exchange, error, machine);
   try {
     await unlessStopped(exchange.stop, admit(exchange, { door, body, machine }));
     if (!exchange.wantsStream) {
       await collect(exchange, machine.hooks);
-      const answer: Answer = { headers: replyHeaders(exchange, machine, headersOf(exchange, 'application/json')), body: door.encode(exchange.reply, headOf(exchange)) };
+      const answer: Completion = { headers: replyHeaders(exchange, machine, headersOf(exchange, 'application/json')), body: door.encode(exchange.reply, headOf(exchange)) };
       await ended(null);
       return answer;
     }
@@ -62,7 +62,7 @@ async function admit(exchange: Exchange, { door, body, machine: { hooks, catalog
 }
 
 /** Ends with the work, or rejects when the request is aborted, whichever comes first. A plugin that hangs cannot keep the record from being written. */
-function unlessStopped(stop: Stop, work: Promise<void>): Promise<void> {
+export function unlessStopped<T>(stop: Stop, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     stop.on(() => reject(stop.reason));
     work.then(resolve, reject);
@@ -104,12 +104,12 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
 const bugs = new Set(['internal_error', 'plugin_error']);
 
 /** Refuses a request that reached no door: an unknown URL, a fault of the HTTP parser. The refusal is on record. */
-export async function refuse(exchange: Exchange, error: GatewayError, machine: Machine): Promise<Answer> {
+export async function refuse(exchange: Exchange, error: GatewayError, machine: Machine): Promise<Answer<string>> {
   await finish(exchange, error, machine);
   return refused(exchange, error, machine);
 }
 
-function refused(exchange: Exchange, error: GatewayError, machine: Machine): Answer {
+function refused(exchange: Exchange, error: GatewayError, machine: Machine): Answer<string> {
   exchange.status = error.status;
   exchange.error = error;
   const answer = refusal(error, exchange.id);
@@ -133,7 +133,7 @@ function replyHeaders(exchange: Exchange, { hooks, logger }: Machine, own: Reply
 const framing = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'date']);
 
 /** An error as a reply. */
-export function refusal(error: GatewayError, id: string): Answer {
+export function refusal(error: GatewayError, id: string): Answer<string> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': id, ...error.headers };
   if (error.retryAfterMs !== null) {
     headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000));

@@ -10,6 +10,7 @@ import { startGateway } from '../../../core/host/gateway.ts';
 import { lastReload } from '../../../core/host/last-reload.ts';
 import { createLogger } from '../../../core/logger.ts';
 import type { LoadedPlugin } from '../../../core/host/plugin.ts';
+import { listen } from '../../../core/http/listen.ts';
 import { watchConfig } from '../../../core/host/reload.ts';
 import type { Rebuilt } from '../../../core/host/reload.ts';
 import { loadConfig } from '../../../config/load.ts';
@@ -179,7 +180,9 @@ describe('the former gateway', () => {
     const up = await provider(streams(said('a', 'b', 'c'), { everyMs: 30 }));
     const { write, reload, closed, current } = await watched(up.url);
     const body = JSON.stringify({ model: 'plain', stream: true, messages: [{ role: 'user', content: 'hi' }] });
-    const running = await current().fetch(new Request('http://gateway.test/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body }));
+    const { url, drain } = await listen({ ...current().config.server, port: 0, service: current });
+    ends.push(() => drain(0, []));
+    const running = await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
     write('second');
     await reload();
     expect(closed).toEqual([]);

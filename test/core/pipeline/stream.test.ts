@@ -1,4 +1,5 @@
 /** The point of no return and what comes after it: cuts, keep-alive, clients that leave, readers that are slow. */
+import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
@@ -203,9 +204,9 @@ describe('a client that leaves', () => {
     const { post, up, records } = await one(() => {});
     const leaving = new AbortController();
     up.script(() => leaving.abort());
-    await post(ask, { signal: leaving.signal });
+    await expect(post(ask, { signal: leaving.signal })).rejects.toThrow('aborted');
     await up.asked[0]?.closed;
-    expect(records).toMatchObject([{ outcome: 'gone', status: 499, error: { code: 'client_closed' } }]);
+    await expect.poll(() => records).toMatchObject([{ outcome: 'gone', status: 499, error: { code: 'client_closed' } }]);
   });
 
   it('in the middle closes the upstream', async () => {
@@ -213,7 +214,7 @@ describe('a client that leaves', () => {
     const reader = await firstBytes(await post(ask));
     await reader.cancel();
     await up.asked[0]?.closed;
-    expect(records).toMatchObject([{ outcome: 'gone', status: 200, error: { code: 'client_closed' }, attempts: [{ outcome: 'client_closed' }], response: { choices: [{ text: 'half an ' }] } }]);
+    await expect.poll(() => records).toMatchObject([{ outcome: 'gone', status: 200, error: { code: 'client_closed' }, attempts: [{ outcome: 'client_closed' }], response: { choices: [{ text: 'half an ' }] } }]);
   });
 
   it('while it gets comments closes the upstream', async () => {
@@ -221,46 +222,61 @@ describe('a client that leaves', () => {
     const reader = await firstBytes(await post(ask));
     await reader.cancel();
     await up.asked[0]?.closed;
-    expect(records).toMatchObject([{ outcome: 'gone' }]);
+    await expect.poll(() => records).toMatchObject([{ outcome: 'gone' }]);
   });
 
   it('without reading anything closes the upstream', async () => {
     const { post, up, records } = await one(streams(begun, { end: 'hang' }));
     await (await post(ask)).body?.cancel();
     await up.asked[0]?.closed;
-    expect(records).toMatchObject([{ outcome: 'gone' }]);
+    await expect.poll(() => records).toMatchObject([{ outcome: 'gone' }]);
   });
 
-  it('during a plain request closes the upstream', async () => {
-    const { post, up, records } = await one((response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":'));
+  it.each<[string, Step]>([
+    ['before the provider’s headers', () => {}],
+    ['after the provider’s headers', (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"choices":')],
+  ])('during a plain request, %s, closes the upstream within 100 ms', { retry: 2 }, async (_, begin) => {
+    const { post, up, records } = await one(() => {});
+    const reached = new Promise<void>((resolve) => up.script((response, asked) => { void begin(response, asked); resolve(); }));
     const leaving = new AbortController();
-    const answer = post({ ...ask, stream: false }, { signal: leaving.signal });
-    while (up.asked.length === 0) await pause(2);
+    const left = expect(post({ ...ask, stream: false }, { signal: leaving.signal })).rejects.toThrow('aborted');
+    await reached;
+    // the gateway reads the headers
+    await pause(50);
+    const leftAt = performance.now();
     leaving.abort();
-    await answer;
     await up.asked[0]?.closed;
-    expect(records).toMatchObject([{ outcome: 'gone', status: 499, stream: false }]);
+    expect(performance.now() - leftAt).toBeLessThan(100);
+    await left;
+    await expect.poll(() => records).toMatchObject([{ outcome: 'gone', status: 499, stream: false, error: { code: 'client_closed' } }]);
   });
 
-  it('before the gateway has looked is not served', async () => {
-    const { post, up, records } = await one(streams(begun, { end: 'hang' }));
-    await post(ask, { signal: AbortSignal.abort() });
-    expect([records.map(({ outcome, status }) => [outcome, status]), up.asked]).toEqual([[['gone', 499]], []]);
+  it.each(['/v1/chat/completions?a=b', '/v1/ch%61t/completions'])('of %s closes the upstream', async (path) => {
+    const { post, up, records } = await one(() => {});
+    const leaving = new AbortController();
+    up.script(() => leaving.abort());
+    await expect(post({ ...ask, stream: false }, { signal: leaving.signal, path })).rejects.toThrow('aborted');
+    await up.asked[0]?.closed;
+    await expect.poll(() => records).toMatchObject([{ outcome: 'gone' }]);
   });
 
   it.each(['auth', 'normalise', 'route', 'open'] as const)('while a plugin hangs at %s is let go of', async (stage) => {
     const leaving = new AbortController();
     const hanging = probe(({ hooks }) => (hooks[stage] as { tapPromise(options: object, fn: () => Promise<never>): void }).tapPromise({ name: 'test/probe', stage: -1000 }, async () => { leaving.abort(); return await new Promise(() => {}); }));
     const { post, records, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins: [hanging] });
-    await post(ask, { signal: leaving.signal });
-    expect([records.map(({ outcome }) => outcome), gateway.running.size]).toEqual([['gone'], 0]);
+    await expect(post(ask, { signal: leaving.signal })).rejects.toThrow('aborted');
+    await expect.poll(() => [records.map(({ outcome }) => outcome), gateway.running.size]).toEqual([['gone'], 0]);
   });
 
   it('in the middle of its request is on record', async () => {
-    const { gateway, records, lines } = await one(streams(said('a')));
-    const body = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(Buffer.from('{"model":')), pull: (controller) => controller.error(new Error('broken pipe')) });
-    await gateway.fetch(new Request('http://gateway.test/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body, duplex: 'half' }));
-    expect([records.map(({ outcome }) => outcome), lines]).toEqual([['gone'], []]);
+    const { ask: send, gateway, records, lines } = await one(streams(said('a')));
+    const body = Readable.from((async function* () {
+      yield '{"model":';
+      await expect.poll(() => gateway.running.size).toBe(1);
+      throw new Error('broken pipe');
+    })());
+    await expect(send('/v1/chat/completions', { method: 'POST', headers: { 'content-type': 'application/json' }, body })).rejects.toThrow('broken pipe');
+    await expect.poll(() => [records.map(({ outcome }) => outcome), lines]).toEqual([['gone'], []]);
   });
 
   it('after its last byte changes nothing', async () => {

@@ -173,8 +173,8 @@ describe('one model', () => {
   });
 
   it('may be asked for by HEAD', async () => {
-    const { gateway } = await gatewayOf({ providers: { unsaid: dialect }, models: [bare('bare')] });
-    const response = await gateway.fetch(new Request('http://gateway.test/v1/models/bare', { method: 'HEAD' }));
+    const { ask } = await gatewayOf({ providers: { unsaid: dialect }, models: [bare('bare')] });
+    const response = await ask('/v1/models/bare', { method: 'HEAD' });
     expect([response.status, await response.text()]).toEqual([200, '']);
   });
 });

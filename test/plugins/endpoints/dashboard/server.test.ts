@@ -25,8 +25,8 @@ afterEach(async () => {
 
 const body = async (response: Response): Promise<any> => await response.json();
 const local = { host: 'localhost:4000' };
-const post = async (path: string, content: unknown, headers: Record<string, string> = {}, method = 'POST'): Promise<Response> =>
-  await gateway.gateway.fetch(new Request(`http://localhost:4000${path}`, { method, headers: { 'content-type': 'application/json', host: 'localhost:4000', ...headers }, ...(method === 'POST' && { body: JSON.stringify(content) }) }));
+const post = async (path: string, content: unknown, headers: Record<string, string> = {}, method: 'POST' | 'DELETE' = 'POST'): Promise<Response> =>
+  await gateway.ask(path, { method, headers: { 'content-type': 'application/json', host: 'localhost:4000', ...headers }, ...(method === 'POST' && { body: JSON.stringify(content) }) });
 
 /** Compressed bytes of all that a browser loads before a page shows. */
 function weightOf(page: string): number {
