@@ -1,6 +1,6 @@
 /**
- * GET /: whether the gateway can serve. Needs no key. `?skip=redis,database` leaves checks out. A store that is down makes it
- * `degraded`, not 503: requests are served on.
+ * GET /: says whether the gateway can serve requests. Callers need no key. `?skip=redis,database` leaves checks out. Where a store is
+ * down, the answer is 200 with the status `degraded`, because requests are still served; 503 means that they are not.
  */
 import type { HealthReport } from '../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
@@ -9,7 +9,7 @@ import { version } from '../../core/version.ts';
 
 const notConfigured = { connected: false, error: 'not configured' };
 const skipped = { connected: false, error: 'skipped' };
-const words: Readonly<Record<HealthReport['status'], string>> = { ok: 'OK', degraded: 'Degraded: serving, with a part missing', error: 'Error: cannot serve' };
+const words: Readonly<Record<HealthReport['status'], string>> = { ok: 'OK', degraded: 'Degraded: requests are served, but a part is down', error: 'Error: requests cannot be served' };
 
 export default definePlugin({
   name: 'endpoints/health',

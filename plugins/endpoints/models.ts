@@ -1,6 +1,6 @@
 /**
- * GET /v1/models and GET /v1/models/{id}: the catalogue as the API shows it. Needs no key.
- * Query: include_deactivated, exclude_deprecated, no_training, each on with `true` or `1`.
+ * GET /v1/models and GET /v1/models/{id}: the catalogue in the form of the API. Callers need no key.
+ * The query parameters include_deactivated, exclude_deprecated and no_training are on with the value `true` or `1`.
  */
 import type { Config, Mapping, Model, Pricing } from '../../core/config.ts';
 import { GatewayError } from '../../core/errors.ts';
@@ -10,11 +10,13 @@ import { didYouMean } from '../../core/suggest.ts';
 
 interface Entry {
   readonly model: Model;
-  /** Epoch milliseconds; Infinity: never. */
+  /** In milliseconds since 1970; Infinity where there is no date. */
   readonly deprecatedAt: number;
+  /** In milliseconds since 1970; Infinity where there is no date. */
   readonly deactivatedAt: number;
+  /** The model record as JSON. */
   readonly text: string;
-  /** Without the mappings whose provider trains on API data; null: none is left. */
+  /** The model record as JSON, with only those providers that do not train on requests; null where none is left. */
   readonly textNoTraining: string | null;
 }
 
@@ -23,12 +25,12 @@ export default definePlugin({
   summary: 'GET /v1/models: the catalogue with capabilities and prices',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes, config, clock }) {
-    // cost: records are serialised once, at the first request; a list of thousands is then a join
+    // cost: records are serialised once, at the first request; building a list of thousands is then only a join
     let entries: readonly Entry[] | null = null;
     const all = (): readonly Entry[] => (entries ??= config.models.map((model) => entryOf(model, config)));
     const named = new Map(config.models.flatMap((model) => [model.id, ...model.aliases].map((name) => [name, model] as const)));
 
-    // cost: the same records come out until a date passes or another filter is asked
+    // cost: the same filter gives the same list until a date passes, so the last few lists are kept
     const lists: { readonly of: readonly string[]; readonly body: Buffer }[] = [];
     const listOf = (texts: readonly string[]): Buffer => {
       const known = lists.find(({ of }) => of.length === texts.length && of.every((text, at) => text === texts[at]));
@@ -66,7 +68,7 @@ export default definePlugin({
 });
 
 function entryOf(model: Model, { providers }: Config): Entry {
-  // a provider that does not say is taken to train: the filter is a promise
+  // a provider without `trains_on_data` counts as one that trains, because the filter is a promise to the caller
   const kept = model.providers.filter(({ providerId }) => providers.get(providerId)?.trainsOnData === false);
   return {
     model,
@@ -79,7 +81,7 @@ function entryOf(model: Model, { providers }: Config): Entry {
 
 const timeOf = (date: string | null): number => (date === null ? Infinity : Date.parse(date));
 
-/** The model record of the API: fields and spelling are the specification's. */
+/** The model record of the API; the specification sets its fields and their spelling. */
 function recordOf(model: Model, mappings: readonly Mapping[]): object {
   const { providers: _, max_output_tokens: maxOutput, pricing, per_request_limits: limits, deprecated_at: deprecated, deactivated_at: deactivated, ...fields } = model;
   return {
@@ -94,7 +96,6 @@ function recordOf(model: Model, mappings: readonly Mapping[]): object {
     ...(deactivated !== null && { deactivated_at: deactivated }),
   };
 }
-
 
 function mappingOf(mapping: Mapping, model: Model): object {
   const { dialect: _, pricing, reasoning, ...fields } = mapping;

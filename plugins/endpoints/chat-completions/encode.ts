@@ -1,4 +1,4 @@
-/** An answer in the shape of the chat completions API, whole or as a stream of events. */
+/** Encodes an answer in the form of the chat completions API: plain (one JSON body) or as a stream of events. */
 import { completionTokens, promptTokens, totalTokens } from '../../../core/chat.ts';
 import type { Chunk, FinishReason, Usage } from '../../../core/chat.ts';
 import type { Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
@@ -8,7 +8,7 @@ const openaiWords: Readonly<Record<FinishReason, string>> = { completed: 'stop',
 
 const wordOf = (reason: FinishReason | null, { finishReason }: ReplyHead): string | null => (reason === null ? null : finishReason === 'unified' ? reason : openaiWords[reason]);
 
-/** Counts that the provider did not give are left out; null when it gave none. */
+/** The `usage` object of a reply. Counts that the provider did not send are left out; null where the provider sent none. */
 export function usageOf(usage: Usage): object | null {
   const prompt = promptTokens(usage);
   const completion = completionTokens(usage);
@@ -23,6 +23,7 @@ export function usageOf(usage: Usage): object | null {
   };
 }
 
+/** The JSON body of a plain reply. */
 export function encodeReply(reply: Reply, head: ReplyHead): string {
   const usage = usageOf(reply.usage);
   return JSON.stringify({
@@ -52,7 +53,7 @@ const encodeCall = ({ id, name, arguments: input }: FoldedToolCall): object => (
 
 const extrasOn = (place: 'choice' | 'message', { extras }: FoldedChoice): object => Object.fromEntries(extras.filter(({ on }) => on === place).map(({ field, value }) => [field, value]));
 
-/** What a chunk adds to its choice: fields of the delta, as JSON text; null: nothing that is sent by itself. */
+/** The fields that a chunk adds to the `delta` of its choice, as JSON text; null for a chunk that is not sent as an event of its own. */
 function deltaOf(chunk: Chunk): string | null {
   switch (chunk.type) {
     case 'text-delta':
@@ -80,15 +81,17 @@ function deltaOf(chunk: Chunk): string | null {
 }
 
 /**
- * cost: the parts of an event that never change are serialised once for the stream, the rest is put together as text:
+ * Encodes a stream.
+ * cost: the parts of an event that never change are serialised once for the stream, and the rest is put together as text. That takes
  * a third of the time of JSON.stringify on the whole object (test/bench).
  */
 class StreamEncoder implements Encoder {
   readonly #head: ReplyHead;
-  /** All of an event up to its choices. */
+  /** The text of each event up to its choices. */
   readonly #opening: string;
+  /** For each choice, whether an event with its `role` was sent. */
   readonly #begun: boolean[] = [];
-  /** Held back to the end, so that the finish can carry the usage that comes after it. */
+  /** The finish reasons by choice. They are sent at the end, because the event of the last one has the usage, which comes after it. */
   readonly #finishes = new Map<number, FinishReason>();
   #usage: object | null = null;
 
@@ -132,4 +135,5 @@ class StreamEncoder implements Encoder {
   }
 }
 
+/** Makes the encoder of one stream. */
 export const createEncoder = (head: ReplyHead): Encoder => new StreamEncoder(head);

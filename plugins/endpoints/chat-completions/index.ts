@@ -1,6 +1,6 @@
 /**
- * POST /v1/chat/completions: the front door that speaks the chat completions API. It reads the caller's body and writes the
- * answer; everything between is the pipeline's.
+ * POST /v1/chat/completions: the door that speaks the chat completions API. This plugin reads the caller's body and writes the
+ * answer; the pipeline does everything between the two.
  */
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { createEncoder, encodeReply } from './encode.ts';
@@ -11,7 +11,7 @@ export default definePlugin({
   summary: 'POST /v1/chat/completions, plain and streamed',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes }) {
-    // some clients are given a base URL without /v1
+    // some clients have a base URL without /v1
     for (const path of ['/v1/chat/completions', '/chat/completions']) routes.addDoor({ path, parse: parseChatRequest, encoder: createEncoder, encode: encodeReply });
   },
 });

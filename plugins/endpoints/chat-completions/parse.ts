@@ -1,6 +1,6 @@
 /**
- * A caller's body, checked field by field, so that nobody behind has to: what has a type in `core/chat.ts` has it. What nobody
- * here knows stays, in `rest` or where it stood.
+ * Checks the body of a chat request field by field, so that later stages can trust the types of `core/chat.ts`. Fields that are not
+ * known here are kept: those of the body in `rest`, all others at their own place.
  */
 import type { ChatRequest, ContentPart, Message, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -19,6 +19,10 @@ const wrongValue = (param: string, text: string): GatewayError => new GatewayErr
 
 const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/**
+ * The request that a JSON body describes. Throws a `GatewayError` with the `param` at fault: `missing_required_parameter`,
+ * `invalid_type` or `invalid_value`.
+ */
 export function parseChatRequest(body: unknown): ChatRequest {
   if (!isObject(body)) throw new GatewayError('invalid_type', `The request body must be a JSON object, not ${kindOf(body)}.`);
   const { model, messages, stream, stream_options, tools, tool_choice, parallel_tool_calls, response_format, max_tokens, max_completion_tokens, ...more } = body;
@@ -52,7 +56,7 @@ export function parseChatRequest(body: unknown): ChatRequest {
 
 type Check<T> = (param: string, value: unknown) => T;
 
-/** An explicit null is the same as nothing. */
+/** Checks a value that may be absent; null counts as absent. */
 const optional = <T>(param: string, value: unknown, check: Check<T>): T | null => (value === undefined || value === null ? null : check(param, value));
 
 const text: Check<string> = (param, value) => {
@@ -70,7 +74,7 @@ const number: Check<number> = (param, value) => {
   return value;
 };
 
-/** Beyond these bounds digits are lost, and the provider would get another number than the caller sent. */
+/** A whole number that a float holds exactly. A larger number would lose digits, and the provider would get another number than the caller sent. */
 const integer: Check<number> = (param, value) => {
   const checked = number(param, value);
   if (!Number.isSafeInteger(checked)) throw wrongValue(param, `must be a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`);
@@ -88,7 +92,7 @@ const object: Check<Fields> = (param, value) => {
   return value;
 };
 
-/** An object inside the body. Its nulls are taken out, as they say nothing; but a message without content has it null. */
+/** An object inside the body, without its fields that are null, because null means absent. `content` stays, because a message with tool calls has `content: null`. */
 const fields: Check<Fields> = (param, value) => {
   const given = object(param, value);
   if (!Object.values(given).includes(null)) return given;
@@ -137,7 +141,7 @@ function message(param: string, value: unknown): Message {
   return { ...given, ...(parts !== null && { content: parts }), ...(checkedCalls !== null && { tool_calls: checkedCalls }) } as Message;
 }
 
-/** The parts of a content that has parts. */
+/** The checked parts of a content that is a list; null for a text or an absent content. */
 function messageContent(param: string, content: unknown, isOptional: boolean): ContentPart[] | null {
   if (Array.isArray(content)) return listOf(contentPart)(param, content);
   if ((content === undefined || content === null) && !isOptional) throw missing(param, 'a string, or an array of parts');

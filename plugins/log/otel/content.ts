@@ -1,6 +1,6 @@
 /**
- * The conversation as the conventions write it, where the operator opted in. Images, sound and files are named, not exported,
- * and long conversations lose their beginning: an exporter is no archive.
+ * The messages of a request and its answer, in the form of the GenAI conventions, for operators who want them in traces. Images,
+ * sound and files are only named, and the beginning of a long conversation is left out: a trace is not an archive.
  */
 import type { ContentPart, FinishReason, Message, ToolCall } from '../../../core/chat.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
@@ -14,17 +14,19 @@ const longestAttribute = 131_072;
 
 type Part = Readonly<Record<string, unknown>> & { readonly type: string };
 
-/** The words of the conventions. */
+/** The finish reasons of the conventions. */
 const finishWords: Readonly<Record<FinishReason, string>> = { completed: 'stop', length_limit: 'length', tool_calls: 'tool_call', content_filter: 'content_filter' };
 
+/** The finish reason in the words of the conventions; `error` for an answer without a finish reason. */
 export const finishWord = (reason: FinishReason | null): string => (reason === null ? 'error' : finishWords[reason]);
 
+/** The attributes with the messages of the request and the messages of the answer, as JSON. */
 export const contentOf = ({ request, response }: RequestRecord): Record<string, Value | null> => ({
   'gen_ai.input.messages': request === null ? null : newest(request.messages.map((message) => JSON.stringify({ role: message.role, parts: partsOf(message) }))),
   'gen_ai.output.messages': response === null ? null : newest(response.choices.map((choice) => JSON.stringify({ role: 'assistant', parts: answered(choice), finish_reason: finishWord(choice.finish) }))),
 });
 
-/** As many of the last ones as there is room for. */
+/** The JSON array of the last messages, as many as fit into one attribute. */
 function newest(messages: readonly string[]): Value | null {
   let room = longestAttribute;
   const first = messages.findLastIndex((message) => (room -= message.length + 1) < 0) + 1;

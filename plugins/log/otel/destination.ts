@@ -1,33 +1,36 @@
 /**
- * Where traces go and under which name: what the YAML says, and where it says nothing OpenTelemetry's own environment variables.
- * Telemetry keeps no gateway from starting: what cannot be used is said, without the secrets in it, and left out.
+ * Decides where traces are sent and under which name: by the YAML, and where the YAML says nothing, by OpenTelemetry's environment
+ * variables. A wrong setting must not stop a gateway from starting: it is reported in the process log, without its secrets, and
+ * ignored.
  */
 import { randomUUID } from 'node:crypto';
 import type { Logger } from '../../../core/logger.ts';
 import { version } from '../../../core/version.ts';
 
+/** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** As in the YAML; empty: not said. */
+/** The settings of the YAML; an empty text means that the YAML does not have the setting. */
 export interface Wanted {
   readonly endpoint: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly service_name: string;
 }
 
+/** Where and how traces are sent. */
 export interface Destination {
-  /** Without credentials. */
+  /** The address for traces, without credentials. */
   readonly url: URL;
-  /** Lower-case names. */
+  /** Headers of each export; their names are lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Attributes of the process that is traced. */
+  /** Attributes of this gateway. */
   readonly resource: Readonly<Record<string, string>>;
 }
 
-/** A reload is no new process. */
+/** The id of this process; a reload keeps it. */
 const instance = randomUUID();
 
-/** Null: nothing is exported. */
+/** The destination by YAML and environment; null where no traces are to be sent. Settings that cannot be used are reported to `logger`. */
 export function destinationOf(wanted: Wanted, env: Environment, logger: Logger): Destination | null {
   const address = addressOf(wanted.endpoint.trim(), env);
   if (address === null) return null;
@@ -38,23 +41,23 @@ export function destinationOf(wanted: Wanted, env: Environment, logger: Logger):
   }
   const url = urlOf(address);
   if (url === null) {
-    logger.warn('no traces are exported: the endpoint is no address of OTLP over HTTP', { endpoint: withoutSecrets(address.text), write: likely(withoutSecrets(address.text)) });
+    logger.warn('no traces are exported: the endpoint is not an http or https address', { endpoint: withoutSecrets(address.text), write: likely(withoutSecrets(address.text)) });
     return null;
   }
-  if (url.port === '4317') logger.warn('port 4317 is usually that of OTLP over gRPC, which is not spoken here; OTLP over HTTP is usually at 4318', { collector: url.host });
+  if (url.port === '4317') logger.warn('port 4317 is usually the port of OTLP over gRPC, which the gateway does not speak; the port of OTLP over HTTP is usually 4318', { collector: url.host });
   return { url: bare(url), headers: headersOf({ url, wanted, env }, logger), resource: resourceOf(wanted, env, logger) };
 }
 
 interface Address {
   readonly text: string;
-  /** It is that of traces; else their path is still to be added. */
+  /** Whether the address is complete; if not, `/v1/traces` must be added. */
   readonly isWhole: boolean;
 }
 
 function addressOf(written: string, env: Environment): Address | null {
   const ofTraces = valueOf(env, 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT');
   const ofAll = valueOf(env, 'OTEL_EXPORTER_OTLP_ENDPOINT');
-  // the shipped config repeats the one for all signals, and the one for traces goes before that
+  // the shipped config has a reference to the address for all signals; the address for traces must still win over it
   if (ofTraces !== '' && (written === '' || written === ofAll)) return { text: ofTraces, isWhole: true };
   const text = written === '' ? ofAll : written;
   return text === '' ? null : { text, isWhole: false };
@@ -75,6 +78,7 @@ function urlOf({ text, isWhole }: Address): URL | null {
   return url;
 }
 
+/** The URL without its credentials. */
 function bare(url: URL): URL {
   const copy = new URL(url);
   copy.username = '';
@@ -82,10 +86,10 @@ function bare(url: URL): URL {
   return copy;
 }
 
-/** Credentials stand before an `@` or in a query, even in what is no address. */
+/** A text with everything masked that may be a secret: what is before an `@`, and a query. The text may be an invalid address. */
 const withoutSecrets = (text: string): string => text.replace(/[?#].*$/s, '').replace(/^.*@/s, '***@');
 
-/** What is probably meant by an address that has no scheme, or that of gRPC. */
+/** The address that was probably meant, where the scheme is missing or is that of gRPC. */
 function likely(text: string): string {
   const [, host, port = ':4318', path = ''] = /^(?:[a-z][\w+.-]*:\/\/)?([^/:\s]+)(:\d+)?(\/\S*)?$/i.exec(text) ?? [];
   return host === undefined ? 'http://localhost:4318' : `http://${host}${port === ':4317' ? ':4318' : port}${path}`;
@@ -98,9 +102,9 @@ function headersOf({ url, wanted, env }: { url: URL; wanted: Wanted; env: Enviro
   for (const [name, value] of [...Object.entries(listed), ...credentials(url), ...Object.entries(wanted.headers)]) headers[name.toLowerCase()] = value.trim();
   for (const [name, value] of Object.entries(headers)) {
     if (isName(name) && isValue(value)) continue;
-    // safety: fetch would refuse it with an error that quotes it
+    // safety: fetch would refuse this header with an error that quotes its value
     delete headers[name];
-    logger.warn('traces are exported without a header that HTTP does not take', isName(name) ? { header: name } : {});
+    logger.warn('traces are exported without a header whose name or value is not valid in HTTP', isName(name) ? { header: name } : {});
   }
   return headers;
 }
@@ -108,7 +112,7 @@ function headersOf({ url, wanted, env }: { url: URL; wanted: Wanted; env: Enviro
 const isName = (text: string): boolean => /^[\w!#$%&'*+.^`|~-]+$/.test(text);
 const isValue = (text: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
 
-/** fetch takes no address with a user in it. */
+/** The authorization header for credentials in a URL, because fetch refuses a URL with credentials. */
 function credentials({ username, password }: URL): [name: string, value: string][] {
   if (username === '' && password === '') return [];
   return [['authorization', `Basic ${Buffer.from(`${decoded(username) ?? username}:${decoded(password) ?? password}`).toString('base64')}`]];
@@ -120,7 +124,7 @@ function resourceOf(wanted: Wanted, env: Environment, logger: Logger): Record<st
   return { 'service.version': version, 'service.instance.id': instance, ...listed, 'service.name': named };
 }
 
-/** `name=value,name=value`, percent-encoded. With a fault in it nothing of it counts, as the standard asks. */
+/** The entries of a variable `name=value,name=value`, percent-decoded. A variable with a fault is ignored as a whole, as the standard demands. */
 function listOf(variable: string, env: Environment, logger: Logger): Record<string, string> {
   const list: Record<string, string> = {};
   for (const entry of valueOf(env, variable).split(',')) {
@@ -129,7 +133,7 @@ function listOf(variable: string, env: Environment, logger: Logger): Record<stri
     const key = decoded(name);
     const value = decoded(written.trim());
     if (!key || value === null) {
-      logger.warn('an environment variable is not used: it is no list', { variable, write: 'name=value,name=value, with %2C for a comma and %25 for a percent sign' });
+      logger.warn('an environment variable is ignored, because it is not a list of name=value', { variable, write: 'name=value,name=value, with %2C for a comma and %25 for a percent sign' });
       return {};
     }
     list[key] = value;

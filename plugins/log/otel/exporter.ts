@@ -1,6 +1,7 @@
 /**
- * OTLP over HTTP, in JSON, compressed. Spans wait in a queue of bounded size and leave in batches; nobody waits for them. Why not
- * the SDK of OpenTelemetry: it and its exporter are 45 MB in 87 packages, for one POST with a retry.
+ * Sends spans to a collector: OTLP over HTTP, in JSON, compressed. Spans wait in a queue of bounded size and are sent in batches; no
+ * request waits for them. Why not the SDK of OpenTelemetry: the SDK and its exporter are 45 MB in 87 packages, and this needs only a
+ * POST with retries.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -9,18 +10,20 @@ import type { Facts, Logger } from '../../../core/logger.ts';
 import { retryAfterMs } from '../../../core/wire/retry-after.ts';
 import { Losses } from './losses.ts';
 
+/** What an exporter needs. */
 export interface ExporterParts {
+  /** The address for traces, without credentials. */
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
-  /** JSON of the body around the spans. */
+  /** The JSON of a body before and after its spans. */
   readonly around: readonly [before: string, after: string];
   readonly fetch: typeof fetch;
   readonly logger: Logger;
-  /** Requests that leave together at most. */
+  /** Limit of requests in one batch. */
   readonly batchSize: number;
-  /** How long the first of a batch waits for more, in milliseconds. */
+  /** How long the first request of a batch waits for others, in milliseconds. */
   readonly intervalMs: number;
-  /** Bytes that wait at most, those being sent included. */
+  /** Limit of bytes in the queue, those being sent included. */
   readonly queueBytes: number;
 }
 
@@ -30,37 +33,41 @@ interface Piece {
   readonly bytes: number;
 }
 
-/** JSON of a batch, before it is compressed; a request that is larger goes alone. */
+/** Limit of a batch in bytes of JSON, before it is compressed. A request that is larger is sent alone. */
 const batchBytes = 1_048_576;
 const tries = 5;
 const firstPauseMs = 500;
 const longestPauseMs = 30_000;
 const longestAskedMs = 300_000;
 const answerWithinMs = 10_000;
-/** Exports that run side by side when the gateway closes, as there is little time. */
-const lastHands = 8;
-/** By the protocol these may be repeated, and no others. */
-const passing: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+/** The number of batches that are sent at the same time when the gateway closes, because there is little time then. */
+const closingSenders = 8;
+/** The statuses after which OTLP allows another try (OTLP specification, "Retryable Response Codes"). */
+const retryableStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const tooLarge = 413;
 
 const compressed = promisify(gzip);
 
-/** Before the next try: as long as the collector asks for, or twice as long each time. */
+/**
+ * Milliseconds before the next try: what the collector asks for (`askedMs`), or about twice as long after each try. `tried` is the
+ * number of tries so far.
+ */
 export const pauseMs = (tried: number, askedMs: number | null): number =>
   askedMs === null ? Math.min(firstPauseMs * 2 ** (tried - 1) * (0.5 + Math.random()), longestPauseMs) : Math.min(askedMs, longestAskedMs);
 
+/** Queues the spans of requests and sends them. */
 export class Exporter {
   readonly #parts: ExporterParts;
   readonly #losses: Losses;
   readonly #waiting: Piece[] = [];
   #waitingBytes = 0;
-  /** Of what waits and of what is being sent. */
+  /** Bytes in the queue and in the batches that are being sent. */
   #bytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #sending: Promise<void> | null = null;
-  /** Ends pauses: nothing is worth waiting for any more. */
-  readonly #hurry = new AbortController();
-  /** Ends everything. */
+  /** Aborted when the gateway begins to close: ends pauses. */
+  readonly #closing = new AbortController();
+  /** Aborted when the time for closing is over: ends requests to the collector. */
   readonly #stop = new AbortController();
   #closed: Promise<void> | null = null;
 
@@ -69,7 +76,7 @@ export class Exporter {
     this.#losses = new Losses(parts.logger, parts.url.host);
   }
 
-  /** Spans of one request, as JSON separated by commas. Never throws and never waits. */
+  /** Adds the spans of one request, as JSON separated by commas. Never throws and never waits; drops the spans where the queue is full. */
   add(json: string): void {
     if (this.#closed !== null) return;
     const bytes = Buffer.byteLength(json);
@@ -82,16 +89,16 @@ export class Exporter {
     else this.#sendLater();
   }
 
-  /** Sends what waits, within this time. */
+  /** Sends the whole queue; what is not sent within `withinMs` milliseconds is dropped. */
   close(withinMs: number): Promise<void> {
     return (this.#closed ??= this.#end(withinMs));
   }
 
   async #end(withinMs: number): Promise<void> {
     const deadline = setTimeout(() => this.#stop.abort(), withinMs);
-    this.#hurry.abort();
+    this.#closing.abort();
     clearTimeout(this.#timer);
-    await Promise.all([this.#sending, ...Array.from({ length: lastHands }, () => this.#drain())]);
+    await Promise.all([this.#sending, ...Array.from({ length: closingSenders }, () => this.#drain())]);
     clearTimeout(deadline);
     this.#losses.sum('traces were dropped');
   }
@@ -113,13 +120,13 @@ export class Exporter {
     });
   }
 
-  /** A batch, and further ones as long as full ones wait; at the end all. */
+  /** Sends one batch, and further batches while the queue has full ones; when the gateway closes, all of the queue. */
   async #drain(): Promise<void> {
     while (this.#waiting.length > 0) {
       const batch = this.#nextBatch();
       await this.#deliver(batch);
       for (const { bytes } of batch) this.#bytes -= bytes;
-      if (!this.#isBatchFull && !this.#hurry.signal.aborted) return;
+      if (!this.#isBatchFull && !this.#closing.signal.aborted) return;
     }
   }
 
@@ -136,7 +143,7 @@ export class Exporter {
   }
 
   async #deliver(batch: readonly Piece[]): Promise<void> {
-    const failure = await this.#insist(batch);
+    const failure = await this.#postWithRetries(batch);
     if (failure === null) return;
     if (failure.status !== tooLarge) return this.#losses.add(batch.length, failure.reason, failure.facts);
     if (batch.length === 1) return this.#losses.add(1, 'a request is larger than the collector takes', failure.facts);
@@ -145,16 +152,16 @@ export class Exporter {
     await this.#deliver(batch.slice(middle));
   }
 
-  async #insist(batch: readonly Piece[]): Promise<Failure | null> {
+  async #postWithRetries(batch: readonly Piece[]): Promise<Failure | null> {
     if (this.#stop.signal.aborted) return stopped;
     const [before, after] = this.#parts.around;
     const body = await compressed(before + batch.map(({ json }) => json).join(',') + after);
     for (let tried = 1; ; tried++) {
-      // what is under way when the gateway closes gets one more try, and no pause before it
-      const isLast = tried === tries || this.#hurry.signal.aborted;
+      // when the gateway closes, a batch that is being sent gets one more try, without a pause before it
+      const isLast = tried === tries || this.#closing.signal.aborted;
       const failure = await this.#post(body);
       if (failure === null || !failure.mayRepeat || isLast) return failure;
-      await pause(pauseMs(tried, failure.afterMs), undefined, { ref: false, signal: this.#hurry.signal }).catch(() => {});
+      await pause(pauseMs(tried, failure.afterMs), undefined, { ref: false, signal: this.#closing.signal }).catch(() => {});
     }
   }
 
@@ -169,13 +176,13 @@ export class Exporter {
         return null;
       }
       const { status } = response;
-      return { reason: `the collector answered ${status}`, status, mayRepeat: passing.has(status), afterMs: retryAfterMs(Object.fromEntries(response.headers)), facts: { status, said: said.slice(0, 300) } };
+      return { reason: `the collector answered ${status}`, status, mayRepeat: retryableStatuses.has(status), afterMs: retryAfterMs(Object.fromEntries(response.headers)), facts: { status, said: said.slice(0, 300) } };
     } catch (error) {
       return this.#stop.signal.aborted ? stopped : { reason: 'the collector did not answer', status: null, mayRepeat: true, afterMs: null, facts: { error } };
     }
   }
 
-  /** A collector that took the rest may say what it did not take. */
+  /** Reads the answer to a batch that arrived: the collector may have refused some of its spans. */
   #arrived(said: string): void {
     this.#losses.arrived();
     try {
@@ -183,14 +190,14 @@ export class Exporter {
       const refused = Number(partialSuccess?.rejectedSpans ?? 0);
       if (refused > 0) this.#losses.add(refused, 'the collector refused single spans', { said: (partialSuccess?.errorMessage ?? '').slice(0, 300) });
     } catch {
-      // not JSON: the status has said enough
+      // the answer is not JSON, so it does not say that spans were refused
     }
   }
 }
 
 interface Failure {
   readonly reason: string;
-  /** Null: there was no answer. */
+  /** Null where the collector did not answer. */
   readonly status: number | null;
   readonly mayRepeat: boolean;
   readonly afterMs: number | null;

@@ -1,6 +1,6 @@
 /**
- * Traces for those who look at them elsewhere: each request as spans by OpenTelemetry's conventions, sent to a collector.
- * Where neither the YAML nor the environment names one it does nothing at all, so that it can stand in every config.
+ * Sends each request as spans, by OpenTelemetry's conventions, to a collector. Where neither the YAML nor the environment names a
+ * collector, this plugin does nothing, so every config may list it.
  */
 import type { FromSchema } from 'json-schema-to-ts';
 import type { Arrived } from '../../../core/pipeline/context.ts';
@@ -22,15 +22,15 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    endpoint: { type: 'string', default: '', description: 'Address of a collector that takes OTLP over HTTP; `/v1/traces` is added. Empty: what the environment says (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT), and where it says nothing, nothing is exported. Example: http://otel-collector:4318.' },
-    headers: { type: 'object', additionalProperties: { type: 'string' }, default: {}, description: 'Sent with each export, over those of OTEL_EXPORTER_OTLP_HEADERS. Example: { authorization: "Bearer ${OTLP_TOKEN}" }.' },
-    service_name: { type: 'string', default: '', description: '`service.name` of the traces. Empty: OTEL_SERVICE_NAME, or else model-gateway. Example: gateway-eu.' },
-    sample_ratio: { type: 'number', minimum: 0, maximum: 1, default: 1, description: 'Share of the requests that are exported; where the caller sent a `traceparent`, it decides. Example: 0.1.' },
-    capture_content: { type: 'boolean', default: false, description: 'Whether messages and the words of errors are exported. Never of requests whose bodies may not be stored. Example: true.' },
+    endpoint: { type: 'string', default: '', description: 'Address of a collector that takes OTLP over HTTP; the gateway adds `/v1/traces`. Empty: the environment names the address (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, OTEL_EXPORTER_OTLP_ENDPOINT); without any address nothing is exported. Example: http://otel-collector:4318.' },
+    headers: { type: 'object', additionalProperties: { type: 'string' }, default: {}, description: 'Headers that are sent with each export; they replace those of OTEL_EXPORTER_OTLP_HEADERS. Example: { authorization: "Bearer ${OTLP_TOKEN}" }.' },
+    service_name: { type: 'string', default: '', description: '`service.name` of the traces. Empty: OTEL_SERVICE_NAME, or model-gateway where that is not set. Example: gateway-eu.' },
+    sample_ratio: { type: 'number', minimum: 0, maximum: 1, default: 1, description: 'Share of the requests that are exported. Where the caller sends `traceparent`, that header decides instead. Example: 0.1.' },
+    capture_content: { type: 'boolean', default: false, description: 'Whether messages and the text of errors are exported. Requests whose bodies may not be stored are never exported with their text. Example: true.' },
     metadata: { type: 'array', items: { type: 'string', minLength: 1, maxLength: 256 }, uniqueItems: true, maxItems: 32, default: [], description: 'Metadata keys that become attributes, `gateway.metadata.<key>`. Example: [tenant-id].' },
-    batch_size: { type: 'integer', minimum: 1, maximum: 10_000, default: 256, description: 'Requests that are sent together at most, as far as they fit into 1 MiB. Example: 256.' },
-    interval_ms: { type: 'integer', minimum: 1, maximum: 600_000, default: 2000, description: 'How long a request waits for others before it is sent. Example: 2000.' },
-    queue_bytes: { type: 'integer', minimum: 1024, default: 16_777_216, description: 'Bytes that may wait for the collector; beyond them new requests are not traced. Example: 16777216.' },
+    batch_size: { type: 'integer', minimum: 1, maximum: 10_000, default: 256, description: 'Limit of requests in one export; an export has at most 1 MiB. Example: 256.' },
+    interval_ms: { type: 'integer', minimum: 1, maximum: 600_000, default: 2000, description: 'Milliseconds that a request waits for others before it is exported. Example: 2000.' },
+    queue_bytes: { type: 'integer', minimum: 1024, default: 16_777_216, description: 'Limit of traces that wait for the collector, in bytes; beyond it new requests are not traced. Example: 16777216.' },
   },
 } as const;
 
@@ -38,10 +38,10 @@ type Options = FromSchema<typeof schema>;
 
 const name = 'log/otel';
 const flushWithinMs = 2000;
-/** Requests under way of which the caller's trace is kept; beyond them the oldest begins a trace of its own. */
+/** Limit of requests in flight whose notes are kept. Beyond it the oldest request loses its note: it begins a trace of its own and counts as private. */
 const mostNotes = 65_536;
 
-/** What a record does not say of its request. */
+/** What a record does not say about its request. */
 interface Note {
   readonly parent: Parent | null;
   isPrivate: boolean;
@@ -81,7 +81,7 @@ export default definePlugin<Options>({
     });
     hooks.log.tap(name, (record) => {
       const note = notes.get(record.id);
-      // what came through no door is no request to a model
+      // a request that came through no door is not a request to a model, so it is not traced
       if (note === undefined && record.attempts.length === 0) return;
       notes.delete(record.id);
       const { parent = null, isPrivate = true } = note ?? {};
@@ -96,7 +96,7 @@ export default definePlugin<Options>({
 
 const asksForPrivacy = (headers: Arrived['headers']): boolean => headers['x-log-bodies']?.trim().toLowerCase() === 'off';
 
-/** JSON of an export before and after its spans. */
+/** The JSON of an export before and after its spans. */
 function around(resource: Destination['resource']): readonly [before: string, after: string] {
   const about = { attributes: attributes(Object.fromEntries(Object.entries(resource).map(([key, value]) => [key, text(value)]))) };
   const scope = { name: 'model-gateway', version };

@@ -1,7 +1,7 @@
 /**
- * A request as spans: one for how the gateway served it, by OpenTelemetry's conventions for HTTP servers, and below it one for
- * each attempt at a provider, by those for generative AI. What an answer used stands on the attempt that gave it and nowhere
- * else, as backends add up every `gen_ai.usage` that they find in a trace.
+ * Makes the spans of a request: one for the request, by OpenTelemetry's conventions for HTTP servers, and below it one for each
+ * attempt at a provider, by the conventions for generative AI. Only the attempt that gave the answer has the usage, because backends
+ * add up every `gen_ai.usage` of a trace.
  */
 import type { AttemptResult, RequestRecord } from '../../../core/pipeline/context.ts';
 import { attributes, double, flag, int, seconds, text, texts } from './attributes.ts';
@@ -12,6 +12,7 @@ import type { Ids } from './ids.ts';
 import type { Parent } from './trace-context.ts';
 import type { Vendor } from './vendors.ts';
 
+/** One span in the JSON form of OTLP. */
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
@@ -26,14 +27,15 @@ export interface Span {
   readonly status: { readonly code?: number; readonly message?: string };
 }
 
-/** A finished request, and what its record does not say. */
+/** The record of a request, and what the spans need besides the record. */
 export interface Traced {
   readonly record: RequestRecord;
   readonly ids: Ids;
+  /** The caller's span; null where the caller sent none. */
   readonly parent: Parent | null;
-  /** Its text may not be kept anywhere. */
+  /** Whether the text of the request may not be kept anywhere. */
   readonly isPrivate: boolean;
-  /** The operator wants messages and the words of errors; they are exported where the request is not private. */
+  /** Whether the operator wants messages and the text of errors in traces. Private requests never have them. */
   readonly capture: boolean;
   /** Metadata keys that become attributes. */
   readonly metadata: readonly string[];
@@ -45,9 +47,10 @@ type Attributes = Record<string, Value | null>;
 const SERVER = 2;
 const CLIENT = 3;
 const ERROR = 2;
-/** Of a trace that begins here: it is recorded, and its id is random. */
+/** The flags of a trace that begins at the gateway: the trace is sampled, and its id is random. */
 const sampledAndRandom = 3;
 
+/** The spans of a request; the request's own span comes first. */
 export function spansOf(traced: Traced): Span[] {
   const { record, ids, parent } = traced;
   const traceId = parent?.traceId ?? ids.traceId;
@@ -85,21 +88,21 @@ export function spansOf(traced: Traced): Span[] {
   return [request, ...attempts];
 }
 
-/** To the microsecond, which a float still holds. */
+/** A time in nanoseconds as text, exact to the microsecond, because a float cannot hold more digits. */
 const nanoseconds = (milliseconds: number): string => `${Math.round(milliseconds * 1000)}000`;
 
-/** Only what came through a door is traced, and the path of a door has no parameters. */
+/** The route of a request. Only requests at doors are traced, and the path of a door has no parameters, so the path is the route. */
 const routeOf = ({ path }: RequestRecord): string => path.replace(/\/+$/, '');
 
-/** As the conventions have it: what a caller did wrong or broke off is no error of the server, an answer that began and broke is. */
+/** Whether the request is an error of the server, by the conventions: a 5xx, or an answer that broke off after its 200. Faults of the caller are none. */
 const isFailure = ({ error, outcome, status }: RequestRecord): boolean => error !== null && outcome !== 'gone' && (status >= 500 || status < 400);
 
-/** safety: a provider's message may quote the prompt, so it is content; the code in `error.type` is not. */
+/** The status of a failed span. safety: a provider's message may quote the prompt, so it is exported only where content may be; `error.type` has the code. */
 const failed = (message: string | null | undefined, traced: Traced): Span['status'] => ({ code: ERROR, ...(showsContent(traced) && { message: (message ?? '').slice(0, 1024).toWellFormed() }) });
 
 const showsContent = ({ capture, isPrivate }: Traced): boolean => capture && !isPrivate;
 
-/** Of a caller who left before there was a reply: nobody was sent it. */
+/** The status in the record of a caller who left before the reply began. Nobody was sent this status, so the span leaves it out. */
 const unsentStatus = 499;
 
 const aboutRequest = ({ record, metadata }: Traced): Attributes => ({
@@ -117,7 +120,7 @@ const aboutRequest = ({ record, metadata }: Traced): Attributes => ({
   'gateway.provider': text(record.provider),
   'gateway.key': text(record.key),
   'gateway.usage_estimated': record.usageEstimated ? flag(true) : null,
-  // a number, because backends add it up; the exact text is in the record
+  // a number and not a text, because backends add the costs up; the record has the exact amount
   'gateway.cost_dollars': record.cost === null ? null : double(Number(record.cost)),
   ...Object.fromEntries(metadata.map((key) => [`gateway.metadata.${key}`, text(record.metadata[key])])),
 });
@@ -140,7 +143,7 @@ function aboutAttempt(attempt: AttemptResult, number: number, { record, vendorOf
   };
 }
 
-/** What the caller set. */
+/** The attributes for the values that the caller set. */
 function asked({ record: { request }, isPrivate }: Traced): Attributes {
   if (request === null) return {};
   return {
@@ -157,7 +160,7 @@ function asked({ record: { request }, isPrivate }: Traced): Attributes {
   };
 }
 
-/** The record holds the answer of the last attempt: those before it gave way. */
+/** The attributes for the answer. The record has the answer of the last attempt, so only that attempt gets them. */
 function aboutAnswer({ externalId }: AttemptResult, traced: Traced): Attributes {
   const { id, response, usage, usageEstimated } = traced.record;
   return {

@@ -1,16 +1,19 @@
-/** What spans say of a provider entry: its vendor's name in the words of the conventions, and where it is reached. */
+/** What spans say about a provider: the name that the conventions have for its vendor, and its address. */
 import { addressOf } from '../../../core/wire/address.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { telemetryName } from '../../dialects/families/telemetry-names.ts';
 
+/** The vendor of a provider. */
 export interface Vendor {
+  /** The value of `gen_ai.provider.name`; the provider's id where the conventions have no name. */
   readonly name: string;
-  /** Null: it has no address, as the mock. */
+  /** Null where the provider has no address, for example the mock. */
   readonly address: string | null;
   readonly port: number | null;
 }
 
+/** The vendor of a provider, by its dialect and its address. */
 export function vendorOf(provider: Provider, dialects: ReadonlyMap<string, Dialect>): Vendor {
   const name = telemetryName(provider.dialect) ?? provider.id;
   const url = URL.parse(addressOf(provider, dialects.get(provider.dialect)) ?? '');

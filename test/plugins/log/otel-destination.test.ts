@@ -51,7 +51,7 @@ describe('the address', () => {
     ['http://', 'http://localhost:4318'],
     ['[::1]:4317', 'http://localhost:4318'],
   ])('that is none, %j, turns traces off, and the log says what to write', (endpoint, write) => {
-    expect(found({ endpoint })).toEqual({ to: null, lines: [expect.objectContaining({ level: 'warn', msg: 'no traces are exported: the endpoint is no address of OTLP over HTTP', endpoint, write })] });
+    expect(found({ endpoint })).toEqual({ to: null, lines: [expect.objectContaining({ level: 'warn', msg: 'no traces are exported: the endpoint is not an http or https address', endpoint, write })] });
   });
 
   it('at the port of gRPC is doubted', () => {
