@@ -40,7 +40,7 @@ export async function run(args: readonly string[], place: Place = {}): Promise<E
  */
 const endsWithParent = `data:text/javascript,${encodeURIComponent(`
   import { isMainThread } from 'node:worker_threads';
-  if (isMainThread) process.stdin.on('close', () => process.kill(process.pid, 'SIGKILL')).resume().unref();
+  if (isMainThread) process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume().unref();
 `)}`;
 
 function launch(args: readonly string[], { cwd = root, env = {}, main = join(root, 'core/main.ts') }: Place): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
