@@ -21,15 +21,12 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
-/** What a reader finds in an ended journal. */
+/** What a reader finds in an ended journal, which it leaves as it is. */
 function readAll(path: string): { payloads: string[]; damaged: number } {
   let damaged = 0;
   const tail = new Tail(path, { isEnded: true, removed: () => {}, damaged: (bytes) => void (damaged += bytes) });
   const payloads: string[] = [];
-  for (let taken = tail.take(); taken !== null; taken = tail.take()) {
-    payloads.push(...taken.entries.map((entry) => entry.payload));
-    tail.commit(taken);
-  }
+  for (let taken = tail.take(); taken !== null; taken = tail.take(taken)) payloads.push(...taken.entries.map((entry) => entry.payload));
   tail.close();
   return { payloads, damaged };
 }
@@ -95,14 +92,13 @@ describe('the writer', () => {
     const disk = join(place.path, 'disk');
     mkdirSync(disk);
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
+    const writer = writerIn(disk, { retryMs: 20 });
     try {
-      const writer = writerIn(disk, { retryMs: 20 });
       writeFileSync(join(disk, 'filler'), Buffer.alloc(30_000));
       for (let at = 0; at < 60; at++) await writer.append(FINISHED, payload(at, 'x'.repeat(1000)));
       expect(lines.filter((line) => line.includes('cannot be written'))).toHaveLength(1);
-      const before = readAll(disk);
-      expect(before.damaged).toBe(0);
-      expect(before.payloads.length).toBeLessThan(60);
+      // what is torn now may be a try that is under way
+      expect(readAll(disk).payloads.length).toBeLessThan(60);
       execFileSync('mount', ['-o', 'remount,size=4m', disk]);
       while (!lines.includes('the journal is written again')) await pause(5);
       await writer.close();
@@ -110,6 +106,7 @@ describe('the writer', () => {
       expect(new Set(after.payloads).size).toBe(60);
       expect(after.damaged).toBe(0);
     } finally {
+      await writer.close();
       execFileSync('umount', [disk]);
     }
   });
