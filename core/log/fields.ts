@@ -60,7 +60,7 @@ export interface RecordField extends Omit<Entry, 'column'> {
 const booleans = ['true', 'false'];
 const value = (name: string, placeholder: string, more: Partial<FieldFilter> = {}): FieldFilter => ({ name, kind: 'value', placeholder, ...more });
 const flag = (name: string, more: Partial<FieldFilter> = {}): FieldFilter => ({ name, kind: 'flag', placeholder: 'BOOL', words: booleans, ...more });
-const bound = (name: string, examples: readonly string[], help?: string): FieldFilter => ({ name, kind: 'bound', placeholder: `'${examples[0]}'`, examples, ...(help !== undefined && { help }) });
+const bound = (name: string, examples: readonly string[], help: string): FieldFilter => ({ name, kind: 'bound', placeholder: `'${examples[0]}'`, examples, help });
 const tokens = (label: string, column: string, more: Partial<Entry> = {}): Entry => ({ kind: 'number', label, column, isCounted: true, ...more });
 const common = { isDimension: true, isFacet: true };
 
@@ -71,21 +71,21 @@ const table = {
   status: { kind: 'status', label: 'Status', column: 'status', otherwise: 0, listed: 'status', filter: { name: 'status', kind: 'status', placeholder: 'S', words: ['ok', 'error', '2xx', '4xx', '5xx', '429'], help: 'ok, error, 4xx, 429', ...common } },
   outcome: { kind: 'text', label: 'Outcome', column: 'outcome', otherwise: 'failed', filter: value('outcome', 'O', { words: ['answered', 'cut', 'refused', 'failed', 'gone', 'interrupted'], isDimension: true }) },
   requestedModel: { kind: 'text', label: 'Asked for', column: 'requested_model', listed: 'requested' },
-  model: { kind: 'text', label: 'Model', column: 'model', listed: 'model', filter: value('model', 'ID', common) },
-  provider: { kind: 'text', label: 'Provider', column: 'provider', listed: 'provider', filter: value('provider', 'ID', common) },
-  key: { kind: 'text', label: 'Key', column: 'key_name', listed: 'key', filter: value('key', 'NAME', common) },
+  model: { kind: 'text', label: 'Model', column: 'model', listed: 'model', filter: value('model', 'ID', { help: 'the model that answered', ...common }) },
+  provider: { kind: 'text', label: 'Provider', column: 'provider', listed: 'provider', filter: value('provider', 'ID', { help: 'the provider that answered', ...common }) },
+  key: { kind: 'text', label: 'Key', column: 'key_name', listed: 'key', filter: value('key', 'NAME', { help: "the name of the caller's key", ...common }) },
   userAgent: { kind: 'text', label: 'User agent', column: 'user_agent', listed: 'agent', filter: value('agent', 'NAME', { isDimension: true, help: "the client's user agent, as it sent it" }) },
-  stream: { kind: 'flag', label: 'Stream', column: 'stream', listed: 'stream', filter: flag('stream', { isDimension: true }) },
+  stream: { kind: 'flag', label: 'Stream', column: 'stream', listed: 'stream', filter: flag('stream', { isDimension: true, help: 'true or false' }) },
   finishReason: { kind: 'text', label: 'Finish reason', column: 'finish_reason', listed: 'finish', filter: value('finish', 'F', { words: finishReasons, ...common }) },
   durationMs: { kind: 'milliseconds', label: 'Total', column: 'duration_ms', otherwise: 0, listed: 'total', filter: bound('latency', ['>2s', '>500ms'], 'also <, >= and <=') },
   timeToFirstTokenMs: { kind: 'milliseconds', label: 'First token', column: 'ttft_ms', listed: 'ttft', filter: bound('ttft', ['>500ms', '>1s'], 'time to the first token') },
   tokensPerSecond: { kind: 'rate', label: 'Tokens/s', isCounted: true, listed: 'speed' },
   'usage.promptTokens': tokens('In', 'prompt_tokens', { listed: 'in' }),
   'usage.completionTokens': tokens('Out', 'completion_tokens', { listed: 'out' }),
-  'usage.reasoningTokens': tokens('Reasoning', 'reasoning_tokens', { listed: 'reasoning', filter: flag('reasoning', { kind: 'some', help: 'tokens of reasoning' }) }),
-  'usage.cachedTokens': tokens('Cached', 'cached_tokens', { listed: 'cached', filter: flag('cached', { kind: 'some', help: 'tokens from a cache of the provider' }) }),
+  'usage.reasoningTokens': tokens('Reasoning', 'reasoning_tokens', { listed: 'reasoning', filter: flag('reasoning', { kind: 'some', help: 'whether tokens went into reasoning' }) }),
+  'usage.cachedTokens': tokens('Cached', 'cached_tokens', { listed: 'cached', filter: flag('cached', { kind: 'some', help: 'whether tokens came from a cache of the provider' }) }),
   'usage.cacheWriteTokens': tokens('Into the cache', 'cache_write_tokens'),
-  'usage.totalTokens': tokens('Tokens', 'total_tokens', { filter: bound('tokens', ['>1000']) }),
+  'usage.totalTokens': tokens('Tokens', 'total_tokens', { filter: bound('tokens', ['>1000'], 'of the prompt and the answer together') }),
   usageEstimated: { kind: 'flag', label: 'Estimated', column: 'estimated' },
   cost: { kind: 'dollars', label: 'Cost', column: 'cost', isCounted: true, listed: 'cost', filter: bound('cost', ['>0.01'], 'dollars') },
   attempts: { kind: 'number', label: 'Attempts', path: 'attempts.length', listed: 'attempts', otherwise: [] },
@@ -175,20 +175,23 @@ export function filteredText(record: LoggedRequest, name: string): string | null
 export const timeFilters = ['since', 'from', 'to'] as const;
 export const textFilter = 'q';
 
-export interface FilterFlag {
+export interface FilterHelp {
   readonly name: string;
+  /** What stands for the value: `ID`. */
   readonly placeholder: string;
   readonly help: string;
+  /** What comes before the key in the grammar, if the value of the flag is `KEY=VAL`. */
+  readonly prefix?: string;
 }
 
-/** Every filter as a flag of the command line: `--latency '>2s'`. The values of `meta` and `field` are `KEY=VAL`: see `prefixes`. */
-export const filterFlags: readonly FilterFlag[] = [
+/** Every filter as a flag of the command line. */
+export const filterHelp: readonly FilterHelp[] = [
   { name: 'since', placeholder: 'SPAN', help: '15m, 24h, 7d: not older than that' },
   { name: 'from', placeholder: 'TIME', help: '2026-03-01 or 2026-03-01T14:30:00Z' },
-  { name: 'to', placeholder: 'TIME', help: '' },
-  ...filteredFields.map(({ filter: { name, placeholder, help, words } }) => ({ name, placeholder, help: help ?? words?.join(', ') ?? '' })),
-  { name: 'meta', placeholder: 'KEY=VAL', help: 'metadata, for example --meta tenant-id=acme' },
-  { name: 'field', placeholder: 'KEY=VAL', help: 'a field that a plugin adds' },
+  { name: 'to', placeholder: 'TIME', help: 'before this time' },
+  ...filteredFields.map(({ filter: { name, placeholder, help, words = [] } }) => ({ name, placeholder, help: help ?? words.join(', ') })),
+  { name: 'meta', placeholder: 'KEY=VAL', help: 'metadata, for example --meta tenant-id=acme', prefix: prefixes.metadata },
+  { name: 'field', placeholder: 'KEY=VAL', help: "a plugin's field, for example --field 'score=>3'", prefix: prefixes.fields },
   { name: textFilter, placeholder: 'TEXT', help: 'text in stored bodies' },
 ];
 

@@ -32,6 +32,7 @@ const anyRecord: fc.Arbitrary<Partial<LoggedDetail>> = fc.record({
   usage: fc.tuple(some(null, 0, 1, 2), some(null, 0, 1), some(null, 0, 1)).map(([totalTokens, cachedTokens, reasoningTokens]) => ({ ...usage, cachedTokens, reasoningTokens, totalTokens })),
   cost: some(null, '0', '0.01', '0.02'),
   metadata: some<Record<string, string>>({}, { team: 'a' }, { team: 'b', 'x y': '1' }, { team: '*' }),
+  fields: some<Record<string, string | number | boolean>>({}, { score: 1, verdict: 'bad' }, { score: 2.5, verdict: '2' }, { score: '3', verdict: false }, { verdict: '' }),
 });
 const records = fc.sample(anyRecord, 200).map((record) => aRecord({ ...record, request: null, response: null }));
 
@@ -50,6 +51,9 @@ const anyCondition: fc.Arbitrary<Condition> = fc.oneof(
   oneOf('status', 'ok', 'error', '4xx', '429', '200'),
   oneOf('meta.team', 'a', 'b', '*', ''),
   oneOf('meta.x y', '1', '2', ''),
+  oneOf('field.score', '1', '2.5', '3', ''),
+  oneOf('field.verdict', 'bad', '2', 'false', ''),
+  bound('field.score', '-1', '1', '2.5'),
   bound('latency', '0', '2', '3'),
   bound('ttft', '0', '1'),
   bound('tokens', '0', '1'),

@@ -34,6 +34,7 @@ const records = Array.from({ length: 440 }, (_, at) => ({
   userAgent: at % 2 === 0 ? 'curl/8' : null,
   key: at % 7 === 0 ? '' : `team-${at % 3}`,
   metadata: { ...(at % 13 !== 0 && { empty: at % 11 === 0 ? '' : 'full' }), tenant: `tenant-${at % 6}`, request: `r-${at}`, ...(at < 60 && { 'early "bird"': 'ä' }) } as Record<string, string>,
+  fields: { ...(at % 13 !== 0 && { verdict: at % 4 === 0 ? 'bad' : 'good' }), score: at % 3, isKnown: at % 2 === 0, ...(at < 60 && { early: 0.1 }) } as Record<string, string | number | boolean>,
 }));
 
 const where = (field: string, operator: Condition['operator'], ...values: string[]): LogQuery => ({ ...everything, conditions: [{ field, operator, values }] });
@@ -57,12 +58,18 @@ const queries: readonly (readonly [what: string, query: LogQuery, by: string | n
   ['records without a name, where an empty value is not without', where('meta.empty', 'in', ''), null],
   ['records with it, where an empty value is one', where('meta.empty', 'not in', ''), 'meta.empty'],
   ['an empty key', where('key', 'not in', ''), 'key'],
+  ['all by a field of a plugin', everything, 'field.verdict'],
+  ['all by a number of a plugin', everything, 'field.score'],
+  ['all by a field that only some have', everything, 'field.early'],
+  ['records with a field', where('field.verdict', 'not in', ''), null],
+  ['a flag of a plugin', where('field.isKnown', 'in', 'true'), 'field.isKnown'],
   ['two tenants', where('meta.tenant', 'in', 'tenant-1', 'tenant-2'), 'meta.tenant'],
 ];
 /** Read from the records themselves, before and after. */
 const others: typeof queries = [
   ['a model by provider', where('model', 'in', 'plain'), 'provider'],
   ['slow ones', where('latency', '>', '1000'), null],
+  ['high scores', where('field.score', '>', '1'), 'field.score'],
 ];
 
 const percentiles = ['latencyP50Ms', 'latencyP95Ms', 'latencyP99Ms', 'timeToFirstTokenP50Ms', 'timeToFirstTokenP95Ms'] as const;
