@@ -20,7 +20,7 @@ export function createPluginLoader(root: URL) {
     const { file, isShipped } = find(folder, use, baseDir);
     if (!isShipped) serveOwnName();
     const module: unknown = await import(pathToFileURL(file).href).catch((cause: unknown) => {
-      throw new Error(`cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+      throw new Error(`cannot be loaded: ${reasonOf(cause)}`, { cause });
     });
     const plugin = (module as { default?: unknown }).default;
     const fault = faultOf(plugin);
@@ -58,8 +58,15 @@ function packageFile(use: string, baseDir: string): string | null {
   try {
     return resolvePackage(use, baseDir);
   } catch (cause) {
-    throw new Error(`cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Error(`cannot be loaded: ${reasonOf(cause)}`, { cause });
   }
+}
+
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  if (cause.message.includes('outside a module')) return `${cause.message}. Write "type": "module" into the package.json of its folder, or let the name of the file end with .mjs`;
+  if ((cause as NodeJS.ErrnoException).code === 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING') return 'Node runs no TypeScript below node_modules. The package must be published as JavaScript';
+  return cause.message;
 }
 
 /** `@scope/name`, or one word. `word/word` is more likely a shipped plugin that is misspelt. */

@@ -2,8 +2,9 @@
  * What a plugin of somebody else imports by name: `model-gateway` is the gateway that runs, whatever folder the plugin is in and
  * whatever copy is installed beside it; another package is looked for from the folder of the config.
  */
-import { createRequire, registerHooks } from 'node:module';
+import { registerHooks } from 'node:module';
 import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const ownName = 'model-gateway';
 /** The sources run as they are in a checkout; a built package holds JavaScript only. `exports` in package.json knows both. */
@@ -20,22 +21,26 @@ export function serveOwnName(): void {
   isServed = true;
   registerHooks({
     resolve(specifier, context, next) {
-      if (specifier !== ownName && !specifier.startsWith(`${ownName}/`)) return next(specifier, context);
+      if (specifier !== ownName && !specifier.startsWith(`${ownName}/`)) return asModule(next(specifier, context));
       return next(specifier, { ...context, parentURL: import.meta.url, conditions: [...context.conditions, ...conditions] });
     },
   });
 }
 
-/** The file of an npm package as `import` would find it from a folder. Null: no such package is installed there. */
+/** `npm init` writes `"type": "commonjs"` into a new folder, and Node then takes every `.ts` file there for a script without imports. */
+const asModule = <Found extends { readonly format?: string | null | undefined; readonly url: string }>(found: Found): Found =>
+  found.format === 'commonjs-typescript' && found.url.endsWith('.ts') ? { ...found, format: 'module-typescript' } : found;
+
+/** The file of an npm package as `import` finds it from a folder. Null: no such package is installed there. */
 export function resolvePackage(name: string, folder: string): string | null {
-  // `require.resolve` alone looks for what `require` would load, and does not find a package that has only an `import` entry
-  const asImport = registerHooks({ resolve: (specifier, context, next) => next(specifier, { ...context, conditions: ['node', 'import', 'module-sync'] }) });
+  const parentURL = pathToFileURL(join(folder, 'plugins')).href;
+  const fromFolder = registerHooks({ resolve: (specifier, context, next) => next(specifier, { ...context, parentURL }) });
   try {
-    return createRequire(join(folder, 'plugins')).resolve(name);
+    return fileURLToPath(import.meta.resolve(name));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return null;
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return null;
     throw error;
   } finally {
-    asImport.deregister();
+    fromFolder.deregister();
   }
 }

@@ -36,6 +36,11 @@ describe('an editor', () => {
     expect(underlined).toEqual([]);
   });
 
+  test('takes a file and an npm package for a plugin, and underlines a shipped one that is misspelt', async () => {
+    const { underlined } = await open('f.yaml', 'plugins:\n  - ./own.ts\n  - "@acme/gateway-quota"\n  - { use: gateway-quota, with: { limit: 1 } }\n  - auth/keyz\n');
+    expect(underlined).toEqual([expect.stringMatching(/^6:5 /)]);
+  });
+
   test('offers the keys of a block', async () => {
     const { uri } = await open('c.yaml', 'server:\n  \n');
     expect(await server.complete(uri, 2, 2)).toEqual(expect.arrayContaining(['port', 'host', 'data_dir']));

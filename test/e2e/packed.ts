@@ -17,6 +17,7 @@ export interface Project {
   /** The executable of the installed package. */
   readonly main: string;
   write(file: string, text: string): void;
+  read(file: string): string;
   remove(): void;
 }
 
@@ -49,6 +50,7 @@ export function createProject(): Project {
     files: readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1)),
     main: join(home, 'dist/core/main.js'),
     write,
+    read: (file) => readFileSync(join(folder, file), 'utf8'),
     remove: () => rmSync(root, { recursive: true, force: true }),
   };
 }
@@ -61,10 +63,10 @@ function link(name: string, folder: string): void {
 
 export const readFromCheckout = (file: string): string => readFileSync(join(root, file), 'utf8');
 
-/** The first TypeScript block of a page. */
-export function firstExample(file: string): string {
-  const [, code] = /```ts\n(.*?)```/s.exec(readFromCheckout(file)) ?? [];
-  if (code === undefined) throw new Error(`${file} has no example`);
+/** A TypeScript block of a page: the first one, or another by its number from 0. */
+export function exampleOf(page: string, at = 0): string {
+  const code = Array.from(readFromCheckout(page).matchAll(/```ts\n(.*?)```/gs), ([, text = '']) => text)[at];
+  if (code === undefined) throw new Error(`${page} has no example ${at}`);
   return code;
 }
 
