@@ -2,7 +2,7 @@
 import type { Command, CommandRun } from '../../../../core/host/command.ts';
 import { addressOf, connect } from './connection.ts';
 import type { Connection } from './connection.ts';
-import { addressFlags, filterFlags, limitFlag, logsSelection, statsSelection } from './flags.ts';
+import { addressFlags, byFlag, filterFlags, limitFlag, logsSelection, statsSelection } from './flags.ts';
 import { showLogs } from './logs.ts';
 import { showStats } from './stats.ts';
 
@@ -28,7 +28,7 @@ export const logCommands: readonly Command[] = [
     name: 'stats',
     summary: 'sum up requests, tokens, cost and latency',
     words: '[SEARCH]',
-    flags: { ...filterFlags, by: { type: 'string', value: 'WHAT', help: 'model, provider, key, finish, status, outcome or meta.<key>' }, limit: limitFlag, ...addressFlags },
+    flags: { ...filterFlags, by: byFlag, limit: limitFlag, ...addressFlags },
     examples: ['gateway stats --by meta.tenant-id --since 7d'],
     run: async (run) => {
       const selection = statsSelection(run);

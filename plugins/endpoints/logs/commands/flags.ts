@@ -1,8 +1,9 @@
-/** The flags of `logs` and `stats`, and what they select. Every filter of the log's grammar is a flag under its own name. */
+/** The flags of `logs` and `stats`, and what they select. Every filter of the log is a flag: `core/log/fields.ts` has the table. */
 import { GatewayError } from '../../../../core/errors.ts';
 import { UsageError } from '../../../../core/exit.ts';
 import type { CommandRun, Flag, FlagValues } from '../../../../core/host/command.ts';
-import { filterNames, formatLogFilter, parseDimension, parseLogFilter } from '../../../../core/log/query.ts';
+import { dimensionWords, filterHelp } from '../../../../core/log/fields.ts';
+import { formatLogFilter, parseDimension, parseLogFilter } from '../../../../core/log/query.ts';
 import { parseLogSearch } from '../../../../core/log/search.ts';
 
 /** What a command is to show. */
@@ -18,39 +19,14 @@ export interface Selection {
   readonly json: boolean;
 }
 
-/** The help of each filter: the word that stands for its value, and what it does. */
-const filterHelp: Readonly<Record<string, readonly [value: string, help: string]>> = {
-  since: ['SPAN', '15m, 24h, 7d: not older than that'],
-  from: ['TIME', '2026-03-01 or 2026-03-01T14:30:00Z'],
-  to: ['TIME', 'before this time'],
-  model: ['ID', 'the model that answered'],
-  provider: ['ID', 'the provider that answered'],
-  key: ['NAME', "the name of the caller's key"],
-  agent: ['NAME', "the client's user agent, as it sent it"],
-  status: ['S', 'ok, error, 4xx, 429'],
-  outcome: ['O', 'answered, cut, refused, failed, gone, interrupted'],
-  finish: ['F', 'completed, length_limit, tool_calls, content_filter'],
-  stream: ['BOOL', 'true or false'],
-  cached: ['BOOL', 'whether tokens came from a cache of the provider'],
-  reasoning: ['BOOL', 'whether the model used tokens for reasoning'],
-  latency: ["'>2s'", 'also <, >= and <='],
-  ttft: ["'>500ms'", 'time to the first token'],
-  tokens: ["'>1000'", 'tokens of the prompt and the answer'],
-  cost: ["'>0.01'", 'dollars'],
-  q: ['TEXT', 'text in stored bodies'],
-};
-
 const heading = 'Filters; a filter that is given twice takes either value';
 
-const filterFlag = (name: string): Flag => {
-  const [value = 'VALUE', help = ''] = filterHelp[name] ?? [];
-  return { type: 'string', multiple: true, value, help, heading };
-};
+export const filterFlags: Readonly<Record<string, Flag>> = Object.fromEntries(
+  filterHelp.map(({ name, placeholder, help }) => [name, { type: 'string', multiple: true, value: placeholder, help, heading }]),
+);
 
-export const filterFlags: Readonly<Record<string, Flag>> = {
-  ...Object.fromEntries(filterNames.map((name) => [name, filterFlag(name)])),
-  meta: { type: 'string', multiple: true, value: 'KEY=VAL', help: 'metadata, for example --meta tenant-id=acme', heading },
-};
+/** The dimension of a sum. */
+export const byFlag: Flag = { type: 'string', value: 'WHAT', help: dimensionWords };
 
 /** Where the running gateway listens. */
 export const addressFlags: Readonly<Record<string, Flag>> = {
@@ -85,16 +61,18 @@ export function statsSelection({ flags, words, json }: Given): Selection {
 function filterOf(flags: FlagValues, words: readonly string[]): URLSearchParams {
   return orUsageError(() => {
     const params = formatLogFilter(parseLogSearch(words.join(' ')));
-    for (const name of filterNames) for (const value of flags.all(name)) params.append(name, value);
-    for (const value of flags.all('meta')) params.append(...metaOf(value));
+    for (const { name, prefix } of filterHelp) {
+      for (const value of flags.all(name)) params.append(...(prefix === undefined ? [name, value] as const : keyed(name, prefix, value)));
+    }
     return formatLogFilter(parseLogFilter(params));
   });
 }
 
-function metaOf(text: string): [string, string] {
+/** `--meta team=a` is the filter `meta.team=a`. */
+function keyed(flag: string, prefix: string, text: string): [string, string] {
   const at = text.indexOf('=');
-  if (at < 1) throw new UsageError(`--meta takes KEY=VALUE, not "${text}"`);
-  return [`meta.${text.slice(0, at)}`, text.slice(at + 1)];
+  if (at < 1) throw new UsageError(`--${flag} takes KEY=VALUE, not "${text}"`);
+  return [`${prefix}${text.slice(0, at)}`, text.slice(at + 1)];
 }
 
 /** The grammar of filters throws an answer of the API for a fault. On a command line that fault is one of usage. */

@@ -172,12 +172,12 @@ const readBack: Readonly<Record<FieldKind, (value: unknown) => unknown>> = {
 
 export function readRecord(row: StoredRow): LoggedRequest {
   const more = parsedJson(row['more']) as StoredRow;
-  const record: Record<string, unknown> = { usage: {} };
+  const record: Record<string, unknown> = {};
   for (const { name, kind, column, otherwise = null } of recordFields) {
     const value = (column === null ? more[name] : readBack[kind](row[column])) ?? otherwise;
     const [outer = '', inner] = name.split('.');
     if (inner === undefined) record[outer] = value;
-    else (record[outer] as Record<string, unknown>)[inner] = value;
+    else ((record[outer] ??= {}) as Record<string, unknown>)[inner] = value;
   }
   const found = record as unknown as LoggedRequest;
   // attempts that are older than the field do not say when they began

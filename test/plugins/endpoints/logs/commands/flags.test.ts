@@ -35,6 +35,7 @@ describe('the flags of the log', () => {
     [['logs', '--since', '24h', '--status', 'error', '--status', '429'], 'since=1d&status=error&status=429'],
     [['logs', '--latency', '>2s', '--cost', '<=0.01'], 'latency=>2s&cost=<=0.01'],
     [['stats', '--meta', 'tenant-id=acme', '--meta', 'team=a=b'], 'meta.tenant-id=acme&meta.team=a=b'],
+    [['logs', '--field', 'score=>3', '--field', 'tier=gold'], 'field.score=>3&field.tier=gold'],
     [['logs', '--q', 'refund'], 'q=refund'],
     [['logs', 'model:a latency:>2s "refund"'], 'model=a&latency=>2s&q=refund'],
     [['logs', 'model:a', '--model', 'b'], 'model=a&model=b'],
@@ -47,6 +48,7 @@ describe('the flags of the log', () => {
     ['logs --status erorr', /"erorr" is no status\. Did you mean "error"\?/],
     ['logs --latency 2s', /write for example latency=>2s/],
     ['logs --meta acme', /--meta takes KEY=VALUE, not "acme"/],
+    ['logs --field score', /--field takes KEY=VALUE, not "score"/],
     ['logs modle:a', /no filter "modle"\. Did you mean "model"\?/],
     ['logs --limit 0', /--limit must be a number from 1 to 100000/],
     ['logs --limit many', /not "many"/],
@@ -62,7 +64,7 @@ describe('the flags of the log', () => {
     const [logs = '', stats = ''] = logCommands.map(commandHelp);
     expect(logs).toMatch(/--follow[\s\S]*Filters[\s\S]*--meta KEY=VAL/);
     expect(stats).toMatch(/--by WHAT/);
-    for (const name of filterNames) expect(logs).toMatch(new RegExp(` --${name} \\S+ +\\S`));
+    for (const name of [...filterNames, 'meta', 'field']) expect(logs).toMatch(new RegExp(` --${name} \\S+ +\\S`));
   });
 });
 
