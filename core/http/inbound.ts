@@ -31,14 +31,9 @@ export const bodyOf = (event: H3Event): Readable => nodePairOf(event)?.request ?
 
 const fromWeb = (body: NodeReadableStream | null): Readable => (body === null ? Readable.from([]) : Readable.fromWeb(body));
 
-/**
- * Ends the request when its client closes the connection before it has the whole answer. Returns the function that stops
- * waiting for that.
- */
+/** Ends the request when its client closes the connection. Returns the function to call once the request is answered. */
 export function endWhenClientLeaves(response: ServerResponse, exchange: Exchange): () => void {
-  const onClose = (): void => {
-    if (!response.writableFinished) exchange.abort(new GatewayError('client_closed', 'The client closed the connection before the answer was complete.'));
-  };
+  const onClose = (): void => exchange.abort(new GatewayError('client_closed', 'The client closed the connection before the answer was complete.'));
   response.once('close', onClose);
   return () => response.off('close', onClose);
 }

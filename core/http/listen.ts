@@ -1,4 +1,4 @@
-/** The port: bound by listhen, guarded against slow and broken clients, drained by us. */
+/** The port: listhen binds it; this file answers clients that are slow or send what is no HTTP, and closes it at the end. */
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,52 +8,57 @@ import { GatewayError } from '../errors.ts';
 import type { Answer } from '../pipeline/answer.ts';
 import type { Service } from './server.ts';
 
+/** An open port. */
 export interface Listening {
   /** `http://127.0.0.1:4000` */
   readonly url: string;
-  /** Takes over limits that have changed; that of the headers counts for new connections. */
+  /** Puts changed limits into force. The size of the headers counts for new connections only. */
   adopt(limits: Limits): void;
-  /** Refuses new requests, lets running ones end, those of former services too, and cuts the ones that outlast `drainMs` with an error event. */
+  /**
+   * Closes the port. New requests are refused; running ones, those of former services too, may take `drainMs`, and are then ended
+   * with an error. Resolves when the last connection is closed.
+   */
   drain(drainMs: number, former: Iterable<Service>): Promise<void>;
 }
 
+/** Somebody else listens on the port. */
 export class PortInUse extends Error {}
 
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-  /** The first ones. */
+  /** Those at the start; `adopt` replaces them. */
   readonly limits: Limits;
-  /** The service of the moment: a reload replaces it. */
+  /** Called for each request: a reload replaces the service. */
   readonly service: () => Service;
 }
 
-/** Node reads them anew as it goes: the times at each check, the size at each connection. It refuses to give the headers longer than the whole request. */
+/** The limits under Node's names. Node reads the times at each check and the size at each connection, and refuses a header time above the request's. */
 const bounds = ({ headerTimeMs, requestTimeMs, headers }: Limits): object => ({ headersTimeout: Math.min(headerTimeMs, requestTimeMs), requestTimeout: requestTimeMs, maxHeaderSize: headers });
 
+/** Opens the port. Throws `PortInUse` where somebody else has it. */
 export async function listen({ host, port, limits: first, service }: ListenOptions): Promise<Listening> {
   let limits = first;
   const settings = {
     ...bounds(limits),
     // safety: Node looks for slow clients only every 30 s by default
     connectionsCheckingInterval: 1000,
-    // longer than load balancers keep their side open, so that they never write into a closed connection
+    // load balancers keep their side open for a minute or less; were ours closed first, they would write into a closed connection
     keepAliveTimeout: 75_000,
-    // Node would refuse it without a body
+    // Node's own refusal has no body; `refuseHostless` answers in the shape of every error
     requireHostHeader: false,
   };
-  // listhen hands its first argument to http.createServer as it is, so the server's settings can go there;
-  // the requests are taken by the event below
+  // listhen hands its first argument to http.createServer, which takes settings there as well as a listener
   const { server, url } = await bindPort(settings as unknown as RequestListener, { host, port });
   const refuse = (error: NodeJS.ErrnoException, socket: Socket): void => void refuseBroken(error, { socket, service: service(), limits });
-  const take = (request: IncomingMessage, response: ServerResponse): void => {
-    begun.set(request.socket, response);
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    lastReply.set(request.socket, response);
     if (request.headers.host === undefined && request.httpVersion === '1.1') void refuseHostless(service(), response);
     else service().node(request, response);
   };
-  server.on('request', take);
-  // what is expected beyond 100-continue is not promised, and no reason to refuse
-  server.on('checkExpectation', take);
+  server.on('request', serve);
+  // a request with an `expect` other than 100-continue is served as if it had none
+  server.on('checkExpectation', serve);
   server.on('connect', (_: IncomingMessage, socket: Socket) => refuse(Object.assign(new Error('a proxy is asked for'), { code: 'CONNECT' }), socket));
   server.on('clientError', refuse);
   return {
@@ -70,7 +75,7 @@ const anyHosts = new Set(['0.0.0.0', '::', '']);
 
 async function bindPort(handler: RequestListener, { host, port }: { host: string; port: number }): Promise<{ server: Server; url: string }> {
   try {
-    // listhen takes 0 for 3000 or the next that is free, which two gateways that start at once both find
+    // for port 0 listhen looks for the first free port from 3000 on, and two gateways that start at once find the same
     const free = { random: true };
     const listener = await bind(handler, { hostname: host, port: port === 0 ? free : port, isProd: true, isTest: false, showURL: false, qr: false, autoClose: false, open: false, clipboard: false, public: anyHosts.has(host) });
     const address = listener.server.address();
@@ -90,42 +95,41 @@ const faults: Readonly<Record<string, (limits: Limits) => GatewayError>> = {
   ERR_HTTP_REQUEST_TIMEOUT: () => new GatewayError('request_timeout', 'The request did not arrive in time.', { headers: { connection: 'close' } }),
 };
 
-const answered = new WeakSet<Socket>();
-/** The last reply that was begun on a socket. */
-const begun = new WeakMap<Socket, ServerResponse>();
+/** Sockets whose fault has been dealt with. The parser reports one again for each part that still arrives. */
+const faulty = new WeakSet<Socket>();
+/** The reply to the last request of each socket. */
+const lastReply = new WeakMap<Socket, ServerResponse>();
 
-/** Whether this reply is under way and owes nothing to what is broken: its request is whole, or it has begun. Nothing may be written into it. */
-const isAnswered = (reply: ServerResponse): boolean => !reply.writableFinished && (reply.req.complete || reply.headersSent);
+/** Whether this reply is still being written, to a request that is whole or is no longer read. Then no error may be written into it. */
+const isBeingWritten = (reply: ServerResponse): boolean => !reply.writableFinished && (reply.req.complete || reply.headersSent);
 
-/** A fault of the HTTP parser, answered in the same shape as every other error. */
+/** Answers a fault of the HTTP parser, in the same shape as every other error, and closes the connection. */
 async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, limits }: { socket: Socket; service: Service; limits: Limits }): Promise<void> {
-  // the parser complains again about what still comes in
-  if (answered.has(socket)) return;
-  answered.add(socket);
+  if (faulty.has(socket)) return;
+  faulty.add(socket);
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const reply = begun.get(socket);
-  if (reply !== undefined && isAnswered(reply)) return closeAfter(reply, socket);
-  // the client has closed its side in the middle of a request: it has left
+  const reply = lastReply.get(socket);
+  if (reply !== undefined && isBeingWritten(reply)) return closeAfter(reply, socket);
+  // the client has closed its side in the middle of a request, so nobody waits for an answer
   if (error.code === 'HPE_INVALID_EOF_STATE') return void socket.destroy();
   const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.', { headers: { connection: 'close' } });
   if (reply === undefined || reply.req.complete) return end(socket, textOf(await service.refuse(fault)));
-  // what is broken is the body of a request that is answered already, or that now says so in its own reply
+  // from here on the fault is in the body of a request: that request has its reply already, or its reply names the fault
   if (reply.writableFinished) return end(socket);
   closeAfter(reply, socket);
   service.abort(fault, reply);
 }
 
-function textOf({ status = 400, headers, body }: Answer): string {
-  const text = typeof body === 'string' ? body : '';
-  const head = Object.entries({ ...headers, 'content-length': Buffer.byteLength(text), connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
-  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${text}`;
+function textOf({ status = 400, headers, body }: Answer<string>): string {
+  const head = Object.entries({ ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' }).map(([name, value]) => `${name}: ${value}`);
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
 const closeAfter = (reply: ServerResponse, socket: Socket): void => void reply.once('close', () => end(socket));
 
 function end(socket: Socket, last = ''): void {
   socket.end(last);
-  // safety: closed with bytes unread, the kernel resets the connection and the client never sees the answer
+  // safety: the kernel resets a connection that is closed with unread bytes, and the client then never sees the answer
   socket.on('data', () => {});
   setTimeout(() => socket.destroy(), 1000);
 }

@@ -142,8 +142,8 @@ async function atDoor(door: Door, event: H3Event, shared: Shared): Promise<HTTPR
 
 const workOf = (endpoint: Endpoint, { running, machine }: Shared): Work => async (exchange, event) => {
   if (running.isDraining) throw shuttingDown();
-  const principal = await admit(endpoint, exchange, machine.hooks);
-  // safety: what is left of a broken body never comes, so without the stop a read would wait for ever
+  const principal = await unlessStopped(exchange.stop, admit(endpoint, exchange, machine.hooks));
+  // safety: the rest of a broken body never comes, so without the stop a read would wait for ever
   const body = (): Promise<Buffer> => unlessStopped(exchange.stop, readBytes(bodyOf(event), exchange));
   const answer = await endpoint.handle({ arrived: exchange, principal, params: paramsOf(event), query: event.url.searchParams, body });
   if (!(answer.body instanceof ReadableStream)) return answer;

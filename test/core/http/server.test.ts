@@ -2,7 +2,9 @@
 import type { UnderlyingSource } from 'node:stream/web';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
+import type { AnyPlugin } from '../../../core/host/plugin.ts';
 import type { Endpoint } from '../../../core/http/routes.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import { errorOf, gatewayOf, probe } from '../scene.ts';
@@ -54,6 +56,64 @@ describe('an endpoint', () => {
   it('has its body bounded', async () => {
     const { post } = await withEndpoint(async ({ body }) => json({ size: (await body()).length }), { method: 'POST' });
     expect((await post('x'.repeat(33_554_433), { path: '/probe' })).status).toBe(413);
+  });
+});
+
+describe('an endpoint whose client leaves', () => {
+  const leaving = async (path: string, endpoint: Partial<Endpoint>, plugin: AnyPlugin) => {
+    const client = new AbortController();
+    const { ask, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'), { plugins: [plugin, probe(({ routes }) => routes.add({ method: 'POST', path, handle: () => json({}), ...endpoint }), 'test/endpoint')] });
+    const left = expect(ask(path, { method: 'POST', body: 'text', signal: client.signal })).rejects.toThrow('aborted');
+    return { gateway, leave: async () => { client.abort(); await left; } };
+  };
+
+  it('while a plugin finds out who asks is over', async () => {
+    const asked = Promise.withResolvers<void>();
+    const hanging = probe(({ hooks }) => hooks.auth.tapPromise({ name: 'test/probe', stage: EARLY }, async () => { asked.resolve(); return await new Promise(() => {}); }));
+    const { gateway, leave } = await leaving('/probe', { auth: 'key' }, hanging);
+    await asked.promise;
+    expect(gateway.running.size).toBe(1);
+    await leave();
+    await expect.poll(() => gateway.running.size).toBe(0);
+  });
+
+  it('before it reads the body gets no body', async () => {
+    const asked = Promise.withResolvers<void>();
+    const read = Promise.withResolvers<unknown>();
+    const handle: Endpoint['handle'] = async ({ arrived, body }) => {
+      asked.resolve();
+      await new Promise((resolve) => arrived.signal.addEventListener('abort', resolve));
+      await body().catch(read.resolve);
+      return json({});
+    };
+    const { gateway, leave } = await leaving('/probe', { handle, auth: 'none' }, probe(() => {}));
+    await asked.promise;
+    await leave();
+    expect(await read.promise).toMatchObject({ code: 'client_closed' });
+    await expect.poll(() => gateway.running.size).toBe(0);
+  });
+});
+
+describe('within the process', () => {
+  it('an endpoint is asked without a socket', async () => {
+    const { gateway } = await withEndpoint(async ({ arrived, body }) => json({ body: (await body()).toString(), as: arrived.headers['x-as'] }), { method: 'POST' });
+    const ask = async (body: string | null): Promise<unknown> => await (await gateway.fetch(new Request('http://localhost/probe', { method: 'POST', headers: { 'x-as': 'me' }, body }))).json();
+    expect([await ask('text'), await ask(null), gateway.running.size]).toEqual([{ body: 'text', as: 'me' }, { body: '', as: 'me' }, 0]);
+  });
+
+  it('a completion is refused, and the operator told why', async () => {
+    const { gateway, lines } = await withEndpoint(() => json({}));
+    expect((await gateway.fetch(new Request('http://localhost/v1/chat/completions', { method: 'POST', body: '{}' }))).status).toBe(500);
+    expect(lines.join('')).toContain('needs a socket');
+  });
+});
+
+describe('a gateway that stops', () => {
+  it.each(['/v1/chat/completions', '/v1/chat/completions?a=b', '/probe'])('refuses a new request for %s', async (path) => {
+    const { gateway, post } = await withEndpoint(() => json({}), { method: 'POST', auth: 'none' });
+    gateway.drain();
+    const response = await post({}, { path });
+    expect([response.status, response.headers.get('connection'), response.headers.get('retry-after'), (await errorOf(response)).code]).toEqual([503, 'close', '1', 'server_shutting_down']);
   });
 });
 
