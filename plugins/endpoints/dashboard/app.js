@@ -1,4 +1,4 @@
-/** The page: which part of the address shows what. Pages are loaded when they are first opened. */
+/** Shows the page that belongs to the address. A page is loaded when it is first opened. */
 import { html, render, useEffect, useState } from './parts/html.js';
 import { useLocation } from './parts/location.js';
 import { Shell } from './parts/shell.js';
@@ -33,10 +33,10 @@ function pageOf(path) {
 
 const pauseMs = 2000;
 
-/** Whether the gateway answers; a proxy before it may, with an error of its own. */
+/** Whether the gateway answers. A 5xx does not count, because a proxy before the gateway may have sent it. */
 const answers = () => fetch(location.href, { method: 'HEAD', cache: 'no-store' }).then(({ status }) => status < 500, () => false);
 
-/** Loads the page anew as soon as the gateway is back: what a browser failed to import it may not ask for again. @param {() => boolean} isWanted */
+/** Reloads the page as soon as the gateway answers again, because a browser may not repeat an import that failed. @param {() => boolean} isWanted */
 async function comeBack(isWanted) {
   do await new Promise((resolve) => setTimeout(resolve, pauseMs));
   while (isWanted() && !(await answers()));

@@ -1,4 +1,4 @@
-/** /dashboard: the page for operators. Static modules, no build; its data comes from the log API and from views of its own. */
+/** /dashboard: the pages for operators. They are static modules without a build step. Their data comes from the log API and from the views that this plugin adds. */
 import { GatewayError } from '../../../core/errors.ts';
 import { noLog } from '../../../core/log/store.ts';
 import type { LogReader } from '../../../core/log/store.ts';
@@ -33,13 +33,13 @@ export default definePlugin({
       const [, version, asset] = /^assets\/([\w-]+)\/(.+)$/.exec(params['path'] ?? '') ?? [];
       if (asset === undefined) return page(site(), params['path']);
       const { files, version: own } = site();
-      // safety: browsers keep a file for ever; what is new must not be kept under an old address
+      // safety: browsers keep a file for ever, so an address with another version must not return the present file
       const file = version === own ? files.get(asset) : undefined;
       if (file === undefined) throw new GatewayError('unknown_url', `The dashboard has no file ${asset.slice(0, 100)}.`, { headers: { 'cache-control': 'no-store' } });
       const answer = serveFile(file, arrived.headers);
       return { ...answer, headers: { ...assetHeaders, ...answer.headers } };
     };
-    // the page itself holds nothing: whoever may not see the log is told so by each view, and shown where to sign in
+    // the page itself has no data, so everybody may load it; each view refuses callers without access, and the page then shows the sign-in
     routes.add({ method: 'GET', path: '/dashboard', auth: 'none', title: 'Dashboard', handle: () => page(site()) });
     routes.add({ method: 'GET', path: '/dashboard/**:path', auth: 'none', handle: below });
     routes.add({ method: 'POST', path: '/api/session', auth: 'none', handle: signIn.begin });
@@ -77,7 +77,7 @@ export default definePlugin({
   },
 });
 
-/** `/dashboard/logs/<id>` shows one request; else the page is called as its path. */
+/** The page at a path below `/dashboard/`. `logs/<id>` is the page of one request; every other path is the name of its page. */
 function page({ page: pageOf, scriptHash }: StaticFiles, path = 'overview'): Answer {
   return { headers: pageHeaders(scriptHash), body: pageOf(/^logs\/./.test(path) ? 'request' : path) };
 }
@@ -85,9 +85,9 @@ function page({ page: pageOf, scriptHash }: StaticFiles, path = 'overview'): Ans
 const confidentially = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 const confidential = (value: object): Answer => json(value, { headers: confidentially });
 
-/** A line of JSON for each part, as soon as it is there. */
+/** An answer that sends each part as a line of JSON as soon as the part is ready. */
 async function inParts(parts: AsyncGenerator<object, void>): Promise<Answer> {
-  // what goes wrong before the first is an error as any other
+  // the answer begins with the first part, so an error before that is still a normal error reply
   const first = await parts.next();
   const body = ReadableStream.from(linesOf(first.value ?? {}, parts));
   return { headers: { ...confidentially, 'content-type': 'application/x-ndjson' }, body };

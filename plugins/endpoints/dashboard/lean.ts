@@ -1,9 +1,9 @@
 /**
- * Our sources as they travel: without comments that are whole lines, types in comments, and indentation. Line by line, and
- * nothing else: what a line does is what its source does.
+ * Shrinks the dashboard's sources before they are sent: removes comments, types in comments, and indentation. The code of each line
+ * stays as it is.
  */
 
-/** Inside a template a line break and the blanks after it mean nothing to `htm`; no other text of ours goes over lines. */
+/** A script without comments and indentation. Multi-line texts lose their indentation too: only `htm` templates have some, and `htm` ignores it. */
 export function leanScript(source: string): string {
   return source
     .replaceAll(/^[ \t]*\/\*\*?[\s\S]*?\*\/[ \t]*\n/gm, '')
@@ -12,4 +12,5 @@ export function leanScript(source: string): string {
     .replaceAll(/^[ \t]+/gm, '');
 }
 
+/** A style sheet without comments, indentation, and spaces around punctuation. */
 export const leanStyle = (source: string): string => source.replaceAll(/\/\*[\s\S]*?\*\/\n?/g, '').replaceAll(/^[ \t]+/gm, '').replaceAll(/\s*([{};,])\s*/g, '$1').replaceAll(': ', ':');

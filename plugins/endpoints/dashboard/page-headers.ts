@@ -1,4 +1,4 @@
-/** What a browser is told about our pages: nothing from elsewhere, no markup from text, no frame around it. */
+/** The security headers of the dashboard: no content from other sites, no markup made from texts, no frames around the page. */
 
 const common = {
   'x-content-type-options': 'nosniff',
@@ -7,9 +7,10 @@ const common = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
+/** The headers of scripts and styles. */
 export const assetHeaders: Readonly<Record<string, string>> = common;
 
-/** `scriptHash`: of the one script in the page, its import map. */
+/** The headers of a page. `scriptHash` is the hash of the import map, the only script inside the page. */
 export function pageHeaders(scriptHash: string): Record<string, string> {
   const policy = {
     'default-src': "'none'",
@@ -21,7 +22,7 @@ export function pageHeaders(scriptHash: string): Record<string, string> {
     'form-action': "'self'",
     'frame-ancestors': "'none'",
     'base-uri': "'none'",
-    // safety: whatever a library may try, a string never becomes markup or code
+    // safety: no library can turn a string into markup or code
     'require-trusted-types-for': "'script'",
   };
   return {

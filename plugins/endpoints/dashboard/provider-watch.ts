@@ -1,20 +1,27 @@
-/** What came of the attempts at each provider since the start: the newest good and bad one, in memory. */
+/** Counts the attempts at each provider since the start of the process, in memory, with the last success and the last failure. */
 import type { AttemptResult } from '../../../core/pipeline/context.ts';
 
+/** The attempts at one provider since the start. */
 export interface Seen {
   attempts: number;
   failures: number;
-  /** Epoch milliseconds. */
+  /** In milliseconds since 1970; null where no attempt succeeded. */
   lastAnsweredAt: number | null;
+  /** In milliseconds since 1970; null where no attempt failed. */
   lastFailedAt: number | null;
+  /** The error code and message of the last failure. */
   lastFailure: string | null;
 }
 
+/** Counts attempts. */
 export interface ProviderWatch {
+  /** Counts one attempt that ended at `now`, in milliseconds since 1970. */
   saw(result: AttemptResult, now: number): void;
+  /** The attempts at a provider; null where there was none. */
   of(provider: string): Seen | null;
 }
 
+/** Returns a watch that has seen nothing. */
 export function createProviderWatch(): ProviderWatch {
   const seen = new Map<string, Seen>();
   return {

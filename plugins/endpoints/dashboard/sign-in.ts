@@ -1,4 +1,4 @@
-/** A browser shows the admin key once and gets a cookie for it: a session, out of reach of scripts and of other sites. */
+/** Signs a browser in: it sends the admin key once and gets a session cookie that scripts cannot read and other sites cannot use. */
 import { adminCookie, adminSession, isSame } from '../../../core/http/admin.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { parseJson } from '../../../core/wire/json.ts';
@@ -9,10 +9,14 @@ import type { Secret } from '../../../core/secret.ts';
 
 const sessionMs = 12 * 3_600_000;
 
+/**
+ * Makes the handlers for `POST` and `DELETE /api/session`. `begin` throws a `GatewayError`: `bad_request` where there is no admin
+ * key, `invalid_api_key` for a wrong one. Both throw `permission_denied` for requests of other sites, and `unsupported_media_type`.
+ */
 export function createSignIn(adminKey: Secret | null) {
   const begin = async ({ arrived, body }: EndpointRequest): Promise<Answer> => {
     refuseForeign(arrived.headers);
-    if (adminKey === null) throw new GatewayError('bad_request', 'There is no admin key to sign in with: server.admin_key is not set.');
+    if (adminKey === null) throw new GatewayError('bad_request', 'Nobody can sign in, because the gateway has no admin key: set server.admin_key in the config.');
     const { key } = (parseJson(await body(), 4) ?? {}) as { key?: unknown };
     if (typeof key !== 'string' || !isSame(key, adminKey.reveal())) throw new GatewayError('invalid_api_key', 'The admin key is not valid.', { param: 'key' });
     const session = adminSession(adminKey, arrived.createdAt + sessionMs);
@@ -28,17 +32,17 @@ function end({ arrived }: EndpointRequest): Answer {
 
 type Headers = EndpointRequest['arrived']['headers'];
 
-/** safety: another site's page may post a form here, but neither JSON nor from our own address. */
+/** safety: a page of another site can post a form to this address, but it cannot send JSON and cannot claim the gateway's own address. */
 function refuseForeign(headers: Headers): void {
   const site = headers['sec-fetch-site'];
   const isOwn = site === undefined ? headers['origin'] === undefined || hostOf(headers['origin']) === headers['host'] : site === 'same-origin';
-  if (!isOwn) throw new GatewayError('permission_denied', 'Only the dashboard itself may sign in.');
+  if (!isOwn) throw new GatewayError('permission_denied', 'Only the dashboard of this gateway may sign in or out.');
   if (!/^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')) throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
 }
 
 const hostOf = (origin: string): string | null => URL.parse(origin)?.host ?? null;
 
-/** Over TLS, which ends at the proxy before us, the cookie is kept from plain connections. */
+/** The `set-cookie` header. Where the browser uses TLS (which ends at a proxy before the gateway), the cookie is never sent over plain HTTP. */
 function cookie(value: string, headers: Headers, maxAge: number): string {
   const isSecure = headers['x-forwarded-proto'] === 'https' || headers['origin']?.startsWith('https:') === true;
   return `${adminCookie}=${value}; Path=/; Max-Age=${maxAge}; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;

@@ -1,6 +1,6 @@
 /**
- * The files of the page: our own modules and styles, and the installed packages, read into memory at the first request.
- * safety: a path is looked up whole in this map; no part of a request ever becomes part of a file name.
+ * The files of the dashboard: its modules, its styles, and the packages that it uses. They are read into memory at the first request.
+ * safety: a requested path is only looked up in a map, so no request can name another file.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -10,24 +10,29 @@ import type { Answer } from '../../../core/pipeline/answer.ts';
 import { pageFields, timeFilters } from '../../../core/log/fields.ts';
 import { leanScript, leanStyle } from './lean.ts';
 
+/** One file in memory. */
 export interface StaticFile {
+  /** The content type. */
   readonly type: string;
   readonly bytes: Buffer;
-  /** By content coding; filled as it is asked for. */
+  /** The compressed forms; each is made at the first request for it. */
   readonly coded: Map<Coding, Buffer>;
+  /** The first 22 characters of the content's hash, without quotes. */
   readonly etag: string;
 }
 
+/** A content coding. */
 export type Coding = 'br' | 'gzip' | 'identity';
 
+/** All files of the dashboard. */
 export interface StaticFiles {
-  /** By path below the version: `parts/table.js`. */
+  /** By the path that follows the version in the address, for example `parts/menu.js`. */
   readonly files: ReadonlyMap<string, StaticFile>;
-  /** Of all of them: part of their address, so that a browser may keep them for ever. */
+  /** A hash of all files. It is part of their address, so that a browser may keep them for ever. */
   readonly version: string;
-  /** The page that shows one of `pages/`, by its name. */
+  /** The HTML of a page; `name` is the name of a file in `pages/`. */
   page(this: void, name: string): string;
-  /** The import map's, for the content security policy. */
+  /** The hash of the import map, for the content security policy. */
   readonly scriptHash: string;
 }
 
@@ -44,21 +49,22 @@ const vendored: readonly Vendored[] = [
 
 const types: Readonly<Record<string, string>> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' };
 
-/** Sources run in place; a built package holds them beside its `dist`. */
+/** The folder with the sources: this folder, or in a built package the folder beside `dist`. */
 function folder(): URL {
   const here = new URL('./', import.meta.url);
   return existsSync(new URL('pages/', here)) ? here : new URL('../../../../plugins/endpoints/dashboard/', here);
 }
 
+/** Reads all files. Throws where a file or a package is missing. */
 export function readStaticFiles(): StaticFiles {
   const root = folder();
   const files = new Map<string, StaticFile>();
   const found = (patterns: string[]): string[] => globSync(patterns, { cwd: fileURLToPath(root) }).map((path) => path.replaceAll('\\', '/')).sort();
   const textOf = (path: string): string => readFileSync(new URL(path, root), 'utf8');
   for (const path of found(['app.js', 'early.js', '{pages,parts}/*.js'])) files.set(path, fileOf(path, Buffer.from(leanScript(textOf(path)))));
-  // a browser cannot import from the core, so it gets the table itself
+  // a browser cannot import from the core, so it gets the table of fields as a file
   files.set('parts/fields.js', fileOf('parts/fields.js', Buffer.from(`export const fields = ${JSON.stringify(pageFields)};\nexport const timeFilters = ${JSON.stringify(timeFilters)};\n`)));
-  // cost: one file compresses better than four; the other styles are loaded by the pages that need them
+  // cost: one file compresses better than four; the pages load the other styles when they need them
   files.set('styles.css', fileOf('styles.css', Buffer.from(leanStyle(found(['styles/[1-4]-*.css']).map(textOf).join('')))));
   for (const path of found(['styles/[a-z]*.css'])) files.set(path, fileOf(path, Buffer.from(leanStyle(textOf(path)))));
   for (const { specifier, file } of vendored) {
@@ -78,7 +84,7 @@ export function readStaticFiles(): StaticFiles {
   return { files, version, page, scriptHash: `sha256-${digest(map, 'base64')}` };
 }
 
-/** What these import, and what that imports: fetched at once, instead of one after the other as the imports are met. */
+/** The modules that these files import, directly or not. The page names them all, so that a browser fetches them at once and not one after the other. */
 function modulesOf(files: StaticFiles['files'], paths: readonly string[], known = new Set<string>()): Set<string> {
   for (const path of paths) {
     const file = files.get(path);
@@ -96,7 +102,7 @@ function fileOf(path: string, bytes: Buffer): StaticFile {
   return { type: types[path.split('.').at(-1) ?? ''] ?? 'application/octet-stream', bytes, coded: new Map(), etag: digest(bytes, 'base64url').slice(0, 22) };
 }
 
-/** The file in the best coding that the browser takes, or 304 where it has it. */
+/** The answer with a file in the best coding that the browser takes, or 304 where the browser has the file already. */
 export function serveFile(file: StaticFile, headers: Readonly<Record<string, string | undefined>>): Answer {
   const coding = codingOf(headers['accept-encoding'] ?? '');
   const etag = `"${file.etag}${coding === 'identity' ? '' : `-${coding}`}"`;
@@ -105,6 +111,7 @@ export function serveFile(file: StaticFile, headers: Readonly<Record<string, str
   return { headers: { ...common, 'content-type': file.type, ...(coding !== 'identity' && { 'content-encoding': coding }) }, body: encoded(file, coding) };
 }
 
+/** The bytes of a file in a coding. */
 export function encoded(file: StaticFile, coding: Coding): Buffer {
   const known = file.coded.get(coding);
   if (known !== undefined) return known;

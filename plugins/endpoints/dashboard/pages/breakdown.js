@@ -1,4 +1,4 @@
-/** One number by one dimension: as a ranking beside the time before, or over time. A row opens by a second dimension. */
+/** The page Breakdown: one measure by one dimension, as a ranking beside the time before, or over time. A row opens to show a second dimension. */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
@@ -17,7 +17,7 @@ import { TimeChart } from '../parts/time-chart.js';
 import { TimeRange } from '../parts/time-range.js';
 import { ViewsMenu } from '../parts/views-menu.js';
 
-/** Labels by name. */
+/** The labels of all dimensions, by the name of their filter. */
 const dimensions = Object.fromEntries(fields.filter(({ isDimension }) => isDimension).map(({ filter, label }) => [filter, label]));
 const tops = ['10', '20', '50', '100'];
 
@@ -52,7 +52,7 @@ export function BreakdownPage({ params }) {
       <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} name=${dimensions[by] ?? keyOf(by)} metric=${metric} top=${top} params=${params} /></div>`)}`;
 }
 
-/** What the rows that the server takes are the largest in. @param {string} metric */
+/** By which figure the server chooses the largest rows. @param {string} metric */
 function rankOf(metric) {
   if (metric === 'errors') return metric;
   return metric.startsWith('cost') ? 'cost' : metric.startsWith('tokens-') ? 'tokens' : 'requests';

@@ -1,4 +1,4 @@
-/** What runs: the config as the gateway resolved it, with secrets masked, and its plugins in their order. */
+/** The page Config: the configuration as the gateway resolved it, with secrets masked, and its plugins in their order. */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { ago, exact } from '../parts/format.js';
@@ -21,7 +21,7 @@ export function ConfigPage() {
 
 function LastReload({ reload }) {
   if (reload === null || reload.problems === null) return null;
-  return html`<${Notice} tone="bad" title=${`The change of ${ago(reload.at)} is not used; the last good config serves on`}><pre class="problems">${reload.problems}</pre><//>`;
+  return html`<${Notice} tone="bad" title=${`The change of ${ago(reload.at)} is not used; the last valid config is still in force`}><pre class="problems">${reload.problems}</pre><//>`;
 }
 
 function Loaded({ data: { hash, loadedAt, models, reload } }) {

@@ -1,4 +1,4 @@
-/** A ready snippet for each client, and a light that turns green when the first call has come. */
+/** The page Connect: a ready snippet for each client, and a notice that turns green when the first call has come. */
 import { html, useEffect, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { choices, firstChoice } from '../parts/callable.js';
@@ -32,7 +32,7 @@ export function ConnectPage({ params }) {
     </div>`;
 }
 
-/** Requests that end while this page is open. */
+/** The notice about the requests that end while this page is open. */
 function Watch({ model }) {
   const [seen, setSeen] = useState(/** @type {any[]} */ ([]));
   const [fault, setFault] = useState('');
@@ -45,7 +45,7 @@ function Watch({ model }) {
   return html`<div class="watch">
     ${last === undefined
       ? html`<${Notice} icon="clock" title="Waiting for a call">Run the snippet, and this turns green. <button type="button" class="link" onClick=${test}>Send a test from here</button><//>`
-      : html`<${Notice} tone=${last.outcome === 'answered' ? 'good' : 'bad'} icon=${last.outcome === 'answered' ? 'check' : 'cross'} title=${last.outcome === 'answered' ? 'Connected' : `A call came and ${last.outcome}`}>${last.model ?? last.requestedModel} answered with ${last.status} in ${duration(last.durationMs)}. <a href=${`/dashboard/logs/${last.id}`}>See it</a>, ${plural(seen.length, 'call')} since this page is open.<//>`}
+      : html`<${Notice} tone=${last.outcome === 'answered' ? 'good' : 'bad'} icon=${last.outcome === 'answered' ? 'check' : 'cross'} title=${last.outcome === 'answered' ? 'Connected' : `A call came; its outcome is "${last.outcome}"`}>${last.model ?? last.requestedModel} answered with ${last.status} in ${duration(last.durationMs)}. <a href=${`/dashboard/logs/${last.id}`}>See it</a>, ${plural(seen.length, 'call')} since this page is open.<//>`}
     ${fault !== '' && html`<p class="is-bad" role="alert">${fault}</p>`}
   </div>`;
 }

@@ -1,4 +1,4 @@
-/** Who calls: the keys of the config by name, and what each was used for. The keys themselves are not kept anywhere. */
+/** The page Keys: the keys of the config by name, and what each was used for. The gateway does not keep the keys themselves. */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { aboutSum } from '../parts/estimate.js';

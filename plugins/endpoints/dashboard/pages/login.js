@@ -1,4 +1,4 @@
-/** The admin key, once; then a cookie that no script can read. */
+/** The page Sign in: sends the admin key once; the browser then has a cookie that scripts cannot read. */
 import { html, useState } from '../parts/html.js';
 import { send } from '../parts/api.js';
 import { Icon } from '../parts/icons.js';
@@ -16,7 +16,7 @@ export function LoginPage({ params }) {
     try {
       await send('/api/session', { key: new FormData(event.target).get('key') });
       write('signed-in', 'yes');
-      // only to a page of our own
+      // safety: the address in `next` may come from another site, so it must be a page of the dashboard
       location.assign(/^\/dashboard(?:[/?]|$)/.test(next) ? next : '/dashboard');
     } catch (error) {
       setFault(error.message);

@@ -1,4 +1,4 @@
-/** The log: every request, filtered, as it happens. */
+/** The page Logs: all requests that match the filters, with a live tail. */
 import { html, useEffect, useMemo, useRef, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { ColumnMenu } from '../parts/column-menu.js';
@@ -31,12 +31,12 @@ export function LogsPage({ params }) {
   const range = rangeOf(params);
   const bucketMs = bucketOf(range.to - range.from, 90);
   const wantsLive = params.get('live') === '1';
-  // the tail holds no bodies in which a text could be
+  // records of the tail have no bodies, so a text filter cannot match them
   const isLive = wantsLive && !params.get('q');
   const cursor = params.get('cursor');
   const asked = apiParams(params, { limit: String(pageSize), bucket: String(bucketMs), ...(cursor !== null && { cursor }) });
   const { data: answered, error, loading, reload } = useData(`/api/views/logs?${asked}`, { everyMs: isLive ? 5000 : cursor === null && range.isRelative ? 15_000 : 0 });
-  // the tail comes from memory: it goes on while the store is away
+  // the tail comes from the gateway's memory, so it goes on while the store is away
   const data = answered ?? (isLive && error !== null ? { data: [], next: null, total: null, facets: {} } : null);
   const [isHeld, setHeld] = useState(false);
   const openId = params.get('log');
@@ -44,11 +44,11 @@ export function LogsPage({ params }) {
   const selected = useSelection(records, openId, params);
   const keyed = Object.keys(data?.facets ?? {}).filter(isKeyed);
   const names = chosenColumns(params, keyed);
-  // cost: what a row of the tail does not change is not drawn anew with it
+  // cost: parts that do not depend on the tail are not drawn again when a row comes
   const histogram = useMemo(() => answered?.total && html`<${RequestHistogram} points=${answered.points} bucketMs=${answered.bucketMs} range=${range} params=${params} />`, [answered, params]);
   const facets = useMemo(() => html`<${FacetColumn} facets=${data?.facets ?? {}} total=${data?.total} params=${params} />`, [answered, params]);
   const isEmpty = answered !== null && records.length === 0 && cursor === null && answered.next === null;
-  // an empty page has no rows that a pointer could leave
+  // without rows no pointer can leave them, so the reading state would never end
   useEffect(() => void (isEmpty && setHeld(false)), [isEmpty]);
   useKeys({ l: () => go(withParams({ live: wantsLive ? null : '1', cursor: null })) });
   const rows = apiParams(params);
@@ -80,14 +80,14 @@ export function LogsPage({ params }) {
     ${openId !== null && html`<${Later} load=${requestPanel} id=${openId} params=${params} records=${records} />`}`;
 }
 
-/** Those of the answer; in the tail with what ended since, and none moves while somebody reads. */
+/** The records of the page: those of the answer, and in the live tail also those that ended since. No row moves while somebody reads. */
 function useRows({ answered, error, of, from, live, isHeld }) {
   const tail = useLiveTail(live, { isHeld });
   const polled = useMemo(() => ({ listed: answered?.data ?? [], begin: from }), [answered, error]);
   const [{ listed, begin }, goOn] = useHeld(polled, { isHeld: live !== null && isHeld, of });
   const records = useMemo(() => {
     if (live === null) return listed;
-    // a range that ends now begins later with every answer
+    // a relative range moves on with every answer
     const ended = tail.rows.filter(({ createdAt }) => Date.parse(createdAt) >= begin);
     const fresh = new Set(tail.rows.map(({ id }) => id));
     return [...ended, ...listed.filter(({ id }) => !fresh.has(id))].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, mostRows);
@@ -100,11 +100,11 @@ function useRows({ answered, error, of, from, live, isHeld }) {
   return { tail, records, lit, release };
 }
 
-/** j and k walk through the rows, Enter opens; with one open, they and the brackets open its neighbours. */
+/** The keys of the list: j and k go through the rows, Enter opens a row. Where a request is open, j, k and the brackets open the one next to it. */
 function useSelection(records, openId, params) {
   const [chosen, setChosen] = useState(/** @type {string | null} */ (null));
   const found = records.findIndex(({ id }) => id === (openId ?? chosen));
-  // where a chosen one is no longer listed, what has its place is
+  // where the chosen row is no longer in the list, the row at its place is chosen
   const last = useRef(-1);
   const at = found < 0 && openId === null ? Math.min(last.current, records.length - 1) : found;
   last.current = at;
@@ -138,10 +138,10 @@ function Totals({ total, loading }) {
   </p>`;
 }
 
-/** Records are dropped after some days: a range that begins before is not whole. */
+/** The notice for a range that begins before the oldest record: records are deleted after some days, so the range is not complete. */
 function Cut({ range, days }) {
   const kept = Date.now() - days * 86_400_000;
-  // a minute of grace: a range of as many days as are kept is whole
+  // with a minute of tolerance, so that a range of exactly as many days as are kept counts as complete
   if (!days || range.from >= kept - 60_000) return null;
   return html`<p class="soft">Requests before ${moment(kept)} were removed: the log is kept for ${days} days.</p>`;
 }

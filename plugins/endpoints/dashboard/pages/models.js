@@ -1,4 +1,4 @@
-/** The catalogue: what there is, what it costs, and what it was used for in the last day. */
+/** The page Models: the catalogue with prices, and what was used of it in the last day. */
 import { html, useMemo } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Copy } from '../parts/copy.js';

@@ -1,4 +1,4 @@
-/** What happened, on one page: how much, how well, what for, and what it cost, each beside the time before. */
+/** The page Overview: requests, errors, cost, tokens and latency of a range, beside the time before, with the largest models, providers, keys and metadata values. */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';

@@ -1,4 +1,4 @@
-/** A request by hand, through the same door as everybody's; its row is in the log. */
+/** The page Playground: a form for a request. It goes through the same door as all requests, and the log has it. */
 import { html, useEffect, useRef, useState } from '../parts/html.js';
 import { ask, useData } from '../parts/api.js';
 import { firstChoice } from '../parts/callable.js';
@@ -11,10 +11,10 @@ import { Head } from '../parts/shell.js';
 import { curlOf, pythonOf, typescriptOf } from '../parts/snippets.js';
 import { Notice } from '../parts/states.js';
 
-/** What was written last, while the page is open: whoever looks something up finds it again. */
+/** What was last written into the form. It is kept while the dashboard is open, so that people can look at another page and come back. */
 let draft = emptyForm;
 
-/** Headers carry bytes: what is not ASCII goes as UTF-8. @param {string} text */
+/** The bytes of a text in UTF-8, one character for each byte, as `fetch` takes header values. @param {string} text */
 const asBytes = (text) => String.fromCharCode(...new TextEncoder().encode(text));
 
 /** @param {{ params: URLSearchParams }} props */

@@ -1,4 +1,4 @@
-/** Who answers: on or off and why, how well in the last day, and the newest success and failure. */
+/** The page Providers: whether each is on, and why not; its figures of the last day; its last success and its last failure. */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { aboutSum } from '../parts/estimate.js';
@@ -18,7 +18,7 @@ export function ProvidersPage() {
     ${data !== null && html`
       <div class="table-scroll"><table class="table providers"><thead><tr><th scope="col">Provider</th><th scope="col">State</th><th scope="col"><span class="hidden">Test</span></th><th scope="col" class="num">Models</th><th scope="col" class="num">Requests 24 h</th><th scope="col" class="num">Errors</th><th scope="col" class="num">p50</th><th scope="col" class="num">p95</th><th scope="col" class="num">First token</th><th scope="col" class="num">Spend 24 h</th><th scope="col">Since the start</th><th scope="col">Trains on data</th></tr></thead>
         <tbody>${on.map((provider) => html`<${Row} key=${provider.id} provider=${provider} />`)}</tbody></table></div>
-      ${off.length > 0 && html`<h2 class="section">Off</h2><p class="soft">A provider whose variable is not set is off; its models go elsewhere or answer 503. Set the variable and start again, or write it into .env.</p>
+      ${off.length > 0 && html`<h2 class="section">Off</h2><p class="soft">A provider whose variable is not set is off; requests for its models go to other providers, or are answered with 503. Set the variable and restart the gateway, or write it into .env.</p>
         <ul class="off-list">${off.map(({ id, missing, models }) => html`<li key=${id}><b>${id}</b><code>${missing}</code><span class="soft">${plural(models, 'model')}</span></li>`)}</ul>`}`}`;
 }
 

@@ -1,11 +1,11 @@
-/** One request as a page of its own. */
+/** The page of one request. */
 import { html } from '../parts/html.js';
 import { hrefOf, listBefore } from '../parts/location.js';
 import { timeOf } from '../parts/query.js';
 import { RequestDetail } from '../parts/request-detail.js';
 import { Head } from '../parts/shell.js';
 
-/** The list as one left it, else one of the same time. @param {URLSearchParams} params */
+/** The address of the list from which the request was opened, or else of the log with the same range of time. @param {URLSearchParams} params */
 function listOf(params) {
   const before = listBefore();
   if (before === null) return hrefOf('/dashboard/logs', timeOf(params));

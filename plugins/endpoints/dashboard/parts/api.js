@@ -1,7 +1,8 @@
-/** Questions to the server. A question that nobody waits for any more is cancelled. */
+/** Requests to the API of the gateway. A request whose answer is no longer needed is cancelled. */
 import { useEffect, useState } from './html.js';
 import { linesOf } from './lines.js';
 
+/** An error reply. `status` is 0 where the gateway did not answer. */
 export class ApiError extends Error {
   /** @param {number} status @param {string} code @param {string} message */
   constructor(status, code, message) {
@@ -12,9 +13,10 @@ export class ApiError extends Error {
 }
 
 /**
+ * Sends a request and returns the JSON of its answer. Throws an `ApiError`.
  * @param {string} path
  * @param {RequestInit} [init]
- * @param {(part: any) => void} [tell] of an answer that comes in parts: what is there so far, while there is more
+ * @param {(part: any) => void} [tell] called while an answer comes in parts, with everything that has come so far
  */
 export async function ask(path, init = {}, tell = () => {}) {
   let response, body;
@@ -37,7 +39,7 @@ async function whole(response) {
   return text.startsWith('{') || text.startsWith('[') ? JSON.parse(text) : {};
 }
 
-/** Lines of JSON, each with some fields of the answer. @param {Response} response @param {(part: any) => void} tell */
+/** An answer of several lines of JSON; each line has some fields of the answer. @param {Response} response @param {(part: any) => void} tell */
 async function inParts(response, tell) {
   let answer = {};
   for await (const line of linesOf(response)) {
@@ -47,13 +49,14 @@ async function inParts(response, tell) {
   return answer;
 }
 
-/** @param {string} path @param {unknown} body @param {string} [method] */
+/** Sends JSON. Throws an `ApiError`. @param {string} path @param {unknown} body @param {string} [method] */
 export const send = (path, body, method = 'POST') => ask(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
 /**
- * What the server says to a path. While a new answer is on its way the last one stays; where there is none, only that of the same path.
- * @param {string | null} path null: nothing is asked
- * @param {{ everyMs?: number }} [options]
+ * The answer of the API for a path. While a new answer is loading, the last answer stays. After an error it stays only where it is of
+ * the same path.
+ * @param {string | null} path null sends no request
+ * @param {{ everyMs?: number }} [options] `everyMs` repeats the request after so many milliseconds; 0 does not
  */
 export function useData(path, { everyMs = 0 } = {}) {
   const [again, setAgain] = useState(0);
@@ -62,7 +65,7 @@ export function useData(path, { everyMs = 0 } = {}) {
     if (path === null) return undefined;
     const controller = new AbortController();
     let timer = 0;
-    // of an answer that was there before, what is not known anew yet stays
+    // the first part of a new answer replaces its own fields only; the other fields of the last answer stay until the rest comes
     const begun = (part) => setState((before) => ({ data: before.path === path ? { ...before.data, ...part } : part, error: null, path }));
     const load = async () => {
       try {

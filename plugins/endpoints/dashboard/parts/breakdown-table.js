@@ -1,4 +1,4 @@
-/** The ranking: a bar, the share, and the other numbers beside it. A click on a head sorts by it. */
+/** The ranking of a breakdown: for each value the measure, a bar, the share, and the other figures. A click on a column head sorts by it. */
 import { html, useState } from './html.js';
 import { useData } from './api.js';
 import { count, failsMuch, percent } from './format.js';
@@ -10,7 +10,7 @@ import { SortHead, sorted } from './sort.js';
 
 const beside = { requests: 'Requests', 'error-rate': 'Errors', 'tokens-in': 'Tokens in', 'tokens-out': 'out', cost: 'Cost', 'latency-p50': 'p50', 'latency-p95': 'p95', 'latency-p99': 'p99', 'ttft-p50': 'First token', speed: 'Tokens/s' };
 
-/** Columns beside the measure that is asked for. @param {string} metric */
+/** The columns beside the chosen measure. @param {string} metric */
 const othersOf = (metric) => Object.entries(beside).filter(([name]) => name !== metric).map(([name, label]) => ({ ...measures[name], name, label, num: true }));
 
 /** @param {{ data: any, name: string, metric: string, top: number, params: URLSearchParams }} props */
@@ -35,7 +35,7 @@ export function BreakdownTable({ data, name, metric, top, params }) {
   </table></div>`;
 }
 
-/** In a filter an empty text stands for none at all: nothing leads to it. */
+/** The name of a row whose value is an empty text. The row has no link, because in a filter an empty text means that there is no value. */
 const empty = html`<span class="soft">(empty)</span>`;
 
 function Row({ row, by, measure, others, most, whole, earlier, params }) {

@@ -1,15 +1,15 @@
-/** What a caller may write as `model`: the policies of the routing, then the models that a provider serves. */
+/** The names that a caller may write as `model`: the policies of the routing, then the models whose provider is on. */
 
-/** @param {any} models as `/api/models` tells them, null while they are not known @returns {string[]} */
+/** @param {any} models the answer of `/api/models`, null while it is loading @returns {string[]} */
 const callable = (models) => (models === null ? [] : [...new Set([...models.policies.map(({ name }) => name), ...models.data.filter(({ isOn }) => isOn).map(({ id }) => id)])]);
 
-/** For a first try. @param {any} models */
+/** The name for a first request: `auto` where there is such a policy, else the first name. @param {any} models */
 export function firstChoice(models) {
   const names = callable(models);
   return names.includes('auto') ? 'auto' : (names[0] ?? 'auto');
 }
 
-/** @param {any} models @param {string} chosen in front where it is none of them */
+/** The names for a list of choices; `chosen` comes first where it is not one of the names. @param {any} models @param {string} chosen */
 export function choices(models, chosen) {
   const names = callable(models);
   return names.includes(chosen) ? names : [chosen, ...names];

@@ -1,20 +1,20 @@
-/** Where the lines of a chart's axes stand, and what is written at them. */
+/** The positions and labels of the ticks on the axes of a chart. */
 import { isUtc, yearOf } from './format.js';
 import { steps } from './query.js';
 
-/** Round values from nothing to the top, no closer than they can be read. @param {number} top @param {number} height @param {(value: number) => string} format */
+/** Ticks at round values from 0 to `top`, at least 30 pixels apart. @param {number} top @param {number} height @param {(value: number) => string} format */
 export function valueTicks(top, height, format) {
   const least = top / Math.max(1, Math.floor(height / 30));
   const size = 10 ** Math.floor(Math.log10(least));
   const step = size * ([1, 2, 5].find((one) => one * size >= least) ?? 10);
   const ticks = Array.from({ length: Math.floor(top / step) + 1 }, (_, at) => ({ value: at * step, label: format(at * step) }));
-  // half a request is none
+  // two ticks with the same label are one, for example where the step is half a request
   return aligned(ticks.filter(({ label }, at) => label !== ticks[at - 1]?.label));
 }
 
 const figure = /^(\D*[\d,]+)(?:\.(\d+))?(\D*)$/;
 
-/** With as many decimals as the others of the same unit. @param {{ value: number, label: string }[]} ticks */
+/** Gives all labels of the same unit the same number of decimals. @param {{ value: number, label: string }[]} ticks */
 function aligned(ticks) {
   const decimals = new Map();
   for (const { label } of ticks) {
@@ -28,19 +28,19 @@ function aligned(ticks) {
   });
 }
 
-/** From the clock that is shown to the moment. @param {number} at */
+/** The milliseconds from the clock of the shown zone to UTC. @param {number} at */
 const shift = (at) => (isUtc() ? 0 : new Date(at).getTimezoneOffset() * 60_000);
 
 const labelWidth = 72;
 const monthWidth = 44;
 const week = 7 * 86_400_000;
 const month = 30.4 * 86_400_000;
-/** Above, weeks are no longer what one counts in. */
+/** A longer range has ticks at months, not at weeks. */
 const manyMonths = 6 * month;
 
-/** Full hours, days, weeks and months of the zone that is shown. @param {{ from: number, to: number }} range @param {number} width */
+/** Ticks at full hours, days, weeks or months of the shown zone. @param {{ from: number, to: number }} range @param {number} width */
 export function timeTicks({ from, to }, width) {
-  // a chart that is folded away
+  // the chart is folded, so it has no width
   if (width <= 0) return [];
   const least = ((to - from) * labelWidth) / width;
   if (to - from > manyMonths) return monthTicks({ from, to }, ((to - from) * monthWidth) / width / month);
@@ -50,10 +50,10 @@ export function timeTicks({ from, to }, width) {
   return ticks;
 }
 
-/** For a date the year 0 is 1900. @param {number} number of the month, since there were years */
+/** The begin of a month. `Date` takes the year 0 for 1900. @param {number} number the number of months since the year 0 */
 const beginOf = (number) => (isUtc() ? Date.UTC(0, number - 1900 * 12) : new Date(0, number - 1900 * 12).getTime());
 
-/** @param {{ from: number, to: number }} range @param {number} least months from one to the next */
+/** @param {{ from: number, to: number }} range @param {number} least the smallest distance of two ticks, in months */
 function monthTicks({ from, to }, least) {
   const step = [1, 2, 3, 6].find((one) => one >= least) ?? 12 * Math.ceil(least / 12);
   const ticks = [];
@@ -67,7 +67,7 @@ function monthTicks({ from, to }, least) {
 /** @param {number} at */
 const monthOf = (at) => new Date(at).toLocaleDateString('en-GB', { month: 'short', ...(isUtc() && { timeZone: 'UTC' }) });
 
-/** The hour, or the day where one begins. */
+/** The label of a tick: the time, or the day where the time is midnight. */
 function labelOf(at) {
   const date = new Date(at);
   const zone = isUtc() ? { timeZone: 'UTC' } : {};

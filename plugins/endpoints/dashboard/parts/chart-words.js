@@ -1,12 +1,12 @@
-/** What a chart says in words: under the pointer, as a table, and which colour is which. */
+/** The texts of a chart: the tooltip at the pointer, the table with all values, and the legend. */
 import { html, useState } from './html.js';
 import { aboutPart } from './estimate.js';
 import { exact } from './format.js';
 
-/** In the order in which it is seen. @param {{ at: number, index: number, left: number, width: number, kind: 'bars' | 'lines', lines: import('./time-chart.js').Line[], format: (value: number) => string }} props */
+/** The values at one time, in the order in which the chart shows them. @param {{ at: number, index: number, left: number, width: number, kind: 'bars' | 'lines', lines: import('./time-chart.js').Line[], format: (value: number) => string }} props */
 export function Tooltip({ at, index, left, width, kind, lines, format }) {
   const side = left > width / 2 ? `right:${width - left + 12}px` : `left:${left + 12}px`;
-  // a column of nothing is not seen, a line at zero is
+  // a bar of height 0 cannot be seen, but a line at 0 can
   const some = lines.filter(({ values }) => values[index] !== null && (kind === 'lines' || values[index] !== 0));
   const rows = some.length === 0 ? lines.slice(0, 1) : kind === 'bars' ? some.toReversed() : some;
   return html`<div class="tooltip" style=${side} aria-hidden="true"><div class="tooltip-time">${exact(at).replace(/:\d\d\.\d+Z?$/, '')}</div>
@@ -14,7 +14,7 @@ export function Tooltip({ at, index, left, width, kind, lines, format }) {
   </div>`;
 }
 
-/** The same for those who do not see the drawing. @param {{ title: string, times: number[], lines: import('./time-chart.js').Line[], format: (value: number) => string }} props */
+/** All values as a table, for people who cannot see the drawing. @param {{ title: string, times: number[], lines: import('./time-chart.js').Line[], format: (value: number) => string }} props */
 export function ChartTable({ title, times, lines, format }) {
   const [isOpen, setOpen] = useState(false);
   return html`<details class="chart-table" onToggle=${(event) => setOpen(event.target.open)}><summary>View as table<span class="hidden">: ${title}</span></summary>
@@ -23,7 +23,7 @@ export function ChartTable({ title, times, lines, format }) {
   </details>`;
 }
 
-/** @param {{ lines: import('./time-chart.js').Line[] }} props */
+/** The colours and their labels. @param {{ lines: import('./time-chart.js').Line[] }} props */
 export const Legend = ({ lines }) => html`<ul class="legend">${lines.map(({ label, colour }) => html`<li key=${label}><${Swatch} colour=${colour} />${label}</li>`)}</ul>`;
 
 const Swatch = ({ colour }) => html`<span class="swatch" style=${`background:var(${colour})`} />`;

@@ -1,15 +1,18 @@
-/** Asks for a completion as any client does, and tells each piece as it comes. */
+/** Sends a chat request as any client does, and reports each piece of the answer when it comes. */
 import { ApiError } from './api.js';
 import { eventsOf } from './lines.js';
 
 /**
+ * What has come of an answer. Times are in milliseconds from the request; `cutBy` is the message of the error that ended a stream.
  * @typedef {{ text: string, reasoning: string, toolCalls: { name: string, arguments: string }[], usage: any, id: string | null, firstMs: number | null, totalMs: number | null, finish: string | null, model: string | null, cutBy: string | null }} Answer
  */
 
-/** @returns {Answer} */
+/** An answer of which nothing has come. @returns {Answer} */
 export const nothing = () => ({ text: '', reasoning: '', toolCalls: [], usage: null, id: null, firstMs: null, totalMs: null, finish: null, model: null, cutBy: null });
 
 /**
+ * Sends a request. `tell` is called with the whole answer so far after each piece, and at the end. Throws an `ApiError` for an error
+ * reply.
  * @param {any} body
  * @param {{ headers: Record<string, string>, signal: AbortSignal, tell: (answer: Answer) => void }} how
  */

@@ -1,6 +1,6 @@
-/** Clients and how each is pointed here. A variable stands for the key; nothing secret is written. */
+/** For each client, a snippet that makes it use this gateway. A variable stands for the key, so no snippet has a secret. */
 
-/** @param {{ base: string, model: string }} at */
+/** The name, the language and the text of each snippet. @param {{ base: string, model: string }} at `base` is the address with /v1 */
 export const clientsOf = ({ base, model }) => {
   const root = base.replace(/\/v1$/, '');
   return [

@@ -1,4 +1,4 @@
-/** What was said, as text. Tools as cards, images as pictures where the request carried them itself. */
+/** The messages and the answer of a request, as text. Tool calls are cards. An image is shown where the request itself contains it. */
 import { html, useState } from './html.js';
 import { count } from './format.js';
 import { Copy } from './copy.js';
@@ -7,7 +7,7 @@ import { Notice } from './states.js';
 
 const folded = 1600;
 
-/** safety: characters that turn the direction of text are shown and do not act; else `exe.txt` may read as `txt.exe`. */
+/** Shows a text. safety: characters that change the direction of text are shown as codes, because otherwise `exe.txt` may look like `txt.exe`. */
 const Text = ({ text }) => text.split(/(\p{Bidi_Control})/u).map((part, at) => at % 2 === 0 ? part : html`<span class="pill" title="Turns the direction of the text">U+${part.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}</span>`);
 
 const Prose = ({ text, more = '' }) => html`<div class="prose ${more}" dir="auto"><${Text} text=${text} /></div>`;
@@ -61,12 +61,13 @@ function Folded({ text }) {
   return html`<${Prose} text=${`${text.slice(0, folded)}…`} /><button type="button" class="link" onClick=${() => setOpen(true)}>Show all ${count(text.length)} characters</button>`;
 }
 
+/** One tool call as a card: `args` is the JSON that the model wrote. */
 export function ToolCall({ id, name, args }) {
   let text = String(args ?? '');
   try {
     text = JSON.stringify(JSON.parse(text), null, 2);
   } catch {
-    // what a model writes need not be JSON: then it is shown as it came
+    // a model may write arguments that are not JSON; they are shown unchanged
     text = String(args ?? '');
   }
   return html`<div class="tool-call"><div class="tool-call-name"><span class="pill">tool</span> <b><${Text} text=${String(name)} /></b>${id && html` <code class="soft">${id}</code>`}</div><pre class="small" tabindex="0" aria-label="Arguments"><code><${Text} text=${text} /></code></pre></div>`;

@@ -1,11 +1,11 @@
-/** Each class of tokens, its price, and what it came to. */
+/** The cost of a request: each kind of tokens with its count, its price and its cost. */
 import { html } from './html.js';
 import { about, whyEstimated } from './estimate.js';
 import { count, money, perMillion, unknown } from './format.js';
 
 const rest = (all, ...parts) => (all === null ? null : all - parts.reduce((sum, part) => sum + (part ?? 0), 0));
 
-/** Classes that do not overlap; the rarer ones where there are any. */
+/** The kinds of tokens, without overlap. Input and answer are always listed, the others only where their count is not 0. */
 function linesOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens }, prices) {
   const { prompt, completion, input_cache_read: read = prompt, input_cache_write: write = prompt, internal_reasoning: thought = completion } = prices ?? {};
   return [
@@ -21,7 +21,7 @@ function linesOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens
 export function CostLines({ data }) {
   const { record } = data;
   const { usage, usageEstimated } = record;
-  // what an older record does not say, the config may still
+  // older records have no prices; the present config may have them
   const prices = record.prices ?? data.prices;
   const lines = linesOf(usage, prices);
   const most = Math.max(1, ...lines.map(([, tokens]) => tokens ?? 0));

@@ -1,4 +1,4 @@
-/** A dialog of the browser's own: it keeps the focus inside and gives it back. */
+/** A dialog, made with the browser's own element: that keeps the focus inside the dialog and returns it afterwards. */
 import { html, useEffect, useRef } from './html.js';
 import { Icon } from './icons.js';
 

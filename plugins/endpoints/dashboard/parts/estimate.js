@@ -1,17 +1,18 @@
-/** A figure that is not the provider's own count: said to the eye, in a title, and aloud. */
+/** Marks figures that are not the provider's own counts: with a sign, with a title, and with a word for screen readers. */
 import { html } from './html.js';
 import { count, unknown } from './format.js';
 
+/** Why a figure is an estimate, for the middle of a sentence. */
 export const whyEstimated = 'an estimate: the provider sent no count of its tokens';
 
-/** Nothing is nothing, counted or not. @param {string} text @param {boolean | undefined} isEstimate @param {string} [title] */
+/** A figure, marked where it is an estimate. A dash or a zero is never marked. @param {string} text @param {boolean | undefined} isEstimate @param {string} [title] */
 export const about = (text, isEstimate, title = whyEstimated) => (isEstimate && ![unknown, '0', '$0'].includes(text) ? html`<span title=${title}><span class="hidden">estimated </span><span aria-hidden="true">≈</span>${text}</span>` : text);
 
-/** Of a sum of which no more is known. @param {string} text @param {boolean | undefined} holdsSome */
+/** A sum, marked where it contains estimates. @param {string} text @param {boolean | undefined} holdsSome */
 export const aboutPart = (text, holdsSome) => about(text, holdsSome, 'holds estimates: a provider sent no count of its tokens');
 
-/** The same in words, after a figure. @param {{ estimated?: number }} row */
+/** The words to put after a figure whose row contains estimates; else an empty text. @param {{ estimated?: number }} row */
 export const partly = ({ estimated = 0 }) => (estimated > 0 ? ', some of it estimated' : '');
 
-/** Of a sum: which part of its requests is estimated. @param {string} text @param {{ estimated?: number, requests: number }} row */
+/** A sum, marked with the number of its requests that are estimated. @param {string} text @param {{ estimated?: number, requests: number }} row */
 export const aboutSum = (text, { estimated = 0, requests }) => about(text, estimated > 0, `${count(estimated)} of ${count(requests)} requests are estimated: their provider sent no count of tokens`);

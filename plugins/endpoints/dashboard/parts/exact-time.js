@@ -1,18 +1,19 @@
-/** A time from one moment to another, and the zone in which moments are shown. */
+/** The form for an exact range of time, and the choice of the zone in which times are shown. */
 import { html, useState } from './html.js';
 import { isUtc } from './format.js';
 import { go, notify } from './location.js';
 import { write } from './storage.js';
 import { hrefOfRange } from './time-range.js';
 
-/** For an input of the browser: local time without a zone, or UTC. @param {number} at */
+/** A time in the form of a `datetime-local` input, without a zone: local time, or UTC where that is chosen. @param {number} at */
 function inputOf(at) {
   const shifted = isUtc() ? at : at - new Date(at).getTimezoneOffset() * 60_000;
   return new Date(shifted).toISOString().slice(0, 16);
 }
 
+/** The two inputs and the choice of the zone. */
 export function ExactTime({ from, to, params, close }) {
-  // a range that ends now goes on while somebody types
+  // a range that ends now moves on; the form keeps the range of the moment when it was opened
   const [opened] = useState({ from, to });
   const [typed, setTyped] = useState(/** @type {{ from?: string, to?: string }} */ ({}));
   const field = (name) => ({ name, value: typed[name] ?? inputOf(opened[name]), onInput: (event) => setTyped((before) => ({ ...before, [name]: event.target.value })) });

@@ -1,4 +1,4 @@
-/** What is shown, taken elsewhere. */
+/** The menu with files of the data that the page shows. */
 import { html } from './html.js';
 import { Menu } from './menu.js';
 

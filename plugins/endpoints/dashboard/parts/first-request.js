@@ -1,4 +1,4 @@
-/** Nothing is on record yet: the line to send, and the page turns by itself when it has come. */
+/** Shown where the log is empty: a command for a first request. The page changes by itself when a request comes. */
 import { html, useEffect } from './html.js';
 import { useData } from './api.js';
 import { firstChoice } from './callable.js';
@@ -7,7 +7,10 @@ import { curlOf } from './snippets.js';
 import { Notice } from './states.js';
 import { tail } from './tail.js';
 
-/** @param {{ isOver: boolean, isLive?: boolean, flipped: () => void, widen: string }} props of a time that is over, or of a list that is live by itself */
+/**
+ * @param {{ isOver: boolean, isLive?: boolean, flipped: () => void, widen: string }} props `isOver`: the range of the page is in the past;
+ *   `isLive`: the list gets new requests by itself; `flipped` is called when a request may have come
+ */
 export function FirstRequest({ isOver, ...more }) {
   if (isOver) return html`<${Notice} icon="search" title="No request in this time"><a href=${more.widen}>Look at the last 30 days</a><//>`;
   return html`<${Waiting} ...${more} />`;
@@ -16,7 +19,7 @@ export function FirstRequest({ isOver, ...more }) {
 function Waiting({ isLive = false, flipped, widen }) {
   useEffect(() => {
     if (isLive) return undefined;
-    // the record is in the store a moment after it is told
+    // the tail reports a record a moment before the store has it
     const end = tail('', () => setTimeout(() => flipped(), 400));
     const poll = setInterval(() => document.hidden || flipped(), 3000);
     return () => {

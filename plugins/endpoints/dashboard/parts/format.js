@@ -1,6 +1,7 @@
-/** Numbers as people read them. What is not known is a dash, never a zero. */
+/** Formats numbers and times for people. An unknown value is a dash and never a zero. */
 import { read } from './storage.js';
 
+/** The text of an unknown value. */
 export const unknown = '–';
 const whole = new Intl.NumberFormat('en-GB');
 const short = new Intl.NumberFormat('en-GB', { notation: 'compact', maximumFractionDigits: 1 });
@@ -11,7 +12,7 @@ export const count = (value) => (value === null || value === undefined ? unknown
 export const compact = (value) => (value === null || value === undefined ? unknown : value < 10_000 ? whole.format(Math.round(value)) : short.format(value).replace(/[a-z]+$/, (unit) => ` ${unit.toUpperCase()}`.replace('K', 'k').replace('BN', 'G')));
 
 /**
- * Dollars with four digits that count; a tooltip has all of them.
+ * Dollars with four significant digits; a tooltip shows all digits.
  * @param {string | number | null | undefined} dollars
  */
 export function money(dollars) {
@@ -19,7 +20,7 @@ export function money(dollars) {
   const value = Number(dollars);
   if (!Number.isFinite(value)) return unknown;
   if (value === 0) return '$0';
-  // what would be rounded up to the next step is written as that
+  // an amount that rounds up to the next step has the format of that step
   const size = Math.abs(value);
   if (size >= 999.995) return `$${whole.format(Math.round(value))}`;
   if (size >= 0.99995) return `$${value.toFixed(2)}`;
@@ -27,7 +28,7 @@ export function money(dollars) {
   return `$${value.toFixed(Math.min(12, 3 - Math.floor(Math.log10(size)))).replace(/0+$/, '')}`;
 }
 
-/** A price per token as one per million. @param {string | undefined | null} perToken */
+/** A price per token as a price per million tokens. @param {string | undefined | null} perToken */
 export function perMillion(perToken) {
   if (perToken === undefined || perToken === null) return unknown;
   const value = Number(perToken) * 1e6;
@@ -39,7 +40,7 @@ export function perMillion(perToken) {
 export function duration(ms) {
   if (ms === null || ms === undefined) return unknown;
   if (ms < 1) return ms === 0 ? '0 ms' : '<1 ms';
-  // as for money: never "1000 ms", "10.00 s" or "60.0 s"
+  // the bounds are those after rounding, as for money: "1000 ms", "10.00 s" and "60.0 s" never appear
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 9995) return `${(ms / 1000).toFixed(2)} s`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -47,19 +48,19 @@ export function duration(ms) {
   return `${Math.floor(seconds / 60)} m ${String(seconds % 60).padStart(2, '0')} s`;
 }
 
-/** Tokens in a second. @param {number | null | undefined} value */
+/** Tokens per second. @param {number | null | undefined} value */
 export const speed = (value) => (value === null || value === undefined ? unknown : value >= 100 || Number.isInteger(value) ? whole.format(Math.round(value)) : value.toFixed(1));
 
 /** @param {number} part @param {number} all */
 export function percent(part, all) {
   if (all === 0) return unknown;
   const share = (100 * part) / all;
-  // all is said of all alone
+  // "100 %" is shown only where the part is the whole
   if (share < 100 && share >= 99.5) return share < 99.95 ? `${share.toFixed(1)} %` : '>99.9 %';
   return share > 0 && share < 0.1 ? '<0.1 %' : `${share >= 10 ? share.toFixed(0) : share.toFixed(1)} %`;
 }
 
-/** More errors than one looks past. @param {{ errors: number, requests: number }} row */
+/** Whether a row has so many errors that they are marked. @param {{ errors: number, requests: number }} row */
 export const failsMuch = ({ errors, requests }) => errors / requests >= 0.05;
 
 /** @param {number | null | undefined} bytes */
@@ -70,6 +71,7 @@ export function size(bytes) {
   return `${Number((bytes / 1000 ** step).toPrecision(3))} ${steps[step]}`;
 }
 
+/** Whether times are shown in UTC. */
 export const isUtc = () => read('utc') === 'yes';
 
 /** @type {Record<string, Intl.DateTimeFormat>} */
@@ -77,7 +79,7 @@ const formats = {};
 const day = /** @type {const} */ ({ day: '2-digit', month: 'short', year: 'numeric' });
 const time = /** @type {const} */ ({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** cost: to make a format takes many times as long as to use it, and a log has a thousand moments. @param {string} name @param {Intl.DateTimeFormatOptions} options @param {string | number} at */
+/** A time in a format. cost: making a format takes much longer than using it, and a log shows a thousand times, so formats are kept. @param {string} name @param {Intl.DateTimeFormatOptions} options @param {string | number} at */
 function formatted(name, options, at) {
   const zone = isUtc() ? 'UTC' : undefined;
   return (formats[`${name} ${zone}`] ??= new Intl.DateTimeFormat('en-GB', { ...options, timeZone: zone })).format(new Date(at));
@@ -85,19 +87,19 @@ function formatted(name, options, at) {
 
 /** @param {string | number} at */
 export const clock = (at) => formatted('time', time, at);
-/** With its year. @param {string | number} at */
+/** The day with its year. @param {string | number} at */
 export const dayOf = (at) => formatted('day', day, at);
 /** @param {string | number} at */
 export const yearOf = (at) => formatted('year', { year: 'numeric' }, at);
 
-/** Today's by the clock alone, others with their day, those of another year with that too. @param {string | number} at @param {{ isWhole?: boolean }} [how] whole: with both, whenever it was */
+/** A time: today without the day, this year with the day, else with day and year. @param {string | number} at @param {{ isWhole?: boolean }} [how] `isWhole` always shows day and year */
 export function moment(at, { isWhole = false } = {}) {
   const [written, today] = [dayOf(at), dayOf(Date.now())];
   if (isWhole) return `${written} ${clock(at)}`;
   return written === today ? clock(at) : `${written.replace(today.slice(-' 2026'.length), '')} ${clock(at)}`;
 }
 
-/** To the millisecond, with its zone. @param {string | number} at */
+/** A time with milliseconds and its zone. @param {string | number} at */
 export const exact = (at) => (isUtc() ? new Date(at).toISOString().replace('T', ' ') : `${formatted('exact', { dateStyle: 'medium', timeStyle: 'medium' }, at)}.${String(new Date(at).getMilliseconds()).padStart(3, '0')}`);
 
 /** @param {string | number | null} at */

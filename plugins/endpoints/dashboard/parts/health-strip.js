@@ -1,4 +1,4 @@
-/** How it stands with what the gateway leans on. */
+/** The state of the services that the gateway needs, such as its stores. */
 import { html, useContext } from './html.js';
 import { ago, count, size } from './format.js';
 import { Icon } from './icons.js';

@@ -1,4 +1,4 @@
-/** Markup as tagged templates: what is written in a value is text, never markup. */
+/** Markup as tagged templates. A value inside a template is always shown as text and never becomes markup. */
 import { createContext, h, render } from 'preact';
 import { useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import htm from 'htm';

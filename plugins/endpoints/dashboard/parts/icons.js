@@ -1,4 +1,4 @@
-/** Icons of one line, 16 by 16, in the colour of the text beside them. */
+/** Line icons of 16 by 16 pixels, in the colour of the text beside them. */
 import { html } from './html.js';
 
 const paths = {

@@ -1,4 +1,4 @@
-/** The keys, listed. */
+/** The dialog that lists all keys. */
 import { html } from './html.js';
 import { Dialog } from './dialog.js';
 

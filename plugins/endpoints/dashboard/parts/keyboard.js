@@ -1,24 +1,24 @@
-/** The keyboard: letters act where nobody is typing. Two in a row go to a page. */
+/** Keys: a letter acts where nobody is typing. `g` and then a letter opens a page. */
 import { useEffect, useRef, useState } from './html.js';
 import { go, hrefOf } from './location.js';
 import { timeOf } from './query.js';
 
 const pages = { o: '/dashboard', l: '/dashboard/logs', b: '/dashboard/breakdown', m: '/dashboard/models', p: '/dashboard/providers', k: '/dashboard/keys', y: '/dashboard/playground', n: '/dashboard/connect', c: '/dashboard/config' };
 
-/** They are about a time, and keep that of the page before. */
+/** The keys of pages that have a range of time; they keep the range of the page before. */
 const timed = ['o', 'l', 'b'];
 
-/** Each opens, where the page has it. */
+/** The keys that open a menu, where the page has it. */
 const menus = { t: 'time', e: 'export', v: 'views' };
 
 const isTyping = (target) => target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 /**
- * Keys of one part of the page, by `event.key`.
+ * Adds the keys of one part of the page, by `event.key`.
  * @param {Record<string, (event: KeyboardEvent) => void>} keys
  */
 export function useKeys(keys) {
-  // two keys may come before the page is painted again: the second must know what the first has done
+  // two keys may come before the page is drawn again; the second must see what the first has changed
   const newest = useRef(keys);
   newest.current = keys;
   useEffect(() => {
@@ -27,7 +27,7 @@ export function useKeys(keys) {
       if (awaitsPage || (isTyping(event.target) && event.key !== 'Escape')) return;
       const act = newest.current[event.key];
       if (act === undefined) return;
-      // a focused link or button keeps its own Enter
+      // Enter on a focused link or button belongs to that element
       if (event.key === 'Enter' && event.target !== document.body && event.target.closest('a,button,summary')) return;
       event.preventDefault();
       act(event);
@@ -39,6 +39,7 @@ export function useKeys(keys) {
 
 let awaitsPage = false;
 
+/** Adds the keys that every page has. Returns the state of the help dialog. */
 export function useShortcuts() {
   const [isHelpOpen, setHelpOpen] = useState(false);
   useEffect(() => {
@@ -59,7 +60,7 @@ export function useShortcuts() {
       else if (Object.hasOwn(menus, event.key)) focus(`[data-menu="${menus[/** @type {keyof typeof menus} */ (event.key)]}"]`, event)?.click();
       else if (event.key === 'c') void navigator.clipboard?.writeText(location.href).then(() => dispatchEvent(new CustomEvent('gateway:say', { detail: 'Link copied' })));
     };
-    // before the keys of a page see it
+    // in the capture phase, so that this runs before the keys of a page
     addEventListener('keydown', pressed, true);
     return () => removeEventListener('keydown', pressed, true);
   }, []);

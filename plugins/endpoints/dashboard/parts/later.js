@@ -9,5 +9,5 @@ export function Later({ load, ...props }) {
   return part === null ? null : html`<${part.View} ...${props} />`;
 }
 
-/** Where one looks, whatever place in the page the part has. */
+/** The notice for a part that cannot be loaded, at a place where people see it. */
 const Missing = () => html`<div class="part-missing"><${NotLoaded} what="part" /></div>`;

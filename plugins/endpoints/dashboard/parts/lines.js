@@ -1,6 +1,6 @@
-/** Answers that come bit by bit. */
+/** Reads answers that come in pieces. */
 
-/** Each line as soon as it is whole. @param {Response} response */
+/** Generates the lines of an answer, each as soon as it is complete. @param {Response} response */
 export async function* linesOf(response) {
   const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
   try {
@@ -12,12 +12,12 @@ export async function* linesOf(response) {
       yield* lines;
     }
   } finally {
-    // who reads no further frees the connection
+    // when the caller stops reading, the connection is closed
     reader.cancel().catch(() => {});
   }
 }
 
-/** The events of a stream whose data is JSON. @param {Response} response */
+/** Generates the data of a stream of events; each event must be JSON. @param {Response} response */
 export async function* eventsOf(response) {
   for await (const line of linesOf(response)) if (line.startsWith('data: ') && line !== 'data: [DONE]') yield JSON.parse(line.slice(6));
 }

@@ -1,24 +1,26 @@
-/** Requests as they end. While somebody reads on, new ones wait; a burst becomes one update of the page. */
+/** The list of requests that end while the page is open. While somebody reads the list, new requests wait; a burst is one update of the page. */
 import { useEffect, useRef, useState } from './html.js';
 import { tail } from './tail.js';
 
+/** The limit of rows in the tail; older rows are dropped. */
 export const mostRows = 500;
 
-/** So many at once do not light up one by one. */
+/** Where more requests than this come at once, their rows do not light up. */
 const calm = 20;
 const lit = new WeakSet();
-/** Whether a row is to light up as it comes. @param {any} record of the tail */
+/** Whether a row lights up when it appears. @param {any} record of the tail */
 export const isLit = (record) => lit.has(record);
 
 const shortestTick = 250;
 const longestTick = 2000;
 
 /**
- * A value that stands still while somebody reads: a list does not move under the pointer.
+ * A value that does not change while somebody reads, so that a list does not move under the pointer.
  * @template Value
  * @param {Value} value
- * @param {{ isHeld: boolean, of: string | null }} options what it answers; another question is answered at once. null: it is no answer yet
- * @returns {[Value, () => void]} and what lets it go on once
+ * @param {{ isHeld: boolean, of: string | null }} options `isHeld`: somebody reads. `of` names what the value is the answer to; when it
+ *   changes, the value changes at once. null: there is no answer yet
+ * @returns {[Value, () => void]} the value, and a function that lets it change once
  */
 export function useHeld(value, { isHeld, of }) {
   const kept = useRef({ value, of });
@@ -27,7 +29,8 @@ export function useHeld(value, { isHeld, of }) {
 }
 
 /**
- * Goes on again and again, each time later the longer the page takes to show what came: somebody may want to click meanwhile.
+ * Calls a function again and again. The pause between two calls is three times as long as the page takes to draw, so that the page
+ * still reacts to clicks.
  * @param {() => void} act
  * @returns {() => void} ends it
  */
@@ -37,7 +40,7 @@ function ticking(act) {
   const tick = () => {
     act();
     const began = performance.now();
-    // a timer that is set before the page is painted comes after that
+    // a timer that is set in an animation frame runs after the page is drawn
     requestAnimationFrame(() => setTimeout(() => {
       const pause = Math.min(longestTick, Math.max(shortestTick, 3 * (performance.now() - began)));
       if (!isOver) timer = setTimeout(tick, pause);
@@ -51,8 +54,9 @@ function ticking(act) {
 }
 
 /**
- * @param {string | null} query of the API; null: off
- * @param {{ isHeld: boolean }} options whether new rows are to wait
+ * The rows of a live tail. `release` shows the rows that wait.
+ * @param {string | null} query the query of the API; null turns the tail off
+ * @param {{ isHeld: boolean }} options `isHeld` makes new rows wait
  */
 export function useLiveTail(query, { isHeld }) {
   const [rows, setRows] = useState(/** @type {any[]} */ ([]));
@@ -76,7 +80,7 @@ export function useLiveTail(query, { isHeld }) {
     if (query === null) return setConnected(false);
     const came = (record) => {
       held.current.push(record);
-      // what does not fit on the page would be cut anyway
+      // more rows than the list shows need not wait
       if (held.current.length > mostRows) held.current.shift();
     };
     const end = tail(query, came, setConnected);

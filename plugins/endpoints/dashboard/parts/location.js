@@ -1,19 +1,19 @@
-/** The state of the page is its address: read here, changed here, and back and forward just work. */
+/** Reads and changes the address, which has the whole state of the page. Back and forward therefore work. */
 import { useEffect, useState } from './html.js';
 
 /** @type {Set<() => void>} */
 const listeners = new Set();
-/** Shows the page anew, where something changed that is not in its address too. */
+/** Draws the page again, also after a change of something that is not in the address. */
 export const notify = () => listeners.forEach((listener) => listener());
 
-/** What an entry of the history keeps beside its address: where its page was scrolled to, and the list that led to its request. @returns {{ top?: number, list?: string }} */
+/** What the history keeps for the present entry: how far its page was scrolled, and the address of the list from which a request was opened. @returns {{ top?: number, list?: string }} */
 const entry = () => history.state ?? {};
 
 const logs = '/dashboard/logs';
-/** The address of the list from which one came to a request; null where one did not. */
+/** The address of the list from which the present request was opened; null where there is no such list. */
 export const listBefore = () => (location.pathname.startsWith(`${logs}/`) ? (entry().list ?? null) : null);
 
-/** @param {string} href @param {{ replace?: boolean }} [how] */
+/** Goes to an address of the dashboard. @param {string} href @param {{ replace?: boolean }} [how] `replace` makes no new entry in the history */
 export function go(href, { replace = false } = {}) {
   if (href === location.pathname + location.search) return;
   const { pathname } = location;
@@ -26,7 +26,7 @@ export function go(href, { replace = false } = {}) {
   if (location.pathname !== pathname) scrollTo(0, 0);
 }
 
-/** Where a page that one came back to was scrolled to, while it may still grow or give way to the next; null: nowhere. @type {number | null} */
+/** How far a page was scrolled before, in pixels, after going back to it; null when the page has been scrolled there, or somebody has acted. @type {number | null} */
 let wanted = null;
 const patienceMs = 5000;
 let patience = 0;
@@ -35,25 +35,25 @@ function remember() {
   if (wanted === null && (history.state === null || Math.round(scrollY) !== (entry().top ?? 0))) history.replaceState({ ...entry(), top: Math.round(scrollY) }, '');
 }
 
-/** As far as the page is long enough by now. */
+/** Scrolls to the earlier place, as soon as the page is long enough. */
 function restore() {
   if (wanted !== null && document.documentElement.scrollHeight - innerHeight >= wanted) scrollTo(0, wanted);
 }
 
 function comeBack() {
-  // an entry of which nothing is known is new, or a place within the page
+  // an entry without state is new, or is an anchor within the page
   wanted = history.state === null ? null : (entry().top ?? 0);
   clearTimeout(patience);
   patience = setTimeout(() => (wanted = null), patienceMs);
   restore();
 }
 
-// the browser would scroll while the page is still empty
+// the browser itself would scroll too early, while the page is still empty
 history.scrollRestoration = 'manual';
 new ResizeObserver(restore).observe(document.documentElement);
 for (const name of ['wheel', 'touchstart', 'pointerdown', 'keydown']) addEventListener(name, () => (wanted = null), { passive: true, capture: true });
 let timer = 0;
-// once at the begin, for a jump that is followed by another page, and once at the end: some browsers count changes of the history
+// remembers the place at the begin of a scroll (the next page may follow at once) and at its end, not more often: some browsers limit changes of the history
 addEventListener('scroll', () => {
   if (timer === 0) remember();
   clearTimeout(timer);
@@ -70,7 +70,7 @@ addEventListener('popstate', () => {
 });
 comeBack();
 
-/** Links of our own load no new page. */
+/** A click on a link of the dashboard changes the address without loading a page. */
 addEventListener('click', (event) => {
   const link = /** @type {Element} */ (event.target).closest?.('a[href]');
   if (!(link instanceof HTMLAnchorElement) || link.target !== '' || link.hasAttribute('download') || event.defaultPrevented) return;
@@ -80,7 +80,7 @@ addEventListener('click', (event) => {
   go(link.pathname + link.search);
 });
 
-/** @returns {{ path: string, params: URLSearchParams }} */
+/** The path and the parameters of the address; the component is drawn again when they change. @returns {{ path: string, params: URLSearchParams }} */
 export function useLocation() {
   const [, setTimes] = useState(0);
   useEffect(() => {
@@ -92,7 +92,7 @@ export function useLocation() {
 }
 
 /**
- * The address of here with some parameters changed; null removes one.
+ * The present address with some parameters changed; null removes a parameter.
  * @param {Record<string, string | null>} changes
  * @param {URLSearchParams} [from]
  */
@@ -105,7 +105,7 @@ export function withParams(changes, from = new URLSearchParams(location.search))
   return hrefOf(location.pathname, params);
 }
 
-/** Keeps what a person reads readable: `meta.team=search`, `since=24h`. */
+/** An address from a path and parameters. Characters such as `>` and `:` are not encoded, so that people can read it. */
 export function hrefOf(path, params) {
   const text = String(params).replaceAll('%3E', '>').replaceAll('%3C', '<').replaceAll('%3A', ':').replaceAll('%2F', '/').replaceAll('%2C', ',');
   return text === '' ? path : `${path}?${text}`;

@@ -1,4 +1,4 @@
-/** The log's rows. A click opens; a click on a value filters by it, with Alt it excludes it. */
+/** The rows of the log. A click on a row opens the request; a click on a value filters by it, and with Alt excludes it. */
 import { html, useEffect, useMemo, useRef } from './html.js';
 import { dayOf } from './format.js';
 import { columnOf } from './log-columns.js';
@@ -15,12 +15,12 @@ export function LogTable({ records, names, params, selected, openId, fresh }) {
   </table></div>`;
 }
 
-/** All that a row shows: a record never changes, and on another day its time is written otherwise. */
+/** The properties after whose change a row is drawn again. The record is not one of them, because it never changes; `today` is, because times of other days have another form. */
 const seen = ['shown', 'today', 'params', 'isSelected', 'isOpen', 'isFresh'];
 
 /** @this {import('preact').Component} */
 function Row({ record, shown, params, isSelected, isOpen, isFresh }) {
-  // cost: at 200 requests a second, 500 rows that are made anew four times a second keep the page from answering
+  // cost: at 200 requests a second, drawing 500 rows again four times a second would block the page
   this.shouldComponentUpdate = (next) => seen.some((name) => next[name] !== this.props[name]);
   const row = useRef(/** @type {HTMLTableRowElement | null} */ (null));
   useEffect(() => {

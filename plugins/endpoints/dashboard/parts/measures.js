@@ -1,4 +1,4 @@
-/** What a breakdown can measure. */
+/** The measures of a breakdown. */
 import { aboutSum } from './estimate.js';
 import { compact, count, duration, money, speed } from './format.js';
 
@@ -6,7 +6,8 @@ const share = (value) => (value === null || value === undefined ? '–' : `${(10
 const dollars = ({ cost }) => (cost === null ? null : Number(cost));
 
 /**
- * `isRate`: parts of it do not add up to a whole. `isCounted`: it comes from counts of tokens, which may be estimates.
+ * `of` reads the measure from a row. `isRate`: the parts do not add up to the whole. `isCounted`: the measure comes from counts of
+ * tokens, which may be estimates.
  * @typedef {{ label: string, of: (row: any) => number | null, format: (value: number | null) => string, isRate?: boolean, isCounted?: boolean }} Measure
  */
 
@@ -28,5 +29,5 @@ export const measures = {
   speed: { label: 'Tokens/s', of: ({ tokensPerSecond = null }) => tokensPerSecond, format: speed, isRate: true },
 };
 
-/** As it is written: with the sign of an estimate where it is one. @param {Measure} measure @param {any} row */
+/** The text of a measure, marked where it contains estimates. @param {Measure} measure @param {any} row */
 export const written = ({ of, format, isCounted }, row) => (isCounted ? aboutSum(format(of(row)), row) : format(of(row)));

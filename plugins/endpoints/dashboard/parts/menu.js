@@ -1,4 +1,4 @@
-/** A button that opens a small panel below it; Escape and a click elsewhere close it. */
+/** A button that opens a small panel below itself. Escape and a click outside close the panel. */
 import { html, useEffect, useRef, useState } from './html.js';
 import { Icon } from './icons.js';
 

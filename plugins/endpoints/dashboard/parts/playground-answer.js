@@ -1,4 +1,4 @@
-/** What came back: thinking apart from the answer, then what it took. */
+/** The answer in the playground: the reasoning, the answer, and then model, times, tokens and cost. */
 import { html, useEffect, useState } from './html.js';
 import { ask } from './api.js';
 import { ToolCall } from './conversation.js';
@@ -22,7 +22,7 @@ export function PlaygroundAnswer({ answer, isRunning }) {
   </div>`;
 }
 
-/** The cost is the log's: known a moment after the answer. */
+/** The figures of an answer. The cost comes from the log, which has it a moment after the answer. */
 function Took({ answer: { id, usage, firstMs, totalMs, finish, model } }) {
   const [{ cost, usageEstimated }, setRecord] = useState(/** @type {{ cost: string | null, usageEstimated?: boolean }} */ ({ cost: null }));
   useEffect(() => {

@@ -1,28 +1,29 @@
-/** What is asked in the playground. */
+/** The form of the playground. */
 import { html } from './html.js';
 import { choices } from './callable.js';
 import { Icon } from './icons.js';
 
+/** The values of the form before somebody changes them. */
 export const emptyForm = { model: '', system: '', user: 'Hello! Explain in two sentences what you are.', earlier: /** @type {any[]} */ ([]), effort: '', budget: '', maxTokens: '', temperature: '', stream: true, tools: '', metadata: [['', '']], key: '' };
 
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'];
 const exampleTool = '[{ "type": "function", "function": { "name": "get_weather", "parameters": { "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"] } } }]';
 
-/** @param {typeof emptyForm} form @returns {{ body: any, metadata: Record<string, string>, problem: string | null }} */
+/** The request that the form describes; `problem` says why it cannot be sent. @param {typeof emptyForm} form @returns {{ body: any, metadata: Record<string, string>, problem: string | null }} */
 export function bodyOf({ model, system, user, earlier, effort, budget, maxTokens, temperature, stream, tools, metadata }) {
   let parsed;
   let problem = user.trim() === '' && earlier.length === 0 ? 'Write something to ask.' : null;
   if (tools.trim() !== '') {
     try {
       parsed = JSON.parse(tools);
-      if (!Array.isArray(parsed)) problem = 'Tools are a JSON list.';
+      if (!Array.isArray(parsed)) problem = 'The tools must be a JSON list.';
     } catch (error) {
-      problem = `The tools are no JSON: ${/** @type {Error} */ (error).message}`;
+      problem = `The tools are not valid JSON: ${/** @type {Error} */ (error).message}`;
     }
   }
   const named = metadata.filter(([name]) => name.trim() !== '').map(([name, value]) => [name.trim(), value]);
   const odd = named.find(([name]) => !/^[\w!#$%&'*+.^`|~-]+$/.test(name));
-  if (odd !== undefined) problem = `"${odd[0]}" cannot be the name of a header: letters, digits and hyphens can.`;
+  if (odd !== undefined) problem = `"${odd[0]}" is not a valid header name: use letters, digits and hyphens.`;
   const messages = [...(system.trim() === '' ? [] : [{ role: 'system', content: system }]), ...earlier, ...(user.trim() === '' ? [] : [{ role: 'user', content: user }])];
   const body = {
     model,
@@ -36,7 +37,7 @@ export function bodyOf({ model, system, user, earlier, effort, budget, maxTokens
   return { body, metadata: Object.fromEntries(named), problem };
 }
 
-/** A request of the log, to be sent again. What this form has no field for is left out. @param {any} request @param {Record<string, string>} metadata */
+/** The form for sending a request of the log again. Parameters without a field in the form are left out. @param {any} request @param {Record<string, string>} metadata */
 export function formOf({ model, messages = [], reasoning_effort: effort, reasoning, max_completion_tokens: maxTokens, temperature, stream, tools }, metadata) {
   const [first, ...others] = messages;
   const hasSystem = first?.role === 'system' && typeof first.content === 'string';

@@ -1,8 +1,9 @@
-/** Whether the page is on its way to paper: what is folded or behind a tab is shown then. */
+/** Tells whether the page is being printed; folded content and the content of tabs is then shown. */
 import { useEffect, useState } from './html.js';
 
 const paper = matchMedia('print');
 
+/** True while the page is being printed. */
 export function usePrinting() {
   const [isPrinting, setPrinting] = useState(paper.matches);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** One tiny request to one provider, by hand: does it answer, and how fast. */
+/** Sends one small request to one provider, to see whether it answers, and how fast. */
 import { html, useState } from './html.js';
 import { ask } from './api.js';
 import { complete } from './chat-stream.js';
@@ -7,11 +7,11 @@ import { Icon } from './icons.js';
 
 const body = { messages: [{ role: 'user', content: 'Say OK' }], max_tokens: 16 };
 
-/** What is free may be rationed: it comes last. */
+/** The price for sorting. A free model counts as the dearest, because its provider may limit its use. */
 const priceOf = ({ pricing }) => Number(pricing.completion) || 1;
 const isSteady = ({ stability, deprecatedAt, deactivatedAt }) => stability === 'stable' && deprecatedAt === null && deactivatedAt === null;
 
-/** The cheapest of its models, steady ones first, as `provider/model`. */
+/** The cheapest model of a provider, as `provider/model`; stable models come before all others. Null where it serves none. */
 async function modelOf(provider) {
   const { data } = await ask('/api/models');
   const [model] = data.filter(({ providers }) => providers.some(({ providerId }) => providerId === provider)).sort((a, b) => Number(isSteady(b)) - Number(isSteady(a)) || priceOf(a) - priceOf(b));
@@ -20,26 +20,26 @@ async function modelOf(provider) {
 
 /** @typedef {{ isRunning?: boolean, model?: string | null, id?: string | null, ms?: number | null, fault?: any }} Trial */
 
-/** @param {string} provider @returns {[Trial | null, () => Promise<void>]} */
+/** The last test of a provider, and a function that runs a test. @param {string} provider @returns {[Trial | null, () => Promise<void>]} */
 export function useProviderTest(provider) {
   const [trial, setTrial] = useState(/** @type {Trial | null} */ (null));
   const run = async () => {
     setTrial({ isRunning: true });
     /** @type {Trial} */
-    const told = {};
+    const result = {};
     try {
-      told.model = await modelOf(provider);
-      if (told.model === null) throw Object.assign(new Error('No model of the config is served by it.'), { code: 'no_model' });
-      await complete({ model: told.model, ...body }, { headers: { 'x-gateway-source': 'test' }, signal: AbortSignal.timeout(30_000), tell: ({ id, totalMs }) => Object.assign(told, { id, ms: totalMs }) });
+      result.model = await modelOf(provider);
+      if (result.model === null) throw Object.assign(new Error('No model of the config is served by this provider.'), { code: 'no_model' });
+      await complete({ model: result.model, ...body }, { headers: { 'x-gateway-source': 'test' }, signal: AbortSignal.timeout(30_000), tell: ({ id, totalMs }) => Object.assign(result, { id, ms: totalMs }) });
     } catch (fault) {
-      told.fault = fault;
+      result.fault = fault;
     }
-    setTrial(told);
+    setTrial(result);
   };
   return [trial, run];
 }
 
-/** What came of it. @param {{ trial: Trial }} props */
+/** The result of a test. @param {{ trial: Trial }} props */
 export function TrialMark({ trial: { isRunning, model, id, ms, fault } }) {
   if (isRunning) return html`<span class="soft">Asking…</span>`;
   const more = html` <code class="soft">${model}</code>${id && html` <a href=${`/dashboard/logs/${id}`}>See it in the log</a>`}`;

@@ -1,4 +1,4 @@
-/** Everything on record about one request. */
+/** Everything that the log has about one request. */
 import { html } from './html.js';
 import { useData } from './api.js';
 import { Conversation } from './conversation.js';
@@ -71,7 +71,7 @@ function Tabs({ data, params }) {
     ['raw', 'Raw', null],
   ];
   const open = tabs.some(([name]) => name === params.get('tab')) ? params.get('tab') : 'conversation';
-  // on paper all that people read, and of the rest what is open
+  // a printed request has the four tabs that people read, and the open tab where it is another one
   if (isPrinting) return tabs.filter(([name], at) => at < 4 || name === open).map(([name, label]) => html`<section key=${name}><h2 class="tab-title">${label}</h2><div class="tab"><${Tab} name=${name} data=${data} /></div></section>`);
   return html`<nav class="tabs" aria-label="Parts of the request">${tabs.map(([name, label, many]) => html`<a key=${name} href=${withParams({ tab: name === 'conversation' ? null : name })} aria-current=${open === name ? 'true' : undefined}>${label}${many !== null && many !== undefined && html` <span class="tab-count">${about(count(many), usageEstimated)}</span>`}</a>`)}</nav>
     <div class="tab"><${Tab} name=${open} data=${data} /></div>`;
@@ -100,6 +100,7 @@ function Reasoning({ record: { reasoningContent, usage, usageEstimated, request 
   return html`<${Notice} icon="more" title=${usage.reasoningTokens > 0 ? 'The provider kept its reasoning to itself' : 'No reasoning'}>${usage.reasoningTokens > 0 ? `It counted ${count(usage.reasoningTokens)} tokens of it and sent no text.` : 'The answer came without any.'}<//>`;
 }
 
+/** A value as formatted JSON, with a button that copies it. */
 export function Json({ value, what }) {
   const text = JSON.stringify(value, null, 2) ?? 'null';
   return html`<div class="code"><pre tabindex="0" aria-label=${what}><code>${text}</code></pre><${Copy} text=${text} what=${what} /></div>`;

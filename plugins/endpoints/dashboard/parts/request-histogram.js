@@ -1,11 +1,11 @@
-/** Requests over the range, errors apart. Dragging zooms the whole page. */
+/** The chart of requests over the range of the page, with errors in another colour. Dragging over it zooms the whole page. */
 import { html } from './html.js';
 import { count } from './format.js';
 import { go } from './location.js';
 import { TimeChart } from './time-chart.js';
 import { hrefOfRange } from './time-range.js';
 
-/** The buckets of a range, those without a request too. @param {any[]} points @param {{ from: number, to: number }} range @param {number} bucketMs */
+/** All buckets of a range with their points; a bucket without requests has null. @param {any[]} points @param {{ from: number, to: number }} range @param {number} bucketMs */
 export function filled(points, { from, to }, bucketMs) {
   const known = new Map(points.map((point) => [point.at, point]));
   const first = Math.floor(from / bucketMs) * bucketMs;
@@ -13,7 +13,7 @@ export function filled(points, { from, to }, bucketMs) {
   return { times, at: times.map((time) => known.get(time) ?? null) };
 }
 
-/** @param {URLSearchParams} params */
+/** Returns the function that zooms the page to a range. @param {URLSearchParams} params */
 export const zoomOf = (params) => (from, to) => go(hrefOfRange(params, { from: new Date(from).toISOString(), to: new Date(to).toISOString() }));
 
 /** @param {{ points: any[], bucketMs: number, range: { from: number, to: number }, params: URLSearchParams, height?: number, isBare?: boolean }} props */

@@ -1,4 +1,4 @@
-/** One request beside the list: the list stays, keys go on to its neighbours. */
+/** The panel with one request beside the list. The list stays visible, and keys open the requests next to this one. */
 import { html, useEffect, useRef } from './html.js';
 import { go, withParams } from './location.js';
 import { Icon } from './icons.js';

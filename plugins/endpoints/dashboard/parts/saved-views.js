@@ -1,4 +1,4 @@
-/** Saved views: links, kept in this browser; the present one can be added, and each be deleted. */
+/** The list of saved views: named links that this browser keeps. The present address can be saved, and each view can be deleted. */
 import { html, useEffect, useRef, useState } from './html.js';
 import { Icon } from './icons.js';
 import { read, write } from './storage.js';
@@ -8,10 +8,10 @@ import { read, write } from './storage.js';
 /** @returns {View[]} */
 function kept() {
   try {
-    // safety: whatever stands in the storage, a link leads to a page of our own
+    // safety: the storage may contain any text, so only links to pages of the dashboard are used
     return JSON.parse(read('views') ?? '[]').filter(({ name, href }) => typeof name === 'string' && /^\/dashboard(?:[/?]|$)/.test(href));
   } catch {
-    // not ours, or broken: as if nothing had been saved
+    // the stored text is not a list of views: it counts as an empty list
     return [];
   }
 }

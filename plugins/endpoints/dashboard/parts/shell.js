@@ -1,4 +1,4 @@
-/** The frame of every page: where one can go, what the gateway says of itself, and how the page looks. */
+/** The frame of every page: the list of pages, the notices about the gateway, and the choice of the theme. */
 import { createContext, html, useEffect, useRef, useState } from './html.js';
 import { send, useData } from './api.js';
 import { plural } from './format.js';
@@ -24,12 +24,12 @@ const places = [
   ['config', 'Config', '/dashboard/config'],
 ];
 
-/** Pages that are about a time: it goes along from one to the next. */
+/** The pages that have a range of time; links between them keep the range. */
 const timed = new Set(['overview', 'logs', 'breakdown']);
 
 const keyboardHelp = () => import('./keyboard-help.js').then((part) => part.KeyboardHelp);
 
-/** What `/api/status` says, for the parts of a page that show it; null while it is not known. */
+/** The answer of `/api/status`, for all parts of a page; null while it is loading. */
 export const Status = createContext(/** @type {any} */ (null));
 
 /** @param {{ page: string, params: URLSearchParams, children: any }} props */
@@ -42,7 +42,7 @@ export function Shell({ page, params, children }) {
   useEffect(() => {
     const list = root.current?.querySelector('.side ul');
     const link = /** @type {HTMLElement | null | undefined} */ (list?.querySelector('[aria-current=page]'));
-    // not scrollIntoView: that moves the page too
+    // scrollIntoView is not used, because it also scrolls the page
     if (list && link) list.scrollLeft = link.offsetLeft - (list.clientWidth - link.offsetWidth) / 2;
   }, [page]);
   return html`<div class="shell" ref=${root}>
@@ -66,7 +66,7 @@ async function signOut() {
   location.assign('/dashboard/login');
 }
 
-/** What an operator must know whatever page is open. */
+/** The notices that every page shows: the log store is away, or records were lost. */
 function StoreBanner({ status }) {
   if (status === null) return null;
   const { connected, error, waitingRecords = 0, dropped = 0, deadLettered = 0 } = status;
@@ -88,7 +88,7 @@ function ThemeSwitch() {
   return html`<div class="segments" role="group" aria-label="Theme">${themes.map(([name, label]) => html`<button type="button" key=${name} aria-pressed=${theme === name} aria-label=${label} title=${label} onClick=${() => choose(name)}><${Icon} name=${themeIcons[name]} /></button>`)}</div>`;
 }
 
-/** Says short things: seen for a moment, and read aloud. */
+/** Shows short messages for a moment; screen readers read them aloud. */
 function Announcer() {
   const [text, setText] = useState('');
   useEffect(() => {
@@ -104,5 +104,5 @@ function Announcer() {
   return html`<div class="toast ${text === '' ? 'is-empty' : ''}" role="status" aria-live="polite">${text}</div>`;
 }
 
-/** @param {{ title: any, children?: any }} props */
+/** The head of a page: its title, and its tools beside it. @param {{ title: any, children?: any }} props */
 export const Head = ({ title, children }) => html`<header class="head"><h1>${title}</h1><div class="head-tools">${children}</div></header>`;

@@ -1,4 +1,4 @@
-/** A request as the code that sends it. Keys are never written out: a variable stands for them. */
+/** The code that sends a request, for curl, Python and TypeScript. A variable stands for the key, so no snippet has a secret. */
 
 const base = () => `${location.origin}/v1`;
 const indent = (text, by) => text.split('\n').join(`\n${' '.repeat(by)}`);
@@ -21,7 +21,7 @@ export function pythonOf(body, metadata = {}) {
   return `import os\nfrom openai import OpenAI\n\nclient = OpenAI(base_url="${base()}", api_key=os.environ.get("GATEWAY_KEY", "none"))\n\nanswer = client.chat.completions.create(\n${[...args, ...extra, ...headers].join('\n')}\n)\n${read}\n`;
 }
 
-/** JSON is Python but for three words, which stand outside of quotes. */
+/** JSON as Python: only the words true, false and null differ, where they are not inside quotes. */
 const python = (value) => indent(JSON.stringify(value, null, 4).replaceAll(/("(?:[^"\\]|\\.)*")|\b(true|false|null)\b/g, (_, text, word) => text ?? { true: 'True', false: 'False', null: 'None' }[word]), 4);
 
 /** @param {Record<string, any>} body @param {Record<string, string>} [metadata] */

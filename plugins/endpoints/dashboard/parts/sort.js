@@ -1,4 +1,4 @@
-/** Tables that sort by a click on their head; the order is in the address. */
+/** Sorts tables by a click on a column head. The address has the order. */
 import { html } from './html.js';
 import { withParams } from './location.js';
 
@@ -15,7 +15,7 @@ export function sorted(rows, columns, order) {
   if (!of) return rows;
   return rows.toSorted((first, second) => {
     const [a, b] = [of(first), of(second)];
-    // what is not known comes last, whichever way
+    // unknown values come last in both directions
     if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
     return down ? compare(b, a) : compare(a, b);
   });

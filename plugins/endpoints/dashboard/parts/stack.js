@@ -1,15 +1,15 @@
-/** Points of many values as lines with colours of their own: stacked, with the rest together, or each for itself. */
+/** Turns the points of many values into the lines of a chart: stacked with all others as one line, or each line for itself. */
 import { filled } from './request-histogram.js';
 
 const palette = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
 
-/** Nothing where the parts are the whole, but for what floats lose. @param {number} whole @param {number[]} parts */
+/** What the parts leave of the whole; 0 where the difference is only the rounding of floats. @param {number} whole @param {number[]} parts */
 function restOf(whole, parts) {
   const rest = whole - parts.reduce((sum, part) => sum + part, 0);
   return rest > whole * 1e-9 ? rest : 0;
 }
 
-/** The values of which there is something, the largest first. @param {any[]} points @param {(point: any) => number} of */
+/** The values whose sum is more than 0, the largest first. @param {any[]} points @param {(point: any) => number} of */
 function largest(points, of) {
   const sums = new Map();
   for (const point of points) sums.set(point.value, (sums.get(point.value) ?? 0) + of(point));
@@ -17,10 +17,11 @@ function largest(points, of) {
 }
 
 /**
+ * The lines of a stacked chart: the largest values, and all others as the line "Other".
  * @param {any[]} points of the largest values, with `at` and `value`
  * @param {{ from: number, to: number }} range
  * @param {{ all: any[], bucketMs: number, of: (point: any) => number, top: number, isCounted?: boolean, none?: string }} how
- *   `all`: points of everything together; what has no line of its own is the rest of it. `isCounted` as of a measure
+ *   `all`: the points of all values together, from which "Other" is computed. `isCounted`: as in a measure
  */
 export function stackOf(points, range, { all, bucketMs, of, top, isCounted = false, none = '(none)' }) {
   const { times, at: wholes } = filled(all, range, bucketMs);
@@ -41,10 +42,11 @@ export function stackOf(points, range, { all, bucketMs, of, top, isCounted = fal
 }
 
 /**
- * Of what does not add up: the values with most requests. Null is where nothing was measured; that is not zero.
+ * The lines of a measure that does not add up: one line for each of the values with most requests. Null means that nothing was
+ * measured, which is not the same as 0.
  * @param {any[]} points of the largest values, with `at`, `value` and `requests`
  * @param {{ from: number, to: number }} range
- * @param {{ bucketMs: number, of: (point: any) => number | null, top: number, isCounted?: boolean, none?: string }} how as of a stack
+ * @param {{ bucketMs: number, of: (point: any) => number | null, top: number, isCounted?: boolean, none?: string }} how as for `stackOf`
  */
 export function ratesOf(points, range, { bucketMs, of, top, isCounted = false, none = '(none)' }) {
   const { times } = filled([], range, bucketMs);

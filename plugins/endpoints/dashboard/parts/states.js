@@ -1,8 +1,8 @@
-/** What a page says when it has nothing to show yet, or cannot. */
+/** The states of a page that cannot show its data: loading, empty, error. */
 import { html, useEffect } from './html.js';
 import { Icon } from './icons.js';
 
-/** @param {{ title: string, children?: any, icon?: any, tone?: string }} props */
+/** A framed message. @param {{ title: string, children?: any, icon?: any, tone?: string }} props */
 export const Notice = ({ title, children, icon = 'alert', tone = 'quiet' }) => html`<div class="notice notice-${tone}" role=${tone === 'bad' ? 'alert' : 'status'}>
   <${Icon} name=${icon} /><div><strong>${title}</strong>${children && html`<div class="notice-text">${children}</div>`}</div>
 </div>`;
@@ -15,9 +15,9 @@ const words = {
 
 const againMs = 3000;
 
-/** @param {{ error: { code: string, message: string, status: number }, retry?: () => void }} props */
+/** An error of the API, with a button that tries again. @param {{ error: { code: string, message: string, status: number }, retry?: () => void }} props */
 export function Fault({ error, retry }) {
-  // not every page asks again by itself
+  // some pages do not repeat their requests, so this part does
   useEffect(() => {
     if (error.code !== 'unreachable' || retry === undefined) return undefined;
     const timer = setTimeout(retry, againMs);
@@ -27,10 +27,11 @@ export function Fault({ error, retry }) {
   return html`<${Notice} tone="bad" title=${title}>${error.message}${more === '' ? '' : ` ${more}`} ${retry && html`<button type="button" class="link" onClick=${retry}>Try again</button>`}<//>`;
 }
 
-/** Of a module that the server no longer has. @param {{ what: string }} props */
+/** The notice for a module that the gateway no longer has. @param {{ what: string }} props */
 export const NotLoaded = ({ what }) => html`<${Notice} tone="bad" title=${`This ${what} cannot be loaded`}>The gateway may have been updated. <a href=${location.pathname + location.search} target="_self">Load it again</a><//>`;
 
-/** Of a page that could not be loaded as nobody answered. */
+/** The notice for a page that could not be loaded because the gateway does not answer. */
 export const Unreachable = () => html`<${Notice} tone="bad" title=${words.unreachable[0]}>${words.unreachable[1]}<//>`;
 
+/** Grey rows in place of data that is loading. */
 export const Skeleton = ({ rows = 6 }) => html`<div class="skeleton" aria-busy="true" aria-label="Loading">${Array.from({ length: rows }, (_, at) => html`<div class="skeleton-row" key=${at} />`)}</div>`;

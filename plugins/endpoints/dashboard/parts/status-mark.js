@@ -1,4 +1,4 @@
-/** How a request ended: an icon and a word, never a colour alone. */
+/** The mark for how a request ended: an icon and a word, so that nobody needs to see the colour. */
 import { html } from './html.js';
 import { Icon } from './icons.js';
 

@@ -1,21 +1,21 @@
-/** What this browser keeps of the page. One that keeps nothing, or is full, remembers it until the page is left. */
+/** Keeps settings in the browser's storage. Where the storage is full or forbidden, settings are kept until the page is left. */
 
 /** @type {Map<string, string | null>} */
 const remembered = new Map();
 
-/** @param {string} name @returns {string | null} */
+/** A setting; null where there is none. @param {string} name @returns {string | null} */
 export function read(name) {
   const known = remembered.get(name);
   if (known !== undefined) return known;
   try {
     return localStorage.getItem(`gateway.${name}`);
   } catch {
-    // the mere name throws where storage is forbidden
+    // where storage is forbidden, even naming `localStorage` throws
     return null;
   }
 }
 
-/** @param {string} name @param {string | null} value null: no longer */
+/** Keeps a setting. @param {string} name @param {string | null} value null removes the setting */
 export function write(name, value) {
   try {
     if (value === null) localStorage.removeItem(`gateway.${name}`);

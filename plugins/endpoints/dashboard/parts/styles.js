@@ -1,15 +1,15 @@
-/** Styles that not every page needs. A part that imports this waits for them, so that nothing is painted without. */
+/** Loads styles that only some pages need. The page waits for them before it is drawn. */
 
 const asked = new Map();
 
-/** @param {string} name of a file in styles/ */
+/** Resolves when the style sheet is loaded, or cannot be loaded. @param {string} name the name of a file in styles/, without .css */
 export function styles(name) {
   if (!asked.has(name)) {
     asked.set(name, new Promise((resolve) => {
       const link = document.createElement('link');
       link.rel = 'stylesheet';
       link.href = new URL(`../styles/${name}.css`, import.meta.url).href;
-      // without them the page is plain, not lost
+      // a page without its styles is still readable, so a failure does not stop it
       for (const event of ['load', 'error']) link.addEventListener(event, () => resolve(undefined));
       document.head.append(link);
     }));

@@ -1,4 +1,4 @@
-/** Light, dark, or as the system has it. */
+/** The choice of the theme: light, dark, or that of the system. */
 import { read, write } from './storage.js';
 
 /** @returns {'light' | 'dark' | 'system'} */

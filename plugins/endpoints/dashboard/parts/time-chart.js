@@ -1,20 +1,20 @@
-/** Values over time: stacked columns or lines, drawn in the colours of the page. Dragging zooms, a tooltip tells, a table says the same in words. */
+/** A chart of values over time, as stacked bars or as lines, in the colours of the page. Dragging zooms; a tooltip shows the values at the pointer; a table has all values. */
 import { html, useEffect, useMemo, useRef, useState } from './html.js';
 import { timeTicks, valueTicks } from './chart-ticks.js';
 import { ChartTable, Tooltip } from './chart-words.js';
 
-/** `estimated`: which of the values hold estimates. @typedef {{ label: string, colour: string, values: (number | null)[], estimated?: boolean[] }} Line */
+/** `estimated` says which of the values contain estimates. @typedef {{ label: string, colour: string, values: (number | null)[], estimated?: boolean[] }} Line */
 
 const above = 6;
 const below = 20;
 
-/** Each on the shoulders of those before it: where a column begins and ends. @param {Line[]} lines */
+/** For each value the lower and the upper end of its bar; each bar begins where the bar below it ends. @param {Line[]} lines */
 function stacked(lines) {
   const sums = lines[0]?.values.map(() => 0) ?? [];
   return lines.map(({ values }) => values.map((value, at) => [sums[at] ?? 0, (sums[at] = (sums[at] ?? 0) + (value ?? 0))]));
 }
 
-/** From times and values to places, and back. */
+/** The functions that turn times and values into positions, and positions into times. */
 function scalesOf({ spans, width, height, range, isBare, format }) {
   const top = 1.06 * Math.max(0, ...spans.flat().map((span) => span?.[1] ?? 0)) || 1;
   const ticks = isBare ? [] : valueTicks(top, height - above - below, format);
@@ -39,7 +39,7 @@ function columnsOf(spans, { times, bucketMs, x, y, width }) {
   }).join('');
 }
 
-/** Over gaps too; a few values alone are dots. */
+/** The path of a line, which also crosses gaps. One or two values are drawn as dots. */
 function lineOf(spans, { times, bucketMs, x, y }) {
   const places = spans.flatMap((span, at) => (span === null ? [] : [`${x(times[at] + bucketMs / 2).toFixed(1)} ${y(span[1])}`]));
   return places.length < 3 ? places.map((place) => `M${place}h0`).join('') : `M${places.join('L')}`;

@@ -1,4 +1,4 @@
-/** Which time the page is about. A relative range stays relative in the address. */
+/** The choice of the page's range of time. A relative range, such as the last hour, stays relative in the address. */
 import { html } from './html.js';
 import { exact, moment, plural, yearOf } from './format.js';
 import { Later } from './later.js';
@@ -6,7 +6,7 @@ import { hrefOf } from './location.js';
 import { Menu } from './menu.js';
 import { defaultSince, presets, rangeOf } from './query.js';
 
-/** @param {URLSearchParams} params @param {{ since?: string, from?: string, to?: string }} range */
+/** The present address with another range. @param {URLSearchParams} params @param {{ since?: string, from?: string, to?: string }} range */
 export function hrefOfRange(params, { since, from, to }) {
   const next = new URLSearchParams(params);
   for (const name of ['since', 'from', 'to', 'cursor']) next.delete(name);
@@ -25,11 +25,11 @@ function sinceLabel(since) {
   return `Last ${unit === undefined ? since : plural(Number(amount), ...units[/** @type {keyof typeof units} */ (unit)])}`;
 }
 
-/** @param {URLSearchParams} params */
+/** The name of the range, for example `Last 24 hours`. @param {URLSearchParams} params */
 export function rangeLabel(params) {
   const { from, to, since, isRelative } = rangeOf(params);
   if (since !== null) return sinceLabel(since);
-  // of two years, or one that is over, both ends say which
+  // where the range is not in the present year only, both ends show their year
   const how = { isWhole: [from, to].some((at) => yearOf(at) !== yearOf(Date.now())) };
   return isRelative ? `Since ${moment(from, how)}` : `${moment(from, how)} to ${moment(to, how)}`;
 }

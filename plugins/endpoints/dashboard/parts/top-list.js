@@ -1,4 +1,4 @@
-/** The largest of one kind, with their share. A row leads to its requests. */
+/** The largest values of one dimension with their share. A row links to its requests. */
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
 import { compact, count, duration, money, percent } from './format.js';

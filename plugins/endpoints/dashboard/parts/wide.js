@@ -1,4 +1,4 @@
-/** What is wider than its place shows at which side there is more, and a wide table scrolls by keyboard too. */
+/** Marks elements that are wider than their place with the sides on which there is more, and makes wide tables scroll by keyboard. */
 
 const scrollers = '.table-scroll, .side ul, .tabs';
 const ofTables = ['tabindex', 'role', 'aria-label'];
@@ -10,7 +10,7 @@ function tell(scroller) {
   const was = scroller.getAttribute('data-more');
   if (more === (was ?? '')) return;
   scroller.setAttribute('data-more', more);
-  // the table of a chart has a name of its own
+  // the table of a chart has its own role and name
   if (!scroller.matches(':not(.chart *).table-scroll') || (was && more)) return;
   const title = (scroller.closest('section')?.querySelector('h2') ?? document.querySelector('h1'))?.textContent;
   const values = more === '' ? [] : ['0', 'region', `${title}: a wide table`];
@@ -19,7 +19,7 @@ function tell(scroller) {
 
 const scrolled = ({ target }) => target.matches?.(scrollers) && tell(target);
 
-/** Watches also what comes later. @param {Element} root @returns {() => void} */
+/** Watches all such elements below `root`, also those that are added later. @param {Element} root @returns {() => void} ends it */
 export function watchWide(root) {
   const seen = new WeakSet();
   const sizes = new ResizeObserver((entries) => new Set(entries.map(({ target }) => target.closest(scrollers))).forEach((scroller) => scroller && tell(scroller)));
@@ -32,7 +32,7 @@ export function watchWide(root) {
   };
   const changes = new MutationObserver(find);
   changes.observe(root, { childList: true, subtree: true });
-  // a scroll does not bubble
+  // scroll events do not bubble, so this listens in the capture phase
   root.addEventListener('scroll', scrolled, { capture: true, passive: true });
   find();
   return () => {

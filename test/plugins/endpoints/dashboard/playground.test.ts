@@ -51,7 +51,7 @@ test('metadata in any script arrives as it was written', async () => {
 
 test('a name that no header can have is said before anything is sent', async () => {
   await page.getByLabel('Name', { exact: true }).first().fill('team name');
-  await page.getByText('"team name" cannot be the name of a header').waitFor();
+  await page.getByText('"team name" is not a valid header name').waitFor();
   expect(await button('Send').isDisabled()).toBe(true);
 });
 
