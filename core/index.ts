@@ -7,7 +7,7 @@
 // a plugin
 export { definePlugin, noOptions } from './host/plugin.ts';
 export type { FieldSpec, Gateway, Plugin, Teardown } from './host/plugin.ts';
-export type { Command, CommandRun, Flag, FlagValues, OpenLog, Output } from './host/command.ts';
+export type { Command, CommandRun, CommandSpec, Flag, FlagValues, OpenLog, Output } from './host/command.ts';
 export { Exit, UsageError } from './exit.ts';
 export type { State } from './host/state.ts';
 export type { Tappable, TapOptions } from './host/taps.ts';
@@ -17,7 +17,7 @@ export { EARLY, LATE, withCheck } from './pipeline/hooks.ts';
 export type { ChunkSource, HealthCheck, HealthQuery, HealthReport, Hooks, ReplyHeaders } from './pipeline/hooks.ts';
 export { sourceOf } from './pipeline/chunk-source.ts';
 export { rewriteText } from './pipeline/rewrite-text.ts';
-export type { TextRewriter } from './pipeline/rewrite-text.ts';
+export type { TextOf, TextRewriter } from './pipeline/rewrite-text.ts';
 export { drop } from './pipeline/context.ts';
 export type {
   Addressing, Arrived, Attempt, AttemptResult, Authenticated, Candidate, Described, Dropped, FieldValue, Metadata, Normalised, Outcome, Principal,

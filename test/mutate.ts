@@ -78,16 +78,20 @@ function sampled<T>(all: readonly T[], count: number, seed: number): T[] {
   return all.filter((one) => chosen.has(one));
 }
 
+let kill = (): void => {};
+
 /** Null where every test passes; else what was printed. A run that does not end in time counts as one that fails. */
 async function failureOf(copy: string, tests: readonly string[], withinMs: number): Promise<string | null> {
   const vitest = join(copy, 'node_modules/vitest/vitest.mjs');
   const child = spawn(process.execPath, [vitest, 'run', '--bail', '1', '--maxWorkers', '1', ...tests], { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const output: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => void output.push(part));
-  // detached: gateways and databases that a killed run leaves behind are in its process group
-  const timer = setTimeout(() => process.kill(-(child.pid as number), 'SIGKILL'), withinMs);
+  // the process group: a test that is killed leaves gateways behind
+  kill = () => void process.kill(-(child.pid as number), 'SIGKILL');
+  const timer = setTimeout(kill, withinMs);
   const code = await new Promise((done) => child.once('exit', done));
   clearTimeout(timer);
+  kill = () => {};
   return code === 0 ? null : Buffer.concat(output).toString();
 }
 
@@ -136,10 +140,18 @@ if (files.length === 0 || tests.length === 0) throw new Error('Name the files to
 const all = files.flatMap((file) => changesOf(readFileSync(join(root, file), 'utf8')).map((change): Mutant => ({ file, ...change })));
 const mutants = sampled(all, Number(count), Number(seed));
 const copy = createCopy([...files, ...tests]);
+const removeCopy = (): void => {
+  execFileSync('git', ['worktree', 'remove', '--force', copy], { cwd: root });
+  rmSync(copy, { recursive: true, force: true });
+};
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => {
+  kill();
+  removeCopy();
+  process.exit(1);
+});
 try {
   const killed = await run(copy, mutants, tests);
   process.stdout.write(`score: ${killed} of ${mutants.length} found (${Math.round((100 * killed) / mutants.length)} %), of ${all.length} possible\n`);
 } finally {
-  execFileSync('git', ['worktree', 'remove', '--force', copy], { cwd: root });
-  rmSync(copy, { recursive: true, force: true });
+  removeCopy();
 }

@@ -1,6 +1,6 @@
 /**
- * What is on record, and how it is asked for. The journal plugin keeps it; the log API, the dashboard and the command line ask.
- * Field names of records are those of the log API.
+ * The request log: its records, and the interface for reading it. The journal plugin keeps the log; the log API, the dashboard and
+ * the command line read it. The names of a record's fields are those of the log API.
  */
 import type { RequestRecord } from '../pipeline/context.ts';
 import { GatewayError } from '../errors.ts';
@@ -8,7 +8,7 @@ import { GatewayError } from '../errors.ts';
 /** A record as the log shows it in a list. */
 export type LoggedRequest = Omit<RequestRecord, 'request' | 'response' | 'reasoningContent' | 'served'>;
 
-/** One record, whole. `null`: bodies were not stored, or retention has dropped them. */
+/** One record with its bodies. `null`: bodies were not stored, or the retention has deleted them. */
 export interface LoggedDetail extends LoggedRequest {
   readonly request: unknown;
   readonly response: unknown;
@@ -26,7 +26,7 @@ export interface Condition {
   readonly values: readonly string[];
 }
 
-/** What a list, a sum or an export is about. */
+/** Which records a list, a sum or an export is about. */
 export interface LogQuery {
   /** Epoch milliseconds, from inclusive, to exclusive; null: open. */
   readonly from: number | null;
@@ -36,7 +36,7 @@ export interface LogQuery {
   readonly text: string | null;
 }
 
-/** A condition that no store can answer: the caller's fault. */
+/** The caller's fault: a condition that no store can answer. */
 export class BadQuery extends Error {}
 
 export interface ListOptions {
@@ -48,7 +48,7 @@ export interface ListOptions {
 
 export interface LogPage {
   readonly data: readonly LoggedRequest[];
-  /** Opaque; null at the end. A search in bodies may give a page that is not full and has a next one. */
+  /** Opaque; null at the end. A search in bodies may give a page that is not full although a next page exists. */
   readonly next: string | null;
 }
 
@@ -63,11 +63,11 @@ export interface StatsRow {
   readonly cachedTokens: number;
   /** Dollars, decimal; null: no request of the row has a known cost. */
   readonly cost: string | null;
-  /** Requests whose cost is not known, and which `cost` leaves out. Those that no provider answered do not count. */
+  /** Requests whose cost is not known; `cost` leaves them out. Requests that no provider answered are not counted here. */
   readonly unpriced: number;
-  /** Requests whose tokens, and with them the cost, are an estimate; in the sums. */
+  /** Requests whose tokens, and so their cost, are an estimate. The sums include them. */
   readonly estimated: number;
-  /** Of streams, from the first token on; null: none of them. */
+  /** Of streams, from the first token on; null: the row has no stream. */
   readonly tokensPerSecond: number | null;
   readonly latencyP50Ms: number | null;
   readonly latencyP95Ms: number | null;
@@ -76,7 +76,7 @@ export interface StatsRow {
   readonly timeToFirstTokenP95Ms: number | null;
 }
 
-/** What the largest values of a dimension are large in. */
+/** By what the largest values of a dimension are chosen. */
 export const ranks = ['requests', 'errors', 'tokens', 'cost'] as const;
 export type Rank = (typeof ranks)[number];
 
@@ -90,7 +90,7 @@ export interface StatsOptions {
 
 export interface SeriesOptions {
   readonly bucketMs: number;
-  /** A dimension: the points of its ten largest values, apart. */
+  /** A dimension: separate points for each of its ten largest values. */
   readonly by?: string | null;
   /** `requests` where absent. */
   readonly rank?: Rank;
@@ -103,7 +103,7 @@ export interface SeriesPoint extends StatsRow {
 
 export interface Series {
   readonly points: readonly SeriesPoint[];
-  /** Of all records, those of smaller values too. */
+  /** Of all records, including those of smaller values. */
   readonly total: StatsRow;
 }
 
@@ -113,18 +113,18 @@ export interface LogFacets {
   readonly [field: string]: readonly { readonly value: string; readonly count: number }[];
 }
 
-/** How it stands with the log: what waits, and what was lost. */
+/** The state of the log: what waits to be stored, and what was lost. */
 export interface StoreStatus {
   readonly connected: boolean;
   /** `timeout`, `refused`, `auth_failed`, `journal_not_written`; null while connected. */
   readonly error: string | null;
-  /** What waits in the journal, of earlier runs too. */
+  /** Bytes that wait in the journal, including those of earlier runs. */
   readonly waitingBytes: number;
-  /** Of this run. */
+  /** Records of this run that wait in the journal. */
   readonly waitingRecords: number;
-  /** Records lost for want of room, since the start. */
+  /** Records lost since the start because the journal was full. */
   readonly dropped: number;
-  /** Records stored without their bodies for want of room. */
+  /** Records stored without their bodies because the journal was nearly full. */
   readonly bodiesDropped: number;
   /** Records that the store would not take, kept in `journal/dead-letter.jsonl`. */
   readonly deadLettered: number;
@@ -154,9 +154,9 @@ export interface LogReader {
   onRecord(listener: (record: LoggedRequest) => void): () => void;
 }
 
-/** Where the plugin that keeps the log meets those that show it. One of each gateway. */
+/** Connects the plugin that keeps the log with the plugins that show it. Each gateway has one. */
 export interface LogAccess {
-  /** The log that this gateway keeps, from `boot` on; null where no plugin keeps one. Ask at each use, not in `apply`. */
+  /** The log that this gateway keeps, from `boot` on; null if no plugin keeps one. Call it at each use, not in `apply`. */
   reader(): LogReader | null;
   /** Called once, by the plugin that keeps the log. */
   provide(reader: LogReader): void;

@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
+import * as face from 'model-gateway';
+import * as kit from 'model-gateway/testing';
 import { oneUpstream, quietPlugins, readEvents } from '../_kit/gateway.ts';
 import { answers, completion, said, startUpstream, streams } from '../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../_kit/upstream.ts';
@@ -89,6 +91,17 @@ describe('the tarball', () => {
     expect(stdout).toMatch(/is fine: \d+ models/);
     expect(code).toBe(0);
   });
+});
+
+test('the public face and the kit hold these names and no others: what is added here is kept for good', () => {
+  expect(Object.keys(face).toSorted()).toEqual([
+    'Adjustments', 'EARLY', 'Exit', 'GatewayError', 'LATE', 'Reply', 'Secret', 'UsageError', 'createLineReader', 'createSseReader', 'defineError', 'definePlugin', 'drop', 'json', 'noOptions',
+    'objectIn', 'parseDataUrl', 'partsOf', 'retryAfterMs', 'rewriteText', 'sourceOf', 'statusOfWords', 'turnsOf', 'upstreamError', 'withCheck',
+  ]);
+  expect(Object.keys(kit).toSorted()).toEqual([
+    'answers', 'completion', 'describeDialect', 'event', 'hangs', 'oneUpstream', 'pluginContract', 'quietPlugins', 'readEvents', 'requestOf', 'said', 'startUpstream', 'streams', 'targetOf', 'testGateway',
+    'testKey', 'twoUpstreams', 'usage',
+  ]);
 });
 
 describe('a stranger’s compiler', () => {
@@ -238,9 +251,11 @@ test('a plugin that cannot be had is named with what to do about it', async () =
   expect(code).toBe(1);
 });
 
-test('the checkout runs the same plugins, in a folder as npm init makes it and with nothing installed', async () => {
+test('the checkout runs the same plugins, in a folder as npm init makes it, and gives them itself whatever copy is installed there', async () => {
   const folder = `${project.folder}/../bare`;
   project.write('../bare/package.json', '{ "type": "commonjs" }');
+  project.write('../bare/node_modules/model-gateway/package.json', '{ "name": "model-gateway", "version": "0.0.1", "type": "module", "exports": "./index.js" }');
+  project.write('../bare/node_modules/model-gateway/index.js', 'throw new Error("another copy");');
   for (const [name, page] of Object.entries(pages)) project.write(`../bare/${name}.ts`, exampleOf(page));
   const gateway = await start(config(['./hello.ts', './deny-drafts.ts', './echo.ts']), {}, { folder });
   await (await ask(gateway.url)).text();

@@ -1,11 +1,11 @@
-/** What the config says, beside what the log knows of it. Secrets never leave: a key is its name, a setting its mask. */
+/** The config, with the use of each part from the log. No secret is sent: a key is shown by its name, a secret setting as a mask. */
 import type { Config, Model, Provider } from '../../../core/config.ts';
 import { lastReload } from '../../../core/host/last-reload.ts';
 import type { LogReader, StatsRow } from '../../../core/log/store.ts';
 import { Secret } from '../../../core/secret.ts';
 import type { ProviderWatch } from './provider-watch.ts';
 
-export interface Asking {
+export interface UseOptions {
   readonly reader: LogReader | null;
   readonly now: number;
 }
@@ -13,14 +13,14 @@ export interface Asking {
 const day = 86_400_000;
 const most = 1000;
 
-/** Use by one dimension; none where the store is away: what the config says is true all the same. */
-async function useOf(by: string, { reader, now }: Asking, days: number): Promise<ReadonlyMap<string | null, StatsRow>> {
+/** Use by one dimension. It is empty if the store does not answer, because the config can be shown without it. */
+async function useOf(by: string, { reader, now }: UseOptions, days: number): Promise<ReadonlyMap<string | null, StatsRow>> {
   const query = { from: now - days * day, to: null, conditions: [], text: null };
   const rows = (await reader?.stats(query, { by, limit: most }).catch(() => null)) ?? [];
   return new Map(rows.map((row) => [row.value, row]));
 }
 
-export async function providersView({ providers, models }: Config, { watch, ...asking }: Asking & { readonly watch: ProviderWatch }): Promise<object> {
+export async function providersView({ providers, models }: Config, { watch, ...asking }: UseOptions & { readonly watch: ProviderWatch }): Promise<object> {
   const use = await useOf('provider', asking, 1);
   const data = Array.from(providers.values(), (provider) => ({
     ...shownProvider(provider),
@@ -43,13 +43,13 @@ const shownProvider = ({ id, dialect, baseUrl, apiKey, trainsOnData, missing, co
   headers: Object.keys(headers),
 });
 
-/** safety: an address can carry a name and password, or a key in its query. */
+/** safety: an address can hold a name and password, or a key in its query. */
 function withoutSecrets(address: string): string {
   const url = URL.parse(address);
   return url === null ? mask : `${url.protocol}//${url.host}${url.pathname}`;
 }
 
-export async function keysView({ keys }: Config, asking: Asking): Promise<object> {
+export async function keysView({ keys }: Config, asking: UseOptions): Promise<object> {
   const use = await useOf('key', asking, 30);
   return {
     data: keys.map(({ name, models, metadata }) => ({ name, models, metadata, use: use.get(name) ?? null })),
@@ -58,7 +58,7 @@ export async function keysView({ keys }: Config, asking: Asking): Promise<object
   };
 }
 
-export async function modelsView({ models, providers, routing }: Config, asking: Asking): Promise<object> {
+export async function modelsView({ models, providers, routing }: Config, asking: UseOptions): Promise<object> {
   const use = await useOf('model', asking, 1);
   const isOn = (id: string): boolean => providers.get(id)?.missing === null;
   return {
@@ -85,7 +85,7 @@ const shownModel = ({ id, name, aliases, family, description, context_length, ma
   providers: providers.map(({ providerId, externalId, pricing: own, streaming, vision, tools, reasoning }) => ({ providerId, externalId, pricing: own ?? pricing, streaming, vision, tools, efforts: reasoning?.efforts ?? null, budget: reasoning?.max_tokens ?? false, reasons: reasoning !== null })),
 });
 
-/** The resolved config, as it runs. Whatever is wrapped as a secret, or carries a name that says so, is a mask. */
+/** The resolved config, as it runs. A value is shown as a mask if it is a `Secret`, or if its name says that it is one. */
 export function configView(config: Config, loadedAt: number): object {
   const { server, keys, providers, routing, plugins, hash, models } = config;
   return {
@@ -117,7 +117,7 @@ const keyLike = /"(?=[^"\s]*[\dA-Z])[^"\s]{8,}"|"[^"\s]*:\/\/[^"]*"/g;
 const mask = '[redacted]';
 const secretName = /(?:key|token|passphrase)$|access_key_id|secret|password|credential|authorization|dsn|^headers$/i;
 
-/** @param isSecret whether a name above says so: then every text in it is one */
+/** @param isSecret whether the name of an outer value says that it is a secret; then every text inside is one */
 function masked(value: unknown, isSecret = false): unknown {
   if (value instanceof Secret) return mask;
   if (typeof value === 'string') return isSecret && value !== '' ? mask : value.includes('://') ? withoutSecrets(value) : value;

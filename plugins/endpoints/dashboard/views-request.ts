@@ -1,4 +1,4 @@
-/** One record, with the prices it was reckoned with as far as this config knows them. */
+/** One record. The prices of this config are for records that are too old to have their own. */
 import type { Config, Pricing } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { LoggedDetail, LogReader } from '../../../core/log/store.ts';

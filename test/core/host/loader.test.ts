@@ -109,11 +109,3 @@ describe('a plugin from npm', () => {
     await expect(loadPlugin(name, folder)).rejects.toThrow(`there is no npm package "${name}" for ${folder}. Install it there: npm install ${name}. A plugin in a file of your own is named by its path, ./`);
   });
 });
-
-describe('model-gateway', () => {
-  it('is this gateway, for a plugin in any folder and whatever copy is installed beside it', async () => {
-    install('model-gateway', { exports: './index.js' }, 'export const GatewayError = null;');
-    const text = `import { definePlugin, GatewayError } from 'model-gateway'; export default definePlugin({ name: 'own/face', summary: GatewayError.name, apply() {} });`;
-    for (const file of ['face.mjs', 'node_modules/@acme/gateway-face/index.js']) expect((await loadPlugin(`./${write(file, text)}`, folder)).summary).toBe('GatewayError');
-  });
-});

@@ -4,7 +4,7 @@ import type { FoldedChoice } from '../../../../core/pipeline/reply.ts';
 
 const given = (fields: Record<string, unknown>): Record<string, unknown> => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
 
-/** What the caller asked, as their body could have said it. */
+/** The request in the form of the public API. */
 export function requestBody(request: ChatRequest): Record<string, unknown> {
   const { model, messages, stream, includeUsage, reasoning, rest } = request;
   return given({
@@ -44,13 +44,13 @@ export interface StoredChoice {
   readonly finishReason: string | null;
 }
 
-/** What the caller got, whichever way it came. */
+/** The answer that the caller got, in the same form for a stream and a plain reply. */
 export function responseBody(choices: readonly FoldedChoice[]): { choices: StoredChoice[] } {
   return { choices: choices.map(storedChoice) };
 }
 
 function storedChoice({ text, reasoning, refusal, toolCalls, details, extras, finish }: FoldedChoice): StoredChoice {
-  // a provider may leave out an index, and JSON has null in its place
+  // if a provider leaves out an index, the list has a hole there, which JSON writes as null
   const calls = (toolCalls as readonly (FoldedChoice['toolCalls'][number] | null)[]).filter((call) => call !== null);
   return {
     text,

@@ -1,12 +1,12 @@
-/** Values that a database would refuse, made such that it takes them: nobody's odd character costs anybody a record. */
+/** Makes values that a database would refuse into values that it takes, so that no odd character loses a record. */
 
-/** Text of JSON in which something may be that needs cleaning; what is not in it needs none. */
+/** JSON without this pattern needs no cleaning. */
 const suspicious = /\\u0000|\\ud[89a-f][0-9a-f]{2}/i;
 
-/** JSON, parsed; NUL characters and lone surrogates in it replaced. */
+/** Parses JSON, and replaces NUL characters and lone surrogates in it. */
 export function parseClean(json: string): unknown {
   const value: unknown = JSON.parse(json);
-  // cost: looking through the text once is ten times cheaper than looking through the value
+  // cost: searching the text once is ten times cheaper than walking through the value
   return json.includes('\\u') && suspicious.test(json) ? cleaned(value) : value;
 }
 
@@ -21,7 +21,7 @@ function cleaned(value: unknown): unknown {
 
 const largestInteger = 2_147_483_647;
 
-/** A whole number that a 32-bit column takes; what is no number is not known. */
+/** A whole number that a 32-bit column takes; null for a value that is no number. */
 export function count(value: unknown): number | null {
   if (typeof value !== 'number' || Number.isNaN(value)) return null;
   return Math.min(Math.max(Math.round(value), 0), largestInteger);
@@ -29,7 +29,7 @@ export function count(value: unknown): number | null {
 
 export const real = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) ? value : null);
 
-/** Text of at most so many characters; what is no text is none. */
+/** Text of at most so many characters; null for a value that is no text. */
 export function text(value: unknown, most: number): string | null {
   if (typeof value !== 'string') return null;
   return value.length <= most ? value : value.slice(0, most).toWellFormed();

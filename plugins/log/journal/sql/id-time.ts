@@ -1,6 +1,6 @@
-/** The time in an id: a UUID of version 7 begins with its milliseconds, so a range of time is a range of ids. */
+/** The time in an id. A UUID of version 7 begins with its time in milliseconds, so a range of time is a range of ids. */
 
-/** An id is a UUID of version 7 and begins with its time: the first that could be of this millisecond. */
+/** The lowest id that a request of this millisecond could have. */
 export function firstIdAt(ms: number): string {
   const hex = Math.max(0, Math.min(Math.floor(ms), 2 ** 48 - 1)).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;

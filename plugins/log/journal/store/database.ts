@@ -1,4 +1,4 @@
-/** The store as `gateway db` sees it: which migrations it has, read without a change, and the way to apply the others. */
+/** The store for `gateway db`: reads which migrations it has without changing it, and applies the others. */
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { MigrationState } from './migrations.ts';
@@ -9,7 +9,7 @@ import type { StoreSettings } from './store.ts';
 import { sqliteFile } from './sqlite.ts';
 
 export interface Database {
-  /** Where it is, without a password. */
+  /** Its address without a password. */
   readonly place: string;
   migrations(): Promise<readonly MigrationState[]>;
   migrate(): Promise<void>;
@@ -34,7 +34,7 @@ export function databaseOf(settings: StoreSettings): Database {
   };
 }
 
-/** safety: an address that is no URL may have its password anywhere. */
+/** safety: an address that is no URL may hold its password anywhere, so it is not shown. */
 function placeOf(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? '(address not shown)' : `${parsed.host}${parsed.pathname}`;
@@ -56,7 +56,7 @@ async function ofFile(file: string): Promise<readonly MigrationState[]> {
 async function ofServer(url: string): Promise<readonly MigrationState[]> {
   const [{ Client }, { postgresMigrations }] = await Promise.all([import('pg'), import('./postgres-migrations.ts')]);
   const client = new Client({ connectionString: url, connectionTimeoutMillis: connectMs, query_timeout: connectMs });
-  // safety: without a listener the end of the connection ends the process
+  // safety: without a listener an error of the connection ends the process
   client.on('error', () => {});
   await client.connect();
   try {

@@ -1,7 +1,7 @@
-/** Brings tables into the form that this program needs: in order, checksummed, each in one transaction, one process at a time. */
+/** Brings tables into the form that this program needs: in order, with checksums, each migration in one transaction, one process at a time. */
 import { createHash } from 'node:crypto';
 
-/** Refuses the start: the store is there, and its tables cannot be brought into the form that this program needs. */
+/** Refuses the start: the store answers, but its tables cannot be brought into the form that this program needs. */
 export class MigrationError extends Error {
   readonly exitCode = 4;
 }
@@ -23,7 +23,7 @@ export interface MigrationState {
 export interface Migrating {
   run(sql: string): Promise<void>;
   all(sql: string): Promise<readonly Record<string, unknown>[]>;
-  /** Holds the lock while it works; rolls back and throws on when that throws. */
+  /** Holds the migration lock during `work`. If `work` throws, it rolls back and throws the same error. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
 }
 
@@ -33,7 +33,7 @@ export const checksumOf = ({ sql }: Migration): string => createHash('sha256').u
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** @param isTransient whether a fault is the store's and not the migration's: it is thrown on as it is, to be tried again */
+/** @param isTransient whether the store is at fault, not the migration. Such an error is thrown as it is, and the caller tries again */
 export async function migrate(connection: Migrating, migrations: readonly Migration[], isTransient: (error: unknown) => boolean): Promise<void> {
   await connection.transaction(() => connection.run(ledger));
   for (const migration of migrations) {
@@ -57,7 +57,7 @@ async function apply(connection: Migrating, migration: Migration): Promise<void>
   }
 }
 
-/** What has been applied and what has not. A store that is ahead of this program is left alone: it serves on. */
+/** Which migrations are applied. A store that has more than this program knows is left as it is, and is used. */
 export async function stateOf(all: Migrating['all'], migrations: readonly Migration[]): Promise<readonly MigrationState[]> {
   const applied = new Set((await all('select id from gateway_migrations')).map(({ id }) => Number(id)));
   return migrations.map(({ id, name }) => ({ id, name, isApplied: applied.has(id) }));

@@ -1,4 +1,4 @@
-/** Weeks of records as partitions in PostgreSQL: made when the first record of a week comes, dropped as a whole when it is old. */
+/** Weeks of records as partitions in PostgreSQL. A partition is made when the first record of its week comes, and dropped as a whole when the week is old. */
 import { firstIdAt, timeOf } from '../sql/id-time.ts';
 
 const week = 7 * 86_400_000;
@@ -8,11 +8,11 @@ export const weekOf = (id: string): number => Math.floor(timeOf(id) / week);
 
 const suffixOf = (number: number): string => new Date(number * week).toISOString().slice(0, 10).replaceAll('-', '');
 
-/** One statement for each table; to be run under a lock. */
+/** One statement for each table. The caller holds the partition lock. */
 export const createWeek = (number: number): readonly string[] =>
   tables.map((table) => `create table if not exists ${table}_${suffixOf(number)} partition of ${table} for values from ('${firstIdAt(number * week)}') to ('${firstIdAt((number + 1) * week)}')`);
 
-/** Of these partitions of `gateway_requests`, the first whose last record is older: the statement that drops it with its like. */
+/** Finds the oldest of these partitions of `gateway_requests` that ends before this moment. Returns the statement that drops it and the partitions of the other tables for the same week. */
 export function dropOld(partitions: readonly string[], before: number): string | null {
   const old = partitions.toSorted().find((name) => {
     const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];

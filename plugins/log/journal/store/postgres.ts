@@ -67,7 +67,7 @@ const settingsOf = (url: string | null): ClientConfig => ({
 
 function createPool(url: string | null, more: PoolConfig): Pool {
   const pool = new Pool({ ...settingsOf(url), ...more });
-  // safety: without a listener the end of an idle connection ends the process
+  // safety: without a listener an error of an idle connection ends the process
   pool.on('error', ignore);
   return pool;
 }

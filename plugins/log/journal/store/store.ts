@@ -1,16 +1,16 @@
-/** What a store is: two there are, SQLite and PostgreSQL, and one contract suite runs on both. Used by the worker only. */
+/** What a store is. There are two, SQLite and PostgreSQL, and one contract suite runs on both. Only the worker uses them. */
 import type { ListOptions, LogFacets, LoggedDetail, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
 import type { Row } from '../sql/rows.ts';
 
 /** Where records are kept. */
 export interface StoreSettings {
   readonly store: 'sqlite' | 'postgres';
-  /** Of PostgreSQL. */
+  /** Address of PostgreSQL. */
   readonly url: string | null;
   readonly dataDir: string;
   /** 0: for ever. */
   readonly retentionDays: number;
-  /** What is committed survives a power cut. */
+  /** Whether committed records survive a power cut. */
   readonly isDurable: boolean;
 }
 
@@ -28,22 +28,22 @@ export interface Reader {
 }
 
 export interface Store extends Reader {
-  /** Connects and migrates. A migration that fails throws a MigrationError, anything else may be tried again. */
+  /** Connects and migrates. A migration that fails throws a MigrationError; after any other error the caller may try again. */
   open(): Promise<void>;
-  /** Resolves when all of them are there to stay. Rows that are there already are left as they are. */
+  /** Resolves when all rows are committed. Rows that are there already stay as they are. */
   insert(rows: readonly Row[]): Promise<void>;
-  /** Whether it answers. */
+  /** Rejects if the store does not answer. */
   ping(): Promise<void>;
-  /** Drops a part of what is older; false when nothing more is. */
+  /** Deletes some records that are older; false if there are none left. */
   retain(before: number): Promise<boolean>;
-  /** Sums up a time that is over, for the reader to find; false when nothing is left to do. */
+  /** Sums up one period that is over; false if there is none left. */
   roll(): Promise<boolean>;
-  /** What the fault of a statement calls for: `row`: one of the rows is not acceptable. `store`: it may go well later. */
+  /** Who is to blame for the error of a statement. `row`: the store does not accept one of the rows. `store`: the same statement may succeed later. */
   blame(error: unknown): 'row' | 'store';
   close(): Promise<void>;
 }
 
-/** safety: told to anybody who asks for the health, so it says nothing of addresses or names. */
+/** safety: the health endpoint gives this word to anybody, so it holds no address and no name. */
 export type StoreFault = 'timeout' | 'refused' | 'auth_failed';
 
 export function faultOf(error: unknown): StoreFault {
@@ -55,5 +55,5 @@ export function faultOf(error: unknown): StoreFault {
 
 const day = 86_400_000;
 
-/** Before this moment nothing is shown, and everything may be dropped; -Infinity where all is kept. */
+/** Records before this moment are not shown and may be deleted; -Infinity if all are kept. */
 export const floorOf = (retentionDays: number, now: number): number => (retentionDays === 0 ? -Infinity : now - retentionDays * day);

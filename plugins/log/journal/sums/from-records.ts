@@ -9,7 +9,7 @@ import { noSums } from './sums.ts';
 import type { Counted, Spread, Sums } from './sums.ts';
 
 export interface Group {
-  /** Epoch milliseconds of the bucket's begin; 0 where there is one for all. */
+  /** Epoch milliseconds at which the bucket begins; 0 if there is one bucket for all. */
   readonly at: number;
   readonly value: string | null;
   readonly sums: Sums;
@@ -18,11 +18,11 @@ export interface Group {
 export interface Grouping {
   /** A dimension; null: none. */
   readonly by: string | null;
-  /** null: one for all. */
+  /** null: one bucket for all. */
   readonly bucketMs: number | null;
-  /** These values alone. */
+  /** Only these values. */
   readonly only?: readonly (string | null)[];
-  /** Groups, the largest by their rank. */
+  /** At most so many groups, the largest by `rank`. */
   readonly most?: number;
   readonly rank?: Rank;
 }
@@ -47,14 +47,14 @@ const counts: Readonly<Record<Counted, string>> = {
 
 const columnsOf = ({ list }: Grammar): string => [
   ...Object.entries(counts).map(([name, sql]) => `cast(coalesce(${sql}, 0) as text) as "${name}"`),
-  // in two parts, as the sum of many costs is more than 64 bits hold
+  // in two parts, because the sum of many costs is more than 64 bits hold
   `cast(sum(r.cost / ${million}) as text) as cost_millions`,
   `cast(sum(r.cost % ${million}) as text) as cost_rest`,
   `${list('r.duration_ms')} as latency`,
   `${list('r.ttft_ms')} as ttft`,
 ].join(', ');
 
-/** Largest first. cost: what a value cost is compared in millionths, as the sum of many costs is more than 64 bits hold. */
+/** Largest first. Costs are compared in millionths of a dollar, because the exact sum of many costs is more than 64 bits hold. */
 const orders: Readonly<Record<Rank, string>> = {
   requests: 'count(*) desc',
   errors: `${counts.errors} desc`,
@@ -65,8 +65,8 @@ const orders: Readonly<Record<Rank, string>> = {
 const mostBuckets = 400;
 
 /**
- * From the records. cost: without a dimension bucket by bucket, which needs no sorting, and lets others who ask SQLite, or write to
- * it, have their turn in between.
+ * Reads the records themselves. cost: without a dimension it reads bucket by bucket, which needs no sorting, and lets other queries
+ * and writes have their turn in between.
  */
 export async function sumsOf(queries: Queries, query: LogQuery, grouping: Grouping): Promise<Group[]> {
   const { by, bucketMs } = grouping;
@@ -85,7 +85,7 @@ export async function sumsOf(queries: Queries, query: LogQuery, grouping: Groupi
   return groups;
 }
 
-/** cost: values come as a list and are ordered here: faster than an aggregate of ours in SQLite, as fast as PostgreSQL's. */
+/** cost: the values of a percentile come as a list and are sorted here. That is faster than an aggregate of our own in SQLite, and as fast as PostgreSQL's. */
 async function readGroups({ engine: { grammar }, rows: found }: Queries, query: LogQuery, { by, bucketMs, only, most = mostGroups, rank = 'requests' }: Grouping): Promise<Group[]> {
   const params = new Params(grammar);
   const dimension = by === null ? 'null' : dimensionSql(by, params, grammar);

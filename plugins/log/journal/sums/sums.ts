@@ -1,4 +1,4 @@
-/** What many records come to. Sums can be put together and kept; a percentile is exact as long as all values are at hand. */
+/** The sums of many records. Sums can be added up and kept; a percentile is exact as long as all values are in memory. */
 import type { StatsRow } from '../../../../core/log/store.ts';
 import { formatDollars } from '../../../../core/money.ts';
 
@@ -16,12 +16,12 @@ export interface Sums extends Record<Counted, number> {
 /** The form in which sums are kept: the counted, the cost, and the two spreads as pairs of bin and count, one after the other. */
 export type Kept = readonly [counts: readonly number[], cost: string | null, latency: readonly number[], ttft: readonly number[]];
 
-/** Bins grow by two percent, so that a value read from one is within one percent of what it was. */
+/** Each bin is two percent wider than the one before, so a value that is read from its bin is within one percent of the original. */
 const growth = Math.log(1.02);
-const binOf = (ms: number): number => Math.round(Math.log(ms + 1) / growth);
-const valueOf = (bin: number): number => Math.round(Math.exp(bin * growth) - 1);
+const latencyBin = (ms: number): number => Math.round(Math.log(ms + 1) / growth);
+const latencyOf = (bin: number): number => Math.round(Math.exp(bin * growth) - 1);
 
-/** Durations in milliseconds: values as they are, and counts in bins of what was kept. */
+/** Durations in milliseconds: exact values from records, and counts by bin from kept sums. */
 export class Spread {
   #values: number[][] = [];
   readonly #bins = new Map<number, number>();
@@ -40,7 +40,7 @@ export class Spread {
     for (const [bin, count] of other.#bins) this.#count(bin, count);
   }
 
-  /** By nearest rank: null where there is no value. */
+  /** By nearest rank; null if there is no value. */
   percentiles(shares: readonly number[]): (number | null)[] {
     if (this.#bins.size > 0) this.#bin();
     const exact = Float64Array.from(this.#values.flat()).sort();
@@ -51,7 +51,7 @@ export class Spread {
       let before = 0;
       for (const [bin, count] of bins) {
         before += count;
-        if (before >= share * all) return valueOf(bin);
+        if (before >= share * all) return latencyOf(bin);
       }
       return null;
     });
@@ -63,7 +63,7 @@ export class Spread {
   }
 
   #bin(): void {
-    for (const values of this.#values) for (const value of values) this.#count(binOf(value), 1);
+    for (const values of this.#values) for (const value of values) this.#count(latencyBin(value), 1);
     this.#values = [];
   }
 
@@ -86,7 +86,7 @@ export function addSums(into: Sums, more: Sums): Sums {
 
 export const keptOf = (sums: Sums): Kept => [counted.map((name) => sums[name]), sums.cost === null ? null : String(sums.cost), sums.latency.kept, sums.ttft.kept];
 
-/** cost: thousands are read for one answer, so each is added where it belongs without being built first. */
+/** cost: one answer reads thousands of kept sums, so each is added directly, without building a `Sums` of it first. */
 export function addKept(into: Sums, [counts, cost, latency, ttft]: Kept): void {
   for (let at = 0; at < counted.length; at++) into[counted[at] as Counted] += counts[at] as number;
   if (cost !== null) into.cost = (into.cost ?? 0n) + BigInt(cost);

@@ -56,5 +56,16 @@ describe('frames', () => {
     }));
   });
 
+  test('of an earlier version can still be read', () => {
+    const bytes = Buffer.from('0d000000b9ecf69e017b226964223a2273656c66227d02000000c0a0ba1e027b7d', 'hex');
+    expect(read(bytes)).toEqual([{ kind: STARTED, payload: '{"id":"self"}' }, { kind: FINISHED, payload: '{}' }]);
+  });
+
+  test.each([0, 1, 512 * 1024 * 1024 + 1, 2 ** 32 - 1])('whose length cannot be (%i) are damaged: nobody waits for their end', (length) => {
+    const bytes = Buffer.concat([encodeFrames([{ kind: FINISHED, payload: '{}' }]), Buffer.alloc(20)]);
+    bytes.writeUInt32LE(length, 0);
+    expect(decodeFrame(bytes, 0)).toBe('damaged');
+  });
+
   test('do not hold zeros', () => expect(read(Buffer.alloc(64 * 1024))).toEqual([]));
 });

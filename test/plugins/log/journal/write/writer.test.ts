@@ -41,6 +41,21 @@ async function write(): Promise<string> {
   return pathOf(place.path, 1);
 }
 
+/** A writer on a disk that has room for about thirty records of a kilobyte. */
+async function onSmallDisk(more: object, work: (scene: { disk: string; writer: JournalWriter; grow: () => void }) => Promise<void>): Promise<void> {
+  const disk = join(place.path, 'disk');
+  mkdirSync(disk);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
+  const writer = writerIn(disk, more);
+  try {
+    writeFileSync(join(disk, 'filler'), Buffer.alloc(30_000));
+    await work({ disk, writer, grow: () => void execFileSync('mount', ['-o', 'remount,size=4m', disk]) });
+  } finally {
+    await writer.close();
+    execFileSync('umount', [disk]);
+  }
+}
+
 const tailOf = (): Tail => new Tail(place.path, { isEnded: false, removed: () => {}, damaged: () => {} });
 
 describe('the writer', () => {
@@ -89,26 +104,27 @@ describe('the writer', () => {
   });
 
   test('survives a full disk: says so once, holds up nobody, writes all when there is room', async () => {
-    const disk = join(place.path, 'disk');
-    mkdirSync(disk);
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
-    const writer = writerIn(disk, { retryMs: 20 });
-    try {
-      writeFileSync(join(disk, 'filler'), Buffer.alloc(30_000));
+    await onSmallDisk({ retryMs: 20 }, async ({ disk, writer, grow }) => {
       for (let at = 0; at < 60; at++) await writer.append(FINISHED, payload(at, 'x'.repeat(1000)));
       expect(lines.filter((line) => line.includes('cannot be written'))).toHaveLength(1);
-      // what is torn now may be a try that is under way
       expect(readAll(disk).payloads.length).toBeLessThan(60);
-      execFileSync('mount', ['-o', 'remount,size=4m', disk]);
+      grow();
       while (!lines.includes('the journal is written again')) await pause(5);
       await writer.close();
-      const after = readAll(disk);
-      expect(new Set(after.payloads).size).toBe(60);
-      expect(after.damaged).toBe(0);
-    } finally {
+      expect(new Set(readAll(disk).payloads).size).toBe(60);
+      expect(readAll(disk).damaged).toBe(0);
+    });
+  });
+
+  test('cuts off what a full disk took in part, and tries once more when it closes', async () => {
+    await onSmallDisk({ retryMs: 60_000 }, async ({ disk, writer, grow }) => {
+      for (let at = 0; at < 60; at++) await writer.append(FINISHED, payload(at, 'x'.repeat(1000)));
+      expect(writer.isStuck).toBe(true);
+      expect(readAll(disk).damaged).toBe(0);
+      grow();
       await writer.close();
-      execFileSync('umount', [disk]);
-    }
+      expect(readAll(disk).payloads).toEqual(Array.from({ length: 60 }, (_, at) => payload(at, 'x'.repeat(1000))));
+    });
   });
 
   test('gives up a folder that is gone without failing anybody', async () => {
@@ -199,6 +215,14 @@ describe('a cursor', () => {
     rmSync(join(place.path, 'cursor.next'));
     writeCursor(place.path, { ...cursor, offset: 3 });
     expect(readCursor(place.path)).toEqual({ ...cursor, offset: 3 });
+  });
+});
+
+describe('a cursor that is broken', () => {
+  test.each(['', '{"segment":1,', '{"segment":1}', '{"segment":1,"offset":5}', '{"segment":"1","offset":5,"open":[]}', '{"segment":1,"offset":5,"open":{}}', 'null'])('costs a replay: %s', async (text) => {
+    await write();
+    writeFileSync(join(place.path, 'cursor'), text);
+    expect(readAll(place.path).payloads).toHaveLength(10);
   });
 });
 
