@@ -110,8 +110,8 @@ describe('nothing is estimated', () => {
     const { post, records, up } = await house(hangs);
     const leaving = new AbortController();
     up.script(() => leaving.abort());
-    await post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true }, { signal: leaving.signal });
-    expect(records).toMatchObject([{ outcome: 'gone', ...unknown }]);
+    await expect(post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true }, { signal: leaving.signal })).rejects.toThrow();
+    await expect.poll(() => records).toMatchObject([{ outcome: 'gone', ...unknown }]);
   });
 
   it('of a prompt with an image, and so no cost', async () => {

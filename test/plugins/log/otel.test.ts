@@ -189,7 +189,8 @@ describe('an error', () => {
   it('is none where the caller leaves', async () => {
     const leaving = new AbortController();
     const { gateway, spans } = await exporter(oneUpstream((await provider(() => leaving.abort())).url));
-    await gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal }).catch(() => {});
+    await expect(gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal })).rejects.toThrow();
+    await expect.poll(() => gateway.records).toHaveLength(1);
     const all = await spans();
     expect(all.map(about)).toEqual([[{}, undefined, 'client_closed'], [{}, undefined, 'client_closed']]);
     expect(first(all).attributes['gateway.outcome']).toBe('gone');

@@ -2,6 +2,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { tellReload } from '../../../../core/host/last-reload.ts';
+import { States } from '../../../../core/host/state.ts';
 import { encoded, readStaticFiles } from '../../../../plugins/endpoints/dashboard/static-files.ts';
 import { pluginContract } from '../../../contract/plugin.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
@@ -14,10 +15,10 @@ pluginContract({ use: 'endpoints/dashboard' });
 let gateway: TestGateway;
 let log: MemoryLog;
 
-async function begin(server: object = {}, more: object = {}): Promise<void> {
+async function begin(server: object = {}, more: object = {}, states?: States): Promise<void> {
   log = memoryLog();
   const config = oneUpstream('http://user:hidden-password@127.0.0.1:9/v1?token=hidden-token', { server, plugins: ['endpoints/health', 'endpoints/logs', 'endpoints/dashboard', 'auth/keys', 'dialects/openai-chat'], ...more });
-  gateway = await testGateway({ config, plugins: [keeping(log)] });
+  gateway = await testGateway({ config, plugins: [keeping(log)], ...(states && { states }) });
 }
 afterEach(async () => {
   await gateway?.close();
@@ -178,10 +179,12 @@ describe('what is shown', () => {
   });
 
   test('is what became of a provider since the start, also after a change of the config', async () => {
-    await begin({}, { plugins: [...quietPlugins, 'endpoints/dashboard'] });
+    const states = new States();
+    await begin({}, { plugins: [...quietPlugins, 'endpoints/dashboard'] }, states);
     await gateway.chat({ model: 'plain' });
-    await gateway.close();
-    await begin();
+    const former = gateway;
+    await begin({}, {}, states);
+    await former.close();
     expect((await body(await gateway.get('/api/providers', local))).data).toMatchObject([{ id: 'up', seen: { failures: 1 } }]);
   });
 
