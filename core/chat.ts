@@ -1,27 +1,31 @@
 /**
- * The one representation in the middle: what a caller asks (ChatRequest), what a model answers (a sequence of Chunk),
- * and what it used (Usage). Dialects translate to and from these; plugins and the log see nothing else.
+ * The unified form between callers and providers: what a caller asks (ChatRequest), what a model answers (a sequence of Chunk), and
+ * how many tokens that took (Usage). Dialects translate to and from this form; plugins and the log see only this form.
  *
- * Parts of a request that are structures of the public API (messages, tools, tool_choice, response_format) keep the API's
- * own field names, so that a field nobody here knows survives the way through; what the gateway resolved is camelCase.
+ * Structures of the public API (messages, tools, tool_choice, response_format) keep the API's own field names, so that a field which
+ * the gateway does not know survives. Fields that the gateway resolved are in camelCase.
  */
 
+/** The efforts that a caller may ask for, from the least to the most thinking. */
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] as const;
+/** One of `efforts`. */
 export type Effort = (typeof efforts)[number];
 
-/** How hard to think. At most one of the two is set once `normalise/reasoning` has run: a budget overrides an effort. */
+/** How hard the model should think. After `normalise/reasoning` at most one of the two is set, because a budget overrides an effort. */
 export interface Reasoning {
   readonly effort: Effort | null;
-  /** Tokens for the thinking phase. */
+  /** The budget: tokens for the thinking phase. */
   readonly maxTokens: number | null;
 }
 
+/** A part of a message's content, in the form of the chat completions API: `text`, `image_url`, `input_audio`, `file`, ... */
 export interface ContentPart {
   readonly type: string;
   readonly text?: string;
   readonly [field: string]: unknown;
 }
 
+/** A call that a model made. `arguments` is JSON as text, and may be broken if the answer was cut. */
 export interface ToolCall {
   readonly id: string;
   readonly type: 'function';
@@ -30,12 +34,12 @@ export interface ToolCall {
 }
 
 /**
- * Opaque reasoning state: signatures, redacted and encrypted thinking. Comes out on an answer and goes back on the next
- * turn byte for byte, to the provider that issued it and to no other.
+ * Opaque reasoning state of a provider: signatures, redacted and encrypted thinking. The caller gets it with an answer and sends it
+ * back on the next turn. It goes back byte for byte to the provider that issued it, and to no other.
  */
 export interface ReasoningDetail {
   readonly type: 'reasoning.text' | 'reasoning.summary' | 'reasoning.encrypted';
-  /** The provider entry that issued it; a detail without one is never replayed. */
+  /** The id of the provider entry that issued the detail. A detail without one is never sent to a provider. */
   readonly provider?: string;
   readonly id?: string | null;
   readonly index?: number;
@@ -45,6 +49,7 @@ export interface ReasoningDetail {
   readonly [field: string]: unknown;
 }
 
+/** A message of the conversation, in the form of the chat completions API. */
 export interface Message {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool';
   readonly content?: string | readonly ContentPart[] | null;
@@ -56,34 +61,37 @@ export interface Message {
   readonly [field: string]: unknown;
 }
 
+/** A tool that the model may call, in the form of the chat completions API. */
 export interface Tool {
   readonly type: string;
   readonly function?: { readonly name: string; readonly description?: string; readonly parameters?: object; readonly strict?: boolean | null };
   readonly [field: string]: unknown;
 }
 
+/** Which tools the model may or must call. The object form names one function; other objects pass through to servers of the same API. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly type: string; readonly function?: { readonly name: string }; readonly [field: string]: unknown };
 
+/** The form that the answer must have: `text`, `json_object`, or `json_schema` with a schema. */
 export interface ResponseFormat {
   readonly type: string;
   readonly json_schema?: { readonly name: string; readonly schema?: object; readonly strict?: boolean | null; readonly [field: string]: unknown };
   readonly [field: string]: unknown;
 }
 
-/** A chat request as the pipeline sees it. `null`: the caller did not say. */
+/** A chat request as the pipeline sees it. A field is null if the caller did not set it. */
 export interface ChatRequest {
   /** As the caller wrote it: a root id, an alias, `provider/model`, or the name of a routing policy. */
   readonly model: string;
   readonly messages: readonly Message[];
   readonly stream: boolean;
-  /** `stream_options.include_usage` */
+  /** `stream_options.include_usage`: the caller wants a last event with the token counts. */
   readonly includeUsage: boolean;
   readonly reasoning: Reasoning;
   readonly tools: readonly Tool[] | null;
   readonly toolChoice: ToolChoice | null;
   readonly parallelToolCalls: boolean | null;
   readonly responseFormat: ResponseFormat | null;
-  /** `max_completion_tokens`, or the older `max_tokens`. Reasoning counts into it where the provider counts so. */
+  /** `max_completion_tokens`, or the older `max_tokens`. Whether thinking counts towards it depends on the provider. */
   readonly maxTokens: number | null;
   readonly temperature: number | null;
   readonly topP: number | null;
@@ -96,24 +104,27 @@ export interface ChatRequest {
   readonly logprobs: boolean | null;
   readonly topLogprobs: number | null;
   readonly user: string | null;
-  /** Every other top-level field, as sent: it goes to upstreams that speak the same API. */
+  /** Every other top-level field, as the caller sent it. A provider that speaks the chat completions API gets it; other dialects send what their wire knows, and name what they drop. */
   readonly rest: Readonly<Record<string, unknown>>;
 }
 
+/** The values of FinishReason. */
 export const finishReasons = ['completed', 'length_limit', 'tool_calls', 'content_filter'] as const;
-/** Why an answer ended, in the log's words. */
+/** Why an answer ended, in the words of the log. A reply has the chat completions API's words for it (`stop`, `length`, ...). */
 export type FinishReason = (typeof finishReasons)[number];
 
 /**
- * Token counts in classes that do not overlap. `null`: the provider did not say, and nothing is invented.
- * Where `reasoning` is null its tokens, if any, are inside `answer`; the same holds for the cache classes and `input`.
+ * Token counts in classes that do not overlap. A count is null if the provider did not give it; the gateway invents none.
+ * If `reasoning` is null, its tokens are inside `answer`; if a cache class is null, its tokens are inside `input`.
  */
 export interface Usage {
-  /** Prompt tokens neither read from nor written to a cache. */
+  /** Prompt tokens that were neither read from a cache nor written to one. */
   readonly input: number | null;
+  /** Prompt tokens that were read from the provider's cache. */
   readonly cacheRead: number | null;
+  /** Prompt tokens that were written to the provider's cache. */
   readonly cacheWrite: number | null;
-  /** Of `cacheWrite`, those kept for an hour (billed apart). */
+  /** The part of `cacheWrite` that is kept for an hour, which has a price of its own. */
   readonly cacheWrite1h: number | null;
   /** Completion tokens that are not reasoning. */
   readonly answer: number | null;
@@ -121,8 +132,9 @@ export interface Usage {
 }
 
 /**
- * A piece of an answer. `choice` counts answers from 0 (`n` > 1); `index` counts tool calls of one answer from 0.
- * Order: reasoning and text as received, then `finish` once per choice; `usage` may come at any place and the last counts.
+ * A piece of an answer. `choice` is the number of the answer, from 0, if the caller asked for several (`n`). `index` is the number of
+ * the tool call within its answer, from 0. Reasoning and text come in the order of the provider, then one `finish` for each choice.
+ * `usage` may come at any place, and the last one counts.
  */
 export type Chunk =
   | { readonly type: 'reasoning-delta'; readonly choice: number; readonly text: string }
@@ -131,7 +143,7 @@ export type Chunk =
   | { readonly type: 'refusal-delta'; readonly choice: number; readonly text: string }
   | { readonly type: 'tool-start'; readonly choice: number; readonly index: number; readonly id: string; readonly name: string }
   | { readonly type: 'tool-delta'; readonly choice: number; readonly index: number; readonly arguments: string }
-  /** A field of the choice (`logprobs`) or of its message (`annotations`) that is passed on as it came. A list is appended to. */
+  /** A field of the choice (`logprobs`) or of its message (`annotations`) that the caller gets unchanged. Lists of one field are joined. */
   | { readonly type: 'extra'; readonly choice: number; readonly on: 'choice' | 'message'; readonly field: string; readonly value: unknown }
   | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason; /** The provider's own word. */ readonly native: string | null }
   | { readonly type: 'usage'; readonly usage: Usage };
@@ -139,12 +151,13 @@ export type Chunk =
 const sum = (first: number | null, ...others: (number | null)[]): number | null =>
   first === null ? null : others.reduce<number>((total, value) => total + (value ?? 0), first);
 
-/** `prompt_tokens` of the API: cached and cache-write tokens included. */
+/** `prompt_tokens` of the chat completions API: includes what was read from the cache and written to it. Null if unknown. */
 export const promptTokens = (usage: Usage): number | null => sum(usage.input, usage.cacheRead, usage.cacheWrite);
 
-/** `completion_tokens` of the API: reasoning included. */
+/** `completion_tokens` of the chat completions API: includes reasoning. Null if unknown. */
 export const completionTokens = (usage: Usage): number | null => sum(usage.answer, usage.reasoning);
 
+/** `total_tokens` of the chat completions API. Null if the prompt or the completion is unknown. */
 export function totalTokens(usage: Usage): number | null {
   const completion = completionTokens(usage);
   return completion === null ? null : sum(promptTokens(usage), completion);

@@ -1,8 +1,11 @@
-/** Where a provider is reached. `config/` asks to check the entry, `stream/upstream` to connect. */
+/** The address of a provider. `config/` uses it to check a provider entry, `stream/upstream` uses it to connect. */
 import type { Provider } from '../config.ts';
 import type { Dialect } from './dialect.ts';
 
-/** The provider's own `base_url`, or the vendor's address with the provider's settings in its places. Null: nobody says. */
+/**
+ * The base URL of a provider: the `base_url` of its entry, else the address of its dialect, in which `{name:-default}` is replaced
+ * by the provider's setting of that name, or by the default. Null if neither the entry nor the dialect has an address.
+ */
 export function addressOf({ baseUrl, settings }: Pick<Provider, 'baseUrl' | 'settings'>, dialect: Pick<Dialect, 'baseUrl'> | undefined): string | null {
   if (baseUrl !== null) return baseUrl;
   const fill = (_: string, name: string, otherwise = ''): string => {

@@ -1,16 +1,17 @@
-/** What of a request could not go out as the caller set it: each change once, and no more of them than a record can hold. */
+/** The list of parameters that a dialect could not send as the caller set them. The list is bounded, because each record holds it. */
 import type { Adjustment } from './dialect.ts';
 
-// safety: a caller may name a million parameters, or one that is as long as a body may be
+// safety: a caller may name a million parameters, or one name that fills the whole body; the record and the reply header must stay small
 const mostNamed = 64;
 const longest = 256;
 
-/** Made by a dialect for one request; its `list` goes out with the wire request. */
+/** Collects the adjustments of one request. A dialect makes one for each request and returns its `list` with the wire request. */
 export class Adjustments {
   readonly #named: Adjustment[] = [];
-  // cost: a search through the list for each parameter takes seconds for some ten thousand of them
+  // cost: with ten thousand parameters, searching the list for each one takes seconds
   readonly #known = new Set<string>();
 
+  /** Notes that `parameter` was changed: `dropped`, `clamped to 1024`. The same change of the same parameter is noted once. */
   add(parameter: string, change: string): void {
     const known = `${parameter}: ${change}`;
     if (this.#known.has(known)) return;
@@ -19,8 +20,8 @@ export class Adjustments {
   }
 
   /**
-   * A field of `rest` that the wire has no place for. Of `reasoning` the gateway has read what it knows, so that only what is
-   * left in it is dropped; null asks for nothing.
+   * Notes that a field of `ChatRequest.rest` was dropped, because the wire has no place for it. A null value asks for nothing and is
+   * not noted. The gateway has read effort and budget out of `reasoning` before, so each field that is left in it is noted by itself.
    */
   dropField(field: string, value: unknown): void {
     if (value === null) return;
@@ -28,6 +29,7 @@ export class Adjustments {
     for (const inner of Object.keys(value)) this.add(`reasoning.${inner}`, 'dropped');
   }
 
+  /** At most 64 adjustments, and one more entry that counts the others. */
   get list(): readonly Adjustment[] {
     const more = this.#known.size - this.#named.length;
     return more === 0 ? this.#named : [...this.#named, { parameter: 'others', change: `${more} more dropped or changed` }];

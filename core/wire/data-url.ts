@@ -1,3 +1,4 @@
+/** Bytes that a request carries inside itself. */
 export interface InlineData {
   /** `image/png`; `text/plain` where the URL names none. */
   readonly mediaType: string;
@@ -5,7 +6,10 @@ export interface InlineData {
   readonly data: string;
 }
 
-/** `data:image/png;name=x;base64,AAAA` → its parts, whatever parameters stand between; null when it is no data URL. */
+/**
+ * Reads a data URL such as `data:image/png;name=x;base64,AAAA` (RFC 2397), with any parameters. Data that is percent-encoded comes
+ * back as base64 too. Null if the text is not a data URL; the base64 itself is not checked.
+ */
 export function parseDataUrl(url: string): InlineData | null {
   if (!url.startsWith('data:')) return null;
   const comma = url.indexOf(',');

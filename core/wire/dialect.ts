@@ -1,61 +1,65 @@
 /**
- * A dialect is one wire format as pure functions: request → wire, wire events → chunks, error → GatewayError. No network,
- * no clock, no logger, no gateway in reach. `stream/upstream` moves the bytes, for all dialects at once.
+ * A dialect is one wire format as pure functions: it encodes a request, decodes answers into chunks, and decodes errors into
+ * GatewayErrors. It has no network, clock, logger or gateway. `stream/upstream` moves the bytes for all dialects.
  */
 import type { ChatRequest, Chunk, Reasoning } from '../chat.ts';
 import type { Mapping, Model, Provider } from '../config.ts';
 import type { GatewayError } from '../errors.ts';
 
-/** Where one attempt goes, and what it asks for there. */
+/** The provider and model of one attempt, and how hard the model should think. */
 export interface Target {
   readonly provider: Provider;
   readonly model: Model;
+  /** The entry under the model's `providers` that names this provider: its name for the model, and what it can do there. */
   readonly mapping: Mapping;
-  /** The request's own, or the effort that auto-routing chose for this candidate. */
+  /** The request's own reasoning, or the effort that auto-routing chose for this candidate. Dialects read this one. */
   readonly reasoning: Reasoning;
 }
 
-/** A parameter that could not go out as the caller set it. Named in the record and in `x-adjusted`. */
+/** A parameter that a dialect could not send as the caller set it. The record and the reply header `x-adjusted` name it. */
 export interface Adjustment {
   readonly parameter: string;
   /** `dropped`, `clamped to 1024`, ... */
   readonly change: string;
 }
 
+/** A request in the form of the wire. `stream/upstream` adds the address and the credentials. */
 export interface WireRequest {
   /** Appended to the base URL: `/chat/completions`. */
   readonly path: string;
-  /** Lower-case names; authentication apart. */
+  /** Names are in lower case. Credentials are not in here; `authorise` gives them. */
   readonly headers: Record<string, string>;
   readonly body: string;
   readonly adjustments: readonly Adjustment[];
 }
 
-/** One event of a stream. `event`: its name where the wire has names. */
+/** One event of a stream. `event` is its name, where the wire has names for events; `data` is its text. */
 export interface WireEvent {
   readonly event?: string | undefined;
   readonly data: string;
 }
 
 /**
- * Reads one stream. State lives in the decoder, one per attempt.
- * Throws a GatewayError for an error event or an event it cannot read; unknown events give no chunk.
+ * Decodes one stream into chunks. A decoder holds the state of one attempt. It throws a GatewayError for an error event and for an
+ * event that it cannot read. An event of an unknown type gives no chunk.
  */
 export interface Decoder {
   push(event: WireEvent): readonly Chunk[];
-  /** The body has ended: whatever was held back. */
+  /** Called once when the body has ended. Returns the chunks that the decoder held back. */
   end(): readonly Chunk[];
-  /** The wire's own end mark has come: nothing after it counts, and the body need not end to be complete. */
+  /** True when the wire's own end mark has come. Nothing after it counts, and the answer is complete even if the body goes on. */
   readonly done?: boolean;
 }
 
-/** Cuts a stream's bytes into events, however they are torn. */
+/** Cuts the bytes of one stream into events. The bytes may be cut at any place between two calls. Throws for a damaged or too large event. */
 export interface Framer {
+  /** Takes the next bytes, returns the events that are complete with them. */
   push(bytes: Uint8Array): WireEvent[];
+  /** Called once when the body has ended. Returns the events that only its end completes. */
   end(): WireEvent[];
 }
 
-/** A request as it goes out, for a signature over it. */
+/** A whole request, over which `sign` computes a signature. */
 export interface SignedRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -64,33 +68,38 @@ export interface SignedRequest {
   readonly at: Date;
 }
 
+/** A reply of a provider with an error status, for `decodeError`. */
 export interface WireError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Parsed where it is JSON, else the text (at most 64 KiB of it). */
+  /** The parsed body if it is JSON, else its text, of which at most 64 KiB. */
   readonly body: unknown;
 }
 
+/** One wire format. A plugin lists its dialects in `dialects`; a provider entry names one by `dialect`, or by its own id. */
 export interface Dialect {
   readonly name: string;
   /**
-   * The vendor's address, version path included; null: the provider entry must say. `{region:-us-east-1}` stands for the
-   * provider's plain setting of that name, with a default.
+   * The vendor's address with its version path. `{region:-us-east-1}` in it stands for the provider's setting `region`, with a
+   * default. Null if the provider entry must have a `base_url`.
    */
   readonly baseUrl: string | null;
-  /** Whether it works without `api_key`. */
+  /** True if a provider entry needs no `api_key`. */
   readonly keyless?: boolean;
-  /** Names of provider settings that only this dialect knows (`region`), and which of them are secret. */
+  /** Settings of a provider entry that only this dialect knows, such as `region`, and which of them are secret. */
   readonly settings?: Readonly<Record<string, 'plain' | 'secret'>>;
+  /** Encodes a request. Throws a GatewayError (`unsupported_value`, `model_not_supported`) for what the wire cannot carry; names what it changes in `adjustments`. */
   encode(request: ChatRequest, target: Target): WireRequest;
-  /** Headers that carry the provider's credentials. A mapping that speaks another dialect keeps its provider's. */
+  /** The headers with the provider's credentials. If a mapping names another dialect, the provider's own dialect still gives them. */
   authorise?(provider: Provider): Readonly<Record<string, string>>;
-  /** Headers over the whole request, where credentials alone are not enough. Libraries for it load here, when first used. */
+  /** Headers that sign the whole request, for providers that need more than a key. A library for this is loaded at the first call. */
   sign?(request: SignedRequest, provider: Provider): Promise<Readonly<Record<string, string>>>;
-  /** Where a stream is not server-sent events. */
+  /** Makes the framer of a stream that is not server-sent events. `maxEventBytes` is the limit for the data of one event. */
   frames?(limits: { readonly maxEventBytes: number }): Promise<Framer>;
+  /** Makes the decoder of one stream. */
   decoder(target: Target): Decoder;
+  /** Decodes a whole JSON answer. Throws a GatewayError if the body is an error or has no answer. */
   decodeBody(body: unknown, target: Target): readonly Chunk[];
-  /** `retryable` and the retry delay are decided here, once. */
+  /** Decodes an error reply. The error says whether another try may help, and after how long; nothing later decides that again. */
   decodeError(error: WireError, target: Target): GatewayError;
 }

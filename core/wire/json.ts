@@ -1,8 +1,12 @@
-/** JSON from outside: bounded in depth and checked before it is parsed; and the JSON that stands in texts of a request. */
+/** Parses JSON that comes from outside: request bodies, and texts inside a request that hold JSON. Depth is checked before parsing. */
 import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../errors.ts';
 
-/** Of a key that comes twice the last value rules, and what is sent on is written from it: nobody sees another. */
+/**
+ * Parses the body of a request. If a key comes twice, the last value counts, also in what is sent to the provider.
+ * Throws a GatewayError: `invalid_json`, `invalid_utf8`, `json_too_deep` (more than `maxDepth` levels), `invalid_request` for the key
+ * `__proto__` at the top, `invalid_value` for a number beyond the range of a double.
+ */
 export function parseJson(bytes: Buffer, maxDepth: number): unknown {
   if (bytes.length === 0) throw new GatewayError('invalid_json', 'The request body is empty; a JSON object is expected.');
   if (!isUtf8(bytes)) throw new GatewayError('invalid_utf8', 'The request body is not valid UTF-8.');
@@ -22,15 +26,15 @@ export function parseJson(bytes: Buffer, maxDepth: number): unknown {
   return value;
 }
 
-// safety: a key may be as long as a body
+// safety: a key may be as long as a body, and an error message must not be
 const longestPath = 256;
 
-/** Where a number is too large for JSON.parse, as in `messages[0].size`: it would be sent on as null. Undefined: nowhere. */
+/** The path of the first number that JSON.parse reads as infinite, such as `.messages[0].size`; undefined if there is none. JSON.stringify would write it as null. */
 function infiniteIn(value: unknown): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : '';
   if (typeof value !== 'object' || value === null) return undefined;
   if (Array.isArray(value)) {
-    // cost: every value of a body is looked at, and an iterator takes three times as long
+    // cost: this loop visits every value of a body, and an iterator takes three times as long
     for (let at = 0; at < value.length; at++) {
       const place = infiniteIn(value[at]);
       if (place !== undefined) return `[${at}]${place}`;
@@ -44,20 +48,23 @@ function infiniteIn(value: unknown): string | undefined {
   return undefined;
 }
 
-/** safety: JSON.stringify overflows the stack some thousand levels deep, and a text has been through no check of its depth. */
+/** safety: JSON.stringify overflows the stack at some thousand levels. The depth of the body was checked, but not the depth of JSON inside a text. */
 const deepest = 512;
 
-/** Node's own, which TypeScript does not know yet: text that JSON.stringify writes as it is. */
+/** `JSON.rawJSON` of Node, which TypeScript does not know yet: JSON.stringify writes its text unchanged. */
 const { rawJSON } = JSON as unknown as { rawJSON(json: string): unknown };
 
-/** The object in a text, such as the arguments of a call, with all digits of its numbers. Null: there is none, or none that could be written again. */
+/**
+ * The JSON object in a text, such as the arguments of a tool call. JSON.stringify writes its numbers with all digits that they have
+ * in the text. Null if the text is not a JSON object, or is nested deeper than 512 levels.
+ */
 export function objectIn(text: string): object | null {
   if (!/^\s*\{/.test(text) || isDeeper(Buffer.from(text), deepest)) return null;
   try {
     const value: unknown = /\d{16}|\d[eE]/.test(text) ? JSON.parse(text, withDigits) : JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
   } catch {
-    // no JSON: what that means is the caller's to say
+    // the text is not JSON; null tells the caller so
     return null;
   }
 }
@@ -71,8 +78,8 @@ const OPEN = [0x5b, 0x7b];
 const CLOSE = [0x5d, 0x7d];
 
 /**
- * Whether brackets outside strings nest deeper than `limit`.
- * cost: JSON.parse and JSON.stringify overflow or crawl on deep input; strings are jumped over, so long texts cost little.
+ * True if the brackets outside strings are nested deeper than `limit` levels.
+ * cost: JSON.parse and JSON.stringify are slow on deep input, or overflow the stack. This check skips strings, so long texts cost little.
  */
 export function isDeeper(bytes: Buffer, limit: number): boolean {
   let depth = 0;

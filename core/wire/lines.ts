@@ -1,8 +1,8 @@
-/** Bytes of a stream of lines (JSON, one object a line) → its events: the `frames` of a dialect that has no server-sent events. */
+/** A framer for streams of lines, such as JSON with one object on each line. A dialect without server-sent events uses it in `frames`. */
 import type { Framer, WireEvent } from './dialect.ts';
 import { GatewayError } from '../errors.ts';
 
-/** A reader for one stream, torn anywhere; blank lines give no event. Throws `upstream_event_too_large` for a line over the limit. */
+/** Makes the framer of one stream. Each line is an event without a name; a blank line gives none. Throws `upstream_event_too_large` if a line has more than `maxEventBytes` bytes. */
 export function createLineReader({ maxEventBytes }: { readonly maxEventBytes: number }): Framer {
   const utf8 = new TextDecoder();
   let held: string[] = [];
@@ -19,7 +19,7 @@ export function createLineReader({ maxEventBytes }: { readonly maxEventBytes: nu
     if (heldBytes > maxEventBytes) bounded(held.join(''));
     const last = others.pop();
     if (last === undefined) return [];
-    // cost: the pieces of a line are put together once, when it has ended
+    // cost: the pieces of a line are joined once, when the line has ended
     const lines = [held.join(''), ...others];
     held = [last];
     heldBytes = last.length;

@@ -1,8 +1,9 @@
 /**
- * When a provider that refused may be asked again, from what its reply says. For dialects to call on error replies only.
- * wire: successful answers may carry `retry-after: 30` (the Hugging Face router in front of Together).
+ * Finds out when a provider that refused may be asked again. Only for error replies.
+ * wire: successful answers may carry `retry-after: 30` too (the Hugging Face router in front of Together, recorded 2026-01-27).
  */
 
+/** Headers of a reply, with names in lower case. */
 export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const longestMs = 3_600_000;
@@ -10,8 +11,9 @@ const longestMs = 3_600_000;
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /**
- * Milliseconds to wait, or null where the reply does not say or says nonsense (negative, not a time, over an hour).
- * The most exact source wins: `retry-after-ms`, `retry-after`, the body, then the rate limit's own reset times.
+ * Milliseconds to wait, or null if the reply says nothing usable (a negative number, no time, more than an hour).
+ * The most exact source wins: the header `retry-after-ms`, `retry-after`, the body, then the reset times of the rate limits.
+ * `now` is for tests; a date in a header is otherwise compared with the reply's own `date`, because the clocks may differ.
  */
 export function retryAfterMs(headers: ReplyHeaders, body?: unknown, now?: number): number | null {
   const clock = now ?? timeOf(first(headers['date'])) ?? Date.now();
@@ -38,12 +40,12 @@ function timeOf(text: string | undefined): number | null {
 function secondsOrDate(text: string | undefined, clock: number): number | null {
   const seconds = numberOf(text);
   if (seconds !== null) return seconds * 1000;
-  // safety: Date.parse takes "-5" for a year; a date has letters.
+  // safety: Date.parse reads "-5" as a year, so only a text with letters counts as a date
   const time = text !== undefined && /[a-z]/i.test(text) ? timeOf(text) : null;
   return time === null ? null : positive(time - clock);
 }
 
-/** `120ms`, `7.66s`, `6m0s`, `1h2m3.5s`. */
+/** Milliseconds of a duration such as `120ms`, `7.66s`, `6m0s`, `1h2m3.5s`; null for any other text. */
 function durationOf(text: string): number | null {
   if (!/^(?:\d+(?:\.\d+)?(?:ms|h|m|s))+$/.test(text)) return null;
   let total = 0;
@@ -54,7 +56,7 @@ function durationOf(text: string): number | null {
 const fieldOf = (value: unknown, field: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[field] : undefined;
 
-/** wire: Google's `error.details[]` of type RetryInfo, `retryDelay: "34.4s"`; no header says it. The body may be in a list. */
+/** wire: Google gives the delay as `retryDelay: "34.4s"` in `error.details[]` (google.rpc.RetryInfo) and in no header. The body may be inside a list. */
 function fromDetails(body: unknown): number | null {
   const details = fieldOf(fieldOf(Array.isArray(body) ? (body as unknown[])[0] : body, 'error'), 'details');
   if (!Array.isArray(details)) return null;
@@ -65,7 +67,7 @@ function fromDetails(body: unknown): number | null {
   return null;
 }
 
-/** wire: OpenAI and Groq write "Please try again in 7.66s." into the message. */
+/** wire: OpenAI and Groq write "Please try again in 7.66s." into the message (OpenAI: Rate limits; Groq: Rate limits). */
 function fromWords(body: unknown): number | null {
   const error = fieldOf(body, 'error');
   const message = fieldOf(error, 'message') ?? error ?? fieldOf(body, 'message');
@@ -73,10 +75,10 @@ function fromWords(body: unknown): number | null {
   return found === null ? null : durationOf(found[1] as string);
 }
 
-/** `x-ratelimit-reset-tokens`, `anthropic-ratelimit-requests-reset`. */
+/** Names such as `x-ratelimit-reset-tokens` and `anthropic-ratelimit-requests-reset`. */
 const limitReset = /^[a-z]+-ratelimit-(?:.*-)?reset(?:-|$)/;
 
-/** The last of the limits that are used up; where none says so, the first to be renewed: the earliest moment that may do. */
+/** The time until the last of the used-up limits is renewed. If no limit says that it is used up, the time until the first renewal, which is the earliest that can help. */
 function fromLimits(headers: ReplyHeaders, clock: number): number | null {
   let exhausted: number | null = null;
   let earliest: number | null = null;
@@ -90,7 +92,7 @@ function fromLimits(headers: ReplyHeaders, clock: number): number | null {
   return exhausted ?? earliest;
 }
 
-/** wire: OpenAI and Groq say a duration, Anthropic an RFC 3339 time. A bare number may be seconds or an epoch: no hint. */
+/** wire: OpenAI and Groq give a duration, Anthropic an RFC 3339 time (Rate limits, in the documentation of each). A bare number is ignored, because it may be seconds or a date. */
 function resetOf(text: string, clock: number): number | null {
   const duration = durationOf(text);
   if (duration !== null) return duration;

@@ -1,34 +1,36 @@
 /**
- * Bytes of an event stream → its events. `stream/upstream` owns one reader per attempt and hands the events to a decoder.
- * Comments give no event: that bytes came is for the caller to notice.
+ * Reads server-sent events. `stream/upstream` makes one reader for each attempt and gives the events to a decoder. Comments give no
+ * event; whoever reads the bytes sees that the provider is alive.
  */
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { WireEvent } from './dialect.ts';
 import { GatewayError } from '../errors.ts';
 
-/** Reads one stream, torn anywhere. */
+/** Reads one stream. The bytes may be cut at any place between two calls. */
 export interface SseReader {
+  /** Takes the next bytes, returns the events that are complete with them. */
   push(bytes: Uint8Array): WireEvent[];
-  /** The body has ended: an event that no blank line closed. */
+  /** Called once when the body has ended. Returns the last event if no blank line closed it. */
   end(): WireEvent[];
 }
 
+/** The limits of a reader. */
 export interface SseReaderOptions {
-  /** UTF-8 bytes of the data of one event. */
+  /** The most UTF-8 bytes that the data of one event may have. */
   readonly maxEventBytes: number;
 }
 
-/** What the parser counts beside the data of an event: `data: ` and a line end that it has not understood yet. */
+/** Characters that the parser counts beside the data of an event: `data: `, and a line end that it has not recognised yet. */
 const framing = 16;
 
-/** A reader for one stream. Throws `upstream_event_too_large` as soon as an event is known to exceed the limit. */
+/** Makes the reader of one stream. It throws `upstream_event_too_large` as soon as an event is known to exceed the limit. */
 export function createSseReader({ maxEventBytes }: SseReaderOptions): SseReader {
   let events: WireEvent[] = [];
   let isTooLarge = false;
-  // safety: the parser strips the byte order mark; a decoder that strips one too would eat a second, which is data.
+  // safety: the parser strips the byte order mark. If the TextDecoder did so as well, a second mark, which is data, would be lost
   const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
   const parser = createParser({
-    // safety: the parser counts characters, of which there are never more than bytes. It bounds memory; `exceeds` is exact.
+    // safety: this bounds memory. The parser counts characters, and a text never has more of them than bytes; `exceeds` counts exactly
     maxBufferSize: maxEventBytes + framing,
     onEvent(event: EventSourceMessage) {
       if (exceeds(event.data, maxEventBytes)) isTooLarge = true;
@@ -53,6 +55,6 @@ export function createSseReader({ maxEventBytes }: SseReaderOptions): SseReader 
   };
 }
 
-/** cost: bytes are counted only where the characters leave a doubt; a character is at most three bytes. */
+/** cost: counting bytes is slow, so they are counted only if the number of characters does not decide. A UTF-16 unit is at most three bytes. */
 const exceeds = (data: string, maxBytes: number): boolean =>
   data.length > maxBytes || (data.length * 3 > maxBytes && Buffer.byteLength(data) > maxBytes);

@@ -1,25 +1,26 @@
-/** A conversation in turns, for wire formats that take user and assistant strictly in alternation. */
+/** Groups a conversation into turns, for wire formats in which user and assistant must alternate. */
 import type { ContentPart, Message } from '../chat.ts';
 
+/** A conversation: its instructions and its turns. */
 export interface Turns {
-  /** Texts of the system and developer messages before the first turn. */
+  /** The parts of the system and developer messages that come before the first turn. */
   readonly system: readonly ContentPart[];
   readonly turns: readonly Turn[];
 }
 
-/** Neighbours of one role, together. */
-export type Turn = { readonly role: 'user'; /** Tool results first, as they answer the turn before. */ readonly results: readonly Message[]; readonly parts: readonly ContentPart[] } | { readonly role: 'assistant'; readonly messages: readonly Message[] };
+/** Neighbouring messages of one role. */
+export type Turn = { readonly role: 'user'; /** The tool messages, which answer the calls of the turn before. */ readonly results: readonly Message[]; readonly parts: readonly ContentPart[] } | { readonly role: 'assistant'; readonly messages: readonly Message[] };
 
-/** The content of a message as parts; empty texts left out. */
+/** The content of a message as a list of parts. Empty texts are left out. */
 export const partsOf = ({ content }: Message): readonly ContentPart[] =>
   typeof content === 'string' ? (content === '' ? [] : [{ type: 'text', text: content }]) : (content ?? []).filter(({ type, text }) => type !== 'text' || text !== '');
 
-/** A turn that still grows. */
+/** A turn to which messages are still added. */
 type Growing = { readonly role: 'user'; readonly results: Message[]; readonly parts: ContentPart[] } | { readonly role: 'assistant'; readonly messages: Message[] };
 
 /**
- * A system message after the first turn is folded into the user turn at its place.
- * cost: a turn grows in place, so that a conversation of one role is read in one pass.
+ * Groups messages into turns. A system message after the first turn becomes a part of the user turn at its place.
+ * cost: a turn grows in place; copying it for each message would take quadratic time in a conversation of one role.
  */
 export function turnsOf(messages: readonly Message[]): Turns {
   const start = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');

@@ -1,6 +1,7 @@
 /**
- * A provider's refusal → the error that the caller gets. A dialect reads the complaint out of its own wire form; what follows
- * from it is the same for all: a caller's fault passes on, everything else gets a code of ours.
+ * Makes the error that the caller gets when a provider refuses. Each dialect reads the complaint out of its own wire form, and this
+ * file decides what it means: a fault of the caller passes through in the provider's words, and every other fault gets a code of the
+ * gateway.
  */
 import type { Provider } from '../config.ts';
 import type { Target } from './dialect.ts';
@@ -8,23 +9,24 @@ import { type ErrorCode, GatewayError } from '../errors.ts';
 import { type ReplyHeaders, retryAfterMs } from './retry-after.ts';
 import { Secret } from '../secret.ts';
 
-/** What an error body says, in the provider's own words. */
+/** What an error body says, in the provider's own words. A field is null if the body does not have it. */
 export interface Complaint {
   readonly message: string | null;
   readonly type: string | null;
   readonly param: string | null;
   readonly code: string | null;
-  /** Refused for what it is about. */
+  /** True if a filter of the provider refused the content. */
   readonly isModerated?: boolean;
 }
 
+/** An error of a provider, as a dialect read it. */
 export interface Refusal {
-  /** Of the reply, or what it would have been (`statusOfWords`) for an error inside an answer that began with 200. */
+  /** The status of the reply. For an error inside an answer that began with 200: the status that it would have had (`statusOfWords`). */
   readonly status: number;
   readonly headers: ReplyHeaders;
   readonly body: unknown;
   readonly complaint: Complaint;
-  /** It came inside an answer, so that no status was answered. */
+  /** True if the error came inside an answer, so that the message must not name a status. */
   readonly isInAnswer?: boolean;
 }
 
@@ -40,15 +42,16 @@ const statusWords: readonly (readonly [RegExp, number])[] = [
   [/invalid.?(?:request|argument)|validation|unsupported|context.?length|content.?filter|tool.?use.?failed/i, 400],
 ];
 
-/** The status that an error's type or code stands for; 500 where the words say nothing. */
+/** The HTTP status that an error's type or code stands for, such as 429 for `rate_limit_error`; 500 if no pattern matches. */
 export const statusOfWords = (words: string): number => statusWords.find(([pattern]) => pattern.test(words))?.[1] ?? 500;
 
+/** The error for the caller. It carries the provider's status and the delay before another try, and no credential. */
 export function upstreamError(refusal: Refusal, target: Target): GatewayError {
   const { status, complaint } = refusal;
   const code = codeOf(refusal);
   if (code === null) return passedThrough(refusal, target);
   const facts = { upstreamStatus: status, retryAfterMs: retryAfterMs(refusal.headers, refusal.body) };
-  // safety: an authentication error quotes the key that was wrong
+  // safety: a provider's message about a wrong key quotes that key, so the caller does not get the message
   if (code === 'upstream_auth_error') return new GatewayError(code, "The provider rejected the gateway's credentials.", facts);
   const said = complaint.message === null ? '.' : `: ${complaint.message}`;
   return new GatewayError(code, sanitise(`Provider "${target.provider.id}" ${mannerOf(refusal)}${said}`, target.provider), facts);
@@ -61,7 +64,7 @@ const quotaWords = /insufficient.?(?:quota|balance|credit|fund)|exceeded.current
 const keyWords = /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i;
 const modelWords = /model_not_found|model identifier is invalid/i;
 
-/** What a provider's status stands for where it is not the caller's fault; others are `upstream_error`. */
+/** The gateway's code for a provider's status that is not the caller's fault. A status that is not listed is `upstream_error`. */
 export const statusCodes: Readonly<Record<number, ErrorCode>> = {
   401: 'upstream_auth_error',
   403: 'upstream_auth_error',
@@ -73,15 +76,15 @@ export const statusCodes: Readonly<Record<number, ErrorCode>> = {
   529: 'upstream_overloaded',
 };
 
-/** The gateway's own code; null: the caller's fault, to be passed on. */
+/** The gateway's own code, or null if the fault is the caller's and passes through. */
 function codeOf({ status, complaint }: Refusal): ErrorCode | null {
   const { message, type, code, isModerated } = complaint;
   const words = `${type ?? ''} ${code ?? ''}`;
-  // wire: an empty account is a 402 at some, a 429 or a 400 at others; asking again helps with none of them
+  // wire: an empty account is a 402 (DeepSeek: Error codes), a 429 `insufficient_quota` (OpenAI: Error codes) or a 400 "Your credit balance is too low" (Anthropic: Errors). Another try helps in no case
   if (status === 402 || (status < 500 && quotaWords.test(`${words} ${status === 400 ? (message ?? '') : ''}`))) return 'upstream_quota_exhausted';
   if (callersFault.has(status)) {
     if (modelWords.test(`${words} ${message ?? ''}`)) return 'upstream_model_not_found';
-    // wire: some answer 400 to a wrong key
+    // wire: Google answers 400 to a wrong key, with the reason API_KEY_INVALID (google.rpc.ErrorInfo); xAI answers 400 "Incorrect API key provided"
     return keyWords.test(`${words} ${message ?? ''}`) ? 'upstream_auth_error' : null;
   }
   if (status === 403 && isModerated === true) return null;
@@ -103,11 +106,12 @@ function passedThrough(refusal: Refusal, target: Target): GatewayError {
 
 const effortWords = /reasoning[_ .]?effort|effort level|thinking[_ ]?level/i;
 const refusalWords = /not support|unsupported|not allowed|invalid|must be|should be|one of|expected/i;
-// wire: each vendor has its own words for it, and most have no code
+// wire: each vendor has its own words for a prompt that is too long, and most give no code. The patterns are in the order OpenAI, OpenAI
+// Responses, Anthropic, Bedrock, Groq, Mistral, Cerebras, Together, Gemini (error texts collected until 2026-11)
 const lengthWords =
   /maximum context length|context window|context limit|prompt is too long|input is too long|too many total text bytes|reduce the length of the messages|too large for model with \d+ maximum|current length is \d+ while limit is|max_new_tokens.{0,20}must be|maximum number of tokens allowed/i;
 
-/** A code that callers branch on, where the provider says the same in other words. */
+/** The code that callers know, if the provider says the same in other words; null if it does not. */
 function meaning({ message, param, code }: Complaint): string | null {
   if (code === 'unsupported_value' || code === 'unsupported_parameter' || code === 'context_length_exceeded') return code;
   const said = `${param ?? ''} ${message ?? ''}`;
@@ -117,7 +121,10 @@ function meaning({ message, param, code }: Complaint): string | null {
 
 const longestMessage = 2048;
 
-/** safety: a provider's words may quote what it was sent. No credential of ours leaves in them, nor a page of text. */
+/**
+ * A provider's message, without the credentials of that provider and cut to 2,048 bytes.
+ * safety: a provider's message may quote the request, credentials included, and may be as long as a page.
+ */
 export function sanitise(message: string, provider: Provider): string {
   let clean = message;
   for (const secret of secretsOf(provider)) if (secret.length >= 4) clean = clean.replaceAll(secret, '[redacted]');
