@@ -1,7 +1,7 @@
 /**
- * A structured answer from models that know no `output_config.format`: they call a tool whose input has the wanted schema,
- * and its arguments are the answer. Encoder and decoder know the tool by its name.
+ * Structured answers of models that do not know `output_config.format`: the model is told to call a tool whose input has the wanted
+ * schema, and the input is the answer. The encoder declares the tool, and the decoder recognises it by its name.
  */
 
-/** safety: reserved; a tool of the caller's by this name would be taken for the answer. */
+/** The name of that tool. safety: the name is reserved, because the decoder would take a call of a caller's tool with this name for the answer. */
 export const answerTool = 'answer_in_json';

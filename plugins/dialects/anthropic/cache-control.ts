@@ -1,14 +1,15 @@
-/** Cache breakpoints that the caller set, kept as they are: their `ttl` is theirs to choose. */
+/** Passes on the cache breakpoints that the caller set, unchanged, with their `ttl`. */
 
+/** The cache breakpoints of one request. */
 export interface Breakpoints {
-  /** `cache_control` for a block, where the caller marked it and there is one left. */
+  /** `cache_control` for a block, if the caller marked it and fewer than four breakpoints are used. Else an empty object. */
   of(marked: Readonly<Record<string, unknown>>): { readonly cache_control?: object };
 }
 
-/** wire: a fifth breakpoint is a 400. */
+/** wire: a fifth breakpoint is a 400 (Anthropic: Prompt caching). */
 const most = 4;
 
-/** Counts the breakpoints of one request, in the order in which the provider reads it: tools, system, messages. */
+/** Makes the counter for one request. It must be asked in the order in which the provider reads the request: tools, system, messages. `dropped` is called for each breakpoint beyond the fourth. */
 export function createBreakpoints(dropped: () => void): Breakpoints {
   let left = most;
   return {

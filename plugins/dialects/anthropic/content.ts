@@ -1,18 +1,20 @@
-/** Content parts of a message → blocks. */
+/** Encodes the content parts of a message as content blocks. */
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Breakpoints } from './cache-control.ts';
 
+/** A JSON object of the Messages API, such as a content block. */
 export type Block = Readonly<Record<string, unknown>>;
 
-/** What one request knows while its messages are written. */
+/** The state of one request while it is encoded. */
 export interface Writing {
   readonly breakpoints: Breakpoints;
+  /** Notes an adjustment. */
   adjust(parameter: string, change: string): void;
-  /** A field of `rest` that has no place here. */
+  /** Notes that a field of `rest` was dropped. */
   dropField(field: string, value: unknown): void;
-  /** The provider must be told that the request uses this. */
+  /** Notes that the request needs a beta, for the header `anthropic-beta`. */
   needs(beta: string): void;
 }
 
@@ -22,12 +24,13 @@ const unsupported = (what: string): GatewayError => new GatewayError('unsupporte
 
 const invalid = (what: string): GatewayError => new GatewayError('invalid_value', what, { param: 'messages' });
 
+/** The value if it is an object, else an empty object. */
 export const fieldsOf = (value: unknown): Block => (typeof value === 'object' && value !== null ? (value as Block) : {});
 
-/** wire: an empty text is a 400, and so is one of white space alone. */
+/** True for a text that cannot be sent. wire: a text block that is empty or only white space is a 400 (Anthropic: Errors, "text content blocks must be non-empty"). */
 export const isBlank = (text: string): boolean => text.trim() === '';
 
-/** Blocks for the parts of a system or user message, or of a tool's result. Blank texts are left out. */
+/** Encodes the parts of a system message, a user message or a tool result. Blank texts are left out. Throws `unsupported_value` or `invalid_value` for a part that cannot be sent. */
 export function blocksOf(parts: readonly ContentPart[], writing: Writing): Block[] {
   return parts.filter((part) => part.type !== 'text' || !isBlank(textOf(part))).map((part) => {
     const write = writers.get(part.type);
@@ -36,9 +39,10 @@ export function blocksOf(parts: readonly ContentPart[], writing: Writing): Block
   });
 }
 
+/** The text of a part; empty if it has none. */
 export const textOf = ({ text }: ContentPart): string => (typeof text === 'string' ? text : '');
 
-/** The provider's own blocks, as far as they are content, pass as they are. */
+/** Blocks in the provider's own form go out unchanged. */
 const asIs: PartWriter = (part) => Object.fromEntries(Object.entries(part).filter(([field]) => field !== 'cache_control'));
 
 const writers: ReadonlyMap<string, PartWriter> = new Map<string, PartWriter>([
@@ -61,7 +65,7 @@ function imageBlock(part: ContentPart, writing: Writing): Block {
   return { type: 'image', source: { type: 'url', url } };
 }
 
-/** A document where the bytes are one, else an image. */
+/** Makes a document or an image of bytes in base64, depending on their type. */
 function inlineBlock(mediaType: string, data: string): Block {
   if (mediaType === 'application/pdf') return { type: 'document', source: { type: 'base64', media_type: mediaType, data } };
   if (mediaType.startsWith('text/')) return { type: 'document', source: { type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') } };

@@ -1,6 +1,7 @@
 /**
- * Messages answers → chunks. One small record of state per stream and a function per kind of event; a whole body goes
- * through the same functions, block by block.
+ * Decodes answers of the Messages API into chunks. There is one record of state for each stream and one function for each type of
+ * event. A whole body goes through the same functions, block by block.
+ * wire: events and blocks as in Anthropic: Streaming messages.
  */
 import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
@@ -13,15 +14,15 @@ import { type Counts, readCounts, toUsage } from './usage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What is known of one stream. */
+/** The state of one answer. */
 interface Answer {
   readonly target: Target;
-  /** Open blocks by their number on the wire, which counts blocks of every kind. */
+  /** The open blocks by their index on the wire, which counts blocks of every type. */
   readonly blocks: Map<unknown, Block>;
   counts: Counts | null;
-  /** Of the answer, from which ids of tool calls are made where the provider gives none. */
+  /** The id of the answer. If the provider gives a tool call no id, one is made from this. */
   id: string;
-  /** Characters of text, calls and details so far. */
+  /** The numbers of characters, of tool calls and of details so far. */
   text: number;
   calls: number;
   details: number;
@@ -31,7 +32,7 @@ interface Answer {
   out: Chunk[];
 }
 
-/** One block that is being read. `answer`: a call whose arguments are the caller's structured answer. */
+/** A block that is open. `answer`: a call of the answer tool, whose input is the caller's structured answer. */
 type Block =
   | { readonly kind: 'text' }
   | { readonly kind: 'thinking'; readonly place: Place; text: string; signature: string }
@@ -47,7 +48,7 @@ const invalid = (what: string): GatewayError => new GatewayError('upstream_inval
 
 const newAnswer = (target: Target): Answer => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, details: 0, stopReason: null, isOver: false, out: [] });
 
-/** A decoder for one stream. */
+/** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
   const answer = newAnswer(target);
   return {
@@ -63,12 +64,12 @@ export function createDecoder(target: Target): Decoder {
       read(answer, fields);
       return answer.out;
     },
-    // A stream without its end mark was cut: nothing is held back that could be told.
+    // a stream without `message_stop` was cut, and the decoder holds nothing back
     end: () => noChunks,
   };
 }
 
-/** A whole answer, or the error that came with status 200. */
+/** Decodes a whole answer. Throws if the body is an error, which some hosts send with status 200, or has no content. */
 export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   if (!isFields(body)) throw invalid('a body that is not a JSON object');
   if (isError(body)) throw decodeAnswerError(body, target);
@@ -82,7 +83,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
     closeBlock(answer, 0);
   }
   readStop(answer, body);
-  // A body is complete by its framing, whether or not it says why it ended.
+  // a whole body is complete, even if it has no stop reason
   finish(answer, answer.stopReason);
   return answer.out;
 }
@@ -113,7 +114,7 @@ const readers: ReadonlyMap<unknown, Reader> = new Map<string, Reader>([
   ['message_stop', onMessageStop],
 ]);
 
-/** wire: proxies send a second `message_start` in one answer; it adds to the first. Its `output_tokens` is a small number that stands for no answer yet. */
+/** wire: some proxies send a second `message_start` within one answer, which must not restart it (recorded traffic, as of 2026-11). Its `output_tokens` is a placeholder, so it is ignored. */
 function onMessageStart(answer: Answer, event: Fields): void {
   const message = fieldsOf(event['message']);
   readId(answer, message);
@@ -132,7 +133,7 @@ function onMessageDelta(answer: Answer, event: Fields): void {
 function onMessageStop(answer: Answer): void {
   for (const at of answer.blocks.keys()) closeBlock(answer, at);
   answer.isOver = true;
-  // wire: an answer without a stop reason was broken off on the provider's side; no finish tells that it is not whole
+  // wire: an answer without a stop reason was cut at the provider (recorded traffic, as of 2026-11). Without a finish chunk the pipeline treats it as cut
   if (answer.stopReason !== null) finish(answer, answer.stopReason);
 }
 
@@ -146,7 +147,7 @@ function readStop(answer: Answer, said: Fields): void {
   if (typeof said['stop_reason'] === 'string' && said['stop_reason'] !== '') answer.stopReason = said['stop_reason'];
 }
 
-/** wire: blocks that the provider works on itself (`server_tool_use`, `*_tool_result`) are not the caller's to answer. */
+/** wire: tools of `server_tool_use` and `*_tool_result` blocks run at the provider, so the caller must not see them as tool calls (Anthropic: Web search tool). */
 function openBlock(answer: Answer, at: unknown, wire: Fields): void {
   closeBlock(answer, at);
   switch (wire['type']) {
@@ -226,14 +227,14 @@ function addArguments(answer: Answer, block: Block | undefined, text: unknown): 
   else answer.out.push({ type: 'tool-delta', choice: 0, index: block.index, arguments: text });
 }
 
-/** The end of a block: a thinking block is whole now, and a call has the arguments that came with its beginning, or none. */
+/** Closes a block. A thinking block becomes a detail. A call without any delta gets the input that came with its start, or `{}`. */
 function closeBlock(answer: Answer, at: unknown): void {
   const block = answer.blocks.get(at);
   if (block === undefined) return;
   answer.blocks.delete(at);
   if (block.kind === 'text') return;
   if (block.kind === 'thinking') {
-    // wire: without its signature a block is not taken back
+    // wire: a thinking block without its signature is refused later (Anthropic: Extended thinking), so it is not given to the caller
     if (block.signature !== '') addDetail(answer, block.place, { text: block.text, signature: block.signature });
   } else if (!block.hasArguments) addArguments(answer, block, JSON.stringify(block.input ?? {}));
 }
@@ -254,7 +255,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
 
 function finish(answer: Answer, native: string | null): void {
   const said = reasons[native ?? ''] ?? 'completed';
-  // wire: a structured answer stops with `tool_use` though the caller has nothing to call; some hosts say `end_turn` after calls
+  // a structured answer ends with `tool_use` although the caller has no tool to call; and some hosts end with `end_turn` after tool calls
   const reason = said === 'completed' || said === 'tool_calls' ? (answer.calls > 0 ? 'tool_calls' : 'completed') : said;
   answer.out.push({ type: 'finish', choice: 0, reason, native });
 }

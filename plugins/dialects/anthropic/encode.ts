@@ -1,4 +1,4 @@
-/** A chat request → the Messages API. What cannot go out as the caller set it is named in `adjustments`. */
+/** Encodes a chat request for the Messages API. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Message } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
@@ -12,7 +12,7 @@ import { encodeTurns } from './messages.ts';
 import { thinkingOf } from './thinking.ts';
 import { answerFormOf, encodeToolChoice, encodeTools, forcedToolOf } from './tools.ts';
 
-/** Parameters that the API does not have, and the value that asks for nothing. */
+/** Parameters that the API does not have, and the value of each that asks for nothing. */
 const missing = [
   ['seed', 'seed', null],
   ['presence_penalty', 'presencePenalty', 0],
@@ -22,13 +22,13 @@ const missing = [
   ['top_logprobs', 'topLogprobs', 0],
 ] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest, neutral: unknown])[];
 
-/** Fields beyond the API of the caller that the Messages API has under the same name. */
+/** Fields of the Messages API that a caller may send under the same name. */
 const shared = new Set(['container', 'context_management', 'inference_geo', 'mcp_servers']);
 
-/** Fields that are read where they belong. */
+/** Fields of `rest` that other functions read. */
 const readElsewhere = new Set(['cache_control', 'top_k', 'metadata', 'service_tier']);
 
-/** The request to send. Reads nothing but its arguments and changes none of them. */
+/** Encodes a request, credentials not included. A pure function. Throws a GatewayError for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
   if (request.n !== null && request.n > 1) throw new GatewayError('unsupported_value', 'This provider gives one answer a request. Send "n": 1.', { param: 'n' });
   const adjustments = new Adjustments();
@@ -43,10 +43,10 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
   return { path: '/messages', headers: headersOf(target.provider, betas), body: JSON.stringify(body), adjustments: adjustments.list };
 }
 
-/** The key, where the provider looks for it. */
+/** The header with the API key; none if the provider entry has no key. */
 export const authorise = ({ apiKey }: Provider): Readonly<Record<string, string>> => (apiKey === null ? {} : { 'x-api-key': apiKey.reveal() });
 
-/** Built in the order in which breakpoints count: tools, system, messages. */
+/** Builds the body in the order in which the provider counts cache breakpoints: tools, system, messages. */
 function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   const automatic = writing.breakpoints.of(request.rest);
   const conversation = turnsOf(request.messages.map(withMarkedPart));
@@ -59,7 +59,7 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   for (const { parameter, change } of terms.adjustments) writing.adjust(parameter, change);
   const system = blocksOf(conversation.system, writing);
   const messages = encodeTurns(conversation.turns, { target, writing, thinks: terms.thinks });
-  // wire: a request of instructions alone is a 400
+  // wire: a request without a user message is a 400 (Anthropic: Messages), so instructions alone go out as a user message
   if (messages.length === 0) writing.adjust('messages', 'instructions sent as the user');
   const outputConfig = { ...(terms.effort === null ? {} : { effort: terms.effort }), ...(form.format === null ? {} : { format: form.format }) };
   const fields = {
@@ -80,7 +80,7 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
-/** A breakpoint on a whole message is one on its last part. */
+/** Moves a cache breakpoint from a whole message to its last part, because the API takes breakpoints on blocks only. */
 function withMarkedPart(message: Message): Message {
   const { cache_control: control, ...rest } = message;
   const parts = message.role === 'tool' || control === undefined ? [] : partsOf(message);
@@ -90,7 +90,7 @@ function withMarkedPart(message: Message): Message {
 
 const samplingOf = ({ temperature, topP, topK }: ClaudeTerms): Block => ({ temperature, top_p: topP, top_k: topK });
 
-/** wire: a stop sequence of white space alone is a 400. */
+/** wire: a stop sequence that is only white space is a 400 (Anthropic: Messages, "each stop sequence must contain non-whitespace"). */
 function stopsOf({ stop }: ChatRequest, { adjust }: Writing): readonly string[] | null {
   const all = stop === null ? [] : typeof stop === 'string' ? [stop] : stop;
   const kept = all.filter((sequence) => !isBlank(sequence));
@@ -113,7 +113,7 @@ function restOf(request: ChatRequest, { adjust, dropField }: Writing): Block {
   return sent;
 }
 
-/** wire: of metadata, only `user_id` exists. */
+/** wire: `metadata` has one field, `user_id` (Anthropic: Messages). The caller's `user` is more important than `metadata.user_id`. */
 function userOf({ user, rest }: ChatRequest, adjust: Writing['adjust']): Block | null {
   const { metadata = null } = rest;
   if (typeof metadata !== 'object') adjust('metadata', 'dropped');
@@ -124,7 +124,7 @@ function userOf({ user, rest }: ChatRequest, adjust: Writing['adjust']): Block |
   return id === null ? null : { user_id: id };
 }
 
-/** wire: betas are one comma list; those that the provider entry asks for stay on it. */
+/** wire: betas are one list with commas (Anthropic: Beta headers). Betas that the provider entry sets in its headers stay on the list. */
 function headersOf({ headers: own }: Provider, betas: ReadonlySet<string>): Record<string, string> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' };
   if (betas.size === 0) return headers;

@@ -1,4 +1,4 @@
-/** What the provider says when it refuses → the error that the caller gets. */
+/** Decodes the errors of the Messages API. */
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
@@ -9,16 +9,16 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value.trim() : null);
 
-/** An error reply with its own status. */
+/** Decodes an error reply, which has a status of its own. */
 export const decodeError = ({ status, headers, body }: WireError, target: Target): GatewayError => upstreamError({ status, headers, body, complaint: readComplaint(body) }, target);
 
-/** An error inside an answer that began with status 200: its type says what the status would have been. */
+/** Decodes an error inside an answer that began with status 200. The error's type says which status it would have had (wire: Anthropic: Errors). */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const complaint = readComplaint(body);
   return upstreamError({ status: statusOfWords(complaint.type ?? ''), headers: {}, body, complaint }, target);
 }
 
-/** `{type: 'error', error: {type, message}}`; proxies in front send `error` as a string, `message` alone, or a page. */
+/** Reads `{type: 'error', error: {type, message}}`. Proxies before the provider send `error` as a string, only a `message`, or an HTML page. */
 function readComplaint(body: unknown): Complaint {
   const outer = fieldsOf(body);
   const error = fieldsOf(outer['error']);

@@ -1,4 +1,4 @@
-/** The Messages API of Anthropic, and of those who speak it under another address. */
+/** The dialect of Anthropic's Messages API, which other servers speak too. */
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { authorise, encode } from './encode.ts';

@@ -1,4 +1,4 @@
-/** The conversation as the Messages API takes it: user and assistant in alternation, beginning with the user. */
+/** Encodes a conversation for the Messages API, in which user and assistant alternate and the user comes first. */
 import { createHash } from 'node:crypto';
 import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
@@ -7,23 +7,25 @@ import { partsOf, type Turn } from '../../../core/wire/turns.ts';
 import { type Block, blocksOf, isBlank, textOf, type Writing } from './content.ts';
 import { thinkingOf } from './thinking.ts';
 
+/** A message of the Messages API. */
 export interface WireMessage {
   readonly role: 'user' | 'assistant';
   readonly content: readonly Block[];
 }
 
+/** What the encoding of a message depends on. */
 export interface Conversation {
   readonly target: Target;
   readonly writing: Writing;
-  /** The model may think in this request. */
+  /** True if the model may think in this request. */
   readonly thinks: boolean;
 }
 
-/** The messages to send. Turns that have nothing to say are left out. */
+/** Encodes the turns as messages. Turns without content are left out. If the first turn is the assistant's, a user message `…` is put before it, and noted. */
 export function encodeTurns(turns: readonly Turn[], conversation: Conversation): readonly WireMessage[] {
   const messages = turns.map((turn, at) => encodeTurn(turn, at === turns.length - 1, conversation)).filter(({ content }) => content.length > 0);
   if (messages[0]?.role !== 'assistant') return messages;
-  // wire: the first message must be the user's
+  // wire: the first message must be a user message (Anthropic: Errors, "first message must use the user role")
   conversation.writing.adjust('messages', 'a user message put first');
   return [{ role: 'user', content: [{ type: 'text', text: '…' }] }, ...messages];
 }
@@ -46,16 +48,16 @@ function resultBlock(message: Message, writing: Writing): Block {
   };
 }
 
-/** wire: other providers' ids have `.` and `:` in them, which are refused here. Call and result get the same id. */
+/** wire: an id must match `^[a-zA-Z0-9_-]+$` (Anthropic: error text of `tool_use.id`), and ids of other providers have `.` and `:`. A hash gives the call and its result the same id. */
 const callId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : `toolu_${createHash('sha256').update(id).digest('base64url').slice(0, 24)}`);
 
-/** Text, then calls, as the API orders them; thinking in front, or at the place in the answer where it stood. */
+/** The blocks of an assistant message: texts, then calls. Each thinking block goes to the place in the answer where it was. */
 function assistantBlocks(message: Message, isLast: boolean, { target, writing, thinks }: Conversation): Block[] {
   const texts = textParts(message).toReversed();
   const calls = message.tool_calls ?? [];
   const sent = { text: 0, calls: 0 };
   const blocks: Block[] = [];
-  // wire: thinking at the end of a conversation that is not to think is a 400
+  // wire: while thinking is off, a last turn with thinking blocks is a 400 (Anthropic: Extended thinking)
   const thinking = isLast && !thinks ? [] : thinkingOf(message, target);
   const sendUpTo = (place: { text: number; calls: number }): void => {
     const part = takeText(texts, place.text - sent.text);
@@ -71,7 +73,7 @@ function assistantBlocks(message: Message, isLast: boolean, { target, writing, t
   return blocks;
 }
 
-/** A refusal that is sent back is what the assistant said. */
+/** The texts of an assistant message. A refusal goes out as text, because it is what the assistant said. */
 function textParts(message: Message): ContentPart[] {
   const parts = partsOf(message).map((part) => (part.type === 'refusal' && typeof part['refusal'] === 'string' ? { type: 'text', text: part['refusal'] } : part));
   const refusal = message['refusal'];
@@ -79,8 +81,8 @@ function textParts(message: Message): ContentPart[] {
 }
 
 /**
- * Takes `length` characters of the first parts, cutting the last one taken where it must.
- * cost: the parts come in reverse, as taking from the front would move all others each time
+ * Takes the first `length` characters out of the parts. The last part that is taken may be cut.
+ * cost: the parts are in reverse order, because removing the first item of a list moves all others.
  */
 function takeText(reversed: ContentPart[], length: number): ContentPart[] {
   const taken: ContentPart[] = [];
@@ -100,17 +102,17 @@ function callBlock(call: ToolCall, writing: Writing): Block {
   return { type: 'tool_use', id: callId(call.id), name: call.function.name, input: inputOf(call.function.arguments, writing), ...writing.breakpoints.of(call) };
 }
 
-/** wire: the input must be an object; a call without arguments has `""` at some clients. */
+/** wire: `input` must be an object (Anthropic: Messages). Clients send `""` for a call without arguments. */
 function inputOf(text: string, writing: Writing): Block {
   if (isBlank(text)) return {};
   const input = objectIn(text);
   if (input !== null) return input as Block;
-  // a call that was cut short: what there is of it goes out as text
+  // the arguments are not an object, for example because the call was cut; the model still gets their text
   writing.adjust('messages.tool_calls.function.arguments', 'wrapped in an object');
   return { arguments: text };
 }
 
-/** wire: a last assistant text that ends with white space is a 400. */
+/** wire: a last assistant text that ends with white space is a 400 (Anthropic: Errors, "final assistant content cannot end with trailing whitespace"). */
 function withoutTrailingSpace(content: readonly Block[], writing: Writing): readonly Block[] {
   const last = content.at(-1);
   const text = last?.['text'];

@@ -1,16 +1,17 @@
 /**
- * Thinking on its way out and back: a block becomes a `reasoning_details` entry, and the entry becomes the same block again on
- * the next turn, byte for byte and in its place, or it is left out.
+ * Carries thinking through the caller. A thinking block becomes an entry of `reasoning_details`, and on the next turn the entry becomes
+ * the same block again, byte for byte and at its place. An entry that is not complete is left out.
  */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 
-/** What stands before a thinking block in its message: characters of text, and tool calls. */
+/** The place of a thinking block in its message: how many characters of text (UTF-16 units) and how many tool calls come before it. */
 export interface Place {
   readonly text: number;
   readonly calls: number;
 }
 
+/** A thinking block to send, and its place. */
 export interface ThinkingBlock {
   readonly block: { readonly type: 'thinking'; readonly thinking: string; readonly signature: string } | { readonly type: 'redacted_thinking'; readonly data: string };
   readonly place: Place;
@@ -24,15 +25,15 @@ interface Issued {
   readonly state: Pick<ReasoningDetail, 'text' | 'signature' | 'data'>;
 }
 
-/** An entry that alone is enough to build the block again. */
+/** The `reasoning_details` entry of a block. The block can be built from the entry alone. */
 export function detailOf({ provider, mapping }: Target, { index, place, state }: Issued): ReasoningDetail {
   const detail: ReasoningDetail = { type: state.data === undefined ? 'reasoning.text' : 'reasoning.encrypted', provider: provider.id, format, model: mapping.externalId, index, ...state };
   return place.text === 0 && place.calls === 0 ? detail : { ...detail, after: place };
 }
 
 /**
- * The blocks that go back with a message: those that this provider and model issued, whole.
- * wire: a block of another model, or without its signature, is refused.
+ * The thinking blocks that go back with a message: the complete ones that this provider and this model issued.
+ * wire: a block without its signature is a 400, and a block of another model must not be sent (Anthropic: Extended thinking).
  */
 export function thinkingOf({ reasoning_details: details }: Message, { provider, mapping }: Target): readonly ThinkingBlock[] {
   if (!Array.isArray(details)) return [];

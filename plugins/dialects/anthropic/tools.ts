@@ -1,4 +1,4 @@
-/** Tools, the choice among them, and structured answers, which older models give by way of a tool. */
+/** Encodes tools, the tool choice, and structured answers, for which older models need a tool. */
 import type { ChatRequest, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -7,18 +7,19 @@ import { claudeSchema } from '../families/claude-schema.ts';
 import { answerTool } from './answer-tool.ts';
 import type { Block, Writing } from './content.ts';
 
-/** How the answer is held to a form: by the API itself, by a tool that the model is made to call, or not at all. */
+/** How the answer gets its form: by `output_config.format`, by a tool that the model must call, or not at all (both null). */
 export interface AnswerForm {
   /** `output_config.format` */
   readonly format: Block | null;
+  /** The answer tool. */
   readonly tool: Block | null;
-  /** A schema counts more than thinking; any JSON does not. */
+  /** True for a schema, which is more important than thinking. JSON without a schema is not. */
   readonly isStrict: boolean;
 }
 
 const free: AnswerForm = { format: null, tool: null, isStrict: false };
 
-/** Reads `response_format`. */
+/** The form that `response_format` asks for. Throws `unsupported_value` for an unknown type. */
 export function answerFormOf({ responseFormat }: ChatRequest, target: Target, writing: Writing): AnswerForm {
   switch (responseFormat?.type) {
     case undefined:
@@ -42,14 +43,14 @@ const answerToolOf = (schema: object): Block => ({
   input_schema: { type: 'object', ...schema },
 });
 
-/** wire: keywords outside the subset are a 400. */
+/** wire: schema keywords outside of Claude's subset are a 400 (Anthropic: Structured outputs). */
 function taken(schema: object, parameter: string, writing: Writing): Block {
   const { schema: cleaned, dropped } = claudeSchema(schema);
   if (dropped.length > 0) writing.adjust(parameter, `not enforced: ${dropped.join(', ')}`);
   return cleaned;
 }
 
-/** The tools to declare; null for none. */
+/** The tools to declare; null if there are none. */
 export function encodeTools({ tools }: ChatRequest, form: AnswerForm, { target, writing }: { target: Target; writing: Writing }): readonly Block[] | null {
   const declared = (tools ?? []).map((tool) => ({ ...encodeTool(tool, target, writing), ...writing.breakpoints.of({ cache_control: tool['cache_control'] ?? (tool.function as Block | undefined)?.['cache_control'] }) }));
   const all = form.tool === null ? declared : [...declared, form.tool];
@@ -58,7 +59,7 @@ export function encodeTools({ tools }: ChatRequest, form: AnswerForm, { target, 
 
 function encodeTool(tool: Tool, target: Target, writing: Writing): Block {
   if (tool.type !== 'function' || tool.function === undefined) {
-    // The provider's own tools have a date in their type.
+    // wire: types of Anthropic's own tools end with a date, such as `web_search_20250305` (Anthropic: Tool use)
     if (!/_\d{8}$/.test(tool.type)) throw new GatewayError('unsupported_value', `This provider does not support tools of the type "${tool.type}".`, { param: 'tools' });
     return Object.fromEntries(Object.entries(tool).filter(([field]) => field !== 'cache_control'));
   }
@@ -75,27 +76,27 @@ function encodeTool(tool: Tool, target: Target, writing: Writing): Block {
   };
 }
 
-/** Whether the model is to be made to call a tool, and what for. */
+/** Whether the model must call a tool, and why; see `ClaudeAsk`. */
 export function forcedToolOf({ toolChoice, tools }: ChatRequest, form: AnswerForm): ClaudeAsk['forcedTool'] {
   if (form.tool !== null) return form.isStrict ? 'schema' : 'json';
   if (tools === null || tools.length === 0 || toolChoice === null) return 'none';
   return toolChoice === 'required' || typeof toolChoice === 'object' ? 'required' : 'none';
 }
 
-/** The choice to send; null: the provider's default, `auto`. */
+/** The `tool_choice` to send. Null if it is left out, which means `auto`. `thinks`: the model may think, so no tool is forced. */
 export function encodeToolChoice(request: ChatRequest, form: AnswerForm, thinks: boolean): Block | null {
   const tools = request.tools ?? [];
   if (tools.length === 0 && form.tool === null) return null;
   const choice = form.tool === null ? choiceOf(request.toolChoice) : answerChoice(request);
   const isForced = choice?.['type'] === 'any' || choice?.['type'] === 'tool';
   const allowed = isForced && thinks ? { type: 'auto' } : choice;
-  // Beside an answer no call can be meant, and none counts.
+  // an answer by the answer tool must be the only call
   const isSingle = (request.parallelToolCalls === false && tools.length > 0) || form.tool !== null;
   if (!isSingle || allowed?.['type'] === 'none') return allowed;
   return { type: 'auto', ...allowed, disable_parallel_tool_use: true };
 }
 
-/** The answer itself, or where the caller has tools, one of them or the answer. */
+/** The choice if the answer tool is declared: this tool, or any tool if the caller has tools too. */
 function answerChoice({ tools, toolChoice }: ChatRequest): Block {
   if (tools === null || tools.length === 0 || toolChoice === 'none') return { type: 'tool', name: answerTool };
   return typeof toolChoice === 'object' && toolChoice !== null ? (choiceOf(toolChoice) as Block) : { type: 'any' };

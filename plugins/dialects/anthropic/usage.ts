@@ -1,7 +1,7 @@
-/** Token counts as the Messages API prints them → the classes of the core, which do not overlap. What is not said stays null. */
+/** Turns the token counts of the Messages API into `Usage`, whose classes do not overlap. A count that the provider does not give stays null. */
 import type { Usage } from '../../../core/chat.ts';
 
-/** The numbers of the reports so far. Cache counts stand beside `input`, thinking inside `output`. */
+/** The counts of the reports so far. wire: `input` excludes the cache counts, `output` includes thinking (Anthropic: Prompt caching; Extended thinking). */
 export interface Counts {
   readonly input: number | null;
   readonly cacheRead: number | null;
@@ -17,7 +17,7 @@ const count = (value: unknown): number | null => (typeof value === 'number' && N
 
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 
-/** wire: reports are cumulative: a later number replaces an earlier one, input counts included, and a missing one does not erase. */
+/** Adds a report to the earlier ones. wire: counts are cumulative (Anthropic: Streaming messages): a later count replaces an earlier one, also for the input, and a missing count replaces nothing. */
 export function readCounts(report: Fields, before: Counts | null): Counts {
   const own = countsOf(report);
   const passes = passesOf(report['iterations']);
@@ -32,7 +32,7 @@ export function readCounts(report: Fields, before: Counts | null): Counts {
   };
 }
 
-/** The disjoint classes. A part that exceeds its whole is cut to it, so that no class is ever negative. */
+/** The `Usage` of the counts. A part that is larger than its whole is cut to it, so no class is negative. */
 export function toUsage({ input, cacheRead, cacheWrite, cacheWrite1h, output, thinking }: Counts): Usage {
   const reasoning = atMost(thinking, output);
   return {
@@ -55,8 +55,9 @@ const countsOf = (report: Fields): Counts => ({
 });
 
 /**
- * wire: with compaction an answer takes several passes, and the numbers at the top leave some out. Advisor passes are another
- * model's; where a fallback model answered, the top is right.
+ * wire: with compaction an answer takes several passes, and the counts at the top leave some of them out, so the passes in `iterations`
+ * are summed (Anthropic: Compaction). Advisor passes ran on another model. If a fallback model answered, the counts at the top are right
+ * (vercel/ai, packages/anthropic/src/convert-anthropic-usage.ts, 2026-11).
  */
 function passesOf(iterations: unknown): readonly Counts[] {
   if (!Array.isArray(iterations)) return [];
@@ -65,7 +66,7 @@ function passesOf(iterations: unknown): readonly Counts[] {
   return passes.filter(({ type }) => type === 'compaction' || type === 'message').map(countsOf);
 }
 
-/** What at least one pass says, summed. */
+/** The sums over all passes. A count that no pass gives is left out. */
 function added(passes: readonly Counts[]): Partial<Counts> {
   const sums: Partial<Record<keyof Counts, number>> = {};
   for (const pass of passes) {

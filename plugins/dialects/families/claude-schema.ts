@@ -1,14 +1,15 @@
-/** The part of JSON Schema that Claude can be held to, for structured answers and strict tools. */
+/** Reduces a JSON Schema to the subset that Claude takes for structured answers and strict tools. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** A schema in that subset. */
 export interface ClaudeSchema {
   readonly schema: Fields;
-  /** Keywords that could not go out, each once. */
+  /** The keywords that were moved into descriptions, each once. */
   readonly dropped: readonly string[];
 }
 
-/** wire: each of these is a 400; a model told of them in words keeps to them most of the time. */
+/** wire: each of these keywords is a 400 (Anthropic: Structured outputs, JSON Schema limitations). Anthropic's own SDKs move them into the description as well. */
 const refused = new Set([
   'minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf',
   'minLength', 'maxLength', 'pattern',
@@ -17,11 +18,12 @@ const refused = new Set([
   'if', 'then', 'else', 'not',
 ]);
 
-/** Keywords whose value is schemas by name, a list of schemas, or a schema. */
+/** Keywords whose value is an object of schemas. */
 const named = new Set(['properties', '$defs', 'definitions']);
+/** Keywords whose value is a list of schemas. */
 const listed = new Set(['anyOf', 'allOf', 'oneOf']);
 
-/** A schema that Claude takes: what it refuses moves into descriptions, objects are closed, `oneOf` is `anyOf`. */
+/** Reduces a schema. Keywords that Claude refuses move into the description, each object gets `additionalProperties: false`, and `oneOf` becomes `anyOf`. */
 export function claudeSchema(schema: object): ClaudeSchema {
   const dropped = new Set<string>();
   return { schema: cleaned(schema as Fields, dropped), dropped: [...dropped] };
@@ -43,7 +45,7 @@ function cleaned(schema: Fields, dropped: Set<string>): Fields {
   return kept;
 }
 
-// wire: of the array bounds, `minItems` of 0 and 1 are taken
+// wire: `minItems` is taken only with the values 0 and 1 (Anthropic: Structured outputs)
 const isRefused = (keyword: string, value: unknown): boolean => refused.has(keyword) || (keyword === 'minItems' && value !== 0 && value !== 1);
 
 function inner(keyword: string, value: unknown, dropped: Set<string>): unknown {

@@ -1,7 +1,9 @@
 /**
- * What Claude models take, wherever they are served: how thinking is asked for, how large an answer may be, and what cannot
- * stand beside it. Models differ by class, and the classes are rows. The result is plain values; each dialect has its own
- * places for them.
+ * What Claude models take, whichever API serves them: how thinking is asked for, how large an answer may be, and which parameters
+ * cannot be sent together with thinking. Models differ by class, and each class is a row. The result is plain values, and each
+ * dialect puts them into its own fields.
+ *
+ * wire: the rows follow Anthropic: Models overview, Extended thinking, Adaptive thinking, Effort and Structured outputs, as of 2026-11.
  */
 import type { ChatRequest, Effort, Message } from '../../../core/chat.ts';
 import type { Adjustment, Target } from '../../../core/wire/dialect.ts';
@@ -9,28 +11,28 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { Turn } from '../../../core/wire/turns.ts';
 
 interface ClaudeClass {
-  /** Matched against the model's name at the vendor and then its id in the catalogue, in lower case. */
+  /** Is matched with the model's name at the vendor, then with its id in the catalogue. Both are in lower case. */
   readonly match: RegExp;
-  /** Most tokens of one answer, thinking included; null: not known. */
+  /** The most tokens of one answer, thinking included. Null: unknown. */
   readonly cap: number | null;
-  /** Most tokens where the caller says nothing and the cap is not known. */
+  /** The tokens of an answer if the caller sets no limit and the cap is unknown. */
   readonly usual?: number;
-  /** `either`: adaptive for an effort, and a budget is still taken. */
+  /** How thinking is asked for. `either`: an effort goes out as adaptive thinking, and a budget is still taken. */
   readonly thinking: 'adaptive' | 'either' | 'budget' | 'never';
-  /** Whether it thinks without being asked, and then whether that can be turned off. */
+  /** Set if the model thinks without being asked; says whether thinking can be turned off. */
   readonly unasked?: 'unless-disabled' | 'always';
-  /** Its effort for `xhigh`. */
+  /** The model's word for the effort `xhigh`. */
   readonly xhigh?: 'xhigh' | 'max';
-  /** `one`: temperature or top_p. While thinking it is `none` for all. */
+  /** Which sampling parameters it takes. `one`: temperature or top_p, not both. No model takes any while it thinks. */
   readonly sampling: 'none' | 'one' | 'all';
-  /** Takes a JSON schema for its answer (`output_config.format`) and strict tools. */
+  /** True if it takes a JSON schema for its answer (`output_config.format`), and strict tools. */
   readonly schemas: boolean;
 }
 
-/** A version and no later one: `opus-4` matches `opus-4-20250514` and not `opus-4-1`. */
+/** Matches one version and no later one: `opus-4` matches `opus-4-20250514`, but not `opus-4-1`. */
 const named = (name: string): RegExp => new RegExp(`${name.replaceAll('.', '[-.]')}(?!\\d)(?![-.]\\d{1,2}(?!\\d))`);
 
-/** The first that matches counts. */
+/** The first row that matches counts. */
 const classes: readonly ClaudeClass[] = [
   { match: /fable|mythos/, cap: 128_000, thinking: 'adaptive', unasked: 'always', sampling: 'none', schemas: true },
   { match: named('(?:opus|sonnet)-5.5'), cap: 128_000, thinking: 'adaptive', unasked: 'always', sampling: 'none', schemas: true },
@@ -44,71 +46,72 @@ const classes: readonly ClaudeClass[] = [
   { match: /3[-.]7-sonnet|sonnet-3[-.]7/, cap: 64_000, thinking: 'budget', sampling: 'all', schemas: false },
   { match: /claude-3[-.]5|(?:sonnet|haiku)-3[-.]5/, cap: 8192, thinking: 'never', sampling: 'all', schemas: false },
   { match: /claude-(?:3|2|instant)|(?:opus|sonnet|haiku)-3/, cap: 4096, thinking: 'never', sampling: 'all', schemas: false },
-  // A Claude that is newer than this table: as the newest are, with nothing that one of them refuses.
+  // a Claude that is newer than this table is treated like the newest ones, and gets nothing that any of them refuses
   { match: /claude|opus|sonnet|haiku/, cap: null, usual: 32_000, thinking: 'adaptive', unasked: 'unless-disabled', sampling: 'none', schemas: true },
 ];
 
-/** wire: other vendors' models behind this API know it as it was at first. */
+/** wire: servers of other vendors took over this API in its first form, with budgets (for example DeepSeek: Anthropic API, as of 2026-11). */
 const another: ClaudeClass = { match: /^/, cap: null, thinking: 'budget', sampling: 'all', schemas: false };
 
+/** The `thinking` field of the Messages API. */
 export type ClaudeThinking = { readonly type: 'enabled'; readonly budget_tokens: number } | { readonly type: 'adaptive'; readonly display: 'summarized' } | { readonly type: 'disabled' };
 
-/** What the conversation and its tools ask for besides. */
+/** What the conversation and the tools of a request mean for thinking. */
 export interface ClaudeAsk {
   /**
-   * `required`: the caller makes the model call a tool. `json` and `schema`: the dialect does, to get an answer in JSON; a
-   * schema counts more than thinking, JSON of any kind does not.
+   * Whether the model must call a tool. `required`: the caller asks for it. `json` and `schema`: the dialect asks for it, to get an
+   * answer in JSON. A schema is more important than thinking; JSON without a schema is not.
    */
   readonly forcedTool: 'none' | 'required' | 'json' | 'schema';
-  /** The assistant turn that is to be continued was begun without thinking that could go back (`beganWithoutThinking`). */
+  /** The result of `beganWithoutThinking`. */
   readonly beganWithoutThinking: boolean;
 }
 
 /**
- * Whether the assistant turn that an answer would continue (after tool results, or where the caller gave its beginning) has
- * none of its thinking: a client that keeps no `reasoning_details`, or an answer of another model. `hasThinking` says
- * whether a message has thinking that goes back to this provider.
+ * True if the answer continues an assistant turn whose thinking is missing. An answer continues a turn after tool results, or if the
+ * caller wrote its beginning. Thinking is missing if the client did not keep `reasoning_details`, or if another model gave the turn.
+ * `hasThinking` says whether a message has thinking that can go back to this provider.
  */
 export function beganWithoutThinking(turns: readonly Turn[], hasThinking: (message: Message) => boolean): boolean {
   const rest = [...turns];
   const continued: Message[] = [];
   for (let turn = rest.pop(); turn !== undefined; turn = rest.pop()) {
     if (turn.role === 'assistant') for (const message of turn.messages) continued.push(message);
-    // What a user says begins a new turn; results alone belong to the one before.
+    // the text of a user begins a new turn; tool results alone continue the turn before them
     else if (turn.results.length === 0 || (turn.parts.length > 0 && continued.length > 0)) break;
   }
   return continued.length > 0 && !continued.some(hasThinking);
 }
 
-/** What goes out. Null: the field is left out. */
+/** The values to send. A field that is null is left out. */
 export interface ClaudeTerms {
   readonly thinking: ClaudeThinking | null;
   /** `output_config.effort` */
   readonly effort: string | null;
-  /** Always to be sent: `max_tokens`, `inferenceConfig.maxTokens`. */
+  /** For `max_tokens`, or `inferenceConfig.maxTokens` of Converse. */
   readonly maxTokens: number;
   readonly temperature: number | null;
   readonly topP: number | null;
   readonly topK: number | null;
-  /** The model may think: no tool can be forced, `tool_choice` is at most `auto`. */
+  /** True if the model may think. Then no tool can be forced, and `tool_choice` must be `auto` or `none`. */
   readonly thinks: boolean;
   readonly adjustments: readonly Adjustment[];
 }
 
-/** Whether an answer can be held to a JSON schema (`output_config.format`), and tools made strict. */
+/** True if the model takes a JSON schema for its answer (`output_config.format`), and strict tools. */
 export const takesSchemas = (target: Target): boolean => classOf(target).schemas;
 
-/** wire: what `minimal` to `xhigh` become where only a budget is understood. Under 1,024 is a 400. */
+/** The budgets for efforts, in tokens, for models that take only a budget. wire: a budget below 1,024 is a 400 (Anthropic: Extended thinking). */
 const budgets: Readonly<Record<Exclude<Effort, 'none'>, number>> = { minimal: 1024, low: 2048, medium: 8192, high: 16_384, xhigh: 32_768 };
 
 const leastBudget = 1024;
 const mostBudget = 128_000;
-/** For the answer where a budget fills all the room there is. */
+/** Tokens that stay for the answer if the budget would fill the whole limit. */
 const leastAnswer = 1024;
-/** wire: `max_tokens` is required. What a model of unknown size gets. */
+/** Tokens of an answer of a model whose size is unknown. wire: `max_tokens` is required (Anthropic: Messages). */
 const usualAnswer = 8192;
 
-/** The terms on which one request goes to one Claude. Reads `target.reasoning`, never the request's. */
+/** Decides the values for one request to one Claude. Reads `target.reasoning`, not the request's. Throws `model_not_supported` if the caller asks a model for thinking that has none. */
 export function claudeTerms(request: ChatRequest, target: Target, ask: ClaudeAsk): ClaudeTerms {
   const model = classOf(target);
   const adjustments: Adjustment[] = [];
@@ -126,7 +129,7 @@ export function claudeTerms(request: ChatRequest, target: Target, ask: ClaudeAsk
 
 const notEnforced: Adjustment = { parameter: 'response_format', change: 'asked for, not enforced' };
 
-/** What a tool that cannot be forced means to the caller. */
+/** The adjustment that the caller is told if a tool cannot be forced. */
 const unforced = { required: { parameter: 'tool_choice', change: 'relaxed to auto' }, json: notEnforced, schema: notEnforced } as const;
 
 function classOf({ mapping, model }: Target): ClaudeClass {
@@ -137,7 +140,7 @@ function classOf({ mapping, model }: Target): ClaudeClass {
   return another;
 }
 
-/** What was asked for: at most one of the two, and under which name an adjustment speaks of it. */
+/** The effort or the budget that was asked for, and the parameter's name for adjustments. */
 interface Wish {
   readonly effort: Effort | null;
   readonly budget: number | null;
@@ -165,7 +168,7 @@ interface Plan {
 
 const silent: Plan = { thinking: null, effort: null, budget: null };
 const off: Plan = { ...silent, thinking: { type: 'disabled' } };
-// wire: without `display` the text of the thinking is empty from Opus 4.7 on
+// wire: from Opus 4.7 on the text of the thinking is empty unless `display` is `summarized` (Anthropic: Adaptive thinking)
 const adaptive = (effort: string): Plan => ({ thinking: { type: 'adaptive', display: 'summarized' }, effort, budget: null });
 
 function planOf({ effort, budget }: Wish, model: ClaudeClass, adjustments: Adjustment[]): Plan {
@@ -179,7 +182,7 @@ function planOf({ effort, budget }: Wish, model: ClaudeClass, adjustments: Adjus
   if (model.thinking === 'budget') return effort === 'none' ? silent : { ...silent, budget: budgets[effort] };
   if (effort === 'none' && model.unasked !== 'always') return off;
   if (effort === 'none') {
-    // wire: `disabled` is a 400 for models that always think
+    // wire: models that always think answer 400 to `disabled` (Anthropic: Adaptive thinking)
     adjustments.push({ parameter: 'reasoning_effort', change: 'dropped' });
     return silent;
   }
@@ -188,7 +191,7 @@ function planOf({ effort, budget }: Wish, model: ClaudeClass, adjustments: Adjus
   return adaptive(word);
 }
 
-/** The effort that spends about as much as a budget, for models that take no budget. */
+/** The effort that spends about as many tokens as a budget, for models that take no budget. The borders are an estimate of ours. */
 const effortOf = (budget: number): string => (budget < 2048 ? 'low' : budget < 8192 ? 'medium' : budget < 24_576 ? 'high' : 'xhigh');
 
 interface Circumstances {
@@ -198,13 +201,15 @@ interface Circumstances {
   readonly adjustments: Adjustment[];
 }
 
-/** Takes thinking back where it cannot stand beside what else is asked. */
+/** Turns thinking off if it cannot be combined with the rest of the request. */
 function possible(plan: Plan, { model, ask, wish, adjustments }: Circumstances): Plan {
   const isAsked = plan.budget !== null || plan.thinking?.type === 'adaptive';
   if (!isAsked && !(plan === silent && model.unasked === 'unless-disabled')) return plan;
-  // wire: with a budget, a turn that goes on after tool results must have begun with its thinking; adaptive thinking asks for none
+  // wire: with a budget, a turn that continues after tool results must begin with its own thinking, else it is a 400 (Anthropic: Extended
+  // thinking, Preserving thinking blocks); adaptive thinking has no such rule (Anthropic: Adaptive thinking)
   const isBroken = plan.budget !== null && ask.beganWithoutThinking;
-  // wire: a forced tool is refused while the model thinks. One that the caller wants counts more than thinking that nobody asked for
+  // wire: a forced tool is a 400 while the model thinks (Anthropic: Extended thinking). A tool that the caller forces is more important than
+  // thinking that the caller did not ask for
   const isForced = ask.forcedTool === 'schema' || (ask.forcedTool !== 'none' && !isAsked);
   if (!isBroken && !(isForced && model.unasked !== 'always')) return plan;
   adjustments.push({ parameter: wish.parameter, change: isAsked ? 'dropped' : 'turned off' });
@@ -217,16 +222,16 @@ interface Room {
 }
 
 interface Limits {
-  /** The caller's. */
+  /** The caller's `max_tokens`. */
   readonly limit: number | null;
-  /** The model's. */
+  /** The most tokens that the model can give. */
   readonly cap: number | null;
   readonly usual: number;
 }
 
 /**
- * The caller's limit means the answer, the provider's counts thinking too: the limit is raised by the budget, cut at what the
- * model can do, and the budget lowered to stay below it.
+ * The caller's limit means the answer, but the provider counts thinking too. So the limit is raised by the budget, and is cut to what
+ * the model can give. Then the budget is lowered, because it must be below the limit (wire: Anthropic: Extended thinking).
  */
 function roomOf({ limit, cap, usual }: Limits, budget: number | null): Room {
   const most = cap ?? Number.POSITIVE_INFINITY;
@@ -246,7 +251,7 @@ function roomChanges(asked: { readonly maxTokens: number | null; readonly budget
 
 type Sampling = Pick<ClaudeTerms, 'temperature' | 'topP' | 'topK'>;
 
-/** wire: temperature, top_p and top_k are a 400 while thinking, and at the newest models always; 1 is the default of the first two. */
+/** wire: temperature, top_p and top_k are a 400 while the model thinks, and always at the newest models (Anthropic: Extended thinking; Migration guide). 1 is the default of temperature and top_p, so leaving out a 1 changes nothing. */
 function samplingOf(request: ChatRequest, allowed: ClaudeClass['sampling'], adjustments: Adjustment[]): Sampling {
   const { temperature, topP } = request;
   const { top_k: asked = null } = request.rest;

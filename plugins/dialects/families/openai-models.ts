@@ -1,20 +1,23 @@
-/** What OpenAI's model families refuse, on whichever API they are asked by. Names of parameters are those of chat completions. */
+/** Which parameters each family of OpenAI's models refuses, on chat completions and on Responses. Parameters have their names of chat completions. */
 
+/** A family of models that refuse the same parameters. */
 export interface OpenaiFamily {
-  /** Matched against the model's name, in lower case and without a vendor in front. */
+  /** Is matched with the model's name in lower case, without a vendor's name before it. */
   readonly match: RegExp;
+  /** Parameters that are a 400. */
   readonly refuses: readonly string[];
-  /** Of `refuses`, what it takes after all while the effort is `none`. */
+  /** The parameters of `refuses` that it takes while the effort is `none`. */
   readonly takesUnthinking: readonly string[];
 }
 
+/** The parameters that ask for the probabilities of tokens. */
 export const logOfTokens: readonly string[] = ['logprobs', 'top_logprobs'];
 const sampling: readonly string[] = ['temperature', 'top_p', ...logOfTokens, 'presence_penalty', 'frequency_penalty', 'logit_bias'];
 
-/** In the order in which they are tried; a model that none matches (a fine-tune, an unknown name) takes everything. */
+/** The families, in the order in which they are tried. A model that none matches (a fine-tune, an unknown name) takes every parameter. wire: OpenAI: Reasoning models, and Using GPT-5, Parameter compatibility. */
 export const openaiModels = {
   oSeries: { match: /^(?:o\d|codex)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
-  // wire: gpt-5.1 and later take sampling parameters and logprobs while they do not think
+  // wire: gpt-5.1 and later take temperature, top_p and logprobs while the effort is `none` (OpenAI: Using GPT-5.2, Parameter compatibility)
   sinceGpt51: { match: /^gpt-(?:5\.\d|(?:[6-9]|1\d)(?:[.-]|$))/, refuses: sampling, takesUnthinking: ['temperature', 'top_p', ...logOfTokens] },
   gpt5: { match: /^gpt-5(?!-chat)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
   searchPreview: { match: /-search-preview/, refuses: ['temperature'], takesUnthinking: [] },
@@ -22,7 +25,7 @@ export const openaiModels = {
 
 const families: readonly OpenaiFamily[] = Object.values(openaiModels);
 
-/** The family of a model that may go by several names: `gpt-5`, `openai/gpt-5`, a deployment's name beside the catalogue's. */
+/** The family of a model, found by any of its names: `gpt-5`, `openai/gpt-5`, or the name of a deployment beside the id in the catalogue. Undefined if no family matches. */
 export function openaiFamilyOf(names: readonly string[]): OpenaiFamily | undefined {
   const plain = names.map((name) => name.toLowerCase().replace(/^.*\//, ''));
   return families.find(({ match }) => plain.some((name) => match.test(name)));

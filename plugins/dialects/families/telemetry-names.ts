@@ -1,6 +1,6 @@
 /**
- * What OpenTelemetry's GenAI conventions call the vendors, by the dialect of a provider entry. Where they have a name it must be
- * used; any other provider goes by its own id.
+ * The names of vendors in OpenTelemetry's semantic conventions for GenAI, by the dialect of a provider entry. The conventions say that
+ * a well-known name must be used if there is one (attribute `gen_ai.provider.name`).
  */
 const names: Readonly<Record<string, string>> = {
   openai: 'openai',
@@ -18,5 +18,5 @@ const names: Readonly<Record<string, string>> = {
   xai: 'x_ai',
 };
 
-/** The name of a dialect's vendor in `gen_ai.provider.name`; undefined: the conventions have none. */
+/** The value of `gen_ai.provider.name` for a dialect; undefined if the conventions have no name for its vendor. */
 export const telemetryName = (dialect: string | undefined): string | undefined => (dialect !== undefined && Object.hasOwn(names, dialect) ? names[dialect] : undefined);
