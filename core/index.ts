@@ -23,7 +23,7 @@ export type {
   Addressing, Arrived, Attempt, AttemptResult, Authenticated, Candidate, Described, Dropped, FieldValue, Metadata, Normalised, Outcome, Principal,
   RecordedUsage, Replying, RequestRecord, Streaming,
 } from './pipeline/context.ts';
-export type { Stop } from './pipeline/stop.ts';
+export type { Cancellation } from './pipeline/cancellation.ts';
 
 // requests and answers
 export type {

@@ -90,7 +90,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     throw error;
   }
 
-  const service = createService({ config, machine: { hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock });
+  const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock });
   let closed: Promise<void> | null = null;
   return { ...service, config, timings: watch.timings, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), close: () => (closed ??= closing()) };
 }

@@ -33,7 +33,7 @@ const fromWeb = (body: NodeReadableStream | null): Readable => (body === null ? 
 
 /** Ends the request when its client closes the connection. Returns the function to call once the request is answered. */
 export function endWhenClientLeaves(response: ServerResponse, exchange: Exchange): () => void {
-  const onClose = (): void => exchange.abort(new GatewayError('client_closed', 'The client closed the connection before the answer was complete.'));
+  const onClose = (): void => exchange.cancel(new GatewayError('client_closed', 'The client closed the connection before the answer was complete.'));
   response.once('close', onClose);
   return () => response.off('close', onClose);
 }

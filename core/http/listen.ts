@@ -117,7 +117,7 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   // from here on the fault is in the body of a request: that request has its reply already, or its reply names the fault
   if (reply.writableFinished) return end(socket);
   closeAfter(reply, socket);
-  service.abort(fault, reply);
+  service.cancel(fault, reply);
 }
 
 function textOf({ status = 400, headers, body }: Answer<string>): string {
@@ -144,7 +144,7 @@ async function drain(server: Server, services: readonly Service[], drainMs: numb
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   const stop = setTimeout(() => {
-    for (const { running } of services) for (const exchange of running) exchange.abort(new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000 }));
+    for (const { running } of services) for (const exchange of running) exchange.cancel(new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000 }));
     setTimeout(() => server.closeAllConnections(), 1000);
   }, drainMs);
   const idle = setInterval(() => server.closeIdleConnections(), 100);

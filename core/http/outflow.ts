@@ -39,7 +39,7 @@ export function dropSlowReader(response: ServerResponse, exchange: Exchange): vo
     response.once('close', () => clearTimeout(timer));
   };
   response.once('prefinish', wait);
-  exchange.stop.on(wait);
+  exchange.cancellation.onCancel(wait);
 }
 
 /**
@@ -59,7 +59,7 @@ async function writeStream(body: StreamedBody, response: ServerResponse): Promis
     goOn();
     void body.cancel();
   });
-  body.attach({ comment: (text) => void (isClosed() || response.write(text)), stopped: goOn });
+  body.attach({ comment: (text) => void (isClosed() || response.write(text)), cancelled: goOn });
   for (let text = await body.next(); text !== null; text = await body.next()) {
     if (isClosed() || response.write(text)) continue;
     await new Promise<void>((resolve) => {
@@ -71,7 +71,7 @@ async function writeStream(body: StreamedBody, response: ServerResponse): Promis
 
 /**
  * The stream of a plain endpoint. Its request is over when the stream ends, breaks, or is cancelled because the client has left.
- * When the request is aborted, the stream breaks, so that the client does not take a part for the whole; a stream without an
+ * When the request is cancelled, the stream breaks, so that the client does not take a part for the whole; a stream without an
  * end of its own (`isEndless`) ends instead.
  */
 export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, isEndless }: { exchange: Exchange; isEndless: boolean }): ReadableStream<Uint8Array> {

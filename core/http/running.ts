@@ -10,7 +10,7 @@ export const shuttingDown = (): GatewayError => new GatewayError('server_shuttin
 
 export class RunningRequests {
   readonly exchanges = new Set<Exchange>();
-  /** Those with a stream that has no end of its own. A stop of the gateway ends them instead of waiting for them. */
+  /** Those with a stream that has no end of its own. A gateway that stops ends them instead of waiting for them. */
   readonly endless = new WeakSet<Exchange>();
   readonly #logger: Logger;
   isDraining = false;
@@ -43,7 +43,7 @@ export class RunningRequests {
   /** From now on new requests are to be refused. */
   drain(): void {
     this.isDraining = true;
-    for (const exchange of this.exchanges) if (this.endless.has(exchange)) exchange.abort(shuttingDown());
+    for (const exchange of this.exchanges) if (this.endless.has(exchange)) exchange.cancel(shuttingDown());
   }
 
   #refused(thrown: unknown, { id, path }: Exchange): Answer<string> {

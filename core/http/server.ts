@@ -12,8 +12,8 @@ import { Exchange } from '../pipeline/exchange.ts';
 import { bodyOf, endWhenClientLeaves, headersOf, nodePairOf, readBytes, readJson } from './inbound.ts';
 import type { NodePair } from './inbound.ts';
 import { closingItsRequest, dropSlowReader, toWebResponse, writeCompletion } from './outflow.ts';
-import { complete, refuse, unlessStopped } from '../pipeline/pipeline.ts';
-import type { Machine } from '../pipeline/pipeline.ts';
+import { complete, refuse, unlessCancelled } from '../pipeline/pipeline.ts';
+import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Answer, Completion } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
 import type { Endpoint } from './routes.ts';
@@ -21,7 +21,7 @@ import { RunningRequests, shuttingDown } from './running.ts';
 
 export interface ServiceParts {
   readonly config: Config;
-  readonly machine: Machine;
+  readonly pipeline: Pipeline;
   readonly endpoints: readonly Endpoint[];
   readonly doors: readonly Door[];
   readonly clock: () => number;
@@ -36,7 +36,7 @@ export interface Service {
   /** The answer to what is no request: a fault of the HTTP parser. */
   refuse(error: GatewayError): Promise<Answer<string>>;
   /** Ends the request of this reply, because its body turned out to be broken. The reply says so, unless it has begun. */
-  abort(error: GatewayError, reply: ServerResponse): void;
+  cancel(error: GatewayError, reply: ServerResponse): void;
   /** Requests that are being served. */
   readonly running: ReadonlySet<Exchange>;
   /** From now on every new request is refused. */
@@ -62,8 +62,8 @@ interface Shared extends ServiceParts {
 }
 
 export function createService(parts: ServiceParts): Service {
-  const { config, machine, clock, doors } = parts;
-  const running = new RunningRequests(machine.logger);
+  const { config, pipeline, clock, doors } = parts;
+  const running = new RunningRequests(pipeline.logger);
   const begin: Shared['begin'] = (method, path, headers) => new Exchange({ method, path, headers, config, createdAt: clock() });
   const shared = { ...parts, running, begin };
   const app = createApp(shared);
@@ -76,22 +76,22 @@ export function createService(parts: ServiceParts): Service {
       void (door === undefined ? byH3(request, response) : serveDoor(door, { request, response }, shared));
     },
     fetch: async (request) => await app.fetch(request),
-    refuse: async (error) => await refuse(begin('', '', {}), error, machine),
-    abort: (error, reply) => requestOf.get(reply)?.abort(error),
+    refuse: async (error) => await refuse(begin('', '', {}), error, pipeline),
+    cancel: (error, reply) => requestOf.get(reply)?.cancel(error),
     running: running.exchanges,
     drain: () => running.drain(),
   };
 }
 
 /** Serves a completion request. Resolves when its answer is written. Never rejects. */
-async function serveDoor(door: Door, { request, response }: NodePair, { begin, running, machine }: Shared): Promise<void> {
+async function serveDoor(door: Door, { request, response }: NodePair, { begin, running, pipeline }: Shared): Promise<void> {
   const exchange = begin('POST', door.path, request.headers as Exchange['headers']);
   const body = (): Promise<unknown> => readJson(request, exchange);
-  const work = async (): Promise<Completion> => (running.isDraining ? await refuse(exchange, shuttingDown(), machine) : await complete(exchange, { door, body, machine }));
+  const work = async (): Promise<Completion> => (running.isDraining ? await refuse(exchange, shuttingDown(), pipeline) : await complete(exchange, { door, body, pipeline }));
   try {
     await writeCompletion(await running.serve(exchange, { work, whenOver: connect(response, exchange) }), response);
   } catch (error) {
-    machine.logger.error('a reply could not be written', { request: exchange.id, error });
+    pipeline.logger.error('a reply could not be written', { request: exchange.id, error });
     response.destroy();
   }
 }
@@ -101,7 +101,7 @@ type Work = (exchange: Exchange, event: H3Event) => Promise<Answer>;
 const noSocket = (): void => {};
 
 function createApp(shared: Shared): H3 {
-  const { doors, endpoints, machine, running } = shared;
+  const { doors, endpoints, pipeline, running } = shared;
   const begin = (event: H3Event): Exchange => shared.begin(event.req.method, event.url.pathname, headersOf(event));
   const serve = async (event: H3Event, work: Work): Promise<HTTPResponse> => {
     const exchange = begin(event);
@@ -111,7 +111,7 @@ function createApp(shared: Shared): H3 {
   };
   const malformed = async (thrown: unknown, event: H3Event): Promise<HTTPResponse> => {
     const exchange = begin(event);
-    return await toWebResponse(await refuse(exchange, GatewayError.from(fromHttp(thrown)), machine), { id: exchange.id, isHead: false });
+    return await toWebResponse(await refuse(exchange, GatewayError.from(fromHttp(thrown)), pipeline), { id: exchange.id, isHead: false });
   };
   const app = new H3({ silent: true, onError: malformed });
   const allowed = new Map<string, string[]>();
@@ -126,8 +126,8 @@ function createApp(shared: Shared): H3 {
     on(endpoint.method, endpoint.path, (event) => serve(event, work));
     if (endpoint.method === 'GET') on('HEAD', endpoint.path, (event) => serve(event, work));
   }
-  for (const [path, methods] of allowed) app.all(path, (event) => serve(event, (exchange) => refuse(exchange, wrongMethod(exchange, methods), machine)));
-  app.all('/**', (event) => serve(event, (exchange) => refuse(exchange, unknownUrl(exchange), machine)));
+  for (const [path, methods] of allowed) app.all(path, (event) => serve(event, (exchange) => refuse(exchange, wrongMethod(exchange, methods), pipeline)));
+  app.all('/**', (event) => serve(event, (exchange) => refuse(exchange, unknownUrl(exchange), pipeline)));
   return app;
 }
 
@@ -140,11 +140,11 @@ async function atDoor(door: Door, event: H3Event, shared: Shared): Promise<HTTPR
   return new HTTPResponse(null);
 }
 
-const workOf = (endpoint: Endpoint, { running, machine }: Shared): Work => async (exchange, event) => {
+const workOf = (endpoint: Endpoint, { running, pipeline }: Shared): Work => async (exchange, event) => {
   if (running.isDraining) throw shuttingDown();
-  const principal = await unlessStopped(exchange.stop, admit(endpoint, exchange, machine.hooks));
-  // safety: the rest of a broken body never comes, so without the stop a read would wait for ever
-  const body = (): Promise<Buffer> => unlessStopped(exchange.stop, readBytes(bodyOf(event), exchange));
+  const principal = await unlessCancelled(exchange.cancellation, admit(endpoint, exchange, pipeline.hooks));
+  // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever
+  const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange));
   const answer = await endpoint.handle({ arrived: exchange, principal, params: paramsOf(event), query: event.url.searchParams, body });
   if (!(answer.body instanceof ReadableStream)) return answer;
   const isEndless = answer.isEndless === true;

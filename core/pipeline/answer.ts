@@ -5,8 +5,8 @@
  * `core/pipeline/stream.ts` makes it, `core/http/outflow.ts` writes it.
  */
 export interface StreamedBody {
-  /** Comments go out by themselves while nothing comes; `stopped` wakes a writer that waits for its client. */
-  attach(writer: { comment(text: string): void; stopped(): void }): void;
+  /** `comment` writes a sign of life while nothing comes. `cancelled` wakes a writer that waits for its client: the request was cancelled. */
+  attach(writer: { comment(text: string): void; cancelled(): void }): void;
   /** The next text to write; null once all of it is written. */
   next(): Promise<string | null>;
   /** The client has left. */
@@ -19,7 +19,7 @@ export interface Answer<Body = string | Uint8Array | ReadableStream<Uint8Array>>
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: Body;
-  /** A stream that has no end of its own: a stop or a reload of the gateway ends it at once, cleanly. Others are waited for. */
+  /** A stream that has no end of its own: when the gateway stops or reloads, it ends such a stream at once, cleanly. It waits for all others. */
   readonly isEndless?: boolean;
 }
 

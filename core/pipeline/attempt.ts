@@ -1,59 +1,75 @@
-/** One attempt while it runs: its time limits, what aborts it, and the source of its chunks. */
-import type { Chunk } from '../chat.ts';
-import type { Timeouts } from '../config.ts';
+/** One attempt while it runs: what plugins see of it, its time limits, and the source of its chunks. */
+import type { Chunk, Reasoning } from '../chat.ts';
+import type { Policy } from '../config.ts';
+import type { Attempt, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { ChunkSource } from './hooks.ts';
-import { Stop } from './stop.ts';
+import { Cancellation } from './cancellation.ts';
 
-/** After the finish of an answer its token counts may still come. They come at once, or never: so long they are waited for. */
+/** After the finish of an answer its token counts may still come. They come at once or never, so the wait for them is short. */
 const afterFinishMs = 5000;
 
-export class Running {
+export class RunningAttempt implements Attempt {
+  readonly number: number;
+  readonly candidate: Candidate;
+  readonly reasoning: Reasoning;
+  readonly policy: Policy;
   readonly startedAt = performance.now();
+  readonly cancellation = new Cancellation();
+  /** `performance.now()` of the first piece of this attempt's answer. */
   firstPieceAt: number | null = null;
   source: ChunkSource | null = null;
+  /** Its result has been told. */
   settled = false;
 
-  readonly stop = new Stop();
-  readonly #outer: Stop;
+  readonly #request: Cancellation;
   #idleMs: number;
-  readonly #offOuter: () => void;
+  readonly #stopListening: () => void;
   #timer: NodeJS.Timeout;
   #isHeard = false;
   #waitingSince = 0;
   #reject: ((reason: unknown) => void) | null = null;
 
-  constructor(outer: Stop, timeouts: Timeouts) {
-    this.#outer = outer;
-    this.#idleMs = timeouts.idle;
-    this.#offOuter = outer.on(() => this.#stop(outer.reason));
-    const { firstByte } = timeouts;
-    this.#timer = setTimeout(() => this.#stop(new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`)), firstByte);
+  /** @param request the cancellation of the request, which ends its attempt too */
+  constructor({ number, candidate, reasoning, policy }: Pick<Attempt, 'number' | 'candidate' | 'reasoning' | 'policy'>, request: Cancellation) {
+    this.number = number;
+    this.candidate = candidate;
+    this.reasoning = reasoning;
+    this.policy = policy;
+    this.#request = request;
+    this.#idleMs = policy.timeouts.idle;
+    this.#stopListening = request.onCancel(() => this.#cancel(request.reason));
+    const { firstByte } = policy.timeouts;
+    this.#timer = setTimeout(() => this.#cancel(new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`)), firstByte);
+  }
+
+  get signal(): AbortSignal {
+    return this.cancellation.signal;
   }
 
   async read(): Promise<readonly Chunk[] | null> {
     this.#waitingSince = performance.now();
-    const read = await this.guard((this.source as ChunkSource).read());
+    const read = await this.unlessCancelled((this.source as ChunkSource).read());
     if (!this.#isHeard) this.#heard();
     return read;
   }
 
-  /** Ends with the work, or rejects when the attempt is aborted, whichever comes first: a plugin that ignores its signal holds nobody up. */
-  guard<T>(work: Promise<T>, whenLate?: (value: T) => void): Promise<T> {
-    // cost: one promise per read; Promise.race on a long-lived abort promise would keep a reaction for each
+  /** Ends with the work, or rejects when the attempt is cancelled, whichever comes first: a plugin that ignores its signal holds nobody up. */
+  unlessCancelled<T>(work: Promise<T>, whenLate?: (value: T) => void): Promise<T> {
+    // cost: one promise per read; Promise.race on a long-lived promise would keep a reaction for each
     return new Promise((resolve, reject) => {
       this.#reject = reject;
       const arrive = (value: T): void => {
         this.#waitingSince = 0;
-        if (this.stop.hasCome) whenLate?.(value);
+        if (this.cancellation.isCancelled) whenLate?.(value);
         resolve(value);
       };
       work.then(arrive, reject);
-      if (this.stop.hasCome) reject(this.stop.reason);
+      if (this.cancellation.isCancelled) reject(this.cancellation.reason);
     });
   }
 
-  /** wire: while it thinks, a provider may send only comments or blanks. They are signs of life: from the first on, silence is limited instead of the time to the first piece. */
+  /** wire: while it thinks, a provider may send only comments or blanks. They are signs of life: from the first of them on, the limit of silence holds instead of the limit of the first byte. */
   #heard(): void {
     this.#isHeard = true;
     clearTimeout(this.#timer);
@@ -72,29 +88,30 @@ export class Running {
   #watch(ms: number): void {
     this.#timer = setTimeout(() => {
       const waited = this.#waitingSince === 0 ? 0 : performance.now() - this.#waitingSince;
-      if (waited >= this.#idleMs) this.#stop(new GatewayError('upstream_idle_timeout', `The provider fell silent for ${seconds(this.#idleMs)} ${this.firstPieceAt === null ? 'before' : 'in the middle of'} its answer.`));
+      if (waited >= this.#idleMs) this.#cancel(new GatewayError('upstream_idle_timeout', `The provider fell silent for ${seconds(this.#idleMs)} ${this.firstPieceAt === null ? 'before' : 'in the middle of'} its answer.`));
       else this.#watch(Math.max(1, this.#idleMs - waited));
     }, ms);
   }
 
-  #stop(reason: unknown): void {
-    this.stop.stop(reason);
+  #cancel(reason: unknown): void {
+    this.cancellation.cancel(reason);
     this.#reject?.(reason);
   }
 
-  close(cancel: boolean): void {
+  /** Ends the time limits, and the source too if the answer is not whole. */
+  close(isBroken: boolean): void {
     this.settled = true;
     clearTimeout(this.#timer);
-    this.#offOuter();
-    if (cancel) {
-      this.stop.stop(this.#outer.reason);
-      letGo(this.source);
+    this.#stopListening();
+    if (isBroken) {
+      this.cancellation.cancel(this.#request.reason);
+      cancelSource(this.source);
     }
   }
 }
 
 /** Cancels a source. safety: nobody waits for the source any more, so an error that its plugin throws here would end the process. */
-export function letGo(source: ChunkSource | null | undefined): void {
+export function cancelSource(source: ChunkSource | null | undefined): void {
   try {
     source?.cancel();
   } catch {

@@ -4,18 +4,18 @@
  * for every plugin that supplies chunks.
  */
 import type { Chunk } from '../chat.ts';
-import type { AttemptResult, Candidate, Streaming } from './context.ts';
+import type { AttemptResult, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import { deciderOf } from './guard.ts';
 import type { ChunkSource, RequestHooks } from './hooks.ts';
 import { Reply } from './reply.ts';
-import { letGo, Running } from './attempt.ts';
+import { cancelSource, RunningAttempt } from './attempt.ts';
 
 export class Attempts {
   readonly #exchange: Exchange;
   readonly #hooks: RequestHooks;
-  #running: Running | null = null;
+  #running: RunningAttempt | null = null;
 
   constructor(exchange: Exchange, hooks: RequestHooks) {
     this.#exchange = exchange;
@@ -36,12 +36,12 @@ export class Attempts {
 
   /** The answer is not wanted any more: the running attempt ends, and its connection closes. */
   cancel(reason: GatewayError): void {
-    this.#exchange.abort(reason);
+    this.#exchange.cancel(reason);
     if (this.#running !== null) this.#broke(reason);
   }
 
   async #begin(): Promise<readonly Chunk[] | null> {
-    const { policy, candidates, stop } = this.#exchange;
+    const { policy, candidates, cancellation } = this.#exchange;
     const standing = candidates.filter(({ dropped }) => dropped === null).slice(0, policy?.maxAttempts);
     const errors: GatewayError[] = [];
     for (const candidate of standing) {
@@ -49,7 +49,7 @@ export class Attempts {
         return await this.#try(candidate, errors.length + 1);
       } catch (thrown) {
         const error = this.#broke(thrown);
-        if (stop.hasCome || !(error.retryable || cannotSay(error))) throw error;
+        if (cancellation.isCancelled || !(error.retryable || cannotSay(error))) throw error;
         errors.push(error);
       }
     }
@@ -59,23 +59,12 @@ export class Attempts {
   async #try(candidate: Candidate, number: number): Promise<readonly Chunk[] | null> {
     const exchange = this.#exchange;
     const { policy, request } = exchange.as();
-    const running = new Running(exchange.stop, policy.timeouts);
+    exchange.cancellation.throwIfCancelled();
+    const running = new RunningAttempt({ number, candidate, reasoning: candidate.reasoning ?? request.reasoning, policy }, exchange.cancellation);
     this.#running = running;
-    exchange.stop.throwIfCome();
+    exchange.attempt = running;
     exchange.reply = new Reply();
-    const { stop, startedAt } = running;
-    exchange.attempt = {
-      number,
-      candidate,
-      reasoning: candidate.reasoning ?? request.reasoning,
-      policy,
-      stop,
-      startedAt,
-      get signal() {
-        return stop.signal;
-      },
-    };
-    const opened = await running.guard(this.#hooks.open.promise(exchange.as()), letGo);
+    const opened = await running.unlessCancelled(this.#hooks.open.promise(exchange.as()), cancelSource);
     if (opened === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${candidate.provider.dialect}". Add stream/upstream to the plugins.`);
     running.source = opened;
     const source = this.#hooks.opened.isUsed() ? this.#hooks.opened.call(opened, exchange.as()) : opened;
@@ -91,7 +80,7 @@ export class Attempts {
   }
 
   /** Reads until the answer has begun. Token counts alone are no answer: they give nothing to send. */
-  async #begun(running: Running): Promise<readonly Chunk[] | null> {
+  async #begun(running: RunningAttempt): Promise<readonly Chunk[] | null> {
     let first: readonly Chunk[] = [];
     for (;;) {
       const more = await this.#next(running);
@@ -102,7 +91,7 @@ export class Attempts {
   }
 
   /** Reads until there is a chunk to pass on, and adds what it read to the exchange's reply. Null at the clean end. */
-  async #next(running: Running): Promise<readonly Chunk[] | null> {
+  async #next(running: RunningAttempt): Promise<readonly Chunk[] | null> {
     const { reply, config } = this.#exchange;
     const { upstreamBody } = config.server.limits;
     for (;;) {
@@ -123,13 +112,13 @@ export class Attempts {
   }
 
   /** Reads once. An answer whose finish has come is whole, even if the provider then breaks the connection or leaves it open. */
-  async #read(running: Running): Promise<readonly Chunk[] | null> {
+  async #read(running: RunningAttempt): Promise<readonly Chunk[] | null> {
     try {
       return await running.read();
     } catch (thrown) {
-      const isLost = GatewayError.is(thrown) && lostConnection.has(thrown.code) && !this.#exchange.stop.hasCome;
+      const isLost = GatewayError.is(thrown) && lostConnection.has(thrown.code) && !this.#exchange.cancellation.isCancelled;
       if (!isLost || !this.#isWhole()) throw thrown;
-      letGo(running.source);
+      cancelSource(running.source);
       return null;
     }
   }
@@ -152,8 +141,8 @@ export class Attempts {
 
   /** Closes the running attempt as broken. Returns why: what ended the request from outside, or else what was thrown. */
   #broke(thrown: unknown): GatewayError {
-    const { stop, id } = this.#exchange;
-    const reason = stop.hasCome ? stop.reason : thrown;
+    const { cancellation, id } = this.#exchange;
+    const reason = cancellation.isCancelled ? cancellation.reason : thrown;
     const error = faultOf(reason, this.#running?.source ?? null) ?? GatewayError.from(reason, id);
     this.#settle(error);
     return error;
@@ -165,7 +154,7 @@ export class Attempts {
     const running = this.#running;
     if (running === null || running.settled) return;
     running.close(error !== null);
-    const result = resultOf(exchange.as(), running, error);
+    const result = resultOf(exchange, running, error);
     exchange.attempts.push(result);
     this.#hooks.attempted.call(result, exchange.as());
   }
@@ -182,18 +171,18 @@ function faultOf(reason: unknown, source: ChunkSource | null): GatewayError | nu
   return plugin === undefined ? null : new GatewayError('plugin_error', `The plugin "${plugin}" failed in the middle of its answer.`, { plugin, cause: reason });
 }
 
-function resultOf({ attempt, startedAt }: Streaming, running: Running, error: GatewayError | null): AttemptResult {
+function resultOf({ startedAt }: Exchange, attempt: RunningAttempt, error: GatewayError | null): AttemptResult {
   const { provider, model, mapping } = attempt.candidate;
-  const since = (at: number | null): number | null => (at === null ? null : Math.round(at - running.startedAt));
+  const since = (at: number | null): number | null => (at === null ? null : Math.round(at - attempt.startedAt));
   return {
     provider: provider.id,
     model: model.id,
     externalId: mapping.externalId,
     outcome: error === null ? 'answered' : error.code,
     status: error === null ? 200 : error.upstreamStatus,
-    startedMs: Math.round(running.startedAt - startedAt),
+    startedMs: Math.round(attempt.startedAt - startedAt),
     durationMs: since(performance.now()) ?? 0,
-    timeToFirstTokenMs: since(running.firstPieceAt),
+    timeToFirstTokenMs: since(attempt.firstPieceAt),
     error: error === null ? null : error.message,
   };
 }

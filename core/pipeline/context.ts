@@ -7,7 +7,7 @@ import type { Config, Mapping, Model, Policy, Pricing, Provider } from '../confi
 import type { Adjustment } from '../wire/dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Reply } from './reply.ts';
-import type { Stop } from './stop.ts';
+import type { Cancellation } from './cancellation.ts';
 
 export type Metadata = Readonly<Record<string, string>>;
 
@@ -99,8 +99,8 @@ export interface Attempt {
   /** The reasoning to ask for. */
   readonly reasoning: Reasoning;
   readonly policy: Policy;
-  /** Comes with the request's, or when this attempt times out. */
-  readonly stop: Stop;
+  /** Ends with the request's cancellation, or when this attempt times out. */
+  readonly cancellation: Cancellation;
   /** The same as an AbortSignal. */
   readonly signal: AbortSignal;
   /** `performance.now()` */

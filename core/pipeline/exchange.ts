@@ -5,8 +5,8 @@ import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, 
 import type { Adjustment } from '../wire/dialect.ts';
 import { GatewayError } from '../errors.ts';
 import { Reply } from './reply.ts';
-import { createRequestId } from './request-id.ts';
-import { Stop } from './stop.ts';
+import { createRequestId } from '../request-id.ts';
+import { Cancellation } from './cancellation.ts';
 
 export interface Arrival {
   readonly method: string;
@@ -52,7 +52,7 @@ export class Exchange implements Arrived {
   committed = false;
   recorded = false;
 
-  readonly stop = new Stop();
+  readonly cancellation = new Cancellation();
   #deadline: NodeJS.Timeout | undefined;
   #whenClosed: (() => void) | null = null;
   #isClosed = false;
@@ -67,12 +67,12 @@ export class Exchange implements Arrived {
   }
 
   get signal(): AbortSignal {
-    return this.stop.signal;
+    return this.cancellation.signal;
   }
 
   /** Ends the request from outside: the client has left, the deadline has passed, the gateway stops. */
-  abort(reason: GatewayError): void {
-    this.stop.stop(reason);
+  cancel(reason: GatewayError): void {
+    this.cancellation.cancel(reason);
   }
 
   /** Starts the clock of the policy's total time. The time counts from the arrival of the request. */
@@ -81,7 +81,7 @@ export class Exchange implements Arrived {
     if (policy === null || this.recorded) return;
     const { total } = policy.timeouts;
     // cost: an error captures its stack, so it is made where it is needed
-    const late = (): void => this.abort(new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`));
+    const late = (): void => this.cancel(new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`));
     const left = this.startedAt + total - performance.now();
     if (left <= 0) late();
     else this.#deadline = setTimeout(late, left);

@@ -46,7 +46,7 @@ const isAsyncFunction = (fn: Fn): boolean => fn.constructor.name === 'AsyncFunct
 const isThenable = (value: unknown): value is Promise<unknown> => typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 
 /** One tap of one hook, as its wrapper needs to know it. */
-interface Place {
+interface GuardedTap {
   readonly hook: string;
   readonly plugin: string;
   readonly isBail: boolean;
@@ -67,7 +67,7 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): 
       register(tap) {
         refuseTap(name, tap, { isAsync, owner });
         for (const before of [tap.before ?? []].flat()) placed.push({ hook: name, plugin: tap.name, before });
-        const place: Place = {
+        const tapped: GuardedTap = {
           hook: name,
           plugin: tap.name,
           isBail: kind.includes('Bail'),
@@ -77,7 +77,7 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): 
         };
         const wrap = isAsync ? (observers.has(name) ? observing : deciding) : observers.has(name) ? observingAtOnce : decidingAtOnce;
         // safety: as a promise, a synchronous throw rejects and an async function under `tap` is awaited
-        return Object.assign(tap, { type: isAsync ? 'promise' : 'sync', fn: wrap(place) });
+        return Object.assign(tap, { type: isAsync ? 'promise' : 'sync', fn: wrap(tapped) });
       },
     });
   }
@@ -102,52 +102,52 @@ const deciders = new WeakMap<object, string>();
 /** The plugin whose tap decided on this value. */
 export const deciderOf = (value: object): string | undefined => deciders.get(value);
 
-const deciding = (place: Place): Fn => async (...args) => {
+const deciding = (tapped: GuardedTap): Fn => async (...args) => {
   try {
-    const value = await place.run(...args);
-    if (place.isBail && typeof value === 'object' && value !== null) deciders.set(value, place.plugin);
+    const value = await tapped.run(...args);
+    if (tapped.isBail && typeof value === 'object' && value !== null) deciders.set(value, tapped.plugin);
     // safety: tapable ends a bail hook on null and false too; only a value decides
-    return place.isBail && (value === null || value === false) ? undefined : value;
+    return tapped.isBail && (value === null || value === false) ? undefined : value;
   } catch (thrown) {
-    throw named(thrown, place);
+    throw named(thrown, tapped);
   }
 };
 
-const observing = (place: Place): Fn => {
-  const wait = new Wait(place);
+const observing = (tapped: GuardedTap): Fn => {
+  const wait = new Wait(tapped);
   return async (...args) => {
     try {
-      const value = place.run(...args);
+      const value = tapped.run(...args);
       return isThenable(value) ? await wait.for(value) : value;
     } catch (thrown) {
-      report(thrown, place);
-      return place.isWaterfall ? args[0] : undefined;
+      report(thrown, tapped);
+      return tapped.isWaterfall ? args[0] : undefined;
     }
   };
 };
 
-const decidingAtOnce = (place: Place): Fn => (...args) => {
+const decidingAtOnce = (tapped: GuardedTap): Fn => (...args) => {
   // an earlier tap has dropped the chunk: later taps do not see it
-  if (place.isWaterfall && args[0] === null) return null;
+  if (tapped.isWaterfall && args[0] === null) return null;
   try {
-    return refusePromise(place.run(...args), place);
+    return refusePromise(tapped.run(...args), tapped);
   } catch (thrown) {
-    throw named(thrown, place);
+    throw named(thrown, tapped);
   }
 };
 
-const observingAtOnce = (place: Place): Fn => (...args) => {
+const observingAtOnce = (tapped: GuardedTap): Fn => (...args) => {
   try {
-    return refusePromise(place.run(...args), place);
+    return refusePromise(tapped.run(...args), tapped);
   } catch (thrown) {
-    report(thrown, place);
-    return place.isWaterfall ? args[0] : undefined;
+    report(thrown, tapped);
+    return tapped.isWaterfall ? args[0] : undefined;
   }
 };
 
-const report = (thrown: unknown, { plugin, hook, logger }: Place): void => logger.error('an observer failed; the request is untouched', { plugin, hook, error: thrown });
+const report = (thrown: unknown, { plugin, hook, logger }: GuardedTap): void => logger.error('an observer failed; the request is untouched', { plugin, hook, error: thrown });
 
-function refusePromise(value: unknown, { hook }: Place): unknown {
+function refusePromise(value: unknown, { hook }: GuardedTap): unknown {
   if (!isThenable(value)) return value;
   value.then(undefined, () => {});
   throw new Error(`the hook "${hook}" is synchronous and the tap returned a promise`);
@@ -192,7 +192,7 @@ function timed(fn: Fn, { hook, plugin, timings }: { hook: string; plugin: string
 }
 
 /** What a tap threw, under its plugin's name. Errors meant for the caller pass through. */
-function named(thrown: unknown, { hook, plugin }: Place): GatewayError {
+function named(thrown: unknown, { hook, plugin }: GuardedTap): GatewayError {
   if (GatewayError.is(thrown)) {
     thrown.plugin ??= plugin;
     return thrown;
@@ -202,14 +202,14 @@ function named(thrown: unknown, { hook, plugin }: Place): GatewayError {
 
 /** How long one observer is waited for: as long as its hook allows, and not at all once it has been late too often. A call in time makes it waited for again. */
 class Wait {
-  readonly #place: Place;
+  readonly #tapped: GuardedTap;
   readonly #ms: number;
   #overruns = 0;
   #overranAt = -Infinity;
 
-  constructor(place: Place) {
-    this.#place = place;
-    this.#ms = patience[place.hook] ?? 1000;
+  constructor(tapped: GuardedTap) {
+    this.#tapped = tapped;
+    this.#ms = patience[tapped.hook] ?? 1000;
   }
 
   /** Resolves as the observer's promise does, and rejects when that is late. Resolves at once where the observer is not waited for. */
@@ -230,7 +230,7 @@ class Wait {
       const failed = (thrown: unknown): void => {
         came();
         if (isTrusted) reject(thrown);
-        else report(thrown, this.#place);
+        else report(thrown, this.#tapped);
       };
       answer.then(answered, failed);
     });
@@ -238,7 +238,7 @@ class Wait {
 
   get #isTrusted(): boolean {
     // a waterfall needs the value that its tap returns
-    return this.#place.isWaterfall || this.#overruns < overrunsAtMost;
+    return this.#tapped.isWaterfall || this.#overruns < overrunsAtMost;
   }
 
   #overrun(startedAt: number): Error {
@@ -257,7 +257,7 @@ class Wait {
   }
 
   #tell(level: 'info' | 'warn', message: string): void {
-    const { plugin, hook, logger } = this.#place;
+    const { plugin, hook, logger } = this.#tapped;
     logger[level](message, { plugin, hook });
   }
 }

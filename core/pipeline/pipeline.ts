@@ -15,10 +15,10 @@ import { recordOf } from './record.ts';
 import type { ReplyHead } from './door.ts';
 import type { Answer, Completion } from './answer.ts';
 import type { Door } from './door.ts';
-import type { Stop } from './stop.ts';
+import type { Cancellation } from './cancellation.ts';
 import { collect, openStream } from './stream.ts';
 
-export interface Machine {
+export interface Pipeline {
   readonly hooks: RequestHooks;
   readonly catalogue: Catalogue;
   readonly logger: Logger;
@@ -27,27 +27,27 @@ export interface Machine {
 export type ReadBody = () => Promise<unknown>;
 
 /** Serves one completion request through every stage. Never rejects: what goes wrong becomes the reply, an error with its status. */
-export async function complete(exchange: Exchange, { door, body, machine }: { door: Door; body: ReadBody; machine: Machine }): Promise<Completion> {
-  const ended = async (error: GatewayError | null): Promise<void> => await finish(exchange, error, machine);
+export async function complete(exchange: Exchange, { door, body, pipeline }: { door: Door; body: ReadBody; pipeline: Pipeline }): Promise<Completion> {
+  const ended = async (error: GatewayError | null): Promise<void> => await finish(exchange, error, pipeline);
   try {
-    await unlessStopped(exchange.stop, admit(exchange, { door, body, machine }));
+    await unlessCancelled(exchange.cancellation, admit(exchange, { door, body, pipeline }));
     if (!exchange.wantsStream) {
-      await collect(exchange, machine.hooks);
-      const answer: Completion = { headers: replyHeaders(exchange, machine, headersOf(exchange, 'application/json')), body: door.encode(exchange.reply, headOf(exchange)) };
+      await collect(exchange, pipeline.hooks);
+      const answer: Completion = { headers: replyHeaders(exchange, pipeline, headersOf(exchange, 'application/json')), body: door.encode(exchange.reply, headOf(exchange)) };
       await ended(null);
       return answer;
     }
-    const stream = await openStream(exchange, { hooks: machine.hooks, encoder: () => door.encoder(headOf(exchange)), ended });
+    const stream = await openStream(exchange, { hooks: pipeline.hooks, encoder: () => door.encoder(headOf(exchange)), ended });
     const headers = { ...headersOf(exchange, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
-    return { headers: replyHeaders(exchange, machine, headers), body: stream };
+    return { headers: replyHeaders(exchange, pipeline, headers), body: stream };
   } catch (thrown) {
-    const error = GatewayError.from(exchange.stop.hasCome ? exchange.stop.reason : thrown, exchange.id);
+    const error = GatewayError.from(exchange.cancellation.isCancelled ? exchange.cancellation.reason : thrown, exchange.id);
     await ended(error);
-    return refused(exchange, error, machine);
+    return refused(exchange, error, pipeline);
   }
 }
 
-async function admit(exchange: Exchange, { door, body, machine: { hooks, catalogue } }: { door: Door; body: ReadBody; machine: Machine }): Promise<void> {
+async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalogue } }: { door: Door; body: ReadBody; pipeline: Pipeline }): Promise<void> {
   exchange.principal = await authenticate(exchange, hooks);
   exchange.metadata = hooks.metadata.call(exchange.principal.metadata, exchange.as());
   const request = door.parse(await body());
@@ -57,16 +57,16 @@ async function admit(exchange: Exchange, { door, body, machine: { hooks, catalog
   Object.assign(exchange, catalogue.resolve(exchange.request.model, exchange.principal.models));
   exchange.expire();
   exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
-  exchange.stop.throwIfCome();
+  exchange.cancellation.throwIfCancelled();
   if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
 }
 
-/** Ends with the work, or rejects when the request is aborted, whichever comes first. A plugin that hangs cannot keep the record from being written. */
-export function unlessStopped<T>(stop: Stop, work: Promise<T>): Promise<T> {
+/** Ends with the work, or rejects when the request is cancelled, whichever comes first. A plugin that hangs cannot keep the record from being written. */
+export function unlessCancelled<T>(cancellation: Cancellation, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    stop.on(() => reject(stop.reason));
+    cancellation.onCancel(() => reject(cancellation.reason));
     work.then(resolve, reject);
-    if (stop.hasCome) reject(stop.reason);
+    if (cancellation.isCancelled) reject(cancellation.reason);
   });
 }
 
@@ -91,7 +91,7 @@ function nobodyLeft({ candidates, request }: Exchange): GatewayError {
 }
 
 /** Puts the request on record: once, and before its last byte leaves. */
-async function finish(exchange: Exchange, error: GatewayError | null, { hooks, logger }: Machine): Promise<void> {
+async function finish(exchange: Exchange, error: GatewayError | null, { hooks, logger }: Pipeline): Promise<void> {
   if (exchange.recorded) return;
   exchange.recorded = true;
   exchange.stopClock();
@@ -104,20 +104,20 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
 const bugs = new Set(['internal_error', 'plugin_error']);
 
 /** Refuses a request that reached no door: an unknown URL, a fault of the HTTP parser. The refusal is on record. */
-export async function refuse(exchange: Exchange, error: GatewayError, machine: Machine): Promise<Answer<string>> {
-  await finish(exchange, error, machine);
-  return refused(exchange, error, machine);
+export async function refuse(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Promise<Answer<string>> {
+  await finish(exchange, error, pipeline);
+  return refused(exchange, error, pipeline);
 }
 
-function refused(exchange: Exchange, error: GatewayError, machine: Machine): Answer<string> {
+function refused(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Answer<string> {
   exchange.status = error.status;
   exchange.error = error;
   const answer = refusal(error, exchange.id);
-  return { ...answer, headers: replyHeaders(exchange, machine, answer.headers ?? {}) };
+  return { ...answer, headers: replyHeaders(exchange, pipeline, answer.headers ?? {}) };
 }
 
 /** The headers of a reply, with those that plugins add. What the gateway itself says stays as it is. */
-function replyHeaders(exchange: Exchange, { hooks, logger }: Machine, own: ReplyHeaders): ReplyHeaders {
+function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: ReplyHeaders): ReplyHeaders {
   if (!hooks.reply.isUsed()) return own;
   const headers: Record<string, string> = { ...own };
   for (const [name, value] of Object.entries(hooks.reply.call(own, exchange))) {

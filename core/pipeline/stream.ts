@@ -73,7 +73,7 @@ export class Pump implements StreamedBody {
   #silentSince = performance.now();
   #isReading = false;
   #isOver = false;
-  /** The error event of a stream that was aborted while nothing was being read. */
+  /** The error event of a stream that was cancelled while nothing was being read. */
   #last: Promise<string> | null = null;
 
   constructor(parts: PumpParts, greeting: string | null) {
@@ -82,8 +82,7 @@ export class Pump implements StreamedBody {
     this.#greeting = greeting;
   }
 
-  /** Comments go out by themselves while nothing comes; `stopped` tells a writer that waits for its client. */
-  attach({ comment, stopped }: { comment(text: string): void; stopped(): void }): void {
+  attach({ comment, cancelled }: { comment(text: string): void; cancelled(): void }): void {
     const { exchange } = this.#parts;
     const { keepAliveMs } = exchange.config.server.limits;
     this.#heartbeat = setInterval(() => {
@@ -91,9 +90,9 @@ export class Pump implements StreamedBody {
       this.#silentSince = performance.now();
       comment(keepAlive);
     }, keepAliveMs);
-    exchange.stop.on(() => {
+    exchange.cancellation.onCancel(() => {
       this.#abandon();
-      stopped();
+      cancelled();
     });
   }
 
@@ -144,12 +143,12 @@ export class Pump implements StreamedBody {
     }
   }
 
-  /** The request was aborted (by its deadline, or because the client has left). Nobody may ask for a piece again, so the record is written now. */
+  /** The request was cancelled (by its deadline, or because the client has left). Nobody may ask for a piece again, so the record is written now. */
   #abandon(): void {
     // a read that is under way rejects by itself
     if (this.#isReading || this.#isOver) return;
     const { attempts, exchange } = this.#parts;
-    const reason = GatewayError.from(exchange.stop.reason, exchange.id);
+    const reason = GatewayError.from(exchange.cancellation.reason, exchange.id);
     attempts.cancel(reason);
     this.#last = this.#end(reason);
   }

@@ -4,7 +4,7 @@
  */
 
 /** Headers of a reply, with names in lower case. */
-export type ReplyHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
+export type UpstreamHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const longestMs = 3_600_000;
 
@@ -15,7 +15,7 @@ const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
  * The most exact source wins: the header `retry-after-ms`, `retry-after`, the body, then the reset times of the rate limits.
  * `now` is for tests; a date in a header is otherwise compared with the reply's own `date`, because the clocks may differ.
  */
-export function retryAfterMs(headers: ReplyHeaders, body?: unknown, now?: number): number | null {
+export function retryAfterMs(headers: UpstreamHeaders, body?: unknown, now?: number): number | null {
   const clock = now ?? timeOf(first(headers['date'])) ?? Date.now();
   const hint =
     numberOf(first(headers['retry-after-ms'])) ??
@@ -79,7 +79,7 @@ function fromWords(body: unknown): number | null {
 const limitReset = /^[a-z]+-ratelimit-(?:.*-)?reset(?:-|$)/;
 
 /** The time until the last of the used-up limits is renewed. If no limit says that it is used up, the time until the first renewal, which is the earliest that can help. */
-function fromLimits(headers: ReplyHeaders, clock: number): number | null {
+function fromLimits(headers: UpstreamHeaders, clock: number): number | null {
   let exhausted: number | null = null;
   let earliest: number | null = null;
   for (const name of Object.keys(headers)) {

@@ -6,7 +6,7 @@
 import type { Provider } from '../config.ts';
 import type { Target } from './dialect.ts';
 import { type ErrorCode, GatewayError } from '../errors.ts';
-import { type ReplyHeaders, retryAfterMs } from './retry-after.ts';
+import { type UpstreamHeaders, retryAfterMs } from './retry-after.ts';
 import { Secret } from '../secret.ts';
 
 /** What an error body says, in the provider's own words. A field is null if the body does not have it. */
@@ -23,7 +23,7 @@ export interface Complaint {
 export interface Refusal {
   /** The status of the reply. For an error inside an answer that began with 200: the status that it would have had (`statusOfWords`). */
   readonly status: number;
-  readonly headers: ReplyHeaders;
+  readonly headers: UpstreamHeaders;
   readonly body: unknown;
   readonly complaint: Complaint;
   /** True if the error came inside an answer, so that the message must not name a status. */

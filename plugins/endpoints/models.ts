@@ -61,7 +61,7 @@ export default definePlugin({
         const id = params['id'] ?? '';
         const model = named.get(id);
         if (model === undefined) throw new GatewayError('model_not_found', `The model "${id.slice(0, 100)}" does not exist or is not configured.${didYouMean(id, named.keys())}`, { param: 'model' });
-        return json(recordOf(model, model.providers));
+        return json(listingOf(model, model.providers));
       },
     });
   },
@@ -74,15 +74,15 @@ function entryOf(model: Model, { providers }: Config): Entry {
     model,
     deprecatedAt: timeOf(model.deprecated_at),
     deactivatedAt: timeOf(model.deactivated_at),
-    text: JSON.stringify(recordOf(model, model.providers)),
-    textNoTraining: kept.length === 0 ? null : JSON.stringify(recordOf(model, kept)),
+    text: JSON.stringify(listingOf(model, model.providers)),
+    textNoTraining: kept.length === 0 ? null : JSON.stringify(listingOf(model, kept)),
   };
 }
 
 const timeOf = (date: string | null): number => (date === null ? Infinity : Date.parse(date));
 
 /** The model record of the API; the specification sets its fields and their spelling. */
-function recordOf(model: Model, mappings: readonly Mapping[]): object {
+function listingOf(model: Model, mappings: readonly Mapping[]): object {
   const { providers: _, max_output_tokens: maxOutput, pricing, per_request_limits: limits, deprecated_at: deprecated, deactivated_at: deactivated, ...fields } = model;
   return {
     ...fields,

@@ -14,7 +14,7 @@ import type { StaticFiles } from './static-files.ts';
 import { configView, keysView, modelsView, providersView } from './views-config.ts';
 import { requestView } from './views-request.ts';
 import { breakdownView, logsView, overviewView } from './views.ts';
-import type { Asked } from './views.ts';
+import type { ViewRequest } from './views.ts';
 
 const name = 'endpoints/dashboard';
 
@@ -45,7 +45,7 @@ export default definePlugin({
     routes.add({ method: 'POST', path: '/api/session', auth: 'none', handle: signIn.begin });
     routes.add({ method: 'DELETE', path: '/api/session', auth: 'none', handle: signIn.end });
 
-    const view = (path: string, answer: (asked: Asked, request: EndpointRequest) => Promise<Answer>): void =>
+    const view = (path: string, answer: (asked: ViewRequest, request: EndpointRequest) => Promise<Answer>): void =>
       routes.add({
         method: 'GET',
         path,

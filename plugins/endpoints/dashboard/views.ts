@@ -6,7 +6,7 @@ import { parseDimension, parseLogFilter, resolveQuery } from '../../../core/log/
 import { ranks } from '../../../core/log/store.ts';
 import type { LogQuery, LogReader, StatsRow } from '../../../core/log/store.ts';
 
-export interface Asked {
+export interface ViewRequest {
   readonly reader: LogReader;
   readonly params: URLSearchParams;
   readonly now: number;
@@ -20,14 +20,14 @@ const patienceMs = 100;
 const day = 86_400_000;
 const hour = day / 24;
 
-function queryOf({ params, now }: Asked): LogQuery {
+function queryOf({ params, now }: ViewRequest): LogQuery {
   const filter = parseLogFilter(params, others);
   // a view without a range is about the last day: everything on record may be too much to sum up
   return resolveQuery(filter.since === null && filter.from === null ? { ...filter, since: day } : filter, now);
 }
 
 /** The same length of time just before; null if the log does not keep all of it, because a part of it compares with nothing. */
-async function before(query: LogQuery, { reader, now }: Asked): Promise<LogQuery | null> {
+async function before(query: LogQuery, { reader, now }: ViewRequest): Promise<LogQuery | null> {
   const to = query.from ?? now - day;
   const from = to - ((query.to ?? now) - to);
   const { retentionDays } = await reader.status();
@@ -35,7 +35,7 @@ async function before(query: LogQuery, { reader, now }: Asked): Promise<LogQuery
 }
 
 /** A width that keeps a chart to at most a few hundred points. */
-function bucketOf({ params, now }: Asked, query: LogQuery, by: string | null = null): number {
+function bucketOf({ params, now }: ViewRequest, query: LogQuery, by: string | null = null): number {
   const span = (query.to ?? now) - (query.from ?? now - day);
   const asked = Number(params.get('bucket'));
   const bucketMs = Math.max(Number.isSafeInteger(asked) && asked >= 1000 ? asked : 60_000, Math.ceil(span / 300 / 1000) * 1000);
@@ -48,7 +48,7 @@ function bucketOf({ params, now }: Asked, query: LogQuery, by: string | null = n
  * One part, or two: first the rows with `more: true`, later the sums of all requests that the filter selects. If the sums cannot be
  * made, `total` is null and `fault` is an error in the form of the API.
  */
-export async function* logsView(asked: Asked): AsyncGenerator<object, void> {
+export async function* logsView(asked: ViewRequest): AsyncGenerator<object, void> {
   const { reader, params } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
@@ -67,7 +67,7 @@ function faultOf(thrown: unknown): object {
 }
 
 /** `meta`: the metadata key whose largest values are shown; the most used one where none is named. */
-export async function overviewView(asked: Asked): Promise<object> {
+export async function overviewView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
@@ -89,7 +89,7 @@ export async function overviewView(asked: Asked): Promise<object> {
 }
 
 /** `by`: what to group by, with the time before beside it. `bucket`: the largest values over time too. `rank`: what they are large in. */
-export async function breakdownView(asked: Asked): Promise<object> {
+export async function breakdownView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
   const by = parseDimension(params.get('by') ?? 'model');
   const query = queryOf(asked);

@@ -8,7 +8,7 @@ import { json } from '../../../core/pipeline/answer.ts';
 import { csvOf, seriesColumns, statsColumns } from './csv.ts';
 
 /** A request that was let in. */
-export interface Asked {
+export interface LogRequest {
   readonly arrived: Arrived;
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -18,7 +18,7 @@ export interface Asked {
 }
 
 /** The filters of a request. @param others its parameters that are no filters */
-export const queryOf = ({ query, now }: Pick<Asked, 'query' | 'now'>, others: readonly string[] = []): LogQuery => resolveQuery(parseLogFilter(query, others), now);
+export const queryOf = ({ query, now }: Pick<LogRequest, 'query' | 'now'>, others: readonly string[] = []): LogQuery => resolveQuery(parseLogFilter(query, others), now);
 
 const mostRecords = 1000;
 
@@ -47,20 +47,20 @@ export function fileOf({ name, format, body }: { name: string; format: keyof typ
   return { headers: { 'content-type': types[format], 'content-disposition': `attachment; filename="${name}-${moment}.${format}"` }, body };
 }
 
-export async function listRequests(asked: Asked): Promise<Answer> {
+export async function listRequests(asked: LogRequest): Promise<Answer> {
   const query = queryOf(asked, ['limit', 'cursor']);
   const page = { limit: limitOf(asked.query, { otherwise: 50, most: mostRecords }), cursor: asked.query.get('cursor') };
   return json(await asked.reader.list(query, page));
 }
 
-export async function oneRequest({ params, reader }: Asked): Promise<Answer> {
+export async function oneRequest({ params, reader }: LogRequest): Promise<Answer> {
   const id = params['id'] ?? '';
   const record = await reader.get(id);
   if (record === null) throw new GatewayError('record_not_found', `There is no request "${id.slice(0, 100)}" on record.`, { param: 'id' });
   return json(record);
 }
 
-export async function stats(asked: Asked): Promise<Answer> {
+export async function stats(asked: LogRequest): Promise<Answer> {
   const by = asked.query.get('by');
   const format = formatOf(asked.query, ['json', 'csv']);
   const options = { by: by === null ? null : parseDimension(by), limit: limitOf(asked.query, { otherwise: 100, most: mostRecords }) };
@@ -73,7 +73,7 @@ const mostBuckets = 2000;
 const niceBuckets = [1, 5, 15, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600, 86_400, 7 * 86_400].map((seconds) => seconds * 1000);
 
 /** Sums over time. Where no time is asked, of the last day. */
-export async function series(asked: Asked): Promise<Answer> {
+export async function series(asked: LogRequest): Promise<Answer> {
   const by = asked.query.get('by');
   const format = formatOf(asked.query, ['json', 'csv']);
   const asking = queryOf(asked, ['by', 'bucket', 'format']);
@@ -94,6 +94,6 @@ function bucketOf(text: string | null, range: number): number {
   return size;
 }
 
-export const listFacets = async (asked: Asked): Promise<Answer> => json({ data: await asked.reader.facets(queryOf(asked)) });
+export const listFacets = async (asked: LogRequest): Promise<Answer> => json({ data: await asked.reader.facets(queryOf(asked)) });
 
-export const listMetadataKeys = async (asked: Asked): Promise<Answer> => json({ data: await asked.reader.metadataKeys(queryOf(asked)) });
+export const listMetadataKeys = async (asked: LogRequest): Promise<Answer> => json({ data: await asked.reader.metadataKeys(queryOf(asked)) });

@@ -2,7 +2,7 @@
 import type { LogQuery, LogReader } from '../../../core/log/store.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import { fileOf, formatOf, limitOf, queryOf } from './answers.ts';
-import type { Asked } from './answers.ts';
+import type { LogRequest } from './answers.ts';
 import { csvHead, csvLine } from './csv.ts';
 
 const pageSize = 500;
@@ -17,7 +17,7 @@ interface Page {
 
 type ReadPage = (limit: number, cursor: string | null) => Promise<Page>;
 
-export async function exportRequests(asked: Asked): Promise<Answer> {
+export async function exportRequests(asked: LogRequest): Promise<Answer> {
   const format = formatOf(asked.query, ['jsonl', 'csv']);
   const limit = limitOf(asked.query, { otherwise: Infinity, most: 999_999_999 });
   // what comes in while the export runs is not in it

@@ -6,7 +6,7 @@ import { noLog } from '../../../core/log/store.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import { listFacets, listMetadataKeys, listRequests, oneRequest, series, stats } from './answers.ts';
-import type { Asked } from './answers.ts';
+import type { LogRequest } from './answers.ts';
 import { logCommands } from './commands/commands.ts';
 import { exportRequests } from './export.ts';
 import { createHub } from './hub.ts';
@@ -21,7 +21,7 @@ export default definePlugin({
   commands: logCommands,
   apply({ routes, log, clock, config, checkHealth }) {
     let hub: Hub | null = null;
-    const get = (path: string, answer: (asked: Asked) => Promise<Answer>): void =>
+    const get = (path: string, answer: (asked: LogRequest) => Promise<Answer>): void =>
       routes.add({
         method: 'GET',
         path,

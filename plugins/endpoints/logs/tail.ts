@@ -9,7 +9,7 @@ import { selects } from '../../../core/log/match.ts';
 import type { LoggedRequest, LogQuery, LogReader } from '../../../core/log/store.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import { queryOf } from './answers.ts';
-import type { Asked } from './answers.ts';
+import type { LogRequest } from './answers.ts';
 import type { Hub, Watcher } from './hub.ts';
 
 /** Records that one who comes back gets from the store; whoever missed more is told. */
@@ -20,7 +20,7 @@ const mostPages = 20;
 
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
-export async function tailRequests(asked: Asked, hub: Hub): Promise<Answer> {
+export async function tailRequests(asked: LogRequest, hub: Hub): Promise<Answer> {
   const query = queryOf(asked);
   if (query.text !== null) throw badFilter('q', 'The live tail cannot look for text in bodies; leave "q" out.');
   const { headers: sent, config } = asked.arrived;

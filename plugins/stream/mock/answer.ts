@@ -8,16 +8,16 @@ import type { Prompt } from './prompt.ts';
 import { countTokens, truncate } from './tokens.ts';
 
 /** One answer of the mock. */
-export interface Answer {
+export interface MockAnswer {
   readonly promptTokens: number;
   /** The reasoning text; empty where the model does not reason. */
   readonly reasoning: string;
   readonly text: string;
-  readonly calls: readonly Call[];
+  readonly calls: readonly MockCall[];
 }
 
 /** One tool call of an answer. */
-export interface Call {
+export interface MockCall {
   /** The name of the tool. */
   readonly name: string;
   /** The arguments as JSON. */
@@ -35,7 +35,7 @@ const help = `This is the mock provider. It repeats what you write, and follows 
  * The answer of one attempt to a prompt. Throws a `GatewayError` `invalid_value` where the request asks for a tool that it does
  * not offer.
  */
-export function composeAnswer({ request, attempt }: Streaming, prompt: Prompt): Answer {
+export function composeAnswer({ request, attempt }: Streaming, prompt: Prompt): MockAnswer {
   const calls = chooseTools(request, prompt).map(({ name, parameters }) => ({ name, arguments: JSON.stringify(createInstance({ type: 'object', ...parameters })) }));
   return {
     promptTokens: request.messages.reduce((sum, message) => sum + countMessage(message), 0),

@@ -1,6 +1,6 @@
 /** Turns an answer into chunks and counts its tokens: reasoning, text, tool calls, one `finish` for each choice, and the usage at the end. */
 import type { Chunk } from '../../../core/chat.ts';
-import type { Answer } from './answer.ts';
+import type { MockAnswer } from './answer.ts';
 import { pieces } from './tokens.ts';
 
 /** The parts of a request that decide the form of its answer. */
@@ -22,7 +22,7 @@ interface Budget {
 }
 
 /** Generates the chunks of an answer. Each chunk is made only when it is read, so a long answer takes no memory. */
-export function* toChunks(answer: Answer, { requestId, choices, maxTokens, showsReasoning }: Shape): Generator<Chunk, void> {
+export function* toChunks(answer: MockAnswer, { requestId, choices, maxTokens, showsReasoning }: Shape): Generator<Chunk, void> {
   let reasoning = 0;
   let total = 0;
   let calls = 0;
@@ -53,7 +53,7 @@ function* within(budget: Budget, text: string): Generator<string, void> {
   }
 }
 
-function finish(choice: number, isCut: boolean, { calls }: Answer): Chunk {
+function finish(choice: number, isCut: boolean, { calls }: MockAnswer): Chunk {
   if (isCut) return { type: 'finish', choice, reason: 'length_limit', native: 'length' };
   if (calls.length > 0) return { type: 'finish', choice, reason: 'tool_calls', native: 'tool_calls' };
   return { type: 'finish', choice, reason: 'completed', native: 'stop' };

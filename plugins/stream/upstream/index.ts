@@ -115,14 +115,14 @@ async function authorised(wire: WireRequest, { vendor, target, upstream, clock }
   return { ...wire, headers: { ...headers, ...signature } };
 }
 
-async function send(wire: WireRequest, { pool, warnBusy, prefix }: Upstream, { stop, policy }: Attempt): Promise<Dispatcher.ResponseData> {
+async function send(wire: WireRequest, { pool, warnBusy, prefix }: Upstream, { cancellation, policy }: Attempt): Promise<Dispatcher.ResponseData> {
   let isTaken = false;
   const options: Dispatcher.RequestOptions & ConnectionOptions = {
     method: 'POST',
     path: prefix + wire.path,
     headers: wire.headers,
     body: wire.body,
-    signal: stop.emitter(),
+    signal: cancellation.emitter(),
     connectMs: policy.timeouts.connect,
     taken: () => void (isTaken = true),
   };
@@ -132,7 +132,7 @@ async function send(wire: WireRequest, { pool, warnBusy, prefix }: Upstream, { s
       if (!isTaken) warnBusy();
       return await answering;
     } catch (thrown) {
-      if (stop.hasCome) throw stop.reason;
+      if (cancellation.isCancelled) throw cancellation.reason;
       // wire: a provider may close an idle connection at the moment when it is used again (RFC 9112 §9.5); several may be stale at once
       if (stale >= 3 || !isStaleConnection(thrown)) throw unreachable(thrown);
     }

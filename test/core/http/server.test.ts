@@ -146,7 +146,7 @@ describe('an endpoint that streams', () => {
   it('breaks when it is cut before its end: a part must not look like the whole', async () => {
     const { get, gateway } = await streaming({ start: (controller) => controller.enqueue(bytes('a')) });
     const response = await get('/probe');
-    for (const exchange of gateway.running) exchange.abort(new GatewayError('server_shutting_down', 'Stop.'));
+    for (const exchange of gateway.running) exchange.cancel(new GatewayError('server_shutting_down', 'Stop.'));
     await expect(response.text()).rejects.toThrow('closed');
   });
 

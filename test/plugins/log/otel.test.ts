@@ -1,7 +1,7 @@
 /** log/otel: requests as spans of the HTTP and GenAI conventions, at a collector that others run. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { createRequestId } from '../../../core/pipeline/request-id.ts';
+import { createRequestId } from '../../../core/request-id.ts';
 import { idsOf, samplerOf } from '../../../plugins/log/otel/ids.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { oneUpstream, quietPlugins, twoUpstreams } from '../../_kit/gateway.ts';

@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Logger } from '../../../../core/logger.ts';
-import type { Answer, Ask, Call, OwnCalls, Told, WorkerSettings } from './rpc.ts';
+import type { CallResult, Ask, Call, OwnCalls, Told, WorkerSettings } from './rpc.ts';
 import { MigrationError } from '../store/migrations.ts';
 import type { Reader, StoreFault } from '../store/store.ts';
 
@@ -147,7 +147,7 @@ function createCalls() {
       });
       return { id, answer };
     },
-    settle(id: number, answer: Answer): void {
+    settle(id: number, answer: CallResult): void {
       const call = take(id);
       if ('value' in answer) call?.resolve(answer.value);
       else call?.reject(answer.fault === 'query' ? new BadQuery(answer.message) : new StoreUnavailable(answer.fault, answer.message));

@@ -38,10 +38,10 @@ export interface Ask {
 }
 
 /** The result of a call. `query`: the question itself is not valid. */
-export type Answer = { readonly value: unknown } | { readonly fault: StoreFault | 'query'; readonly message: string };
+export type CallResult = { readonly value: unknown } | { readonly fault: StoreFault | 'query'; readonly message: string };
 
 export type Told =
-  | { readonly type: 'answer'; readonly id: number; readonly answer: Answer }
+  | { readonly type: 'answer'; readonly id: number; readonly answer: CallResult }
   /** After the first attempt to open the store; `refusal`: the gateway is not to start. */
   | { readonly type: 'opened'; readonly refusal: string | null }
   | { readonly type: 'disk'; readonly removed: number; readonly elsewhere: number }

@@ -8,7 +8,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { BadQuery } from '../../../../core/log/store.ts';
 import { Drain } from './drain.ts';
 import { readCalls } from './rpc.ts';
-import type { Answer, Ask, Call, OwnCalls, Told, WorkerSettings, WorkerState } from './rpc.ts';
+import type { CallResult, Ask, Call, OwnCalls, Told, WorkerSettings, WorkerState } from './rpc.ts';
 import { createStore } from '../store/open.ts';
 import { faultOf } from '../store/store.ts';
 import { MigrationError } from '../store/migrations.ts';
@@ -163,7 +163,7 @@ function answerOf(call: Call, args: readonly unknown[]): Promise<unknown> {
   return (store[call as (typeof readCalls)[number]] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
 }
 
-function blameOf(error: unknown): Answer {
+function blameOf(error: unknown): CallResult {
   const message = error instanceof Error ? error.message : String(error);
   if (error instanceof BadQuery) return { fault: 'query', message };
   if (error instanceof Unavailable) return { fault: fault ?? 'refused', message: 'The log store is not open yet.' };
@@ -173,7 +173,7 @@ function blameOf(error: unknown): Answer {
 async function answer({ id, call, args, until }: Ask): Promise<void> {
   // cost: while SQLite answered a long question, the caller of this one may have stopped waiting
   if (Date.now() > until) return;
-  let answered: Answer;
+  let answered: CallResult;
   try {
     answered = { value: await answerOf(call, args) };
   } catch (error) {

@@ -161,7 +161,7 @@ describe('log/journal', () => {
     const reply = fetch(`${listening.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal: leaving.signal }).then((response) => response.text());
     await ending.promise;
     const [exchange] = running.running;
-    const left = new Promise<void>((resolve) => exchange?.stop.on(resolve));
+    const left = new Promise<void>((resolve) => exchange?.cancellation.onCancel(resolve));
     leaving.abort();
     await expect(reply).rejects.toThrow();
     await left;

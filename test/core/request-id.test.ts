@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRequestId } from '../../../core/pipeline/request-id.ts';
+import { createRequestId } from '../../core/request-id.ts';
 
 const form = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
