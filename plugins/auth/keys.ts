@@ -22,13 +22,13 @@ export default definePlugin({
     const mayUse = (globs: readonly string[], model: string): boolean => globs.some((glob) => patterns.get(glob)?.test(model));
 
     // the time of a look-up may tell something about the hash, but a hash tells nothing about the key: no constant time is needed
-    hooks.auth.tap(name, ({ headers }) => {
+    hooks.auth.tap(({ headers }) => {
       if (principals.size === 0) return nobody;
       const key = keyOf(headers);
       return key === null ? undefined : principals.get(hash('sha256', key));
     });
 
-    hooks.route.tap({ name, stage: EARLY }, (candidates, context) => {
+    hooks.route.tap({ stage: EARLY }, (candidates, context) => {
       const { models } = context.principal;
       if (models === null || mayUse(models, context.request.model)) return candidates;
       return candidates.map((candidate) => (mayUse(models, candidate.model.id) ? candidate : refuse(candidate, context)));

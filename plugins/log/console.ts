@@ -17,10 +17,8 @@ const schema = {
 
 type Options = FromSchema<typeof schema>;
 
-const name = 'log/console';
-
 export default definePlugin<Options>({
-  name,
+  name: 'log/console',
   summary: 'one line per request on stdout, JSON when it is not a terminal',
   schema,
   apply({ hooks }, { format }) {
@@ -28,7 +26,7 @@ export default definePlugin<Options>({
     const line = isText ? textLine : jsonLine;
     // cost: all lines of one tick of the event loop go out in one write
     let waiting = '';
-    hooks.log.tap(name, (record) => {
+    hooks.log.tap((record) => {
       if (waiting === '') setImmediate(() => {
         process.stdout.write(waiting);
         waiting = '';

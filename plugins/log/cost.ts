@@ -8,14 +8,12 @@ import type { Pricing } from '../../core/config.ts';
 import { formatDollars, parseDollars } from '../../core/money.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 
-const name = 'log/cost';
-
 export default definePlugin({
-  name,
+  name: 'log/cost',
   summary: 'cost of each request in dollars, from usage and catalogue prices',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
-    hooks.settle.tap(name, (record) => {
+    hooks.settle.tap((record) => {
       if (record.served === null) return record;
       const { mapping, model, usage } = record.served;
       const pricing = mapping.pricing ?? model.pricing;

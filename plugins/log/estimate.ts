@@ -13,15 +13,13 @@ import { recordedUsage } from '../../core/pipeline/record.ts';
 import type { FoldedChoice } from '../../core/pipeline/reply.ts';
 import { partsOf } from '../../core/wire/turns.ts';
 
-const name = 'log/estimate';
-
 export default definePlugin({
-  name,
+  name: 'log/estimate',
   summary: 'token counts that a provider did not give, estimated from the text and flagged',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
     // EARLY: plugins that compute with the counts, such as log/cost, must come after this tap
-    hooks.settle.tap({ name, stage: EARLY }, (record) => {
+    hooks.settle.tap({ stage: EARLY }, (record) => {
       const { served, request, response } = record;
       // without an answer, nobody knows whether the provider counted anything
       if (served === null || request === null || response === null) return record;

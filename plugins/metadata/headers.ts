@@ -18,21 +18,20 @@ const schema = {
 
 type Options = FromSchema<typeof schema>;
 
-const name = 'metadata/headers';
 const prefix = 'x-gateway-';
 
 export default definePlugin<Options>({
-  name,
+  name: 'metadata/headers',
   summary: 'X-Gateway-* request headers, stored with the request',
   schema,
   apply({ hooks }, limits) {
     const cut = new WeakSet<Metadata>();
-    hooks.metadata.tap(name, (metadata, { headers }) => {
+    hooks.metadata.tap((metadata, { headers }) => {
       const found = withHeaders(metadata, headers, limits);
       if (found.isCut) cut.add(found.metadata);
       return found.metadata;
     });
-    hooks.settle.tap(name, (record) => {
+    hooks.settle.tap((record) => {
       if (!cut.has(record.metadata)) return record;
       return { ...record, adjustments: [...record.adjustments, { parameter: 'metadata', change: `cut to ${limits.max_entries} entries of ${limits.max_length} characters` }] };
     });

@@ -10,15 +10,13 @@ import { GatewayError } from '../../core/errors.ts';
 import { EARLY, LATE } from '../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 
-const name = 'normalise/reasoning';
-
 export default definePlugin({
-  name,
+  name: 'normalise/reasoning',
   summary: 'reasoning_effort and reasoning, checked and made one; the effort of auto-routed requests',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
-    hooks.normalise.tap({ name, stage: EARLY }, withReasoning);
-    hooks.route.tap({ name, stage: LATE }, (candidates, context) => (isUnset(context) ? candidates.map(withAutoEffort) : candidates));
+    hooks.normalise.tap({ stage: EARLY }, withReasoning);
+    hooks.route.tap({ stage: LATE }, (candidates, context) => (isUnset(context) ? candidates.map(withAutoEffort) : candidates));
   },
 });
 

@@ -70,7 +70,7 @@ export default definePlugin({
   summary: 'drops providers that lack what a request asks for: reasoning, budgets, streaming, tools, images',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
-    hooks.route.tap(name, (candidates, { request }) => needs.reduce((left, need) => (need.isAsked(request) ? meet(left, need, request) : left), candidates));
+    hooks.route.tap((candidates, { request }) => needs.reduce((left, need) => (need.isAsked(request) ? meet(left, need, request) : left), candidates));
   },
 });
 

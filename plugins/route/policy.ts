@@ -8,8 +8,6 @@ import type { Policy } from '../../core/config.ts';
 import type { Candidate } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 
-const name = 'route/policy';
-
 type Order = (standing: readonly Candidate[], turn: number) => readonly Candidate[];
 
 const orders: Readonly<Record<Policy['strategy'], Order>> = {
@@ -22,13 +20,13 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
 };
 
 export default definePlugin({
-  name,
+  name: 'route/policy',
   summary: 'the order in which providers are tried: balanced, cheapest, ordered',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
     // one count for each requested name (a model or a policy), so that each name spreads its own requests evenly
     const turns = new Map<string, number>();
-    hooks.route.tap(name, (candidates, { policy, request }) => {
+    hooks.route.tap((candidates, { policy, request }) => {
       const standing = candidates.filter(({ dropped }) => dropped === null);
       if (standing.length < 2) return candidates;
       const turn = turns.get(request.model) ?? 0;

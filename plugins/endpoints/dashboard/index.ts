@@ -16,10 +16,8 @@ import { requestView } from './views-request.ts';
 import { breakdownView, logsView, overviewView } from './views.ts';
 import type { ViewRequest } from './views.ts';
 
-const name = 'endpoints/dashboard';
-
 export default definePlugin({
-  name,
+  name: 'endpoints/dashboard',
   summary: 'the dashboard at /dashboard: what happens, what it costs, and why',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, routes, config, clock, log, state }) {
@@ -27,7 +25,7 @@ export default definePlugin({
     let known: StaticFiles | null = null;
     const site = (): StaticFiles => (known ??= readStaticFiles());
     const loadedAt = clock();
-    hooks.attempted.tap(name, (result) => watch.saw(result, clock()));
+    hooks.attempted.tap((result) => watch.saw(result, clock()));
     const signIn = createSignIn(config.server.adminKey);
     const below = ({ arrived, params }: EndpointRequest): Answer => {
       const [, version, asset] = /^assets\/([\w-]+)\/(.+)$/.exec(params['path'] ?? '') ?? [];

@@ -35,11 +35,10 @@ const schema = {
 
 type Options = FromSchema<typeof schema>;
 
-const name = 'log/journal';
 const drainAtCloseMs = 2000;
 
 export default definePlugin<Options>({
-  name,
+  name: 'log/journal',
   summary: 'every request on record: a journal, drained into SQLite or PostgreSQL',
   schema,
   commands: databaseCommands,
@@ -57,7 +56,7 @@ export default definePlugin<Options>({
     const isStuck = (): boolean => writer?.isStuck === true;
     log.provide(createLogReader({ client, events, isStuck, counts: () => writer?.counts ?? { written: 0, dropped: 0, bodiesDropped: 0 }, retentionDays, bodies }));
 
-    hooks.boot.tapPromise(name, async () => {
+    hooks.boot.tapPromise(async () => {
       instance = begin(root);
       writer = new JournalWriter({ folder: instance.folder, maxBytes, isDurable, logger });
       await client.open({ store, url, dataDir, root, folder: instance.folder, retentionDays, isDurable });
@@ -65,22 +64,22 @@ export default definePlugin<Options>({
 
     /** Requests that asked for their bodies not to be kept, while they run. */
     const withoutBodies = new Set<string>();
-    hooks.metadata.tap(name, (metadata, { id, headers, principal }) => {
+    hooks.metadata.tap((metadata, { id, headers, principal }) => {
       if (headers['x-log-bodies']?.trim().toLowerCase() === 'off' || principal.logBodies === false) withoutBodies.add(id);
       return metadata;
     });
-    hooks.open.tapPromise({ name, stage: EARLY }, async (context) => {
+    hooks.open.tapPromise({ stage: EARLY }, async (context) => {
       // safety: on record before it is dispatched, so that a process killed right after it leaves `interrupted` and no hole
       if (context.attempt.number === 1 && writer !== null) await soon(writer.append(STARTED, JSON.stringify(startedOf(context))));
       return undefined;
     });
-    hooks.log.tapPromise(name, async (record) => {
+    hooks.log.tapPromise(async (record) => {
       const isKept = !withoutBodies.delete(record.id) && bodies;
       events.tell(record);
       if (writer !== null) await put(record, { writer, isKept, logger });
     });
     const health = createHealth(client, isStuck);
-    hooks.health.tapPromise(name, async (report, { skip }) => (skip.has('database') ? report : await health(report)));
+    hooks.health.tapPromise(async (report, { skip }) => (skip.has('database') ? report : await health(report)));
 
     return async () => {
       await writer?.close();

@@ -29,10 +29,8 @@ const schema = {
 
 type Options = FromSchema<typeof schema>;
 
-const name = 'log/metrics';
-
 export default definePlugin<Options>({
-  name,
+  name: 'log/metrics',
   summary: 'GET /metrics for Prometheus: requests, errors, latency, tokens, cost',
   schema,
   apply({ hooks, routes, config, log, logger, state, errorCodes }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
@@ -40,13 +38,13 @@ export default definePlugin<Options>({
     const options: MeterOptions = { metadataLabels, maxLabelValues };
     // the key has the options: with other labels the metrics are others, and their counts begin at 0
     const meters = state(JSON.stringify(options), () => new Meters(options, logger));
-    hooks.boot.tap(name, () => meters.process.open());
+    hooks.boot.tap(() => meters.process.open());
     hooks.metadata.tap({ stage: EARLY }, (metadata, { id }) => {
       meters.requests.begin(id);
       return metadata;
     });
-    hooks.attempted.tap(name, (result, { request }) => meters.requests.attempted(result, { isStream: request.stream, codes: errorCodes }));
-    hooks.log.tap(name, (record) => meters.requests.end(record, errorCodes));
+    hooks.attempted.tap((result, { request }) => meters.requests.attempted(result, { isStream: request.stream, codes: errorCodes }));
+    hooks.log.tap((record) => meters.requests.end(record, errorCodes));
     routes.add({
       method: 'GET',
       path: '/metrics',

@@ -36,7 +36,6 @@ const schema = {
 
 type Options = FromSchema<typeof schema>;
 
-const name = 'log/otel';
 const flushWithinMs = 2000;
 /** Limit of requests in flight whose notes are kept. Beyond it the oldest request loses its note: it begins a trace of its own and counts as private. */
 const mostNotes = 65_536;
@@ -48,7 +47,7 @@ interface Note {
 }
 
 export default definePlugin<Options>({
-  name,
+  name: 'log/otel',
   summary: 'OpenTelemetry traces of requests to an OTLP collector; without an endpoint nothing',
   schema,
   apply({ hooks, config, dialects, fetch, logger }, options) {
@@ -69,17 +68,17 @@ export default definePlugin<Options>({
     const vendors = new Map(Array.from(config.providers.values(), (provider): [string, Vendor] => [provider.id, vendorOf(provider, dialects)]));
     const notes = new Map<string, Note>();
 
-    hooks.auth.tap({ name, stage: EARLY }, ({ id, headers }) => {
+    hooks.auth.tap({ stage: EARLY }, ({ id, headers }) => {
       if (notes.size === mostNotes) notes.delete(notes.keys().next().value as string);
       notes.set(id, { parent: parentOf(headers), isPrivate: asksForPrivacy(headers) });
       return undefined;
     });
-    hooks.metadata.tap(name, (metadata, { id, principal }) => {
+    hooks.metadata.tap((metadata, { id, principal }) => {
       const note = notes.get(id);
       if (note !== undefined && principal.logBodies === false) note.isPrivate = true;
       return metadata;
     });
-    hooks.log.tap(name, (record) => {
+    hooks.log.tap((record) => {
       const note = notes.get(record.id);
       // a request that came through no door is not a request to a model, so it is not traced
       if (note === undefined && record.attempts.length === 0) return;

@@ -26,10 +26,8 @@ const schema = {
 
 type Options = FromSchema<typeof schema>;
 
-const name = 'normalise/continuity';
-
 export default definePlugin<Options>({
-  name,
+  name: 'normalise/continuity',
   summary: 'remembers reasoning state in tool loops, for clients that drop it',
   schema,
   apply({ hooks, logger, state }, { max_bytes: maxBytes, ttl_seconds: ttlSeconds, redis_url: url }) {
@@ -37,13 +35,13 @@ export default definePlugin<Options>({
     const bounds = { maxBytes, ttlSeconds };
     const memory = createMemory(state('thoughts', () => new Kept(bounds)), { bounds, shared: redis });
 
-    hooks.log.tap(name, (record) => {
+    hooks.log.tap((record) => {
       for (const [id, thought] of thoughtsOf(record)) memory.keep(keyOf(record.key, id), thought);
     });
-    hooks.normalise.tapPromise(name, async (request, { principal }) => await recalled(request, (id) => memory.recall(keyOf(principal.key, id))));
+    hooks.normalise.tapPromise(async (request, { principal }) => await recalled(request, (id) => memory.recall(keyOf(principal.key, id))));
     if (redis !== null) {
-      hooks.boot.tapPromise(name, () => redis.open());
-      hooks.health.tapPromise(name, async (report, { skip }) => (skip.has('redis') ? report : { ...report, ...(await redis.health(report.status)) }));
+      hooks.boot.tapPromise(() => redis.open());
+      hooks.health.tapPromise(async (report, { skip }) => (skip.has('redis') ? report : { ...report, ...(await redis.health(report.status)) }));
     }
     return async () => {
       await redis?.close();

@@ -31,17 +31,16 @@ const schema = {
 
 type Options = FromSchema<typeof schema, { keepDefaultedPropertiesOptional: true }>;
 
-const name = 'stream/mock';
 const MOST_ANSWERS = 128;
 
 /** The plugin `stream/mock`. It supplies the chunks of attempts at providers whose dialect is `mock`. */
 export default definePlugin<Options>({
-  name,
+  name: 'stream/mock',
   summary: 'Answers for `mock` providers: repeats the prompt, reasons, calls tools, and fails on request.',
   schema,
   serves: ['mock'],
   apply(gateway, { pace_ms: paceMs = 15 }) {
-    gateway.hooks.open.tapPromise(name, async (ctx) => (speaksMock(ctx) ? open(ctx, paceMs) : undefined));
+    gateway.hooks.open.tapPromise(async (ctx) => (speaksMock(ctx) ? open(ctx, paceMs) : undefined));
   },
 });
 

@@ -20,8 +20,6 @@ import { bodySource, failure, streamSource } from './answer.ts';
 import type { ConnectionOptions } from './connection.ts';
 import { createConnection, isStaleConnection, unreachable } from './connection.ts';
 
-const name = 'stream/upstream';
-
 const busyWarningMs = 60_000;
 
 /** The connections to one provider, and its address. */
@@ -35,7 +33,7 @@ interface Upstream {
 }
 
 export default definePlugin({
-  name,
+  name: 'stream/upstream',
   summary: 'asks providers over HTTP/1.1, in their dialect, on a pool of connections each',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, dialects, clock, logger }) {
@@ -45,7 +43,7 @@ export default definePlugin({
       upstreams.set(provider.id, open);
       return open;
     };
-    hooks.open.tapPromise({ name, stage: LATE }, async (context) => {
+    hooks.open.tapPromise({ stage: LATE }, async (context) => {
       const { provider, mapping, model } = context.attempt.candidate;
       const dialect = dialects.get(mapping.dialect ?? provider.dialect);
       if (dialect === undefined) return undefined;
