@@ -1,6 +1,6 @@
 /**
- * Answers of chat servers → chunks. One record of state per stream, small functions over it; a whole body goes through the
- * same functions as one event that has everything.
+ * Decodes answers of the chat completions API into chunks. There is one record of state for each stream. A whole body goes through the
+ * same functions, as one event that has everything. wire: notes with a date are from recorded traffic of that day.
  */
 import { randomUUID } from 'node:crypto';
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
@@ -14,14 +14,14 @@ import { type Counts, readCounts, toUsage } from './usage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What is known of one stream. */
+/** The state of one answer. */
 interface Answer {
   readonly vendor: Vendor;
   readonly target: Target;
   readonly hasThinkTags: boolean;
   readonly choices: (Choice | undefined)[];
   counts: Counts | null;
-  /** Of the answer, from which ids of tool calls are made where the provider gives none. */
+  /** The id of the answer. If the provider gives a tool call no id, one is made from this. */
   id: string;
   sources: Fields;
   isOver: boolean;
@@ -33,7 +33,7 @@ interface Choice {
   readonly at: number;
   readonly calls: ToolCalls;
   thinkTags: ThinkTags | null;
-  /** Reasoning text came in a field of its own: the same text in details is not read again. */
+  /** True if reasoning came in a field of its own. The text in `reasoning_details` is then the same, and is not read. */
   hasReasoningField: boolean;
   hasBegun: boolean;
   isFinished: boolean;
@@ -41,14 +41,14 @@ interface Choice {
 
 const noChunks: readonly Chunk[] = [];
 
-/** safety: a choice number sizes a list; the API has no more than 128. */
+/** safety: the index of a choice is an index of a list here, so a huge one would take memory. The API takes `n` up to 128 (OpenAI: Chat completions). */
 const mostChoices = 128;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
 
-/** A decoder for one stream. */
+/** Makes the decoder of one stream. */
 export function createDecoder(vendor: Vendor, target: Target): Decoder {
   const answer = newAnswer(vendor, target);
   return {
@@ -57,7 +57,7 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
     },
     push(event) {
       if (answer.isOver || event.data === '') return noChunks;
-      // wire: `[DONE]` ends the stream, and what a server writes behind it means nothing.
+      // wire: `[DONE]` ends the stream (OpenAI: Chat completions, Streaming); whatever a server writes after it is ignored
       if (event.data.startsWith('[DONE]')) {
         answer.isOver = true;
         return noChunks;
@@ -74,7 +74,7 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
   };
 }
 
-/** A whole answer, or the error that came with status 200. */
+/** Decodes a whole answer. Throws if the body is an error, which some servers send with status 200, or has no choices. */
 export function decodeBody(vendor: Vendor, body: unknown, target: Target): readonly Chunk[] {
   if (!isFields(body)) throw invalid('a body that is not a JSON object');
   if (isError(body)) throw decodeAnswerError(body, target);
@@ -82,7 +82,7 @@ export function decodeBody(vendor: Vendor, body: unknown, target: Target): reado
   if (!Array.isArray(choices) || choices.length === 0) throw invalid('an answer without choices');
   const answer = newAnswer(vendor, target);
   addEvent(answer, body);
-  // A body is complete by its framing: servers that leave the reason out have still ended their answer.
+  // a whole body is complete, even if the server leaves `finish_reason` out
   for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addFinish(answer, choice, null);
   return answer.out;
 }
@@ -101,7 +101,7 @@ function parseEvent({ event, data }: WireEvent, target: Target): Fields {
     throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not JSON.', { cause });
   }
   if (!isFields(value)) throw invalid('an event that is not a JSON object');
-  // wire: Groq reports a broken stream as `event: error`; others put `error` where `choices` would be, or beside them.
+  // wire: Groq reports a broken stream as `event: error`. Other servers send `error` instead of `choices`, or beside them (OpenRouter: Errors, vLLM)
   if (event === 'error' || isError(value)) throw decodeAnswerError(value, target);
   return value;
 }
@@ -115,7 +115,7 @@ function addEvent(answer: Answer, event: Fields): void {
   if (Array.isArray(choices)) for (let at = 0; at < choices.length; at++) addChoice(answer, (choices as unknown[])[at], at);
   const usage = event['usage'];
   if (isFields(usage)) addUsage(answer, usage);
-  // wire: Groq has sent usage under x_groq alone, and also in both places.
+  // wire: Groq sends usage in `x_groq`, and in some streams also at the top (2026-02-11)
   else if (isFields(event['x_groq']) && isFields(event['x_groq']['usage'])) addUsage(answer, event['x_groq']['usage']);
 }
 
@@ -130,9 +130,9 @@ function addChoice(answer: Answer, wire: unknown, at: number): void {
   if (!isFields(wire)) return;
   const index = wire['index'];
   const choice = choiceOf(answer, typeof index === 'number' ? index : at);
-  // wire: Moonshot's older models report usage inside the choice.
+  // wire: older models of Moonshot send usage inside the choice (Moonshot: Chat)
   if (isFields(wire['usage'])) addUsage(answer, wire['usage']);
-  // safety: nothing follows a finish; Perplexity repeats the whole answer in its last event, others repeat the finish.
+  // safety: nothing may follow a finish. Perplexity repeats the whole answer in its last event, and other servers repeat the finish
   if (choice.isFinished) return;
   const delta = wire['delta'];
   if (isFields(delta)) addDelta(answer, choice, delta);
@@ -174,15 +174,15 @@ function addDelta(answer: Answer, choice: Choice, delta: Fields): void {
   }
 }
 
-/** Lists of a message that go to the caller as they came. */
+/** Lists of a message that the caller gets unchanged. */
 const messageExtras = ['annotations', 'images'];
 
-/** The same reasoning may stand in several fields of one delta: the first that has text is read, and no other. */
+/** Reads the reasoning of a delta. The same text may come in several fields, so only the first field with text is read. */
 function addReasoning(answer: Answer, choice: Choice, delta: Fields): void {
   const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
   const text = typeof content === 'string' && content !== '' ? content : reasoning;
   if (typeof text === 'string' && text !== '') {
-    // wire: a model that returns a reasoning field does not also use tags; a `<think>` in its answer is text.
+    // a server that has a field for reasoning does not use tags too, so a `<think>` in its answer is text
     if (choice.thinkTags !== null) {
       addHeldText(answer, choice);
       choice.thinkTags = null;
@@ -215,7 +215,7 @@ function addHeldText(answer: Answer, choice: Choice): void {
   if (choice.thinkTags !== null) addSplit(answer, choice, choice.thinkTags.end());
 }
 
-/** wire: Mistral's content is a string in some deltas of a stream and a list with thinking parts in others. */
+/** wire: within one stream of Mistral, `content` is a string in some deltas and a list with thinking parts in others (2025-11-28). */
 function addPart(answer: Answer, choice: Choice, part: unknown): void {
   if (!isFields(part)) return;
   if (part['type'] !== 'thinking') {
@@ -229,7 +229,7 @@ function addPart(answer: Answer, choice: Choice, part: unknown): void {
   }
 }
 
-/** wire: Perplexity repeats its sources in every event and xAI sends them in the last, so they go out once, before the finish. */
+/** wire: Perplexity repeats its sources in every event (Perplexity: Streaming), and xAI sends them in the last one (xAI: Live search). So they go out once, before the finish. */
 function readSources(answer: Answer, event: Fields): void {
   const { citations = answer.sources['citations'], search_results: results = answer.sources['search_results'] } = event;
   answer.sources = { citations, search_results: results };
@@ -271,7 +271,7 @@ const reasons = new Map<string, FinishReason | 'error'>([
   ['insufficient_system_resource', 'error'],
 ]);
 
-/** What a word that nobody has written down is likely to say. */
+/** What a word that no documentation lists probably means. */
 const likely: readonly (readonly [RegExp, FinishReason | 'error'])[] = [
   [/error|fail|abort/i, 'error'],
   [/length|max|limit/i, 'length_limit'],
@@ -282,6 +282,6 @@ function reasonOf(native: string | null, hasCalls: boolean): FinishReason {
   const word = native ?? 'stop';
   const reason = reasons.get(word) ?? likely.find(([pattern]) => pattern.test(word))?.[1] ?? 'completed';
   if (reason === 'error') throw new GatewayError('upstream_error', `The provider ended its answer with \`${word.slice(0, 64)}\`.`);
-  // wire: older vLLM, Ollama and some OpenRouter routes say stop after tool calls.
+  // wire: older versions of vLLM, Ollama and some routes of OpenRouter say `stop` after tool calls (recorded traffic, as of 2026-11)
   return reason === 'completed' && hasCalls ? 'tool_calls' : reason;
 }

@@ -1,4 +1,4 @@
-/** A chat request → what goes to one vendor. What cannot go out as the caller set it is named in `adjustments`. */
+/** Encodes a chat request for one vendor. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
@@ -6,7 +6,7 @@ import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { type Fragment, type Habits, habitsOf, type Vendor } from './habits.ts';
 import { encodeMessages } from './messages.ts';
 
-/** Parameters that go out under the API's own name, where the vendor has no other. */
+/** Parameters and their names on the wire. A vendor may rename or refuse them (`renames`, `drops`). */
 const parameters = [
   ['temperature', 'temperature'],
   ['top_p', 'topP'],
@@ -22,10 +22,10 @@ const parameters = [
   ['parallel_tool_calls', 'parallelToolCalls'],
 ] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest])[];
 
-/** safety: what some clients understand as "send this elsewhere" or "with that key"; it must not reach a provider. */
+/** safety: clients such as LiteLLM read these fields as "send this request elsewhere" or "with that key". They may hold a secret, so no provider gets them. */
 const clientSettings = new Set(['api_key', 'api_base', 'base_url', 'extra_headers']);
 
-/** The request to send, authentication included. Reads nothing but its arguments and changes none of them. */
+/** Encodes a request, credentials not included. A pure function. */
 export function encode(vendor: Vendor, request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(vendor, request, target);
   return {
@@ -36,7 +36,7 @@ export function encode(vendor: Vendor, request: ChatRequest, target: Target): Wi
   };
 }
 
-/** One request on its way out: what it is made of, and what had to change. */
+/** One request while it is encoded, with its adjustments. */
 class Draft {
   readonly adjustments = new Adjustments();
   readonly #vendor: Vendor;
@@ -62,7 +62,7 @@ class Draft {
     };
     if (stream && this.#vendor.refusesStreamOptions !== true) body['stream_options'] = { include_usage: true };
     if (maxTokens !== null) body[this.#habits.maxTokens] = maxTokens;
-    // wire: text is the default everywhere, and Fireworks refuses it beside tools.
+    // wire: `text` is the default everywhere, and Fireworks refuses it together with tools (tensorzero, providers/fireworks, 2026-11)
     if (responseFormat !== null && responseFormat.type !== 'text') body['response_format'] = responseFormat;
     for (const [wire, field] of parameters) this.#set(body, wire, this.#request[field]);
     if (this.#vendor.countsLogprobs === true) countLogprobs(body);
@@ -104,7 +104,7 @@ class Draft {
 
   #setTools(body: Record<string, unknown>): void {
     const { tools, toolChoice } = this.#request;
-    // wire: an empty list is a 400 at OpenAI.
+    // wire: OpenAI answers 400 `empty_array` to an empty list
     if (tools !== null && tools.length > 0) this.#set(body, 'tools', withPlainSchemas(tools, this.#vendor));
     this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
   }
@@ -134,7 +134,7 @@ class Draft {
 
 const isObject = (value: unknown): value is Fragment => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Puts fields in; objects are joined, so that what the caller put into `chat_template_kwargs` stays beside our switch. */
+/** Adds fields to the body. Objects of one name are joined, so that the caller's `chat_template_kwargs` stay beside the gateway's switch. */
 function merge(body: Record<string, unknown>, fields: Fragment): void {
   for (const [field, value] of Object.entries(fields)) {
     const before = body[field];
@@ -142,7 +142,7 @@ function merge(body: Record<string, unknown>, fields: Fragment): void {
   }
 }
 
-/** wire: Fireworks takes the number of alternatives where OpenAI takes a switch and a number. */
+/** wire: `logprobs` is the number of alternatives at Fireworks (Fireworks: Chat completions); at OpenAI it is a switch, and `top_logprobs` is the number. */
 function countLogprobs(body: Record<string, unknown>): void {
   const { logprobs, top_logprobs: alternatives } = body;
   delete body['top_logprobs'];
@@ -170,7 +170,7 @@ function queryOf({ query }: Vendor, { provider }: Target): string {
   return values.size === 0 ? '' : `?${values.toString()}`;
 }
 
-/** The key, in the header where the vendor looks for it. */
+/** The header with the API key; none if the provider entry has no key. */
 export function authorise({ keyHeader }: Vendor, { apiKey }: Provider): Readonly<Record<string, string>> {
   if (apiKey === null) return {};
   return keyHeader === undefined ? { authorization: `Bearer ${apiKey.reveal()}` } : { [keyHeader]: apiKey.reveal() };

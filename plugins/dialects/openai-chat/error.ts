@@ -1,11 +1,11 @@
-/** What chat servers say when they refuse, in any of the shapes in use. What follows from it is the same for all dialects. */
+/** Decodes the errors of chat servers, in all the shapes that they use. `core/wire/upstream-error.ts` decides what an error means. */
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** An error body, read, with the status that it names. */
+/** What an error body says, and the status that it names, if it names one. */
 interface StatedComplaint extends Complaint {
   readonly status: number | null;
 }
@@ -14,22 +14,22 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** An error reply with its own status. */
+/** Decodes an error reply, which has a status of its own. */
 export function decodeError({ status, headers, body }: WireError, target: Target): GatewayError {
   return upstreamError({ status, headers, body, complaint: readComplaint(body) }, target);
 }
 
-/** An error inside an answer that began with status 200: its body, or else its words, say what the status would have been. */
+/** Decodes an error inside an answer that began with status 200. The status that it would have had comes from a number in its body, or else from its type and code. */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const complaint = readComplaint(body);
   const status = complaint.status ?? statusOfWords(`${complaint.type ?? ''} ${complaint.code ?? ''}`);
   return upstreamError({ status, headers: {}, body, complaint, isInAnswer: true }, target);
 }
 
-/** safety: an error body nests as deep as its sender likes; the stack does not. */
+/** safety: an error body may be nested without end, and a recursion as deep would overflow the stack. */
 const deepest = 4;
 
-/** `error` objects and strings, FastAPI's `detail`, Mistral's nested message, Fireworks' `fault`, plain text, HTML, nothing. */
+/** Reads an `error` object or string, `detail` of FastAPI, the nested message of Mistral, `fault` of Fireworks, or plain text. HTML gives no message. */
 function readComplaint(body: unknown, depth = 0): StatedComplaint {
   const whole = Array.isArray(body) && isFields((body as unknown[])[0]) && 'error' in ((body as Fields[])[0] as Fields) ? (body as unknown[])[0] : body;
   const outer: Fields = isFields(whole) ? whole : {};
@@ -44,14 +44,14 @@ function readComplaint(body: unknown, depth = 0): StatedComplaint {
     message: own !== null && causeText !== null ? `${own}: ${causeText}` : (own ?? causeText),
     type: text(error['type']) ?? cause?.type ?? null,
     param: text(error['param']) ?? cause?.param ?? locationOf(outer['detail']),
-    // wire: OpenRouter's own code repeats the status; the provider's is inside metadata.raw.
+    // wire: `code` of OpenRouter is the HTTP status as a number; the code of the provider behind it is in `metadata.raw` (OpenRouter: Errors)
     code: (typeof error['code'] === 'number' ? cause?.code : null) ?? code ?? cause?.code ?? null,
     status: statusOf(error['status_code']) ?? statusOf(error['code']) ?? statusOf(error['status']),
     isModerated: Array.isArray(metadata['reasons']) || metadata['flagged_input'] !== undefined,
   };
 }
 
-/** wire: xAI writes a sentence where others write a code. */
+/** The code as text. wire: xAI writes a sentence into `code` (vercel/ai, packages/xai/src/xai-error.ts, 2026-11), which is no code for a caller. */
 function codeText(code: unknown): string | null {
   if (typeof code === 'number') return String(code);
   return typeof code === 'string' && /^[\w.:-]{1,64}$/.test(code) ? code : null;
@@ -89,7 +89,7 @@ function messageOf(value: unknown, depth = 0): string | null {
   return null;
 }
 
-/** wire: FastAPI's `loc` begins with where it looked: `["body", "temperature"]`. */
+/** The path of a parameter. wire: `loc` of FastAPI begins with the part of the request: `["body", "temperature"]` (FastAPI: Handling errors). */
 function pathOf(location: unknown): string | null {
   if (!Array.isArray(location)) return null;
   return text((location as unknown[]).filter((part, at) => !(at === 0 && part === 'body')).join('.'));

@@ -1,4 +1,4 @@
-/** What vendors of the chat API differ in, as data. `presets.ts` has the rows, `encode.ts` and `decode.ts` read them. */
+/** How vendors of the chat completions API differ, as data. `presets.ts` has a row for each vendor; `encode.ts` and `decode.ts` read the rows. */
 import type { Effort } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import type { UsageHabits } from './usage.ts';
@@ -6,81 +6,89 @@ import type { UsageHabits } from './usage.ts';
 /** Fields of a request body. */
 export type Fragment = Readonly<Record<string, unknown>>;
 
-/** How an effort is said: the vendor's word, which equals the caller's where nothing is lost, and what goes into the body. */
+/** How a vendor is told an effort. `word` is for the adjustment, and is the caller's own word if nothing changes; `fields` go into the body. */
 export interface Said {
   readonly word: string;
   readonly fields: Fragment;
 }
 
-/** Per effort; null: it cannot be said and is left out. */
+/** How each effort is told. Null: the vendor cannot be told, and the effort is dropped. */
 export type Efforts = Readonly<Record<Effort, Said | null>>;
 
-/** Where a thinking budget goes, and what must stand beside it. */
+/** The field for a thinking budget, the fields that must be sent with it, and the least number of tokens. */
 export interface Budget {
   readonly path: readonly [field: string, inner?: string];
   readonly beside: Fragment;
   readonly least?: number;
 }
 
-/** The field in which earlier reasoning goes back. `blank`: what goes out for an answer that had none. */
+/** The field in which earlier reasoning is sent back. `blank` is sent for an answer that had none. */
 export interface Replay {
   readonly field: 'reasoning' | 'reasoning_content' | 'reasoning_details';
   readonly blank?: string;
 }
 
-/** Ways of one family of models. */
+/** What may differ between the families of models of one vendor. */
 export interface Habits {
+  /** The name of the parameter that limits the answer. */
   readonly maxTokens: 'max_tokens' | 'max_completion_tokens';
-  /** What system and developer messages become: `leading-developer` and `leading-user` change those before the first turn. */
+  /** The role of system and developer messages. `leading-developer` and `leading-user` change only those before the first turn. */
   readonly instructions: 'system' | 'as-sent' | 'leading-developer' | 'leading-user';
   readonly efforts: Efforts;
+  /** Null: it takes no budget. */
   readonly budget: Budget | null;
+  /** Null: earlier reasoning is not sent back. */
   readonly replay: Replay | null;
-  /** Parameters that it refuses, by their names on the wire. */
+  /** Parameters that it refuses, by their names in chat completions. They are dropped and noted. */
   readonly drops: readonly string[];
-  /** Of `drops`, those that it takes after all while the effort is `none`. */
+  /** The parameters of `drops` that it takes while the effort is `none`. */
   readonly takesUnthinking: readonly string[];
-  /** Fields that it needs; the caller's own win. */
+  /** Fields that every request needs. A field that the caller set stays. */
   readonly adds: Fragment;
-  /** Thinking comes in a leading `<think>` block. */
+  /** True if thinking comes in a `<think>` block at the start of the answer. */
   readonly thinkTags: boolean;
 }
 
+/** A family of models of one vendor: only what differs from the vendor's row. */
 export interface Family extends Partial<Habits> {
-  /** Matched against the model's name at the vendor, in lower case. */
+  /** Is matched with the model's name at the vendor, in lower case. */
   readonly match: RegExp;
 }
 
-/** A vendor, or a server that many run. Only what differs from `standard` is said. */
+/** A vendor, or a server software. A row has only what differs from `standard`. */
 export interface Vendor extends Partial<Habits> {
+  /** The name of the dialect. */
   readonly name: string;
+  /** Null: the provider entry must have a `base_url`. */
   readonly baseUrl: string | null;
+  /** True if it works without an API key. */
   readonly keyless?: boolean;
+  /** The header of the key, if it is not `authorization: Bearer`. */
   readonly keyHeader?: 'api-key';
-  /** Query parameters, by the provider setting that holds them. */
+  /** Query parameters: the name of each, and the provider setting with its value. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Model names are the operator's own, so that the family shows only in the catalogue's id. */
+  /** True if operators choose the names of models. The family is then found by the id in the catalogue too. */
   readonly namesDeployments?: boolean;
-  /** Usage of a stream comes unasked, and asking may be refused. */
+  /** True if a stream has usage without `stream_options`, which may be refused. */
   readonly refusesStreamOptions?: boolean;
-  /** Other names of parameters. */
+  /** Its own names of parameters. */
   readonly renames?: Readonly<Record<string, string>>;
   /** Its word for `tool_choice: required`. */
   readonly requiredWord?: string;
-  /** `logprobs` is a number. */
+  /** True if `logprobs` is a number. */
   readonly countsLogprobs?: boolean;
   /** Fields of messages and content parts that it refuses. */
   readonly messageDrops?: readonly string[];
-  /** Messages whose content must be a string where it is only text. */
+  /** Messages whose content must be a string if all its parts are text. */
   readonly plainText?: 'system' | 'all';
-  /** Tool call ids must be nine letters or digits. */
+  /** True if the id of a tool call must be nine letters or digits. */
   readonly nineCharacterIds?: boolean;
-  /** Fields of tool schemas that it stumbles over. */
+  /** Fields at the top of a tool's schema that it cannot handle. */
   readonly schemaDrops?: readonly string[];
-  /** Its `reasoning` knows more than an effort and a budget (`exclude`, `enabled`): what the caller put there goes out. */
+  /** True if it has fields of `reasoning` beside effort and budget (`exclude`, `enabled`). The caller's fields are then sent. */
   readonly takesReasoningFields?: boolean;
   readonly usage?: UsageHabits;
-  /** The first that matches counts. */
+  /** The first family that matches counts. */
   readonly families?: readonly Family[];
 }
 
@@ -92,7 +100,7 @@ export function saidAs(...words: readonly (string | Said | null)[]): Efforts {
   return { none: none ?? null, minimal: minimal ?? null, low: low ?? null, medium: medium ?? null, high: high ?? null, xhigh: xhigh ?? null };
 }
 
-/** What holds where a row says nothing: a server that speaks the API as it was before reasoning models. */
+/** What holds if a row has no value: a server that speaks the API as it was before reasoning models. */
 const standard: Habits = {
   maxTokens: 'max_tokens',
   instructions: 'system',
@@ -105,10 +113,10 @@ const standard: Habits = {
   thinkTags: false,
 };
 
-// cost: the same for every request to one mapping of one vendor, and a match of all families each time
+// cost: the habits of a mapping never change, and finding them tries the pattern of each family
 const known = new WeakMap<Vendor, WeakMap<Target['mapping'], Habits>>();
 
-/** The habits that hold for one target: its family's over the vendor's over the standard. Parameters refused by either are refused. */
+/** The habits for one target. A value of its family comes before a value of the vendor, and that before the standard. What the vendor or the family drops is dropped. */
 export function habitsOf(vendor: Vendor, target: Target): Habits {
   const ofVendor = known.get(vendor) ?? new WeakMap<Target['mapping'], Habits>();
   known.set(vendor, ofVendor);

@@ -1,4 +1,4 @@
-/** The chat completions API, and the vendors that speak it with habits of their own. */
+/** The dialects of the chat completions API: one for each vendor that differs. */
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';

@@ -1,21 +1,22 @@
-/** Messages of a request as one vendor takes them. What nothing has to change goes out as the same object. */
+/** Encodes messages in the way that one vendor takes them. Parts that need no change go out as the same object. */
 import { createHash } from 'node:crypto';
 import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../../core/chat.ts';
 import type { Habits, Vendor } from './habits.ts';
 
+/** What the encoding of a message depends on. */
 export interface MessageWays {
   readonly vendor: Vendor;
   readonly habits: Habits;
-  /** The provider entry that is asked: opaque reasoning goes back to its issuer only. */
+  /** The id of the provider entry. Opaque reasoning goes back only to the provider that issued it. */
   readonly provider: string;
-  /** Told of a field that could not go out. */
+  /** Is called with each field that is dropped. */
   dropped(parameter: string): void;
 }
 
-/** Fields that only answers have. A caller who sends an answer back as it came means no request by them. */
+/** Fields that only answers have. A caller who sends an answer back unchanged does not ask for anything by them. */
 const answerFields = ['reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'images'];
 
-/** The messages to send. */
+/** Encodes the messages of a request. */
 export function encodeMessages(messages: readonly Message[], ways: MessageWays): readonly Message[] {
   const turns = messages.findIndex(({ role }) => !isInstruction(role));
   const leading = turns === -1 ? messages.length : turns;
@@ -66,7 +67,7 @@ function contentOf(parts: readonly ContentPart[], role: Message['role'], ways: M
   });
 }
 
-/** Takes off what answers have, and puts back the one field in which this vendor wants earlier reasoning. */
+/** Removes the fields of answers, and adds the one field in which this vendor takes earlier reasoning. */
 function withAnswerFields(encoded: Record<string, unknown>, message: Message, { habits, provider }: MessageWays): void {
   for (const field of answerFields) delete encoded[field];
   if (message['refusal'] === null) delete encoded['refusal'];
@@ -81,7 +82,7 @@ function withAnswerFields(encoded: Record<string, unknown>, message: Message, { 
   if (reasoning !== undefined) encoded[replay.field] = reasoning;
 }
 
-/** safety: byte for byte as the provider sent it, or its signature fails; the issuer's name is our own addition. */
+/** The detail as the provider sent it, without the id that the gateway added. safety: with any other change its signature would be invalid. */
 function asIssued(detail: ReasoningDetail): ReasoningDetail {
   const { provider: _, ...issued } = detail;
   return issued;
@@ -92,6 +93,6 @@ function withNineCharacterIds(encoded: Record<string, unknown>, message: Message
   if (message.tool_call_id !== undefined) encoded['tool_call_id'] = nineCharacters(message.tool_call_id);
 }
 
-/** wire: Mistral takes ids of nine letters or digits only. A hash keeps parallel calls apart where cutting would not. */
+/** wire: Mistral answers 400 to an id that is not nine letters or digits (Mistral: error text of `tool_call_id`). A hash is used, because cut ids of parallel calls could be equal. */
 const nineCharacters = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('base64url').replaceAll(/[-_]/g, '').slice(0, 9);

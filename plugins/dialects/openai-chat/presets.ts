@@ -1,6 +1,6 @@
 /**
- * One row per vendor, data only. A row says where the vendor is and what it does unlike the others; the evidence is the
- * vendors' own documentation, the clients that its users run, and recorded traffic.
+ * One row for each vendor, data only: its address, and where it differs from the others.
+ * wire: a row follows the vendor's own API reference and its page on reasoning, as of 2026-11; a note names any other source.
  */
 import { grokEffortWords } from '../families/grok-models.ts';
 import { logOfTokens, type OpenaiFamily, openaiModels } from '../families/openai-models.ts';
@@ -9,18 +9,18 @@ import { saidAs } from './habits.ts';
 
 const saying = (word: string, fields: Fragment): Said => ({ word, fields });
 
-/** A `thinking` switch, with an effort word where the model knows degrees. */
+/** The field `thinking` as a switch, with `reasoning_effort` if the model knows degrees. */
 const thinking = (word: string, inner: Fragment = {}, effort?: string): Said =>
   saying(word, { thinking: { type: word === 'none' ? 'disabled' : 'enabled', ...inner }, ...(effort !== undefined && { reasoning_effort: effort }) });
 
-/** `thinking` switched on, with `reasoning_effort` for minimal, low, medium, high, xhigh. */
+/** The switch for `none`, and for the efforts from minimal to xhigh the switch with the given `reasoning_effort`. */
 const thinkingDegrees = (inner: Fragment, ...words: readonly string[]): Efforts => saidAs(thinking('none'), ...words.map((word) => thinking(word, inner, word)));
 
 const everyDegree = (none: Said | null, on: Said): Efforts => saidAs(none, on, on, on, on, on);
 
 const unsaid: Efforts = saidAs(null, null, null, null, null, null);
 const threeDegrees: Efforts = saidAs('none', 'low', 'low', 'medium', 'high', 'high');
-/** wire: gpt-oss knows three degrees on every host and cannot be turned off. */
+/** wire: gpt-oss knows three degrees on every host, and its thinking cannot be turned off (OpenAI: gpt-oss model card). */
 const gptOss: Efforts = saidAs(null, 'low', 'low', 'medium', 'high', 'high');
 
 const grok = (model: string): Efforts => {
@@ -35,9 +35,9 @@ const thinker = ({ match, refuses, takesUnthinking }: OpenaiFamily): Family => (
 const { oSeries, sinceGpt51, gpt5, searchPreview } = openaiModels;
 
 /**
- * wire: o1-mini and o1-preview take neither system nor developer messages; the o-series has no parallel_tool_calls; gpt-5.1
- * and later take sampling parameters while they do not think. `stop` is refused too but is not dropped: an answer that runs
- * past it would be wrong without a word, so the refusal is passed on.
+ * wire: o1-mini and o1-preview answer 400 `unsupported_value` to system and developer messages; the o-series has no parallel_tool_calls;
+ * gpt-5.1 and later take sampling parameters while the effort is `none` (OpenAI: Reasoning models; Using GPT-5.2). These models refuse
+ * `stop` as well, but it is not dropped: without it the answer would run past the stop and be wrong, so the caller gets the refusal.
  */
 const openaiFamilies: readonly Family[] = [
   { match: /^o1-(?:mini|preview)/, instructions: 'leading-user', maxTokens: 'max_completion_tokens', drops: [...oSeries.refuses, 'parallel_tool_calls'] },
@@ -47,6 +47,7 @@ const openaiFamilies: readonly Family[] = [
   { match: searchPreview.match, drops: searchPreview.refuses },
 ];
 
+/** The vendors. Each is a dialect of its own, by its `name`. */
 export const vendors: readonly Vendor[] = [
   { name: 'openai-chat', baseUrl: null, keyless: true },
   {
@@ -73,7 +74,7 @@ export const vendors: readonly Vendor[] = [
     efforts: thinkingDegrees({}, 'low', 'low', 'medium', 'high', 'max'),
     replay: { field: 'reasoning_content' },
     families: [
-      // wire: the first R1 answers 400 to earlier reasoning_content; V4 in thinking mode wants it on every assistant message.
+      // wire: the first R1 answers 400 to earlier reasoning_content (DeepSeek: Reasoning model); V4 in thinking mode needs it on every assistant message (DeepSeek: Thinking mode)
       { match: /r1/, efforts: unsaid, replay: null },
       { match: /reasoner/, efforts: unsaid, replay: { field: 'reasoning_content', blank: '' } },
       { match: /v4/, replay: { field: 'reasoning_content', blank: '' } },
@@ -88,7 +89,7 @@ export const vendors: readonly Vendor[] = [
     plainText: 'system',
     families: [
       { match: /gpt-oss/, efforts: gptOss, replay: { field: 'reasoning' } },
-      // wire: without `parsed` qwen3 thinks in the answer, and `raw` with tools or JSON is a 400.
+      // wire: without `parsed` the thinking of qwen3 is in the answer, and `raw` with tools or JSON is a 400 (Groq: Reasoning)
       {
         match: /qwen/,
         efforts: everyDegree(saying('none', { reasoning_effort: 'none' }), saying('default', { reasoning_effort: 'default' })),
@@ -180,7 +181,7 @@ export const vendors: readonly Vendor[] = [
   {
     name: 'zai',
     baseUrl: 'https://api.z.ai/api/paas/v4',
-    // wire: earlier reasoning is kept only with clear_thinking false.
+    // wire: the model sees earlier reasoning only if `clear_thinking` is false (Z.ai: Thinking mode)
     efforts: everyDegree(thinking('none'), thinking('enabled', { clear_thinking: false })),
     replay: { field: 'reasoning_content' },
     families: [

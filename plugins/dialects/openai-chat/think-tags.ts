@@ -1,16 +1,19 @@
 /**
- * Some servers leave the thinking inside the answer, in a leading `<think>` block. Tells the two apart while the text
- * arrives. Only the start of an answer counts: a later tag is something the model wrote about.
+ * Separates thinking from the answer while the text arrives, for servers that leave the thinking in the answer, in a `<think>` block.
+ * Only a block at the start of the answer is thinking, because a later tag may be something that the model writes about.
  */
 
+/** A piece of text, separated. */
 export interface Split {
   readonly reasoning: string;
   readonly text: string;
 }
 
+/** The splitter of one answer. */
 export interface ThinkTags {
+  /** Takes the next piece. Text that may be the start of a tag is held back. */
   push(piece: string): Split;
-  /** The answer is over: what was held back because it could have become a tag. */
+  /** Called once at the end of the answer. Returns the text that was held back. */
   end(): Split;
 }
 
@@ -18,7 +21,7 @@ const opening = '<think>';
 const closing = '</think>';
 const nothing: Split = { reasoning: '', text: '' };
 
-/** A splitter for one answer. An answer that ends before `</think>` was thinking to its end. */
+/** Makes the splitter of one answer. If the answer ends before `</think>`, all of its text is reasoning. */
 export const createThinkTags = (): ThinkTags => new Splitter();
 
 class Splitter implements ThinkTags {
@@ -75,7 +78,7 @@ class Splitter implements ThinkTags {
     this.#isAfterTag = true;
   }
 
-  /** What is held. One line break after a tag belongs to the tag; null: whether there is one cannot be told yet. */
+  /** The held text without the line break that may follow a tag. Null: more text is needed to see whether there is one. */
   #withoutBreak(): string | null {
     if (!this.#isAfterTag) return this.#held;
     if (this.#held === '' || this.#held === '\r') return null;
@@ -84,7 +87,7 @@ class Splitter implements ThinkTags {
   }
 }
 
-/** Where a closing tag may have begun at the end of `text`; its length where none has. */
+/** The index at which a closing tag may begin at the end of `text`; the length of `text` if none begins there. */
 function tagStart(text: string): number {
   const at = text.lastIndexOf('<');
   return at !== -1 && closing.startsWith(text.slice(at)) ? at : text.length;

@@ -1,15 +1,16 @@
-/** Puts the pieces of tool calls together and counts the calls of one answer from 0, whatever numbers the provider uses. */
+/** Joins the pieces of tool calls, and numbers the calls of one answer from 0, whichever numbers the provider uses. */
 import { createHash } from 'node:crypto';
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
 interface Call {
-  /** The provider's, or made when the call began without one. */
+  /** The provider's id, or an id made here if the call begins without one. */
   id: string | null;
+  /** True if the id is the provider's. */
   hasOwnId: boolean;
-  /** The provider's number. */
+  /** The provider's number of the call. */
   readonly wireIndex: number | null;
-  /** Ours; null until the call has a name and has begun. */
+  /** The gateway's number of the call. Null until its name is known and its `tool-start` is sent. */
   index: number | null;
   name: string;
   /** Arguments that came before the name. */
@@ -24,7 +25,7 @@ export interface ToolCalls {
   begun: number;
 }
 
-/** Where pieces come from and go to. `seed` names the answer, for ids that the provider left out. */
+/** The choice of the calls, and the list that takes their chunks. Missing ids are made from `seed`, which is unique to the answer. */
 export interface ToolCallScope {
   readonly choice: number;
   readonly seed: string;
@@ -35,6 +36,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The empty state of a choice. */
 export const newToolCalls = (): ToolCalls => ({ all: [], last: null, begun: 0 });
 
 /** Reads the `tool_calls` of one delta or message. */
@@ -42,7 +44,10 @@ export function addToolCalls(calls: ToolCalls, wire: readonly unknown[], scope: 
   for (const piece of wire) if (isFields(piece)) addPiece(calls, piece, scope);
 }
 
-/** safety: a call never ends because its arguments happen to parse; it ends with the answer. No arguments at all mean `{}`. */
+/**
+ * Ends all calls of a choice. A call without arguments gets `{}`. Throws if a call has no name.
+ * safety: a call ends only with its answer. Arguments that parse may still be incomplete: `{}` may be followed by more.
+ */
 export function completeToolCalls(calls: ToolCalls, choice: number, chunks: Chunk[]): void {
   for (const call of calls.all) {
     if (call.index === null) throw new GatewayError('upstream_invalid_response', 'The provider sent a tool call without a name.');
@@ -55,7 +60,7 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
   const { name } = fields;
   const call = callOf(calls, piece, typeof name === 'string' && name !== '');
   calls.last = call;
-  // wire: the name may come late, be repeated, or be "" in later pieces.
+  // wire: the name may come late, may be repeated, or may be "" in later pieces (Mistral, recorded 2026-08-20)
   if (call.name === '' && typeof name === 'string') call.name = name;
   const text = argumentsOf(fields['arguments']);
   if (call.index === null) {
@@ -67,8 +72,10 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
 }
 
 /**
- * wire: a new id is a new call even under an old index; without an id the index counts, and without both the last call,
- * unless the piece brings a name. An id that is late, or that changes under a call without a new name, opens nothing.
+ * The call that a piece belongs to; a new one if none fits.
+ * wire: servers number calls in different ways (recorded traffic, as of 2026-11). A piece with a known id belongs to that call. A piece
+ * with an index belongs to the last call with this index, unless it brings a name and another id: that is a new call. Without an index
+ * a new id is a new call. A piece without both belongs to the last call, unless it brings a name and that call has one.
  */
 function callOf(calls: ToolCalls, piece: Fields, hasName: boolean): Call {
   const id = idOf(piece['id']);
@@ -90,10 +97,10 @@ function callOf(calls: ToolCalls, piece: Fields, hasName: boolean): Call {
 
 const unnumbered = ({ last }: ToolCalls, id: string | null, hasName: boolean): Call | null => (id === null && !(hasName && last?.name !== '') ? last : null);
 
-/** wire: Mistral has written "null" for no id. */
+/** wire: Mistral has sent the text "null" for no id (vercel/ai, packages/mistral, 2026-11). */
 const idOf = (id: unknown): string | null => (typeof id === 'string' && id !== '' && id !== 'null' ? id : null);
 
-/** wire: some servers send arguments as an object. */
+/** The arguments as text. wire: some servers send an object (recorded traffic, as of 2026-11). */
 function argumentsOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return isFields(value) ? JSON.stringify(value) : '';
@@ -108,7 +115,7 @@ function begin(calls: ToolCalls, call: Call, scope: ToolCallScope): void {
   call.held = '';
 }
 
-/** wire: OpenAI takes ids of at most 40 characters back. */
+/** An id that every server takes back. wire: OpenAI answers 400 to an id of more than 40 characters (error text of `tool_calls[].id`). */
 const idFrom = (seed: string): string => `call_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
 
 function addArguments(call: Call, text: string, { choice, chunks }: ToolCallScope): void {

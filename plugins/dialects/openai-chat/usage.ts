@@ -1,14 +1,15 @@
-/** Token counts as chat servers print them → the classes of the core, which do not overlap. What is not said stays null. */
+/** Turns the token counts of chat servers into `Usage`, whose classes do not overlap. A count that the server does not give stays null. */
 import type { Usage } from '../../../core/chat.ts';
 
+/** How a vendor counts. */
 export interface UsageHabits {
-  /** The vendor's `completion_tokens` leaves reasoning out. Its total, where there is one, is asked first. */
+  /** True if the vendor's `completion_tokens` does not include reasoning. If there is a total, the total decides. */
   readonly reasoningOutside?: boolean;
-  /** Some of its answers count cached tokens beside `prompt_tokens`: those with more cached than prompt tokens. */
+  /** True if some answers do not include cached tokens in `prompt_tokens`. These are the answers with more cached than prompt tokens. */
   readonly cachedOutside?: boolean;
 }
 
-/** The numbers of one report, from whichever place the vendor prints them at. */
+/** The counts of the reports so far. Vendors have them at different places. */
 export interface Counts {
   readonly prompt: number | null;
   readonly completion: number | null;
@@ -24,7 +25,7 @@ const count = (value: unknown): number | null => (typeof value === 'number' && N
 
 const fieldsOf = (value: unknown): Fields | null => (typeof value === 'object' && value !== null ? (value as Fields) : null);
 
-/** Reads a `usage` object over what earlier reports said: a later number replaces, a missing one does not erase. */
+/** Adds a `usage` object to the earlier reports: a later count replaces an earlier one, a missing count replaces nothing. Returns `before` if neither prompt nor completion is known. */
 export function readCounts(report: Fields, before: Counts | null): Counts | null {
   const prompt = fieldsOf(report['prompt_tokens_details']);
   const completion = fieldsOf(report['completion_tokens_details']);
@@ -32,7 +33,7 @@ export function readCounts(report: Fields, before: Counts | null): Counts | null
     prompt: count(report['prompt_tokens']) ?? before?.prompt ?? null,
     completion: count(report['completion_tokens']) ?? before?.completion ?? null,
     total: count(report['total_tokens']) ?? before?.total ?? null,
-    // wire: DeepSeek prints prompt_cache_hit_tokens, Moonshot and Together cached_tokens at the top, Mistral num_cached_tokens.
+    // wire: `prompt_cache_hit_tokens` is of DeepSeek (2025-12-02), `cached_tokens` at the top of Moonshot (2026-08-04) and Together, `num_cached_tokens` of Mistral
     cached:
       count(prompt?.['cached_tokens']) ??
       count(report['prompt_cache_hit_tokens']) ??
@@ -46,7 +47,7 @@ export function readCounts(report: Fields, before: Counts | null): Counts | null
   return counts.prompt === null && counts.completion === null ? before : counts;
 }
 
-/** The disjoint classes. A part that exceeds its whole is cut to it, so that no class is ever negative. */
+/** The `Usage` of the counts. A part that is larger than its whole is cut to it, so no class is negative. */
 export function toUsage(counts: Counts, habits: UsageHabits): Usage {
   const { prompt, completion } = counts;
   const isCachedOutside = habits.cachedOutside === true && prompt !== null && counts.cached !== null && counts.cached > prompt;
@@ -54,7 +55,7 @@ export function toUsage(counts: Counts, habits: UsageHabits): Usage {
   const uncached = prompt === null ? null : prompt - (isCachedOutside ? 0 : (cacheRead ?? 0));
   const cacheWrite = atMost(counts.written, uncached);
   const isReasoningOutside = reasoningIsOutside(counts, habits);
-  // wire: OpenRouter has reported 11 reasoning tokens of 10 completion tokens.
+  // wire: OpenRouter has reported 11 reasoning tokens of 10 completion tokens (recorded traffic, as of 2026-11)
   const reasoning = isReasoningOutside ? counts.reasoning : atMost(counts.reasoning, completion);
   return {
     input: uncached === null ? null : uncached - (cacheWrite ?? 0),
@@ -68,7 +69,7 @@ export function toUsage(counts: Counts, habits: UsageHabits): Usage {
 
 const atMost = (part: number | null, whole: number | null): number | null => (part === null || whole === null ? part : Math.min(part, whole));
 
-/** wire: 2 + 320 + 12 = 334 is how xAI counts on this API; on Responses its output contains reasoning. The total tells. */
+/** wire: xAI counts reasoning outside of `completion_tokens` on this API (12 + 320 + 2 = 334, recorded 2026-02-11), and inside on Responses. The total shows which it is. */
 function reasoningIsOutside({ prompt, completion, total, reasoning }: Counts, habits: UsageHabits): boolean {
   if (reasoning === null || prompt === null || completion === null) return habits.reasoningOutside === true;
   if (total === prompt + completion) return false;

@@ -1,4 +1,4 @@
-/** Function calls of one answer: put together from their pieces, counted from 0, and taken out of the wrapper some come in. */
+/** Joins the pieces of function calls, numbers the calls of one answer from 0, and takes calls out of the wrapper that some come in. */
 import { createHash } from 'node:crypto';
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -7,31 +7,32 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** One `function_call` item. */
 export interface Call {
-  /** The provider's `call_id`, or made of `seed`. Its item id is another value, and no result may name it. */
+  /** The provider's `call_id`, or an id made from `seed`. The id of the item is another value, which tool results must not name. */
   id: string;
   name: string;
-  /** Arguments so far. */
+  /** The arguments so far. */
   text: string;
-  /** Counted from 0; null until it has begun, which it does with its name, a wrapper with its end. */
+  /** The gateway's number of the call, from 0. Null until its `tool-start` is sent: when its name is known, for a wrapper at its end. */
   index: number | null;
   isClosed: boolean;
-  /** Names the item, for an id that the provider left out. */
+  /** Unique to the item. An id that the provider left out is made from it. */
   readonly seed: string;
 }
 
+/** A call of which nothing is known yet. */
 export const newCall = (seed: string): Call => ({ id: '', name: '', text: '', index: null, isClosed: false, seed });
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The calls of one answer. Each step puts its chunks into `out`. */
+/** The calls of one answer. Each method adds its chunks to `out`. */
 export class Calls {
-  /** How many have begun. */
+  /** How many calls have begun. */
   begun = 0;
-  /** `tools` as the response repeats them. */
+  /** The `tools` of the request, which the response repeats. */
   tools: unknown = null;
   readonly #ids = new Set<string>();
 
-  /** What an item or an event says of a call: its id and name, when they come. */
+  /** Takes the id and the name of a call from an item or an event, if they are in it. */
   describe(call: Call, { call_id: id, name }: Fields, out: Chunk[]): void {
     if (call.index !== null) return;
     if (call.id === '' && typeof id === 'string') call.id = id;
@@ -39,20 +40,20 @@ export class Calls {
     if (call.name !== '' && !isWrapperName(call.name, this.tools)) this.#begin(call, out);
   }
 
-  /** A piece of the arguments. */
+  /** Adds a piece of the arguments. */
   add(call: Call, piece: string, out: Chunk[]): void {
     if (piece === '' || call.isClosed) return;
     call.text += piece;
     if (call.index !== null) out.push({ type: 'tool-delta', choice: 0, index: call.index, arguments: piece });
   }
 
-  /** The arguments as a whole: what of them has not come in pieces. */
+  /** Takes the whole arguments, and adds the part that has not come in pieces. */
   addRest(call: Call, whole: unknown, out: Chunk[]): void {
     const text = isFields(whole) ? JSON.stringify(whole) : whole;
     if (typeof text === 'string' && text.startsWith(call.text)) this.add(call, text.slice(call.text.length), out);
   }
 
-  /** The end of a call. A wrapper becomes the calls inside it; no arguments at all mean `{}`. */
+  /** Ends a call. A wrapper becomes the calls inside it, and a call without arguments gets `{}`. Throws if the call has no name. */
   close(call: Call, out: Chunk[]): void {
     if (call.isClosed) return;
     if (call.name === '') throw new GatewayError('upstream_invalid_response', 'The provider sent a function call without a name.');
@@ -77,18 +78,19 @@ export class Calls {
   }
 }
 
-/** wire: ids of at most 64 characters are taken back. */
+/** wire: a `call_id` may have at most 64 characters (OpenAI: Responses). */
 const idFrom = (seed: string): string => `call_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
 
 /**
- * wire: gpt-5.4 and its like sometimes call a tool `parallel` that nobody declared, whose arguments hold the real calls:
- * `{"tool_uses": [{"recipient_name": "functions.weather", "parameters": {…}}]}`.
+ * True for a wrapper around several calls. wire: models like gpt-5.4 sometimes call a tool `parallel` that the caller did not declare, and
+ * its arguments hold the real calls: `{"tool_uses": [{"recipient_name": "functions.weather", "parameters": {…}}]}`
+ * (vercel/ai, packages/openai/src/responses/expand-parallel-tool-call.ts, 2026-11).
  */
 const isWrapperName = (name: string, tools: unknown): boolean => name === 'parallel' && !namesOf(tools).has('parallel');
 
 const prefix = 'functions.';
 
-/** The calls inside a wrapper; null where it is none, and then it goes out as it came. */
+/** The calls inside a wrapper. Null if it does not have the form of one; the caller then gets it unchanged. */
 function unwrapped({ id, text, seed }: Call, tools: unknown): Call[] | null {
   const uses = usesOf(text);
   const names = namesOf(tools);
@@ -109,7 +111,7 @@ function usesOf(text: string): readonly unknown[] {
     const value: unknown = JSON.parse(text);
     return isFields(value) && Array.isArray(value['tool_uses']) ? (value['tool_uses'] as unknown[]) : [];
   } catch {
-    // cut off by the length limit: nothing in it can be called
+    // the arguments were cut by the length limit, so no call can be read
     return [];
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Answers of the Responses API → chunks: a small function per kind of event over one record of the answer. A whole body goes
- * through the same functions, item by item.
+ * Decodes answers of the Responses API into chunks. There is one record of state for each answer and one function for each type of
+ * event. A whole body goes through the same functions, item by item. wire: events as in OpenAI: Responses, Streaming events.
  */
 import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
@@ -13,7 +13,7 @@ import { readUsage } from './usage.ts';
 type Fields = Readonly<Record<string, unknown>>;
 type Kind = 'message' | 'reasoning' | 'function_call' | 'other';
 
-/** What is known of one answer. wire: items are told apart by `output_index`; some hosts give an item a new id in each event. */
+/** The state of one answer. wire: items are found by `output_index`, because some hosts give an item a new id in each event (recorded traffic, as of 2026-11). */
 interface Answer {
   readonly target: Target;
   readonly items: Map<number, Item>;
@@ -30,13 +30,13 @@ interface Item {
   readonly at: number;
   readonly parts: Map<number, Part>;
   readonly call: Call;
-  /** Of reasoning: the voice that spoke first. The other repeats it. */
+  /** For reasoning: the voice that came first. The other voice repeats its text, and is not read. */
   voice: Voice | null;
-  /** As its provider completed it. */
+  /** The complete item, from its `done` event or from the body. */
   whole: Fields | null;
 }
 
-/** One text of an item, and how much of it has gone out. */
+/** One text of an item, and how much of it has been sent to the caller. */
 interface Part {
   readonly voice: Voice;
   sent: string;
@@ -44,21 +44,21 @@ interface Part {
   annotations: number;
 }
 
-/** A kind of text: whose it is, where its events count it, and what it becomes. */
+/** A kind of text: the type of its item, the index that its events have, and the chunk that it becomes. */
 interface Voice {
   readonly kind: Kind;
   readonly index: 'content_index' | 'summary_index';
-  /** The field that has the whole text. */
+  /** The field with the whole text. */
   readonly field: 'text' | 'refusal';
   readonly chunk: 'text-delta' | 'refusal-delta' | 'reasoning-delta';
-  /** Two voices may share an index. */
+  /** Two voices of an item may use the same index; the slot keeps them apart. */
   readonly slot: 0 | 1;
 }
 
 const text: Voice = { kind: 'message', index: 'content_index', field: 'text', chunk: 'text-delta', slot: 0 };
 const refusal: Voice = { kind: 'message', index: 'content_index', field: 'refusal', chunk: 'refusal-delta', slot: 1 };
 const summary: Voice = { kind: 'reasoning', index: 'summary_index', field: 'text', chunk: 'reasoning-delta', slot: 0 };
-/** Of open models, which show the thought itself. */
+/** Open models send the thought itself, not a summary. */
 const thought: Voice = { kind: 'reasoning', index: 'content_index', field: 'text', chunk: 'reasoning-delta', slot: 1 };
 
 const noChunks: readonly Chunk[] = [];
@@ -74,12 +74,12 @@ const invalid = (what: string, cause?: unknown): GatewayError => new GatewayErro
 
 const newAnswer = (target: Target): Answer => ({ target, items: new Map(), calls: new Calls(), id: '', hasReasoned: false, isOver: false, out: [] });
 
-/** A decoder for one stream. */
+/** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
   const answer = newAnswer(target);
   return {
     push(event) {
-      // wire: OpenAI sends no `[DONE]`, some compatible servers do
+      // wire: OpenAI sends no `[DONE]` here, but some compatible servers do (OpenRouter: Responses API)
       if (answer.isOver || event.data === '' || event.data.startsWith('[DONE]')) return noChunks;
       const fields = parseEvent(event);
       const type = typeof fields['type'] === 'string' ? fields['type'] : event.event;
@@ -97,7 +97,7 @@ export function createDecoder(target: Target): Decoder {
   };
 }
 
-/** A whole answer, or the error that came with status 200. */
+/** Decodes a whole answer. Throws if the body is an error, which may come with status 200, or has no output, or is not finished. */
 export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   if (!isFields(body)) throw invalid('a body that is not a JSON object');
   if (body['error'] || body['type'] === 'error') throw decodeAnswerError(body, target);
@@ -130,7 +130,7 @@ const speak =
     addLogprobs(answer, part, event['logprobs']);
   };
 
-/** wire: the deltas of a short text may be missing. Its end has the whole, of which goes out what has not been said. */
+/** Reads the event at the end of a text, which has the whole text, and sends what has not been sent. wire: the deltas of a short text may be missing (recorded traffic, as of 2026-11). */
 const conclude =
   (voice: Voice): Reader =>
   (answer, event) => {
@@ -152,12 +152,12 @@ const readers = new Map<unknown, Reader>([
   ['response.reasoning_summary_text.done', conclude(summary)],
   ['response.reasoning_text.delta', speak(thought)],
   ['response.reasoning_text.done', conclude(thought)],
-  // wire: the older name, still used by OpenRouter and early gpt-oss servers
+  // wire: the older name, which OpenRouter and early servers of gpt-oss use (recorded traffic, as of 2026-11)
   ['response.reasoning.delta', speak(thought)],
   ['response.function_call_arguments.delta', addCallPiece],
   ['response.function_call_arguments.done', addCallRest],
   ['response.completed', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'completed')],
-  // wire: xAI's word for it
+  // wire: xAI's name for the same event (vercel/ai, packages/xai, 2026-11)
   ['response.done', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'completed')],
   ['response.incomplete', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'incomplete')],
   ['response.failed', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'failed')],
@@ -172,7 +172,7 @@ function addHead(answer: Answer, event: Fields): void {
 
 const kinds = new Set<unknown>(['message', 'reasoning', 'function_call']);
 
-/** The item of an event, made when it is not known yet: a host may leave its announcement out. */
+/** The item of an event. It is made if it is not known yet, because some hosts leave `output_item.added` out. */
 function itemOf(answer: Answer, index: unknown, kind: Kind): Item {
   const at = typeof index === 'number' ? index : latest(answer, kind);
   const known = answer.items.get(at);
@@ -182,7 +182,7 @@ function itemOf(answer: Answer, index: unknown, kind: Kind): Item {
   return item;
 }
 
-/** An event that does not say which item it means speaks of the last of its kind, or of a new one. */
+/** The index for an event without one: the last item of its kind, or a new item. */
 function latest({ items }: Answer, kind: Kind): number {
   let at = items.size;
   for (const item of items.values()) if (item.kind === kind) at = item.at;
@@ -197,7 +197,7 @@ function openItem(answer: Answer, event: Fields): Item {
   return item;
 }
 
-/** A complete item: whatever of it has not come in pieces. */
+/** Takes a complete item, and sends what has not come in pieces. */
 function completeItem(answer: Answer, item: Item, wire: Fields): void {
   item.whole = wire;
   switch (item.kind) {
@@ -214,7 +214,7 @@ function completeItem(answer: Answer, item: Item, wire: Fields): void {
       answer.calls.close(item.call, answer.out);
       break;
     case 'other':
-      // a tool that ran at the provider: the caller is not asked to run it
+      // a tool that ran at the provider; the caller must not see it as a call
       break;
     default:
       item.kind satisfies never;
@@ -230,7 +230,7 @@ function addThoughts(answer: Answer, item: Item, wire: Fields): void {
   }
 }
 
-/** The text that an event speaks of; null where it is a text that goes out already, in another form. */
+/** The text that an event belongs to. Null if the same reasoning is already sent in the other voice, or the item is of another kind. */
 function partOf(answer: Answer, event: Fields, voice: Voice): Part | null {
   const item = itemOf(answer, event['output_index'], voice.kind);
   if (item.kind !== voice.kind) return null;
@@ -256,7 +256,7 @@ function say(answer: Answer, part: Part, piece: string): void {
   const type = part.voice.chunk;
   let said = piece;
   if (type === 'reasoning-delta') {
-    // parts of a summary are paragraphs, which the wire leaves unseparated
+    // the parts of a summary are paragraphs, and the wire has no line breaks between them
     if (part.sent === '' && answer.hasReasoned) said = `\n\n${piece}`;
     answer.hasReasoned = true;
   }
@@ -268,7 +268,7 @@ function sayRest(answer: Answer, part: Part, whole: Fields): void {
   const said = whole[part.voice.field];
   if (typeof said === 'string' && said.length > part.sent.length && said.startsWith(part.sent)) say(answer, part, said.slice(part.sent.length));
   addLogprobs(answer, part, listOf(whole['logprobs']).slice(part.logprobs));
-  // wire: xAI sends annotations with the whole text only
+  // wire: xAI sends annotations only with the whole text (vercel/ai, packages/xai, 2026-11)
   for (const annotation of listOf(whole['annotations']).slice(part.annotations)) annotate(answer, part, annotation);
 }
 
@@ -283,7 +283,7 @@ function addAnnotation(answer: Answer, event: Fields): void {
   if (part !== null) annotate(answer, part, event['annotation']);
 }
 
-/** Citations of the web have their fields in an object of their own on chat completions; the others exist only here. */
+/** Sends an annotation. On chat completions a `url_citation` has its fields in an object of its own; the other types exist only here, and go out unchanged. */
 function annotate(answer: Answer, part: Part, annotation: unknown): void {
   if (!isFields(annotation)) return;
   part.annotations++;
@@ -306,12 +306,12 @@ function addCallRest(answer: Answer, event: Fields): void {
 
 const isFailed = (status: unknown): boolean => status === 'failed' || status === 'cancelled';
 
-/** The whole response, as a body is and as a stream ends. `event`: what the event's name says of it. */
+/** Reads the whole response, which a body is and which ends a stream. `event` is the last word of the event's name. */
 function addResponse(answer: Answer, response: Fields, event: string): void {
   const { status, output } = response;
   if (isFailed(event) || isFailed(status) || response['error']) throw failureOf(response, answer.target);
   addHead(answer, { response });
-  // wire: the final object may have other ids, and leave items out. It is read only where no item came before
+  // wire: the final object may have other ids, and may leave items out (recorded traffic, as of 2026-11). Its items are read only if none came before
   if (answer.items.size === 0) {
     for (const [at, wire] of listOf(output).entries()) completeItem(answer, openItem(answer, { output_index: at, item: wire }), fieldsOf(wire));
   }
@@ -334,12 +334,12 @@ function incompleteWord(response: Fields): string {
   return typeof reason === 'string' ? reason : 'incomplete';
 }
 
-/** An answer that is not complete for a reason that nobody has written down was cut. */
+/** The reason of an incomplete answer. A word that no documentation lists counts as a length limit. */
 const reasonOf = (native: string): FinishReason => (/filter|safety|policy|moderat/i.test(native) ? 'content_filter' : 'length_limit');
 
 /**
- * Reasoning items, to be kept by the caller. They go out at the end: only then is it known what each led to, as items may
- * finish out of order, and one that led to nothing would be refused.
+ * Sends the reasoning items for the caller to keep. This happens at the end of the answer, because items may finish in another order, and
+ * only then is it known which item follows each. Reasoning that no item follows is left out, because the provider would refuse it.
  */
 function addDetails({ target, items, out }: Answer): void {
   const backwards = Array.from(items.values()).sort((first, second) => second.at - first.at);
@@ -358,7 +358,7 @@ function addDetails({ target, items, out }: Answer): void {
   }
 }
 
-/** Where an item stands in the message that the caller keeps; null for what is not in it, such as a search that the provider made. */
+/** The place of an item in the message that the caller keeps. Null if it is not in the message, such as a search that the provider made. */
 function placeOf({ kind, call, parts, whole }: Item): Place | null {
   if (kind === 'function_call') return { before: call.id };
   if (kind !== 'message' || ![...parts.values()].some(({ sent }) => sent !== '')) return null;

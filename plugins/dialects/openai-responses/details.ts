@@ -1,6 +1,7 @@
 /**
- * Reasoning items as they travel with a caller's messages, and back. A chat message knows no order among its text and its
- * calls, so a detail names what it stood before: without that item it is no use, as the API refuses it.
+ * Carries reasoning items through the caller. A chat message has no order between its text and its calls, so a detail names the item
+ * that came after the reasoning. wire: a reasoning item without the item after it is a 400 (OpenAI: error text "without its required
+ * following item").
  */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
@@ -9,13 +10,15 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const format = 'openai-responses';
 
-/** `message`, or the id of the call that the reasoning led to. */
+/** The item after the reasoning. */
 export interface Place {
+  /** `message`, or the id of a call. */
   readonly before: string;
-  /** Of that message. */
+  /** The `phase` of that message, which newer models set and must get back (wire: OpenAI: Responses). */
   readonly phase?: string | undefined;
 }
 
+/** Who issued a detail: the provider entry's id, and the number of the detail in the answer. */
 export interface Issue extends Place {
   readonly provider: string;
   readonly index: number;
@@ -27,7 +30,7 @@ const textsOf = (parts: unknown): string[] => (Array.isArray(parts) ? (parts as 
 
 const filled = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-/** A complete reasoning item as a detail; null where nothing in it could be sent back. */
+/** The `reasoning_details` entry of a complete reasoning item. Null if the item has nothing that could be sent back. */
 export function detailOf(item: Fields, { provider, index, before, phase }: Issue): ReasoningDetail | null {
   const { id, encrypted_content: data } = item;
   const about = { provider, format, index, ...(filled(id) && { id }), before, ...(phase !== undefined && { phase }) };
@@ -35,12 +38,12 @@ export function detailOf(item: Fields, { provider, index, before, phase }: Issue
     const summary = textsOf(item['summary']);
     return { type: 'reasoning.encrypted', ...about, data, ...(summary.length > 0 && { summary }) };
   }
-  // wire: open models encrypt nothing, and read the thought itself
+  // wire: open models encrypt nothing, and take the text of the thought back (OpenAI: gpt-oss, Responses)
   const thought = textsOf(item['content']);
   return thought.length === 0 ? null : { type: 'reasoning.text', ...about, text: thought.join('\n\n') };
 }
 
-/** What stands before each part of one assistant message: items by place, and the phase that its text had. */
+/** The reasoning items of one assistant message by their place, and the `phase` of its text. */
 export interface Replay {
   readonly before: ReadonlyMap<string, readonly Fields[]>;
   readonly phase: string | null;
@@ -48,9 +51,9 @@ export interface Replay {
 
 const nothing: Replay = { before: new Map(), phase: null };
 
-/** The reasoning that this provider issued with a message. `first`: the place of a detail whose own was lost on the way. */
+/** The reasoning that this provider issued with a message. A detail that has lost its place goes to `first`. */
 export function replayOf(message: Message, first: string, target: Target): Replay {
-  // wire: "Reasoning input items can only be provided to a reasoning or computer use model"
+  // wire: other models answer 400 "Reasoning input items can only be provided to a reasoning or computer use model" (OpenAI)
   if (target.mapping.reasoning === null || !Array.isArray(message.reasoning_details)) return nothing;
   const before = new Map<string, Fields[]>();
   let phase: string | null = null;

@@ -1,4 +1,4 @@
-/** A chat request → a request of the Responses API. What cannot go out as the caller set it is named in `adjustments`. */
+/** Encodes a chat request for the Responses API. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
@@ -9,10 +9,10 @@ import { encodeInput } from './input.ts';
 type Fields = Readonly<Record<string, unknown>>;
 type Body = Record<string, unknown>;
 
-/** Fields of both APIs, with one name and one meaning. */
+/** Fields that have the same name and the same meaning in both APIs. */
 const shared = ['metadata', 'service_tier', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'safety_identifier', 'truncation', 'max_tool_calls', 'instructions'];
 
-/** What this API does not have, and the values by which a caller asks for nothing. */
+/** Parameters that this API does not have, and the value of each that asks for nothing. */
 const absent = [
   ['stop', 'stop', null],
   ['presence_penalty', 'presencePenalty', 0],
@@ -20,16 +20,16 @@ const absent = [
   ['logit_bias', 'logitBias', null],
 ] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest, neutral: unknown])[];
 
-/** wire: fewer tokens are refused here; chat completions takes any number from 1. */
+/** wire: the API answers 400 to fewer than 16 `max_output_tokens` (OpenAI: Responses); chat completions takes any number from 1. */
 const leastTokens = 16;
 
-/** The request to send, credentials apart. Reads nothing but its arguments and changes none of them. */
+/** Encodes a request, credentials not included. A pure function. Throws `unsupported_value` for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(request, target);
   return { path: `/responses${draft.query()}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments.list };
 }
 
-/** One request on its way out: what it is made of, and what had to change. */
+/** One request while it is encoded, with its adjustments. */
 class Draft {
   readonly adjustments = new Adjustments();
   readonly #request: ChatRequest;
@@ -58,7 +58,7 @@ class Draft {
       model: this.#target.mapping.externalId,
       input: encodeInput(messages, { target: this.#target, habits: this.#habits, dropped: (parameter) => this.adjustments.add(parameter, 'dropped') }),
       stream,
-      // wire: the provider keeps each response for weeks where this is not said
+      // wire: without this OpenAI keeps each response for 30 days (OpenAI: Your data)
       store: false,
     };
     if (user !== null) body['user'] = user;
@@ -113,13 +113,13 @@ class Draft {
 
   #tool(tool: Tool, at: number): Fields {
     const { type, function: described, ...more } = tool;
-    // wire: its calls are no JSON, which a caller of chat completions could not be given
+    // wire: the input of a custom tool is plain text (OpenAI: Function calling, Custom tools), and the gateway's tool calls carry JSON
     if (type === 'custom') throw new GatewayError('unsupported_value', 'Custom tools are not available by the Responses API. Declare a function.', { param: `tools[${at}].type` });
-    // a tool that runs at the provider, in its own words
+    // a tool that runs at the provider goes out unchanged
     if (type !== 'function' || described === undefined) return tool;
     for (const field of Object.keys(more)) this.adjustments.add(`tools.${field}`, 'dropped');
     const { name, description, parameters, strict } = described;
-    // wire: strict is the default here, and refuses schemas that chat completions takes
+    // wire: `strict` is true by default here, and refuses schemas that chat completions takes (OpenAI: Migrate to the Responses API)
     return { type, name, ...(description !== undefined && { description }), parameters: parameters ?? noParameters, strict: strict ?? false };
   }
 
@@ -141,7 +141,7 @@ class Draft {
       if (word !== effort) this.adjustments.add('reasoning_effort', word === null ? 'dropped' : `changed to ${word}`);
       if (word !== null) reasoning['effort'] = word;
     }
-    // wire: `auto` is the fullest summary that the model has; which of `concise` and `detailed` it takes differs from model to model
+    // wire: `auto` asks for the most detailed summary that the model has; not every model takes `concise` or `detailed` (OpenAI: Reasoning models)
     if (ability?.exposes === 'text' && effort !== 'none' && this.#habits.asksSummary) reasoning['summary'] = 'auto';
     if (Object.keys(reasoning).length > 0) body['reasoning'] = reasoning;
   }
@@ -149,7 +149,7 @@ class Draft {
   #setInclude(body: Body): void {
     const { logprobs, topLogprobs, rest } = this.#request;
     const include = new Set<unknown>(Array.isArray(rest['include']) ? (rest['include'] as unknown[]) : []);
-    // wire: "Encrypted content is not supported with this model", says one that does not reason
+    // wire: a model that does not reason answers 400 "Encrypted content is not supported with this model" (OpenAI)
     if (this.#target.mapping.reasoning !== null) include.add('reasoning.encrypted_content');
     if (logprobs === true && refuses('logprobs', this.#target, this.#habits)) this.adjustments.add('logprobs', 'dropped');
     else if (logprobs === true) include.add('message.output_text.logprobs');
@@ -159,14 +159,14 @@ class Draft {
   }
 }
 
-/** Of `rest`, what has a place of its own in the body. */
+/** Fields of `rest` that other methods put into the body. */
 const setApart = new Set(['verbosity', 'include', 'store']);
 
 const noParameters = { type: 'object', properties: {} };
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A function's fields stand beside its type here, not inside it. */
+/** wire: here the fields of a function are beside `type`, not in an object `function` (OpenAI: Migrate to the Responses API). */
 function flat(tool: unknown): unknown {
   if (!isFields(tool) || !isFields(tool['function'])) return tool;
   const { function: named, ...more } = tool;

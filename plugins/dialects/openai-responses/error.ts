@@ -1,4 +1,4 @@
-/** What a provider says when it refuses, in the shapes of this API and of those who took it over → the error that the caller gets. */
+/** Decodes the errors of the Responses API, in the shapes of OpenAI and of the other servers that speak it. */
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
@@ -9,16 +9,16 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value.trim() : null);
 
-/** An error reply with its own status. */
+/** Decodes an error reply, which has a status of its own. */
 export const decodeError = ({ status, headers, body }: WireError, target: Target): GatewayError => upstreamError({ status, headers, body, complaint: readComplaint(body) }, target);
 
-/** An error in an answer that began with status 200: an event of a stream, a response that failed, a body. */
+/** Decodes an error in an answer that began with status 200: an `error` event, a failed response, or a body. */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const complaint = readComplaint(body);
   return upstreamError({ status: statusOf(body, complaint), headers: {}, body, complaint }, target);
 }
 
-// wire: codes of `response.failed` that speak of what was sent: invalid_prompt, image_too_small, failed_to_download_image, ...
+// wire: codes of `response.failed` that blame the request: invalid_prompt, image_too_small, failed_to_download_image, ... (OpenAI: Responses, `error.code`)
 const promptWords = /^(?:invalid_|image_|empty_image|unsupported_|failed_to_download)|policy|content_filter/;
 
 function statusOf(body: unknown, { type, code }: Complaint): number {
@@ -27,20 +27,20 @@ function statusOf(body: unknown, { type, code }: Complaint): number {
     const status = typeof value === 'string' ? Number(value) : value;
     if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599) return status;
   }
-  // a code that is a sentence is none for callers, and yet it tells what it is about
+  // a code that is a sentence is not given to callers, but its words say which kind of error it is
   return promptWords.test(code ?? '') ? statusOfPrompt(code) : statusOfWords(`${type ?? ''} ${code ?? text(error['code']) ?? ''}`);
 }
 
-/** The object that has the fields of an error. */
+/** The object with the fields of the error: `error`, or the body itself. */
 function errorOf(body: unknown): Fields {
   const outer: Fields = isFields(body) ? body : {};
   return isFields(outer['error']) ? outer['error'] : outer;
 }
 
-/** wire: `invalid_api_key` begins like the words about prompts and is none. */
+/** The status of a code that `promptWords` matches. `invalid_api_key` matches too, but does not blame the request. */
 const statusOfPrompt = (code: string | null): number => (/key/.test(code ?? '') ? 401 : 400);
 
-/** This API's names of parameters → the names that the caller knows. */
+/** The names of parameters in this API, and the names that a caller of chat completions knows. */
 const parameters: ReadonlyMap<string, string> = new Map([
   ['reasoning.effort', 'reasoning_effort'],
   ['max_output_tokens', 'max_tokens'],
@@ -52,7 +52,7 @@ const parameters: ReadonlyMap<string, string> = new Map([
   ['input', 'messages'],
 ]);
 
-/** `error` objects and strings, an `error` event with its fields on top, FastAPI's `detail`, plain text, HTML, nothing. */
+/** Reads an `error` object or string, an `error` event with its fields at the top, `detail` of FastAPI, or plain text. HTML gives no message. */
 function readComplaint(body: unknown): Complaint {
   const error = errorOf(body);
   const metadata: Fields = isFields(error['metadata']) ? error['metadata'] : {};
@@ -62,7 +62,7 @@ function readComplaint(body: unknown): Complaint {
   const type = text(error['type']);
   return {
     message: withCause(messageOf(isFields(body) ? error : body), metadata['raw']),
-    // of an event with its fields on top, `type` is the event's
+    // in an event with its fields at the top, `type` is the type of the event
     type: type === 'error' ? null : type,
     param: param === null ? null : (parameters.get(param) ?? param),
     code,
@@ -70,13 +70,13 @@ function readComplaint(body: unknown): Complaint {
   };
 }
 
-/** wire: xAI writes a sentence where others write a code; OpenRouter a number. */
+/** The code as text. wire: xAI writes a sentence into `code` (vercel/ai, packages/xai/src/xai-error.ts, 2026-11), OpenRouter a number (OpenRouter: Errors). */
 function codeOf(code: unknown): string | null {
   if (typeof code === 'number') return String(code);
   return typeof code === 'string' && /^[\w.:-]{1,64}$/.test(code) ? code : null;
 }
 
-/** wire: OpenRouter's own message says little; the provider's is in `metadata.raw`, as text or as JSON in text. */
+/** wire: the message of the provider behind OpenRouter is in `metadata.raw`, as text or as JSON in a text (OpenRouter: Errors). */
 function withCause(message: string | null, raw: unknown): string | null {
   const cause = messageOf(typeof raw === 'string' && raw.startsWith('{') ? (parsed(raw) ?? raw) : raw);
   return message !== null && cause !== null ? `${message}: ${cause}` : (message ?? cause);
@@ -86,14 +86,14 @@ function parsed(json: string): unknown {
   try {
     return JSON.parse(json);
   } catch {
-    // it only looked like JSON: the text itself will do
+    // the text is not JSON, so it is the message itself
     return null;
   }
 }
 
 const messageFields = ['message', 'error', 'detail', 'msg'];
 
-/** safety: no deeper than a real error goes, whatever is sent. */
+/** The message in a value. safety: the depth is limited, because a recursion without a limit could overflow the stack. */
 function messageOf(value: unknown, depth = 0): string | null {
   if (typeof value === 'string') return /^\s*</.test(value) ? null : text(value);
   if (depth > 4) return null;

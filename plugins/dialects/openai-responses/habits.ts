@@ -1,27 +1,28 @@
-/** What the vendors of this API differ in, as data: one row per provider dialect, and OpenAI's own ways where no row is. */
+/** How the vendors of this API differ, as data: one row for each dialect of a provider entry. Without a row OpenAI's own habits hold. */
 import type { Effort } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { grokEffortWords } from '../families/grok-models.ts';
 import { openaiFamilyOf } from '../families/openai-models.ts';
 
+/** What may differ between vendors. */
 export interface Habits {
-  /** Query parameters, by the provider setting that holds them. */
+  /** Query parameters: the name of each, and the provider setting with its value. */
   readonly query: Readonly<Record<string, string>>;
-  /** Model names are the operator's own, so that the family shows only in the catalogue's id. */
+  /** True if operators choose the names of models. The family is then found by the id in the catalogue too. */
   readonly namesDeployments: boolean;
-  /** Knows `system` and not `developer`. */
+  /** True if it knows the role `system`, but not `developer`. */
   readonly hasOnlySystem: boolean;
-  /** Function calls of the history need an item id of their own. */
+  /** True if function calls of the history need an item id. */
   readonly needsItemIds: boolean;
-  /** Takes `seed`, which OpenAI has on chat completions only. */
+  /** True if it takes `seed`, which OpenAI takes only on chat completions. */
   readonly takesSeed: boolean;
-  /** Takes `reasoning.max_tokens`. */
+  /** True if it takes `reasoning.max_tokens`. */
   readonly takesBudget: boolean;
-  /** Sends the text of its reasoning only when `reasoning.summary` is set. */
+  /** True if it sends the text of its reasoning only when `reasoning.summary` is set. */
   readonly asksSummary: boolean;
-  /** Fields of its own that go through. */
+  /** The vendor's own fields, which it gets unchanged. */
   readonly passes: readonly string[];
-  /** The model's word for an effort; null: it cannot be said. */
+  /** The model's word for an effort. Null: the model has no word, and the effort is dropped. */
   effortWord(effort: Effort, model: string): string | null;
 }
 
@@ -34,21 +35,22 @@ const openai: Habits = {
   takesBudget: false,
   asksSummary: true,
   passes: [],
-  // wire: `none` and `minimal` are no synonyms and each model has its own set; what it refuses comes back as `unsupported_value`
+  // wire: each model has its own set of efforts, and `none` and `minimal` mean different things (OpenAI: Reasoning models). So the effort goes out
+  // unchanged, and the caller gets the `unsupported_value` of a model that refuses it
   effortWord: (effort) => effort,
 };
 
 const vendors: ReadonlyMap<string, Partial<Habits>> = new Map<string, Partial<Habits>>([
   ['azure', { namesDeployments: true, query: { 'api-version': 'api_version' } }],
-  // wire: xAI streams its summaries unasked
+  // wire: xAI streams its summaries without being asked (xAI: Reasoning)
   ['xai', { hasOnlySystem: true, takesSeed: true, asksSummary: false, effortWord: (effort, model) => grokEffortWords(model)[effort] }],
   ['openrouter', { hasOnlySystem: true, needsItemIds: true, takesBudget: true, passes: ['models', 'provider', 'plugins', 'route', 'session_id', 'top_k'] }],
 ]);
 
-/** The habits that hold for one target. */
+/** The habits for one target. */
 export const habitsOf = ({ provider }: Target): Habits => ({ ...openai, ...vendors.get(provider.dialect) });
 
-/** Whether this model refuses a parameter that the API has. */
+/** True if the target's model refuses a parameter that the API has. `parameter` is its name in chat completions. */
 export function refuses(parameter: string, target: Target, { namesDeployments }: Habits): boolean {
   const { externalId } = target.mapping;
   const family = openaiFamilyOf(namesDeployments ? [externalId, target.model.id] : [externalId]);

@@ -1,4 +1,4 @@
-/** The Responses API: OpenAI's own, and by a mapping's `dialect` that of Azure, xAI and OpenRouter. */
+/** The dialect of OpenAI's Responses API. A mapping of Azure, xAI or OpenRouter uses it if it names this dialect. */
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { encode } from './encode.ts';

@@ -1,4 +1,4 @@
-/** Messages of a chat → items of an input. */
+/** Encodes the messages of a chat as items of `input`. */
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -7,21 +7,22 @@ import type { Habits } from './habits.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
+/** What the encoding of a message depends on. */
 export interface InputWays {
   readonly target: Target;
   readonly habits: Habits;
-  /** Told of a field that could not go out. */
+  /** Is called with each field that is dropped. */
   dropped(parameter: string): void;
 }
 
-/** The `input` to send. */
+/** Encodes the messages as `input`. Throws `unsupported_value` for a part that the API cannot carry, with its path. */
 export const encodeInput = (messages: readonly Message[], ways: InputWays): readonly Item[] =>
   messages.flatMap((message, at) => {
     for (const [field, value] of Object.entries(message)) if (!knownFields.has(field) && value !== null && value !== undefined) ways.dropped(`messages.${field}`);
     return itemsOf(message, `messages[${at}]`, ways);
   });
 
-/** What is encoded here, and what only answers have: a caller who sends an answer back as it came asks nothing by that. */
+/** Fields that are encoded here, and fields that only answers have: a caller who sends an answer back unchanged does not ask for anything by them. */
 const knownFields = new Set(['role', 'content', 'tool_calls', 'tool_call_id', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'search_results', 'images']);
 
 function itemsOf(message: Message, path: string, ways: InputWays): readonly Item[] {
@@ -47,14 +48,14 @@ function partsOf(content: Content, path: string, ways: InputWays): readonly Item
   return (content ?? []).map((part, at) => partOf(part, `${path}.content[${at}]`, ways));
 }
 
-/** wire: texts go as one string, which every server of this API takes; a list is for results with images and files. */
+/** The `output` of a tool result. wire: every server takes a string; a list is only for results with images and files (OpenAI: Responses). */
 function outputOf(content: Content, path: string, ways: InputWays): string | readonly Item[] {
   if (typeof content === 'string') return content;
   const parts = partsOf(content, path, ways);
   return parts.every(({ type }) => type === 'input_text') ? parts.map(({ text }) => text).join('\n') : parts;
 }
 
-/** Fields of a part beside its own. A cache breakpoint is said here as on chat completions. */
+/** The other fields of a part. Only a cache breakpoint is sent, because it is the same on both APIs. */
 function sideFields(part: ContentPart, own: string, ways: InputWays): Item {
   const kept: Record<string, unknown> = {};
   for (const [field, value] of Object.entries(part)) {
@@ -86,7 +87,7 @@ function partOf(part: ContentPart, path: string, ways: InputWays): Item {
 
 const unsupported = (message: string, param: string): GatewayError => new GatewayError('unsupported_value', message, { param });
 
-/** wire: data goes with a file name, a URL without one. */
+/** wire: `file_data` needs a `filename`, and `file_url` takes none (OpenAI: File inputs). */
 function fileOf({ file_id: id, filename, file_data: data }: Item): Item {
   if (id !== undefined) return { file_id: id };
   if (typeof data === 'string' && /^https?:\/\//.test(data)) return { file_url: data };
@@ -94,8 +95,8 @@ function fileOf({ file_id: id, filename, file_data: data }: Item): Item {
 }
 
 /**
- * Text, then calls, each directly behind the reasoning that led to it. Item ids stay away: with them the API would look for
- * the reasoning of an answer whose reasoning the caller did not keep.
+ * The items of an assistant message: text, then calls, each directly after the reasoning that led to it. The items get no ids, because
+ * with an id the API asks for the reasoning item of that answer, which the caller may not have kept.
  */
 function assistantItems(message: Message, path: string, ways: InputWays): readonly Item[] {
   const content = assistantContent(message, path, ways);
@@ -108,8 +109,8 @@ function assistantItems(message: Message, path: string, ways: InputWays): readon
 }
 
 /**
- * wire: a bare string is what every server takes as an assistant's message; vLLM and OpenRouter want an id, a status and
- * annotations beside `output_text`. Null: there is nothing to say.
+ * The content of an assistant message, or null if it is empty. wire: every server takes a string; with `output_text` parts vLLM and
+ * OpenRouter need an id, a status and annotations as well (vLLM and OpenRouter, as of 2026-11).
  */
 function assistantContent({ content, refusal }: Message, path: string, ways: InputWays): string | readonly Item[] | null {
   const refused = typeof refusal === 'string' && refusal !== '' ? [{ type: 'refusal', refusal }] : [];

@@ -1,4 +1,4 @@
-/** Token counts as this API prints them → the classes of the core, which do not overlap. What is not said stays null. */
+/** Turns the token counts of the Responses API into `Usage`, whose classes do not overlap. A count that the provider does not give stays null. */
 import type { Usage } from '../../../core/chat.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -9,7 +9,7 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 
 const atMost = (part: number | null, whole: number | null): number | null => (part === null || whole === null ? part : Math.min(part, whole));
 
-/** The `usage` of a response; null where it names no tokens. A part that exceeds its whole is cut to it. */
+/** Reads the `usage` of a response. Null if it names no tokens. A part that is larger than its whole is cut to it. */
 export function readUsage(report: Fields): Usage | null {
   const input = count(report['input_tokens']);
   const output = count(report['output_tokens']);
@@ -19,7 +19,8 @@ export function readUsage(report: Fields): Usage | null {
   const cacheRead = atMost(count(cached), input);
   const uncached = input === null ? null : input - (cacheRead ?? 0);
   const cacheWrite = atMost(count(written), uncached);
-  // wire: the output contains reasoning, at xAI too, which counts it apart on chat completions. A total that needs it says otherwise
+  // wire: `output_tokens` includes reasoning (OpenAI: Responses), also at xAI, which counts it apart on chat completions. If the total is right only
+  // with reasoning added, it is counted apart here too
   const isApart = thought !== null && thought > 0 && input !== null && output !== null && count(report['total_tokens']) === input + output + thought;
   const reasoning = isApart ? thought : atMost(thought, output);
   return {
