@@ -2,7 +2,7 @@
 import { defineError, definePlugin, GatewayError, json } from 'model-gateway';
 
 const exceeded = defineError({ code: 'tenant_quota_exceeded', status: 429 });
-const minute = 60_000;
+const [minute, mostTenants] = [60_000, 10_000];
 
 export default definePlugin<{ per_minute: number }>({
   name: 'normalise/tenant-quota',
@@ -22,13 +22,13 @@ export default definePlugin<{ per_minute: number }>({
       const made = recent(tenant);
       const retryAfterMs = (made[0] ?? 0) + minute - clock();
       if (made.length >= limit) throw new GatewayError(exceeded, `The tenant "${tenant}" has made its ${limit} requests of this minute.`, { retryAfterMs });
+      // callers choose the names of tenants: so many are remembered, and the one that asked longest ago is forgotten first
+      times.delete(tenant);
       times.set(tenant, [...made, clock()]);
+      if (times.size > mostTenants) times.delete(times.keys().next().value ?? '');
       return request;
     });
-    hooks.reply.tap((headers, { metadata }) => {
-      const remaining = left(metadata?.['tenant-id']);
-      return remaining === null ? headers : { ...headers, 'x-quota-remaining': String(remaining) };
-    });
+    hooks.reply.tap((headers, { metadata }) => ({ ...headers, ...(metadata?.['tenant-id'] && { 'x-quota-remaining': String(left(metadata['tenant-id'])) }) }));
     hooks.settle.tap((record) => {
       const remaining = left(record.metadata['tenant-id']);
       return remaining === null ? record : { ...record, fields: { ...record.fields, quota_left: remaining } };
