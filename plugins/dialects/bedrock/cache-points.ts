@@ -1,12 +1,12 @@
-/** `cache_control` of the caller → cache points, which are blocks of their own behind what they cache. */
+/** Turns the caller's `cache_control` into cache points. wire: a cache point is a block of its own, after the blocks that it caches (Amazon Bedrock: Prompt caching). */
 import type { Target } from '../../../core/wire/dialect.ts';
 import type { Block } from './media.ts';
 import { cachesForAnHour, modelClassOf } from './models.ts';
 
-/** wire: a fifth is a 400. */
+/** wire: a fifth cache point is a 400 (Amazon Bedrock: Prompt caching). */
 const most = 4;
 
-/** The cache points of one request, to be asked for in the order in which the provider reads: tools, system, messages. */
+/** The cache points of one request. They must be asked for in the order in which the provider reads the request: tools, system, messages. */
 export class CachePoints {
   #count = 0;
   readonly #target: Target;
@@ -17,7 +17,7 @@ export class CachePoints {
     this.#adjust = adjust;
   }
 
-  /** Adds a point behind the last block, where the caller marked it. */
+  /** Adds a cache point after the last block if `control` is the caller's `cache_control` for it. Notes an adjustment if it cannot. */
   after(blocks: Block[], control: unknown): void {
     if (typeof control !== 'object' || control === null || 'cachePoint' in (blocks.at(-1) ?? {})) return;
     if (modelClassOf(this.#target).caches !== true) return this.#adjust('cache_control', 'dropped');

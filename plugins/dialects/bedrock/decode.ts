@@ -1,4 +1,4 @@
-/** Answers of Converse → chunks: one record of state per stream, and a small function for each kind of event. */
+/** Decodes answers of Converse into chunks. There is one record of state for each stream and one function for each type of event. wire: events as in Amazon Bedrock: ConverseStream. */
 import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason, Usage } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
@@ -10,31 +10,31 @@ import { toUsage } from './usage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What is known of one answer. */
+/** The state of one answer. */
 interface Answer {
   readonly target: Target;
-  /** The text of the reasoning is shown. */
+  /** True if the caller gets the text of the reasoning. */
   readonly showsReasoning: boolean;
   readonly blocks: Map<unknown, Block>;
-  /** Characters of text, tool calls and reasoning blocks so far. */
+  /** The numbers of characters, of tool calls and of reasoning blocks so far. */
   text: number;
   calls: number;
   thoughts: number;
   hasAnswer: boolean;
   isFinished: boolean;
   usage: Usage | null;
-  /** Characters of events so far: where in the stream an event stands. */
+  /** The characters of all events so far, which is the place of the next event in the stream. */
   heard: number;
   /** Chunks of the event that is being read. */
   out: Chunk[];
 }
 
-/** A block that is being read. Text needs no state. */
+/** A block that is open. A block of text needs no state. */
 type Block = Call | Thinking;
 
 interface Call {
   readonly kind: 'call';
-  /** `answer`: its input is the answer's text. `spare`: the answer is there already. */
+  /** The gateway's number of the call. `answer`: a call of the answer tool, whose input is the text of the answer. `spare`: a second call of it, which is ignored. */
   readonly index: number | 'answer' | 'spare';
   hasInput: boolean;
 }
@@ -57,14 +57,14 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 
 const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
 
-/** A decoder for one stream. */
+/** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
   const answer = newAnswer(target);
   return {
     push(event) {
       const payload = parseEvent(event);
       const name = event.event ?? '';
-      // wire: an exception is a frame of its own kind; what stands behind the mark is its type
+      // `frames.ts` marks an exception by `exception:` or `error:` before its type
       const mark = /^(?:exception|error):/.exec(name)?.[0];
       if (mark !== undefined) throw decodeException(name.slice(mark.length), payload, target);
       const read = readers.get(name);
@@ -75,17 +75,17 @@ export function createDecoder(target: Target): Decoder {
       return answer.out;
     },
     end: () => noChunks,
-    // wire: usage normally comes behind `messageStop`, and sometimes before it
+    // wire: `metadata` with the usage comes after `messageStop` (Amazon Bedrock: ConverseStream), but sometimes before it (recorded traffic, as of 2026-11)
     get done() {
       return answer.isFinished && answer.usage !== null;
     },
   };
 }
 
-/** A whole answer. */
+/** Decodes a whole answer. Throws if it has no output. */
 export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   const message = fieldsOf(fieldsOf(body)['output'])['message'];
-  // wire: status 200 without an output happens, with an error or with nothing in it
+  // wire: a reply with status 200 may have no output, only an error or nothing (envoy ai-gateway, openai_awsbedrock.go, 2026-11)
   if (!isFields(body) || !isFields(message) || !Array.isArray(message['content'])) throw noOutput(body, target);
   const answer = newAnswer(target);
   for (const [at, block] of (message['content'] as unknown[]).entries()) if (isFields(block)) addWhole(answer, at, block);
@@ -127,7 +127,7 @@ const readers = new Map<string, (answer: Answer, event: Fields) => void>([
   ['metadata', (answer, event) => addUsage(answer, event['usage'])],
 ]);
 
-/** wire: only tools have a start; text and reasoning begin with their first delta. */
+/** wire: only blocks of tools have a `contentBlockStart`; text and reasoning begin with their first delta (recorded traffic, as of 2026-11). */
 function startBlock(answer: Answer, event: Fields): void {
   const { toolUse } = fieldsOf(event['start']);
   if (isFields(toolUse) && !answer.isFinished) startCall(answer, event['contentBlockIndex'], toolUse);
@@ -142,7 +142,7 @@ function startCall(answer: Answer, at: unknown, toolUse: Fields): Call {
     return open(answer, at, { kind: 'call', index, hasInput: false });
   }
   const index = answer.calls++;
-  // an answer has no id of its own here: the place in the stream keeps calls apart
+  // an answer has no id here, so the place in the stream makes the id of a call unique
   const id = text(toolUse['toolUseId']) || `call_${createHash('sha256').update(`${answer.heard}/${index}/${JSON.stringify(toolUse)}`).digest('base64url').slice(0, 24)}`;
   answer.out.push({ type: 'tool-start', choice: 0, index, id, name });
   return open(answer, at, { kind: 'call', index, hasInput: false });
@@ -177,7 +177,7 @@ function addInput(answer: Answer, block: Call, piece: string): void {
   else if (block.index !== 'spare') answer.out.push({ type: 'tool-delta', choice: 0, index: block.index, arguments: piece });
 }
 
-/** wire: a redacted block's bytes are `redactedContent`, and `data` at some. */
+/** wire: the bytes of a redacted block are in `redactedContent` (Amazon Bedrock: ReasoningContentBlockDelta); some hosts call the field `data` (recorded traffic, as of 2026-11). */
 function addReasoning(answer: Answer, at: unknown, reasoning: Fields): void {
   const known = answer.blocks.get(at);
   const block = known?.kind === 'thinking' ? known : open(answer, at, { kind: 'thinking', place: { text: answer.text, calls: answer.calls }, text: '', signature: '', redacted: [] });
@@ -189,7 +189,7 @@ function addReasoning(answer: Answer, at: unknown, reasoning: Fields): void {
   if (piece !== '' && answer.showsReasoning) answer.out.push({ type: 'reasoning-delta', choice: 0, text: piece });
 }
 
-/** What a block held back: opaque reasoning in one piece, `{}` for a call without input. */
+/** Ends a block. A signed or redacted reasoning block becomes a detail, and a call without input gets `{}`. */
 function endBlock(answer: Answer, at: unknown): void {
   const block = answer.blocks.get(at);
   if (block === undefined || answer.isFinished) return;
@@ -204,13 +204,13 @@ function endBlock(answer: Answer, at: unknown): void {
   answer.out.push({ type: 'reasoning-detail', choice: 0, detail: detailOf(answer.target, { index: answer.thoughts++, place, state }) });
 }
 
-/** Pieces of one blob; where each was encoded by itself, padding stands between them. */
+/** Joins the pieces of one value in base64. If each piece was encoded by itself, there is padding inside, and the bytes are joined instead. */
 function joinedBase64(pieces: readonly string[]): string {
   if (!pieces.slice(0, -1).some((piece) => piece.endsWith('='))) return pieces.join('');
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'base64'))).toString('base64');
 }
 
-/** A block of a whole answer. */
+/** Reads a block of a whole answer. */
 function addWhole(answer: Answer, at: number, block: Fields): void {
   const { toolUse, reasoningContent, citationsContent } = block;
   if (typeof block['text'] === 'string') addText(answer, block['text']);
@@ -220,14 +220,14 @@ function addWhole(answer: Answer, at: number, block: Fields): void {
   } else if (isFields(reasoningContent)) {
     addReasoning(answer, at, { ...fieldsOf(reasoningContent['redactedReasoning']), ...reasoningContent, ...fieldsOf(reasoningContent['reasoningText']) });
   } else if (isFields(citationsContent) && Array.isArray(citationsContent['content'])) {
-    // wire: an answer with citations has its text one level down
+    // wire: in an answer with citations the text is in `citationsContent.content` (Amazon Bedrock: CitationsContentBlock)
     for (const part of citationsContent['content'] as unknown[]) addText(answer, text(fieldsOf(part)['text']));
   }
   endBlock(answer, at);
 }
 
 function addUsage(answer: Answer, report: unknown): void {
-  // wire: a second `metadata` may come without usage
+  // wire: a second `metadata` may come without usage (recorded traffic, as of 2026-11)
   if (!isFields(report)) return;
   answer.usage = toUsage(report, answer.usage);
   answer.out.push({ type: 'usage', usage: answer.usage });
@@ -253,7 +253,7 @@ const reasons = new Map<string, FinishReason | 'error'>([
   ['malformed_tool_use', 'error'],
 ]);
 
-/** What a word that nobody has written down is likely to say. */
+/** What a word that no documentation lists probably means. */
 const likely: readonly (readonly [RegExp, FinishReason | 'error'])[] = [
   [/length|max|limit|exceeded/i, 'length_limit'],
   [/filter|guard|refus|block|safety/i, 'content_filter'],
@@ -265,6 +265,6 @@ function reasonOf(native: string | null, { calls, hasAnswer }: Answer): FinishRe
   const reason = reasons.get(word) ?? likely.find(([pattern]) => pattern.test(word))?.[1] ?? 'completed';
   if (reason === 'error') throw new GatewayError('upstream_error', `The provider ended its answer with "${word.slice(0, 64)}".`);
   if (reason === 'completed' && calls > 0) return 'tool_calls';
-  // a call that is the structured answer is none to the caller
+  // a call of the answer tool is the answer, so the caller sees no tool call
   return reason === 'tool_calls' && calls === 0 && hasAnswer ? 'completed' : reason;
 }

@@ -1,4 +1,4 @@
-/** A chat request → a Converse request. What cannot go out as the caller set it is named in `adjustments`, or refused. */
+/** Encodes a chat request for Converse. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Message } from '../../../core/chat.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
@@ -11,11 +11,11 @@ import { type ModelClass, modelClassOf, type Refused, takesSchemasHere } from '.
 import { thoughtsOf } from './replay.ts';
 import { planTools, toolFields, type ToolPlan } from './tools.ts';
 
-/** The request to send, credentials apart. Reads nothing but its arguments and changes none of them. */
+/** Encodes a request, credentials not included. A pure function. Throws `unsupported_value` for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(request, target);
   return {
-    // wire: an id is one segment of the path, whatever colons and slashes an ARN has
+    // wire: the model id is one segment of the path, so the colons and slashes of an ARN are encoded (Amazon Bedrock: Converse)
     path: `/model/${encodeURIComponent(target.mapping.externalId)}/${request.stream ? 'converse-stream' : 'converse'}`,
     headers: { 'content-type': 'application/json', accept: request.stream ? 'application/vnd.amazon.eventstream' : 'application/json' },
     body: JSON.stringify(draft.body()),
@@ -23,15 +23,15 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
   };
 }
 
-/** What the model is told besides: `inferenceConfig`, and fields of its own API. */
+/** The fields of `inferenceConfig`, and of `additionalModelRequestFields`. */
 interface Terms {
   readonly inference: Block;
   readonly additional: Block;
-  /** Whether the model may think. */
+  /** True if the model may think. */
   readonly thinks: boolean;
 }
 
-/** Parameters that this API has no place for, and the value that asks for nothing. */
+/** Parameters that this API does not have, and the value of each that asks for nothing. */
 const unknown = [
   ['seed', 'seed', null],
   ['presence_penalty', 'presencePenalty', 0],
@@ -42,10 +42,10 @@ const unknown = [
   ['user', 'user', null],
 ] as const satisfies readonly (readonly [parameter: string, field: keyof ChatRequest, neutral: unknown])[];
 
-/** Fields of Converse itself, which a caller may send as they are. */
+/** Fields of Converse that a caller may send; they go out unchanged. */
 const ownFields = new Set(['guardrailConfig', 'requestMetadata', 'performanceConfig', 'serviceTier', 'additionalModelResponseFieldPaths', 'promptVariables']);
 
-/** One request on its way out: what it is made of, and what had to change. */
+/** One request while it is encoded, with its adjustments. */
 class Draft {
   readonly adjustments = new Adjustments();
   readonly #request: ChatRequest;
@@ -81,7 +81,7 @@ class Draft {
     };
   }
 
-  /** The form that the answer must have; null: none is asked for. */
+  /** The form that the answer must have. Null if the caller asks for none. */
   #form(): { readonly schema: object; readonly forced: 'json' | 'schema' } | null {
     const { responseFormat } = this.#request;
     switch (responseFormat?.type) {
@@ -108,7 +108,7 @@ class Draft {
     const terms = claudeTerms(this.#request, this.#target, { forcedTool: plan.forced, beganWithoutThinking: beganWithoutThinking(turns, hasThinking) });
     for (const { parameter, change } of terms.adjustments) this.adjustments.add(parameter, change);
     const { thinking, effort, temperature, topP, topK } = terms;
-    // wire: Bedrock gives a Claude all the room it has where nothing is said
+    // wire: without `maxTokens` the answer may be as long as the model allows (Amazon Bedrock: InferenceConfiguration)
     const maxTokens = this.#request.maxTokens === null && thinking?.type !== 'enabled' ? null : terms.maxTokens;
     return {
       inference: given({ maxTokens, temperature, topP }),
@@ -132,12 +132,12 @@ class Draft {
     return {
       inference: given({ maxTokens: take('max_tokens', maxTokens), temperature: take('temperature', this.#temperature(refuses.includes('temperature'))), topP: take('top_p', topP) }),
       additional: joined(reasoning.fields, topK === null ? {} : (this.#model.topK?.(topK) ?? {})),
-      // what these models need to have back does not depend on it
+      // these models get their reasoning back whether they think in this request or not
       thinks: true,
     };
   }
 
-  /** wire: 0 to 1 here, for every model. */
+  /** wire: the range is 0 to 1 for every model (Amazon Bedrock: InferenceConfiguration). */
   #temperature(isRefused: boolean): number | null {
     const { temperature } = this.#request;
     if (temperature === null || isRefused) return temperature;
@@ -163,7 +163,7 @@ class Draft {
   #stop(): Block {
     const { stop } = this.#request;
     const asked = typeof stop === 'string' ? [stop] : (stop ?? []);
-    // wire: a stop sequence of white space alone is a 400 at Claude
+    // wire: Claude answers 400 to a stop sequence that is only white space (Anthropic: Messages)
     const stopSequences = asked.filter((sequence) => sequence.trim() !== '');
     if (stopSequences.length < asked.length) this.adjustments.add('stop', 'blank sequences dropped');
     if (stopSequences.length === 0) return {};
@@ -172,17 +172,17 @@ class Draft {
     return {};
   }
 
-  /** The plan with its force taken out where the model takes none. */
+  /** The plan, with the choice `auto` if the model cannot be forced to call a tool. */
   #permitted(plan: ToolPlan, { thinks }: Terms): ToolPlan {
     const isClaudeThinking = this.#model.family === 'claude' && thinks;
     if (plan.forced === 'none' || (!isClaudeThinking && this.#model.refusesForcing !== true)) return plan;
-    // where thinking is the reason, `claudeTerms` has said so
+    // if thinking is the reason, `claudeTerms` has noted the adjustment
     if (!isClaudeThinking && plan.forced === 'required') this.adjustments.add('tool_choice', 'relaxed to auto');
     if (!isClaudeThinking && plan.forced !== 'required') this.adjustments.add('response_format', 'asked for, not enforced');
     return { ...plan, choice: { type: 'auto' } };
   }
 
-  /** Fields beyond the API that callers share: those that Converse has too go out, the others are named. */
+  /** The fields of `rest`. Those that Converse has are sent; the others are dropped and noted. */
   #rest(): { readonly fields: Block; readonly additional: Block } {
     for (const [parameter, field, neutral] of unknown) if (this.#request[field] !== null && this.#request[field] !== neutral) this.adjustments.add(parameter, 'dropped');
     const fields: Record<string, unknown> = {};
@@ -198,7 +198,7 @@ class Draft {
     return { fields, additional };
   }
 
-  /** wire: at most 16 strings of at most 256 plain characters. */
+  /** wire: `requestMetadata` takes at most 16 entries, each a string of at most 256 of these characters (Amazon Bedrock: Converse). */
   #metadata(metadata: Block): Block {
     const plain = /^[\w\s:@$#=/+,.-]{0,256}$/;
     const sent = Object.entries(metadata).filter(([name, value]) => name !== '' && plain.test(name) && typeof value === 'string' && plain.test(value)).slice(0, 16);
@@ -209,12 +209,12 @@ class Draft {
 
 const isFields = (value: unknown): value is Block => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The field, where there is something in it. */
+/** The field with its value; nothing if the value is empty. */
 const filled = (field: string, value: Block | readonly Block[]): Block => (Object.keys(value).length === 0 ? {} : { [field]: value });
 
 const given = (fields: Block): Block => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 
-/** Fields together; objects of one name are joined, as `output_config` is of an effort and a format. */
+/** All fields in one object. Objects of one name are joined: `output_config` may get an effort and a format. */
 function joined(...parts: readonly Block[]): Block {
   const all: Record<string, unknown> = {};
   for (const [field, value] of parts.flatMap((part) => Object.entries(part))) {

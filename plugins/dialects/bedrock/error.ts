@@ -1,4 +1,4 @@
-/** What Bedrock says when it refuses, before an answer or inside one → the error that the caller gets. */
+/** Decodes the errors of Amazon Bedrock, before an answer and inside one. */
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Complaint, sanitise, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
@@ -9,18 +9,18 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null);
 
-/** An error reply: `{message}`, its type in a header. */
+/** Decodes an error reply: `{message}`, with its type in the header `x-amzn-errortype`. */
 export function decodeError({ status, headers, body }: WireError, target: Target): GatewayError {
   const header = headers['x-amzn-errortype'];
   const complaint = readComplaint(typeof header === 'string' ? header : null, body);
-  // wire: the reply to an id that does not exist. It keeps its status, as every 400 here does, under the code that says what it is
+  // wire: Bedrock answers 400 to a model id that does not exist, not 404 (recorded traffic, as of 2026-11). The caller gets this status, and the code `model_not_found`
   if (status === 400 && /model identifier is invalid/i.test(complaint.message ?? '')) {
     return new GatewayError({ status, type: 'invalid_request_error', code: 'model_not_found' }, sanitise(complaint.message ?? '', target.provider), { upstreamStatus: status });
   }
   return upstreamError({ status, headers, body, complaint }, target);
 }
 
-/** An exception inside a stream that began with status 200. */
+/** Decodes an exception inside a stream that began with status 200. */
 export function decodeException(type: string, body: unknown, target: Target): GatewayError {
   const complaint = readComplaint(type, body);
   const original = isFields(body) ? body['originalStatusCode'] : null;
@@ -28,17 +28,18 @@ export function decodeException(type: string, body: unknown, target: Target): Ga
   return upstreamError({ status, headers: {}, body, complaint, isInAnswer: true }, target);
 }
 
-/** wire: `modelStreamErrorException` tells what the model itself answered; only these say more than that it failed. */
+/** wire: `modelStreamErrorException` has the status of the model (Amazon Bedrock: ModelStreamErrorException). Only these statuses say more than that the model failed. */
 const retryWords = new Set([429, 503, 529]);
 
-/** An answer with status 200 in which there is none. */
+/** The error for a reply with status 200 that has no output. */
 export function noOutput(body: unknown, target: Target): GatewayError {
   const { message } = readComplaint(null, body);
   return new GatewayError('upstream_invalid_response', sanitise(`The provider answered without an output${message === null ? '.' : `: ${message}`}`, target.provider));
 }
 
 /**
- * wire: faults that come with status 400 although the caller has no part in them, and the words by which the core knows them.
+ * Faults of the operator that come with status 400, and the code by which `core/wire/upstream-error.ts` knows each.
+ * wire: Amazon Bedrock: Troubleshooting API error codes; AWS: Common errors.
  */
 const operatorsFault: readonly (readonly [RegExp, string])[] = [
   [/ServiceQuotaExceeded/i, 'insufficient_quota'],
@@ -55,7 +56,7 @@ function readComplaint(type: string | null, body: unknown): Complaint {
   return { message: message ?? name, type: null, param: inner?.param ?? null, code: fault ?? inner?.code ?? name };
 }
 
-/** wire: `ValidationException:http://internal.amazon.com/...` in the header, `com.amazon.coral.service#UnknownOperationException` in a body. */
+/** The plain name of a type. wire: the header has `ValidationException:http://internal.amazon.com/...`, a body `com.amazon.coral.service#UnknownOperationException` (Smithy: AWS restJson1, Operation error serialization). */
 function nameOf(type: string | null): string | null {
   const name = type?.split(':')[0]?.split('#').at(-1) ?? '';
   return /^\w{1,64}$/.test(name) ? name : null;
@@ -65,7 +66,7 @@ const typeInside = ({ Output: output }: Fields): string | null => (isFields(outp
 
 const plainText = (body: unknown): string | null => (typeof body === 'string' && body.trim() !== '' && !/^\s*</.test(body) ? body.trim() : null);
 
-/** wire: OpenAI's models here answer inside the message: `The model returned the following errors: {"error":{...}}`. */
+/** wire: OpenAI's models on Bedrock put their error into the message: `The model returned the following errors: {"error":{...}}` (recorded traffic, as of 2026-11). */
 function innerComplaint(message: string): { readonly param: string | null; readonly code: string | null } | null {
   const start = message.indexOf('{"error"');
   if (start < 0) return null;
@@ -73,7 +74,7 @@ function innerComplaint(message: string): { readonly param: string | null; reado
     const { error } = JSON.parse(message.slice(start)) as { error?: unknown };
     return isFields(error) ? { param: text(error['param']), code: text(error['code']) } : null;
   } catch {
-    // a message that only looks like it
+    // the message has no JSON of this form
     return null;
   }
 }

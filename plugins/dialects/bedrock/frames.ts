@@ -1,23 +1,25 @@
-/** The binary event stream of AWS → events. A frame is taken only when both of its checksums are right. */
+/** Cuts the binary event stream of AWS into events. A frame is used only if both of its checksums are right. wire: Smithy: Amazon Event Stream. */
 import { crc32 } from 'node:zlib';
 import type { Framer, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
-/** What is needed of the codec: one whole frame → its headers and its payload, checksums verified. */
+/** The part of the codec that is used: it decodes one whole frame into headers and payload, and checks both checksums. */
 export interface FrameCodec {
   decode(frame: Uint8Array): { readonly headers: Readonly<Record<string, { readonly value: unknown }>>; readonly body: Uint8Array };
 }
 
+/** The limits of a framer. */
 export interface FrameLimits {
-  /** Of a payload. */
+  /** The most bytes that the payload of one frame may have. */
   readonly maxEventBytes: number;
 }
 
-/** A framer for one stream; the codec loads with the first. */
+/** Makes the framer of one stream. The first call loads the codec. */
 export async function frames(limits: FrameLimits): Promise<Framer> {
   return createFramer(await loadCodec(), limits);
 }
 
+/** Loads the codec of `@smithy/eventstream-codec`. */
 export async function loadCodec(): Promise<FrameCodec> {
   const { EventStreamCodec } = await import('@smithy/eventstream-codec');
   return new EventStreamCodec(textOf, (text) => Buffer.from(text));
@@ -25,18 +27,18 @@ export async function loadCodec(): Promise<FrameCodec> {
 
 const textOf = (bytes: Uint8Array | string): string => (typeof bytes === 'string' ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
 
-/** Total length, length of the headers, and a checksum of the two. */
+/** The prelude: total length, length of the headers, and a checksum of the two. */
 const preludeBytes = 12;
 /** The prelude and the checksum at the end. */
 const overheadBytes = 16;
 
 const noEvents: WireEvent[] = [];
 
-/** Cuts a stream into events, however torn. What stands before a broken frame is still given. */
+/** Makes a framer with a codec. The bytes may be cut at any place. Events before a damaged frame are returned first; the next call throws. */
 export function createFramer(codec: FrameCodec, limits: FrameLimits): Framer {
   let held: Uint8Array[] = [];
   let size = 0;
-  /** Bytes without which nothing more can be read. */
+  /** The number of bytes that must be there before more can be read. */
   let needed = preludeBytes;
   let broken: GatewayError | null = null;
 
@@ -66,7 +68,7 @@ export function createFramer(codec: FrameCodec, limits: FrameLimits): Framer {
       if (broken !== null) throw broken;
       size += bytes.length;
       held.push(bytes);
-      // cost: a large frame in many reads is joined once, when it is complete
+      // cost: a large frame that arrives in many reads is joined once, when it is complete
       return size < needed ? noEvents : cut(held.length === 1 ? bytes : Buffer.concat(held, size));
     },
     end() {
@@ -80,18 +82,18 @@ function lengthOf(bytes: Uint8Array, { maxEventBytes }: FrameLimits): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = view.getUint32(0);
   const payload = length - view.getUint32(4) - overheadBytes;
-  // safety: a length that arrived damaged would be waited for; the codec looks at it only when the frame is whole
+  // safety: the codec checks a length only when the frame is whole. With a damaged length the framer would wait for bytes that never come
   if (payload < 0 || crc32(bytes.subarray(0, 8)) !== view.getUint32(8)) throw new GatewayError('upstream_invalid_response', 'The provider sent a frame that is damaged.');
   if (payload > maxEventBytes || length > maxEventBytes + mostHeaderBytes) throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
   return length;
 }
 
-/** wire: AWS allows 128 KiB of headers; those in use take less than 200 bytes. */
+/** wire: a frame may have 128 KiB of headers (Smithy: Amazon Event Stream). Those of Bedrock take less than 200 bytes. */
 const mostHeaderBytes = 131_072;
 
 /**
- * `exception:` and `error:` before its type mark an event that ends the answer.
- * wire: an exception has no `:event-type`, and its kind stands in `:message-type` alone.
+ * The event of a frame. An exception or an error gets a name that begins with `exception:` or `error:`.
+ * wire: such a frame has no `:event-type`; only `:message-type` says what it is (Smithy: Amazon Event Stream).
  */
 function eventOf(codec: FrameCodec, frame: Uint8Array): WireEvent {
   const { headers, body } = codec.decode(frame);

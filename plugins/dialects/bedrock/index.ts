@@ -1,4 +1,4 @@
-/** The Converse API of Amazon Bedrock: one wire for the models of many vendors. */
+/** The dialect of Amazon Bedrock's Converse API, one wire format for the models of many vendors. */
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';

@@ -1,11 +1,12 @@
-/** Images and documents, which go out as bytes only. */
+/** Encodes images and documents. They go out as bytes, because Converse takes no URL (wire: Amazon Bedrock: ImageSource, DocumentSource). */
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
+/** A JSON object of Converse, such as a content block. */
 export type Block = Readonly<Record<string, unknown>>;
 
-/** What the provider has no place for: the caller learns which part of the request it is. */
+/** The error `unsupported_value` for something that Converse cannot carry. `param` is its path in the request. */
 export const unsupported = (param: string, message: string): GatewayError => new GatewayError('unsupported_value', message, { param });
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -14,7 +15,7 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** wire: `jpg` is a 400. */
+/** wire: the format of a JPEG is `jpeg`; `jpg` is a 400 (Amazon Bedrock: ImageBlock). */
 const imageFormats: ReadonlyMap<string, string> = new Map([['image/png', 'png'], ['image/jpeg', 'jpeg'], ['image/jpg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp']]);
 
 const documentFormats: ReadonlyMap<string, string> = new Map([
@@ -31,7 +32,7 @@ const documentFormats: ReadonlyMap<string, string> = new Map([
 
 const extensions = new Set(documentFormats.values());
 
-/** An `image_url` part. `pathOf` names it in an error. */
+/** Encodes an `image_url` part. `pathOf` gives its path for an error. */
 export function imageBlock(part: ContentPart, pathOf: () => string): Block {
   const image = part['image_url'];
   const url = text(image) ?? text(fieldsOf(image)['url']);
@@ -42,10 +43,10 @@ export function imageBlock(part: ContentPart, pathOf: () => string): Block {
   return { image: { format, source: { bytes: inline.data } } };
 }
 
-/** Names that documents of a request have, each with the number that its next bearer gets. */
+/** The names of the documents of a request, and for each the number that the last document of this name got. */
 export type DocumentNames = Map<string, number>;
 
-/** A `file` part. A name is given once in a request. */
+/** Encodes a `file` part. Each document of a request gets a name of its own. */
 export function documentBlock(part: ContentPart, { pathOf, names }: { pathOf: () => string; names: DocumentNames }): Block {
   const file = fieldsOf(part['file']);
   const data = text(file['file_data']);
@@ -62,9 +63,9 @@ export function documentBlock(part: ContentPart, { pathOf, names }: { pathOf: ()
 
 const longestName = 190;
 
-/** wire: letters, digits, single blanks, hyphens, parentheses and square brackets, 1 to 200 of them, and no name twice. */
+/** The name of a document. wire: 1 to 200 letters, digits, single blanks, hyphens, parentheses and square brackets (Amazon Bedrock: DocumentBlock), and no name twice in a request. */
 function nameOf(filename: string, names: DocumentNames): string {
-  // cost: trimming a run of hyphens takes its length squared
+  // cost: removing a run of hyphens takes quadratic time, so the name is cut first
   const stem = filename.slice(0, 4 * longestName).replace(/\.\w+$/, '').replaceAll(/[^A-Za-z0-9 ()[\]-]+/g, '-').replaceAll(/ {2,}/g, ' ').replaceAll(/^[- ]+|[- ]+$/g, '').slice(0, longestName).trim();
   const base = stem === '' ? 'document' : stem;
   let name = base;

@@ -1,4 +1,4 @@
-/** A conversation as Converse takes it: user and assistant in turns, each a list of blocks with one key. */
+/** Encodes a conversation for Converse, in which user and assistant alternate and each block is an object with one key. */
 import { createHash } from 'node:crypto';
 import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
@@ -9,39 +9,42 @@ import { type Block, documentBlock, type DocumentNames, imageBlock, unsupported 
 import { modelClassOf } from './models.ts';
 import { type Thought, thoughtsOf } from './replay.ts';
 
+/** A message of Converse. */
 export interface WireMessage {
   readonly role: 'user' | 'assistant';
   readonly content: Block[];
 }
 
-/** A conversation as the caller gave it, read. */
+/** The caller's messages, and their turns. */
 export interface Conversation extends Turns {
   readonly messages: readonly Message[];
 }
 
+/** What the encoding of a message depends on. */
 export interface MessageWays {
   readonly target: Target;
-  /** Tool turns go out as blocks; else as text. */
+  /** True if the request declares tools. Else calls and results go out as text, because Converse refuses their blocks (wire: Amazon Bedrock: Tool use). */
   readonly hasTools: boolean;
-  /** The model may think in this request. */
+  /** True if the model may think in this request. */
   readonly thinks: boolean;
   readonly cachePoints: CachePoints;
   adjust(parameter: string, change: string): void;
 }
 
+/** Groups messages into turns. */
 export function readConversation(messages: readonly Message[]): Conversation {
   const marked = messages.map(withMarkedPart);
   return { ...turnsOf(marked), messages: marked };
 }
 
-/** A `cache_control` on a whole message means its last part. */
+/** Moves `cache_control` from a whole message to its last part. */
 function withMarkedPart(message: Message): Message {
   const { role, cache_control: control } = message;
   const parts = control === undefined || role === 'assistant' ? [] : partsOf(message);
   return parts.length === 0 ? message : { ...message, content: parts.map((part, at) => (at === parts.length - 1 ? { cache_control: control, ...part } : part)) };
 }
 
-/** What to send. */
+/** Encodes a conversation as `system` and `messages`. Throws `unsupported_value` with the path of a part that cannot be sent. */
 export function encodeConversation({ messages: said, system, turns }: Conversation, ways: MessageWays): { readonly system: readonly Block[]; readonly messages: readonly WireMessage[] } {
   const writer = new Writer(said, ways);
   const leading = writer.parts(system, 'a system message');
@@ -56,12 +59,12 @@ export function encodeConversation({ messages: said, system, turns }: Conversati
   }
   trimEnd(messages, ways);
   if (messages[0]?.role !== 'assistant') return { system: leading, messages };
-  // wire: a conversation begins with a user turn
+  // wire: a conversation must begin with a user message (Amazon Bedrock: error text "A conversation must start with a user message")
   ways.adjust('messages', 'a user message put first');
   return { system: leading, messages: [{ role: 'user', content: [{ text: '…' }] }, ...messages] };
 }
 
-/** An assistant turn that says nothing is a 400: it is left out, and its neighbours become one turn. */
+/** Adds a message. wire: an empty assistant message is a 400 (Amazon Bedrock: Message), so it is left out, and its neighbours become one message. */
 function add(messages: WireMessage[], message: WireMessage): void {
   const last = messages.at(-1);
   if (message.role === 'assistant' && message.content.length === 0) return;
@@ -69,7 +72,7 @@ function add(messages: WireMessage[], message: WireMessage): void {
   else messages.push(message);
 }
 
-/** wire: white space at the end of an answer that the model is to continue is a 400. */
+/** wire: a last assistant text that ends with white space is a 400 at Claude (Anthropic: Errors, "final assistant content cannot end with trailing whitespace"). */
 function trimEnd(messages: readonly WireMessage[], { adjust }: MessageWays): void {
   const last = messages.at(-1);
   if (last?.role !== 'assistant') return;
@@ -95,14 +98,14 @@ class Writer {
   userBlocks({ results, parts }: Turn & { role: 'user' }): Block[] {
     const blocks = [...results.flatMap((result) => this.#resultBlocks(result)), ...this.parts(parts, 'a user message')];
     if (blocks.some((block) => 'document' in block) && !blocks.some((block) => 'text' in block)) {
-      // wire: a document without a text beside it is a 400
+      // wire: a message with a document must have a text too (Amazon Bedrock: DocumentBlock)
       this.#ways.adjust('messages', 'a text added beside the document');
       blocks.push({ text: 'See the document.' });
     }
     return blocks;
   }
 
-  /** Content parts, each followed by its cache point. */
+  /** The blocks of content parts, each followed by its cache point. `holder` names the message in an error. */
   parts(parts: readonly ContentPart[], holder: string): Block[] {
     const blocks: Block[] = [];
     for (const part of parts) {
@@ -114,10 +117,10 @@ class Writer {
     return blocks;
   }
 
-  /** Texts, then calls; reasoning in front, or at the place in the answer where it stood. */
+  /** The blocks of an assistant message: texts, then calls. Each reasoning block goes to the place in the answer where it was. */
   assistantBlocks(message: Message, isLast: boolean): Block[] {
     const blocks: Block[] = [];
-    // wire: thinking at the end of a conversation that is not to think is a 400
+    // wire: while thinking is off, a last turn with thinking is a 400 at Claude (Anthropic: Extended thinking)
     const thoughts = isLast && !this.#ways.thinks ? [] : thoughtsOf(message, this.#ways.target).toReversed();
     this.#addTexts(blocks, message, thoughts);
     for (const [at, call] of (message.tool_calls ?? []).entries()) {
@@ -130,8 +133,8 @@ class Writer {
   }
 
   /**
-   * The texts of an answer, cut where reasoning came between them.
-   * cost: the thoughts come in reverse, as taking from the front would move all others each time
+   * Adds the texts of an answer, cut where reasoning came between them.
+   * cost: the thoughts are in reverse order, because removing the first item of a list moves all others.
    */
   #addTexts(blocks: Block[], message: Message, thoughts: Thought[]): void {
     const add = (text: string): void => {
@@ -167,7 +170,7 @@ class Writer {
     return { toolUse: { toolUseId: this.#idOf(id), name, input: this.#inputOf(text) } };
   }
 
-  /** wire: the input is an object. What a model wrote that is none still has to be shown to it. */
+  /** wire: `input` must be an object (recorded traffic, as of 2026-11). Arguments that are not an object are wrapped, so that the model still sees them. */
   #inputOf(text: string): unknown {
     if (text.trim() === '') return {};
     const input = objectIn(text);
@@ -192,7 +195,7 @@ class Writer {
     return [{ text: `The tool ${this.#toolNames.get(id) ?? id} answered: ${texts.join('\n')}` }, ...media];
   }
 
-  /** Null: a blank text, which is a 400. */
+  /** The block of a part. Null for a blank text. wire: a blank text is a 400 (Amazon Bedrock: error text "The text field in the ContentBlock object ... is blank"). */
   #partBlock(part: ContentPart, holder: string): Block | null {
     const text = textOf(part);
     if (text !== null) return text.trim() === '' ? null : { text };
@@ -202,7 +205,7 @@ class Writer {
     throw unsupported(pathOf(), `Bedrock takes no part of type "${part.type}" in ${holder}.`);
   }
 
-  /** cost: looked for only when an error wants to name it. */
+  /** cost: the path is searched only for an error message. */
   #pathOf(part: ContentPart): string {
     const message = this.#messages.findIndex(({ content }) => Array.isArray(content) && (content as readonly ContentPart[]).includes(part));
     const at = (this.#messages[message]?.content as readonly ContentPart[] | undefined)?.indexOf(part);
@@ -221,8 +224,8 @@ const textOf = ({ type, text, refusal }: ContentPart): string | null => {
 
 const digest = (id: string): string => createHash('sha256').update(id).digest('base64url').replaceAll(/[-_]/g, '');
 
-/** wire: Mistral's form of an id. A hash keeps parallel calls apart where cutting `tooluse_...` would not. */
+/** wire: models of Mistral take ids of nine letters or digits (vercel/ai, packages/amazon-bedrock/src/normalize-tool-call-id.ts, 2026-11). A hash is used, because cut ids such as `tooluse_...` could be equal. */
 const nineCharacters = (id: string): string => (/^[a-zA-Z0-9]{9}$/.test(id) ? id : digest(id).slice(0, 9));
 
-/** wire: letters, digits, `_` and `-`, 64 at most; ids of other providers hold dots and colons. */
+/** wire: an id has at most 64 letters, digits, `_` and `-` (Amazon Bedrock: ToolUseBlock), and ids of other providers have dots and colons. */
 const plainId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : `call_${digest(id).slice(0, 32)}`);

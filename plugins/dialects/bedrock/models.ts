@@ -1,67 +1,70 @@
-/** What sets the models behind this API apart, as rows: how reasoning is asked for, and what each refuses. */
+/** How the models behind this API differ: how reasoning is asked for, and which parameters each refuses. Each class of models is a row. */
 import type { Effort } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
+/** A class of models. */
 export interface ModelClass {
   readonly family: 'claude' | 'openai' | 'nova' | 'mistral' | 'deepseek' | 'meta' | 'other';
-  /** Matched against the model's id at the vendor and then its id in the catalogue, in lower case. */
+  /** Is matched with the model's id at the vendor, then with its id in the catalogue. Both are in lower case. */
   readonly match: RegExp;
-  /** `additionalModelRequestFields` for an effort; null: there is no way to say it. */
+  /** The `additionalModelRequestFields` for an effort, and the model's word for it. Null: the model cannot be told. */
   readonly effort: (effort: Effort) => { readonly word: string; readonly fields: Fields } | null;
-  /** Parameters that are a 400, always or at the highest effort. */
+  /** Parameters that are a 400. */
   readonly refuses?: readonly Refused[];
+  /** Parameters that are a 400 at the highest effort. */
   readonly refusesAtHigh?: readonly Refused[];
-  /** Where `top_k` goes. */
+  /** The `additionalModelRequestFields` for `top_k`. */
   readonly topK?: (value: number) => Fields;
-  /** Takes cache points. */
+  /** True if it takes cache points. */
   readonly caches?: boolean;
-  /** Cannot be made to call a tool. */
+  /** True if it cannot be forced to call a tool. */
   readonly refusesForcing?: boolean;
-  /** wire: Mistral takes ids of nine letters or digits only. */
+  /** True if ids of tool calls must be nine letters or digits. */
   readonly nineCharacterIds?: boolean;
 }
 
+/** A parameter that some class refuses, by its name in chat completions. */
 export type Refused = 'temperature' | 'top_p' | 'max_tokens' | 'stop';
 
 const words: Readonly<Record<Exclude<Effort, 'none'>, string>> = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'high' };
 
-/** An effort under one field; `none` is what is left when it is left out. */
+/** Efforts that go out in one field. For `none` the field is left out. */
 const asEffort = (fieldsOf: (word: string) => Fields): ModelClass['effort'] => (effort) => (effort === 'none' ? null : { word: words[effort], fields: fieldsOf(words[effort]) });
 
 const cannot: ModelClass['effort'] = () => null;
 
-/** The first that matches counts. Claude's reasoning is `families/claude.ts`. */
+/** The first row that matches counts. `families/claude.ts` decides the reasoning of Claude. wire: the rows follow Amazon Bedrock: Model parameters, and Tool use, as of 2026-11. */
 const classes: readonly ModelClass[] = [
-  // wire: the newest take neither a tool that is forced nor `any`
+  // wire: the newest Claude models take neither a forced tool nor `any` (Anthropic: Adaptive thinking: they always think)
   { family: 'claude', match: /(?:opus|sonnet|haiku)-5[-.]5/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true, refusesForcing: true },
   { family: 'claude', match: /anthropic|claude/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true },
   { family: 'openai', match: /gpt-oss/, effort: asEffort((word) => ({ reasoning_effort: word })) },
-  // wire: "This model doesn't support the stopSequences field", and the same of temperature and topP
+  // wire: 400 "This model doesn't support the stopSequences field", and the same for temperature and topP (Amazon Bedrock, as of 2026-11)
   { family: 'openai', match: /(?:^|\/)openai\./, effort: asEffort((word) => ({ reasoning_effort: word })), refuses: ['temperature', 'top_p', 'stop'] },
-  // wire: under a cross-region id the same models know `reasoning_effort` no longer
+  // wire: under a cross-region id the same models do not know `reasoning_effort`, but `reasoning.effort` (Amazon Bedrock, as of 2026-11)
   { family: 'openai', match: /\.openai\./, effort: asEffort((word) => ({ reasoning: { effort: word } })), refuses: ['temperature', 'top_p', 'stop'] },
   {
     family: 'nova',
     match: /nova-2/,
     effort: (effort) => (effort === 'none' ? { word: effort, fields: { reasoningConfig: { type: 'disabled' } } } : { word: words[effort], fields: { reasoningConfig: { type: 'enabled', maxReasoningEffort: words[effort] } } }),
-    // wire: "`maxTokens` must be unset when reasoningConfig type is 'enabled' and maxReasoningEffort is 'high'"
+    // wire: 400 "`maxTokens` must be unset when reasoningConfig type is 'enabled' and maxReasoningEffort is 'high'" (Amazon Nova 2: Extended thinking)
     refusesAtHigh: ['temperature', 'top_p', 'max_tokens'],
     topK: (value) => ({ inferenceConfig: { topK: value } }),
     caches: true,
   },
   { family: 'nova', match: /nova/, effort: cannot, topK: (value) => ({ inferenceConfig: { topK: value } }), caches: true },
   { family: 'mistral', match: /mistral|mixtral|magistral|pixtral|devstral|ministral/, effort: asEffort((word) => ({ reasoning_config: word })), topK: (value) => ({ top_k: value }), nineCharacterIds: true },
-  // wire: it always thinks
+  // wire: R1 always thinks (Amazon Bedrock: DeepSeek models)
   { family: 'deepseek', match: /deepseek[.-]r1/, effort: cannot },
   { family: 'meta', match: /meta\.|llama/, effort: asEffort((word) => ({ reasoning_config: word })), refusesForcing: true },
 ];
 
-/** Everything else that reasons here: Qwen, GLM, DeepSeek, Kimi, MiniMax. */
+/** All other models that reason here: Qwen, GLM, DeepSeek, Kimi, MiniMax. */
 const another: ModelClass = { family: 'other', match: /^/, effort: asEffort((word) => ({ reasoning_config: word })) };
 
-/** The class of the model that a target names. An inference profile's id says nothing; then the catalogue's does. */
+/** The class of the target's model. The id of an inference profile may match no row; the id in the catalogue then decides. */
 export function modelClassOf({ mapping, model }: Target): ModelClass {
   for (const name of [mapping.externalId, model.id]) {
     const found = classes.find(({ match }) => match.test(name.toLowerCase()));
@@ -71,10 +74,10 @@ export function modelClassOf({ mapping, model }: Target): ModelClass {
 }
 
 /**
- * Whether Claude can be held to a schema here.
- * wire: Bedrock checks requests itself, and refuses `output_config.format` and strict tools of all but these.
+ * True if the model takes a JSON schema for its answer on Bedrock.
+ * wire: Bedrock refuses `output_config.format` and strict tools except with these models (Amazon Bedrock: Structured outputs, as of 2026-11).
  */
 export const takesSchemasHere = ({ mapping, model }: Target): boolean => /(?:opus|sonnet|haiku)-4[-.][56]/.test(`${mapping.externalId} ${model.id}`.toLowerCase());
 
-/** wire: an hour in the cache is for Claude from 4.5 on. */
+/** True if a cache point may last an hour. wire: Claude 4.5 and later only (Amazon Bedrock: Prompt caching). */
 export const cachesForAnHour = ({ mapping, model }: Target): boolean => /(?:opus|sonnet|haiku|fable|mythos)-(?:4[-.][5-9]|5)/.test(`${mapping.externalId} ${model.id}`.toLowerCase());

@@ -1,23 +1,25 @@
 /**
- * Reasoning on its way out and back: a signed or redacted block becomes a `reasoning_details` entry, and on the next turn the
- * same block again, byte for byte and in its place. Unsigned reasoning has nothing to prove and does not go back.
+ * Carries reasoning through the caller. A signed or redacted block becomes an entry of `reasoning_details`, and on the next turn the entry
+ * becomes the same block again, byte for byte and at its place. Reasoning without a signature is not sent back.
  */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import type { Block } from './media.ts';
 
-/** What stands before a block in its answer: characters of text, and tool calls. */
+/** The place of a block in its answer: how many characters of text (UTF-16 units) and how many tool calls come before it. */
 export interface Place {
   readonly text: number;
   readonly calls: number;
 }
 
+/** A block, its number among the reasoning blocks of the answer, and its place. */
 export interface Issued {
   readonly index: number;
   readonly place: Place;
   readonly state: Pick<ReasoningDetail, 'text' | 'signature' | 'data'>;
 }
 
+/** A reasoning block to send, and its place. */
 export interface Thought {
   readonly block: Block;
   readonly place: Place;
@@ -25,13 +27,13 @@ export interface Thought {
 
 const format = 'bedrock-converse';
 
-/** An entry that alone is enough to build the block again. */
+/** The `reasoning_details` entry of a block. The block can be built from the entry alone. */
 export function detailOf({ provider, mapping }: Target, { index, place, state }: Issued): ReasoningDetail {
   const detail: ReasoningDetail = { type: state.data === undefined ? 'reasoning.text' : 'reasoning.encrypted', provider: provider.id, format, model: mapping.externalId, index, ...state };
   return place.text === 0 && place.calls === 0 ? detail : { ...detail, after: place };
 }
 
-/** The blocks that go back with a message: those that this provider issued for this model, in their order. */
+/** The reasoning blocks that go back with a message: those that this provider and this model issued, in their order. */
 export function thoughtsOf({ reasoning_details: details }: Message, { provider, mapping }: Target): readonly Thought[] {
   if (!Array.isArray(details)) return [];
   return (details as readonly ReasoningDetail[]).flatMap((detail) => {

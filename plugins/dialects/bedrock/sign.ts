@@ -1,25 +1,26 @@
-/** Who asks: a Bedrock API key as a bearer token, or a Signature Version 4 over the whole request where access keys are set. */
+/** The credentials of a request: a Bedrock API key as a bearer token, or, if access keys are set, a signature over the whole request (wire: AWS: Signature Version 4). */
 import type { Provider } from '../../../core/config.ts';
 import type { SignedRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { Secret } from '../../../core/secret.ts';
 
+/** The region of a provider entry that names none. */
 export const defaultRegion = 'us-east-1';
 
 interface AccessKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** Of temporary credentials. */
+  /** Temporary credentials have one. */
   readonly sessionToken?: string;
 }
 
-/** The bearer token of a provider that has no access keys. */
+/** The header with the API key. None if the provider has access keys, or no key. */
 export function authorise(provider: Provider): Readonly<Record<string, string>> {
   if (accessKeysOf(provider) !== null || provider.apiKey === null) return {};
   return { authorization: `Bearer ${provider.apiKey.reveal()}` };
 }
 
-/** The headers of a signed request; none for a provider without access keys. */
+/** The headers that sign a request. None if the provider has no access keys. Throws `upstream_auth_error` if it has only one of the two. */
 export async function sign({ url, headers, body, at }: SignedRequest, provider: Provider): Promise<Readonly<Record<string, string>>> {
   const keys = accessKeysOf(provider);
   if (keys === null) return {};
@@ -28,7 +29,7 @@ export async function sign({ url, headers, body, at }: SignedRequest, provider: 
     ...keys,
     method: 'POST',
     url: url.href,
-    // safety: a proxy on the way may change other headers, and every signed one has to arrive as it left
+    // safety: a signed header must arrive unchanged, and a proxy on the way may change other headers
     headers: Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-amz'))),
     body,
     service: 'bedrock',
@@ -52,7 +53,7 @@ function accessKeysOf({ id, settings }: Provider): AccessKeys | null {
   return { accessKeyId, secretAccessKey, ...(sessionToken !== null && { sessionToken }) };
 }
 
-/** A signature is for one region: the setting's, or the one in the address. */
+/** The region of the signature: the setting `region`, or else the region in the address. */
 function regionOf({ hostname }: URL, { settings }: Provider): string {
   const { region } = settings;
   if (typeof region === 'string' && region !== '') return region;

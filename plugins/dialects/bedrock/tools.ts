@@ -1,4 +1,4 @@
-/** Tools, which of them must be called, and the tool that stands for a structured answer. */
+/** Encodes tools, the tool choice, and the tool that stands for a structured answer. */
 import type { ChatRequest, Tool } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -9,31 +9,34 @@ import { type Block, unsupported } from './media.ts';
 import { modelClassOf, takesSchemasHere } from './models.ts';
 
 /**
- * A structured answer from models that cannot be held to a schema: they call this tool, and its input is the answer. Encoder
- * and decoder know it by its name.
- * safety: reserved; a tool of the caller's by this name would be taken for the answer.
+ * The name of the answer tool, for models that take no schema for their answer: they are told to call it, and its input is the answer.
+ * The encoder declares the tool, and the decoder recognises it by its name.
+ * safety: the name is reserved, because the decoder would take a call of a caller's tool with this name for the answer.
  */
 export const answerTool = 'answer_in_json';
 
-/** What the model is to do about tools. */
+/** Which tool the model may or must call. */
 export type Choice = { readonly type: 'auto' | 'any' } | { readonly type: 'tool'; readonly name: string };
 
+/** The tools of a request. */
 export interface ToolPlan {
-  /** `toolConfig.tools`; empty: no `toolConfig` at all. */
+  /** `toolConfig.tools`. If the list is empty, `toolConfig` is left out. */
   readonly tools: readonly Block[];
   readonly choice: Choice;
+  /** Whether the model must call a tool, and why; see `ClaudeAsk`. */
   readonly forced: ClaudeAsk['forcedTool'];
 }
 
+/** What the encoding of tools depends on. */
 export interface ToolWays {
   readonly target: Target;
-  /** The structured answer, where a tool has to stand for it. */
+  /** The structured answer for which the answer tool is needed. Null if none is. */
   readonly answer: { readonly schema: object; readonly forced: 'json' | 'schema' } | null;
   readonly cachePoints: CachePoints;
   adjust(parameter: string, change: string): void;
 }
 
-/** The tools to send. A caller who forces one of the own tools gets that call; the structured answer comes in a later turn. */
+/** Plans the tools of a request. If the caller forces one of its own tools, the answer tool is left out, and the structured answer comes in a later turn. */
 export function planTools({ tools, toolChoice }: ChatRequest, ways: ToolWays): ToolPlan {
   const wish = wishOf(toolChoice);
   const offered = wish === null ? [] : toolBlocks(tools ?? [], ways);
@@ -45,7 +48,7 @@ export function planTools({ tools, toolChoice }: ChatRequest, ways: ToolWays): T
   return { tools: [...offered, answer], choice: { type: 'any' }, forced: ways.answer.forced };
 }
 
-/** wire: there is no `none`; tools that must not be called are not shown. */
+/** The caller's choice. Null for `none`. wire: Converse has no `none` (Amazon Bedrock: ToolChoice), so the tools are then not declared. */
 function wishOf(choice: ChatRequest['toolChoice']): Choice | null {
   if (choice === null || choice === 'auto') return { type: 'auto' };
   if (choice === 'none') return null;
@@ -62,7 +65,7 @@ function toolBlocks(tools: readonly Tool[], ways: ToolWays): readonly Block[] {
     if (tool.type !== 'function' || described === undefined) throw unsupported(`tools[${at}].type`, `Bedrock takes tools of type "function", not "${tool.type}".`);
     const { name, description = '' } = described;
     if (name === answerTool) throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, { param: `tools[${at}].function.name` });
-    // wire: a blank description is a 400
+    // wire: a description has at least one character (Amazon Bedrock: ToolSpecification)
     blocks.push({ toolSpec: { name, ...(description.trim() !== '' && { description }), ...schemaOf(described, ways) } });
     ways.cachePoints.after(blocks, tool['cache_control'] ?? (described as Readonly<Record<string, unknown>>)['cache_control']);
   }
@@ -82,8 +85,9 @@ function schemaOf({ parameters, strict }: NonNullable<Tool['function']>, { targe
 }
 
 /**
- * `toolConfig`, and what goes with it among the fields of the model's own API.
- * wire: of parallel calls only Claude's own `tool_choice` knows, and it may not stand beside `toolConfig.toolChoice`.
+ * `toolConfig`, and the fields that belong to it in `additionalModelRequestFields`. `isSerial`: the caller wants no parallel calls.
+ * wire: Converse has no field for parallel calls. Claude's own `tool_choice` has one, but is a 400 together with `toolConfig.toolChoice`
+ * (Amazon Bedrock, as of 2026-11).
  */
 export function toolFields({ tools, choice }: ToolPlan, isSerial: boolean, { target, adjust }: Pick<ToolWays, 'target' | 'adjust'>): { readonly toolConfig?: Block; readonly additional: Block } {
   if (tools.length === 0) return { additional: {} };
@@ -93,7 +97,7 @@ export function toolFields({ tools, choice }: ToolPlan, isSerial: boolean, { tar
   return { toolConfig: { tools, ...choiceField(choice) }, additional: {} };
 }
 
-/** wire: some models refuse the field whatever it says, and `auto` is what its absence means. */
+/** wire: only some models take `toolChoice` (Amazon Bedrock: ToolChoice). Without it the choice is `auto`, so `auto` is left out. */
 function choiceField(choice: Choice): Block {
   if (choice.type === 'tool') return { toolChoice: { tool: { name: choice.name } } };
   return choice.type === 'any' ? { toolChoice: { any: {} } } : {};

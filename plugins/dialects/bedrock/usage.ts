@@ -1,11 +1,11 @@
-/** Token counts of Converse → the classes of the core. What is not said stays null; reasoning never is. */
+/** Turns the token counts of Converse into `Usage`. A count that the provider does not give stays null; reasoning always is null, because Converse does not count it. */
 import type { Usage } from '../../../core/chat.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 const count = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null);
 
-/** wire: `inputTokens` leaves the cache out, and `cacheReadInputTokenCount` repeats `cacheReadInputTokens`. */
+/** Adds a report to the earlier ones. wire: `inputTokens` does not include the cache (Amazon Bedrock: TokenUsage), and `cacheReadInputTokenCount` is a copy of `cacheReadInputTokens` (recorded traffic, as of 2026-11). */
 export function toUsage(report: Fields, before: Usage | null): Usage {
   return {
     input: count(report['inputTokens']) ?? before?.input ?? null,
@@ -17,7 +17,7 @@ export function toUsage(report: Fields, before: Usage | null): Usage {
   };
 }
 
-/** wire: `cacheDetails: [{ inputTokens, ttl }]` splits what was written; the hour has been spelt `1h` and like `T5M`. */
+/** The written tokens that are kept for an hour. wire: `cacheDetails: [{ inputTokens, ttl }]` splits what was written (Amazon Bedrock: CacheDetail); `ttl` may be `1h` or have a form like `PT1H` (as of 2026-11). */
 function hourLong(details: unknown): number | null {
   if (!Array.isArray(details)) return null;
   let total: number | null = null;

@@ -1,22 +1,22 @@
-/** Where a request goes and with which credentials: AI Studio and Vertex AI differ in these, and in little else. */
+/** The path and the credentials of a request, in which AI Studio and Vertex AI differ. */
 import type { Provider } from '../../../core/config.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
-/** Settings of a provider entry that reaches the models through Vertex AI. */
+/** The settings of a provider entry for Vertex AI. */
 export const settings = { project: 'plain', location: 'plain' } as const;
 
-/** Whether a provider entry is one of Vertex AI. */
+/** True if a provider entry is for Vertex AI, which is so if it has one of these settings. */
 export const isVertex = ({ settings: { project, location } }: Provider): boolean => project !== undefined || location !== undefined;
 
-/** wire: Vertex AI takes an OAuth token, AI Studio a key; the key has its own header, and never stands in the URL. */
+/** The header with the credentials. wire: Vertex AI takes an OAuth token (Vertex AI: Authenticate), AI Studio a key in the header `x-goog-api-key` (Gemini API: API keys). */
 export function authorise(provider: Provider): Readonly<Record<string, string>> {
   if (provider.apiKey === null) return {};
   const key = provider.apiKey.reveal();
   return isVertex(provider) ? { authorization: `Bearer ${key}` } : { 'x-goog-api-key': key };
 }
 
-/** wire: without `alt=sse` a stream is one JSON array sent in pieces. */
+/** The path of a request. wire: without `alt=sse` a stream is one JSON array (Gemini API: generateContent). Throws `no_provider_available` if an entry for Vertex AI has no `base_url`. */
 export function pathOf({ provider, mapping }: Target, isStream: boolean): string {
   requireAddress(provider);
   const { externalId } = mapping;
@@ -24,7 +24,7 @@ export function pathOf({ provider, mapping }: Target, isStream: boolean): string
   return `/${model.split('/').map(encodeURIComponent).join('/')}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 }
 
-/** safety: a token of Vertex AI must not go to the address of AI Studio, which is the dialect's own. */
+/** safety: without a `base_url` a token of Vertex AI would go to AI Studio, whose address the dialect has. */
 function requireAddress(provider: Provider): void {
   if (!isVertex(provider) || provider.baseUrl !== null) return;
   const { project = 'PROJECT', location = 'global' } = provider.settings;

@@ -1,4 +1,4 @@
-/** The conversation of a request → `systemInstruction` and `contents`: user and model in alternation. */
+/** Encodes a conversation as `systemInstruction` and `contents`, in which user and model alternate. */
 import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
@@ -9,31 +9,34 @@ import type { ModelClass } from './models.ts';
 import { encodePart, type PartWays, type WirePart } from './parts.ts';
 import { inPieces, readSignatures } from './signatures.ts';
 
+/** A turn of the wire. */
 export interface Content {
   readonly role: 'user' | 'model';
   readonly parts: readonly WirePart[];
 }
 
+/** An encoded conversation. */
 export interface Conversation {
   readonly system: readonly WirePart[];
   readonly contents: readonly Content[];
 }
 
-/** What the way of a message depends on. */
+/** What the encoding of a message depends on. */
 export interface ContentWays {
   readonly target: Target;
   readonly model: ModelClass;
+  /** Is called with each field that is dropped. */
   dropped(parameter: string): void;
 }
 
-/** wire: the documented value for history whose signatures are not to be had: another provider's, or dropped by the client. */
+/** wire: this value is for calls whose signature does not exist: another provider made the call, or the client dropped the signature (Gemini API: Thought signatures, FAQ). */
 const noSignature = 'skip_thought_signature_validator';
 
-/** Messages as this wire takes them. */
+/** Encodes the messages of a request. Throws a GatewayError with the path of what the API cannot carry. */
 export function encodeConversation(messages: readonly Message[], ways: ContentWays): Conversation {
   const encoder = new Encoder(messages, ways);
   if (messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) ways.dropped('messages.name');
-  // wire: a turn without parts is a 400, and a blocked answer leaves one behind
+  // wire: a turn without parts is a 400 (Gemini API: error text "must include at least one parts field"). A blocked answer in the history is such a turn
   const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message, ways.target.provider.id)));
   const instruction = system.map((part) => encoder.instruction(part));
   const contents = turns.map((turn) => encoder.turn(turn));
@@ -49,7 +52,7 @@ function isEmptyAnswer(message: Message, provider: string): boolean {
   return texts.length === 0 && thoughts.length === 0;
 }
 
-/** Images of an earlier answer, whoever gave it. */
+/** The images of an earlier answer of any provider. */
 const imagesOf = ({ images }: Message): readonly unknown[] => (Array.isArray(images) ? images : []);
 
 const isInline = (image: unknown): image is ContentPart => {
@@ -61,7 +64,7 @@ const textOf = (parts: readonly ContentPart[], separator: string): string => par
 
 const isText = ({ type }: ContentPart): boolean => type === 'text' || type === 'refusal';
 
-/** Encodes turn after turn, and remembers the calls that later results answer. */
+/** Encodes the turns in their order, and remembers the calls, which later results name. */
 class Encoder {
   readonly #messages: readonly Message[];
   readonly #ways: ContentWays;
@@ -92,7 +95,7 @@ class Encoder {
     return encodePart(part, ways);
   }
 
-  /** cost: looked for only when an error wants to name it. */
+  /** cost: the path is searched only for an error message. */
   #pathOf(part: ContentPart): string {
     for (const [at, { content }] of this.#messages.entries()) {
       const place = Array.isArray(content) ? content.indexOf(part) : -1;
@@ -105,11 +108,11 @@ class Encoder {
     return `messages[${this.#messages.indexOf(message)}]`;
   }
 
-  /** wire: calls and results are paired by name, and by place where names repeat; so results go in the order of the calls. */
+  /** wire: results without an id are matched with calls by name, and by order if a name repeats (Gemini API: Function calling). So results go out in the order of the calls. */
   #results(results: readonly Message[]): WirePart[] {
     const answers = results.map((message) => ({ message, call: this.#callOf(message) })).sort((one, other) => one.call.order - other.call.order);
     const responses = answers.map(({ message, call }) => this.#response(message, call.name));
-    // wire: a response is an object of data; images of a tool stand behind the responses, in the same turn
+    // wire: `response` is a JSON object (Gemini API: Function calling), so images of a tool go after the responses, in the same turn
     return [...responses, ...answers.flatMap(({ message }) => partsOf(message).filter((part) => !isText(part)).map((part) => this.#part(part)))];
   }
 
@@ -127,7 +130,7 @@ class Encoder {
     return { functionResponse: { ...this.#id(message.tool_call_id), name, response: resultIn(text) ?? { output: text } } };
   }
 
-  /** wire: AI Studio pairs calls and results by id where there is one; older versions at Vertex AI refuse the field. */
+  /** wire: AI Studio matches calls and results by id if there is one (Gemini API: generateContent); older versions of Vertex AI refuse the field (as of 2026-11). */
   #id(id: string | undefined): { readonly id?: string } {
     return this.#vertex || id === undefined ? {} : { id };
   }
@@ -167,5 +170,5 @@ class Encoder {
 
 const withSignature = (part: WirePart, thoughtSignature: string | null): WirePart => (thoughtSignature === null ? part : { ...part, thoughtSignature });
 
-/** wire: a number in a result is a double here, and of sixteen digits some may be lost; such a result stays the text that it is. */
+/** The object in a tool's result, or null if the result must go out as text. wire: `response` is a google.protobuf.Struct, whose numbers are doubles. A number of sixteen or more digits may lose some, so such a result stays text. */
 const resultIn = (text: string): object | null => (/\d{16}/.test(text) ? null : objectIn(text));

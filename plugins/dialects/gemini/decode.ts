@@ -1,6 +1,7 @@
 /**
- * Answers of this API → chunks. One record of state per stream, small functions over it; a whole body goes through the same
- * functions as one event that has everything. The wire has no end mark: a candidate ends with its reason, a stream with its body.
+ * Decodes answers of generateContent into chunks. There is one record of state for each stream. A whole body goes through the same
+ * functions, as one event that has everything. wire: the stream has no end mark. A candidate ends with its `finishReason`, and the
+ * stream ends with its body (Gemini API: generateContent).
  */
 import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason } from '../../../core/chat.ts';
@@ -15,14 +16,14 @@ import { type Counts, readCounts, toUsage } from './usage.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** What is known of one answer. */
+/** The state of one answer. */
 interface Answer {
   readonly target: Target;
   readonly choices: (Choice | undefined)[];
   counts: Counts | null;
-  /** Names the answer, for ids of tool calls that the provider leaves out. */
+  /** The id of the answer. If the provider gives a tool call no id, one is made from this. */
   id: string;
-  /** Tells of a reason that is a fault, once what came with it is handed on. */
+  /** Set by a `finishReason` that is a fault. It is thrown after the chunks of the same event are handed on. */
   fault: GatewayError | null;
   /** Chunks of the event that is being read. */
   out: Chunk[];
@@ -30,7 +31,7 @@ interface Answer {
 
 interface Choice {
   readonly at: number;
-  /** Characters of the answer so far. */
+  /** The number of characters of the answer so far. */
   length: number;
   readonly callIds: string[];
   images: number;
@@ -42,7 +43,7 @@ interface Choice {
 
 const noChunks: readonly Chunk[] = [];
 
-/** safety: a candidate's number sizes a list; the API has no more than 8. */
+/** safety: the index of a candidate is an index of a list here, so a huge one would take memory. The API has at most 8 candidates (Gemini API: generateContent). */
 const mostChoices = 128;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -51,7 +52,7 @@ const invalid = (what: string): GatewayError => new GatewayError('upstream_inval
 
 const newAnswer = (target: Target): Answer => ({ target, choices: [], counts: null, id: '', fault: null, out: [] });
 
-/** A decoder for one stream. */
+/** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
   const answer = newAnswer(target);
   return {
@@ -78,7 +79,7 @@ function parse(data: string): unknown {
   }
 }
 
-/** A whole answer, or the error that came with status 200. wire: without `alt=sse` a stream is one list of its events. */
+/** Decodes a whole answer. Throws if the body is an error, which may come with status 200, or has no candidates. wire: without `alt=sse` a stream is one list of its events (Gemini API: generateContent). */
 export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   const answer = newAnswer(target);
   for (const event of Array.isArray(body) ? (body as unknown[]) : [body]) addEvent(answer, event, body);
@@ -88,7 +89,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   return answer.out;
 }
 
-/** A body is complete by its framing; but an answer of nothing, for no reason, is none. */
+/** Ends a choice of a whole body that has no `finishReason`. A whole body is complete, but a choice without content and without a reason is no answer. */
 function addUnsaidFinish(answer: Answer, choice: Choice): void {
   if (isEmpty(choice)) throw invalid('an answer without content');
   finish(answer, choice, { reason: choice.callIds.length > 0 ? 'tool_calls' : 'completed', native: null });
@@ -106,7 +107,7 @@ function addEvent(answer: Answer, event: unknown, source: unknown): void {
   if (isFields(usageMetadata)) addUsage(answer, usageMetadata);
 }
 
-/** wire: a blocked prompt is HTTP 200 without candidates; a block that comes later ends the answers that are still open. */
+/** wire: a blocked prompt is a reply with status 200 and no candidates (Gemini API: Safety settings). A block that comes later ends the choices that are still open. */
 function addBlock(answer: Answer, { blockReason }: Fields): void {
   if (typeof blockReason !== 'string' || blockReason === '') return;
   if (answer.choices.length === 0) choiceOf(answer, 0);
@@ -123,7 +124,7 @@ function addUsage(answer: Answer, report: Fields): void {
 interface CandidatePlace {
   readonly candidate: unknown;
   readonly at: number;
-  /** The event or body that it stands in. */
+  /** The event or the body with the candidate. */
   readonly source: unknown;
 }
 
@@ -154,7 +155,7 @@ interface PartPlace {
   readonly source: unknown;
 }
 
-/** wire: kinds are mixed in one event, and a signature may sit on any of them, on an empty text too. */
+/** wire: parts of all kinds may be mixed in one event, and each may have a signature, also an empty text (Gemini API: Thought signatures). */
 function addPart(answer: Answer, choice: Choice, place: PartPlace): void {
   const { functionCall, inlineData, text, thought, thoughtSignature } = place.part;
   const signature = typeof thoughtSignature === 'string' ? thoughtSignature : '';
@@ -189,7 +190,7 @@ function addSignature(answer: Answer, choice: Choice, { signature, place }: { re
   answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: signatureDetail({ provider: answer.target.provider.id, index: choice.details++ }, place, signature) });
 }
 
-/** Media of an answer, in the form in which other vendors of the chat API give images. */
+/** Sends an image of the answer, in the form in which other vendors of chat completions send images. */
 function addImage(answer: Answer, choice: Choice, { image, signature }: { readonly image: Fields; readonly signature: string }): void {
   const { mimeType, data } = image;
   if (typeof mimeType !== 'string' || typeof data !== 'string') return;
@@ -198,7 +199,7 @@ function addImage(answer: Answer, choice: Choice, { image, signature }: { readon
   addSignature(answer, choice, { signature, place: { part: 'image', image: choice.images++ } });
 }
 
-/** Reads a call, whole or a piece of one, and says which call it was. */
+/** Reads a call or a piece of one. Returns the id of the call. */
 function addCall(answer: Answer, choice: Choice, { call, source }: { readonly call: Fields; readonly source: unknown }): string | null {
   const { id, name, args, partialArgs, willContinue } = call;
   const pieces: readonly unknown[] = Array.isArray(partialArgs) ? partialArgs : [];
@@ -217,7 +218,7 @@ function addCall(answer: Answer, choice: Choice, { call, source }: { readonly ca
   return callId;
 }
 
-/** wire: pieces of a call have no name, and an empty one is its end. */
+/** wire: the pieces after the first have no name, and an empty piece ends the call (Vertex AI: Function calling). */
 function addToOpenCall(answer: Answer, choice: Choice, { args, pieces }: { readonly args: unknown; readonly pieces: readonly unknown[] }): string | null {
   const { open } = choice;
   if (open === null) {
@@ -235,7 +236,7 @@ function closeCall(answer: Answer, choice: Choice): void {
   choice.open = null;
 }
 
-/** An answer without an id is named by what it says at its first call: its token counts tell it from the turn before. */
+/** The seed for ids of calls. If the answer has no id, its event with the first call is the seed; the token counts in it differ from turn to turn. */
 function seedOf(answer: Answer, source: unknown): string {
   if (answer.id === '') answer.id = typeof source === 'string' ? source : JSON.stringify(source);
   return answer.id;
@@ -269,6 +270,6 @@ function addFinish(answer: Answer, choice: Choice, { word, message }: { readonly
     answer.fault ??= new GatewayError('upstream_error', sanitise(`The provider ended its answer with ${word}${said}`, answer.target.provider));
     return;
   }
-  // wire: STOP is the word after tool calls too, and may come an event later
+  // wire: after tool calls the word is STOP too, and it may come in a later event (recorded traffic, as of 2026-11)
   finish(answer, choice, { reason: known === 'completed' && choice.callIds.length > 0 ? 'tool_calls' : known, native: word });
 }

@@ -1,4 +1,4 @@
-/** A chat request → a generateContent request. What cannot go out as the caller set it is named in `adjustments`. */
+/** Encodes a chat request for generateContent. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
@@ -10,7 +10,7 @@ import { reduceSchema } from './schema.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Parameters with a name of their own in `generationConfig`. */
+/** The names of parameters in `generationConfig`. */
 const parameters = [
   ['maxOutputTokens', 'maxTokens'],
   ['temperature', 'temperature'],
@@ -23,13 +23,13 @@ const parameters = [
   ['logprobs', 'topLogprobs'],
 ] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest])[];
 
-/** Parameters that this API has no word for. */
+/** Parameters that this API does not have. */
 const unknown = [
   ['logit_bias', 'logitBias'],
   ['user', 'user'],
 ] as const satisfies readonly (readonly [parameter: string, field: keyof ChatRequest])[];
 
-/** Fields beyond the chat API that this one has too, in either of its spellings, and where they go. */
+/** Fields of this API that a caller may send in either of its spellings: whether they go to the top of the body or into `generationConfig`. */
 const own: Readonly<Record<string, readonly [place: 'top' | 'config', wire: string] | undefined>> = {
   safetySettings: ['top', 'safetySettings'],
   safety_settings: ['top', 'safetySettings'],
@@ -42,13 +42,13 @@ const own: Readonly<Record<string, readonly [place: 'top' | 'config', wire: stri
   media_resolution: ['config', 'mediaResolution'],
 };
 
-/** The request to send. Reads nothing but its arguments and changes none of them. */
+/** Encodes a request, credentials not included. A pure function. Throws `unsupported_value` for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(request, target);
   return { path: pathOf(target, request.stream), headers: { 'content-type': 'application/json' }, body: JSON.stringify(draft.body()), adjustments: draft.adjustments.list };
 }
 
-/** One request on its way out: what it is made of, and what had to change. */
+/** One request while it is encoded, with its adjustments. */
 class Draft {
   readonly adjustments = new Adjustments();
   readonly #request: ChatRequest;
@@ -67,7 +67,7 @@ class Draft {
     const { system, contents } = encodeConversation(messages, { target: this.#target, model: this.#model, dropped });
     const body: Record<string, unknown> = { contents };
     if (system.length > 0) body['systemInstruction'] = { parts: system };
-    // wire: an empty list of declarations, or a choice without any, is a 400
+    // wire: an empty list of declarations is a 400, and so is a `toolConfig` without declarations (Gemini API, as of 2026-11)
     if (tools !== null && tools.length > 0) body['tools'] = [{ functionDeclarations: tools.map((tool, at) => this.#declare(tool, at)) }];
     this.#setChoice(body);
     const config = this.#config();
@@ -115,7 +115,7 @@ class Draft {
   #parameters(schema: object): Fields {
     if (this.#model.takesJsonSchema === true) return { parametersJsonSchema: schema };
     const reduced = this.#reduced(schema, 'tools.function.parameters');
-    // wire: an object without properties is a 400, and no parameters at all mean the same
+    // wire: an object schema without properties is a 400 (Gemini API: error text "should be non-empty for OBJECT type"); leaving it out means the same
     return 'properties' in reduced ? { parameters: reduced } : {};
   }
 

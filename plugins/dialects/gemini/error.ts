@@ -1,4 +1,4 @@
-/** Refusals of this API → the error that the caller gets. */
+/** Decodes the errors of the Gemini API. */
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
@@ -9,10 +9,10 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null);
 
-/** An error reply with its own status. */
+/** Decodes an error reply, which has a status of its own. */
 export const decodeError = ({ status, headers, body }: WireError, target: Target): GatewayError => upstreamError({ status, headers, body, complaint: readComplaint(body) }, target);
 
-/** An error inside an answer that began with status 200: it says which status it would have had. */
+/** Decodes an error inside an answer that began with status 200. Its `code` or its status word says which status it would have had. */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const error = errorIn(body);
   const { code } = isFields(error) ? error : {};
@@ -21,13 +21,13 @@ export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   return upstreamError({ status, headers: {}, body, complaint, isInAnswer: true }, target);
 }
 
-/** Whether a body or an event is an error. */
+/** True if a body or an event is an error. */
 export const isError = (body: unknown): boolean => {
   const error = errorIn(body);
   return isFields(error) || text(error) !== null;
 };
 
-/** wire: the object may be wrapped in a list, on Vertex AI and in streams without `alt=sse`. */
+/** wire: the error may be inside a list, on Vertex AI and in streams without `alt=sse` (recorded traffic, as of 2026-11). */
 function errorIn(body: unknown): unknown {
   const outer = Array.isArray(body) ? (body as unknown[])[0] : body;
   return isFields(outer) ? outer['error'] : undefined;
@@ -39,10 +39,10 @@ function readComplaint(body: unknown): Complaint {
   return { message: text(message), type: null, param: null, code: keyFault(details) ?? text(status) };
 }
 
-/** What a proxy says in words; its HTML says nothing to a caller. */
+/** The plain text of a proxy before the provider. HTML gives no message. */
 const plainText = (body: unknown): string | null => (typeof body === 'string' && !body.trimStart().startsWith('<') ? body : null);
 
-/** wire: a wrong or expired key is a 400 with the status word INVALID_ARGUMENT; only the details tell. */
+/** wire: a wrong or expired key is a 400 with the status word INVALID_ARGUMENT; only `reason` in the details says API_KEY_INVALID (google.rpc.ErrorInfo). */
 function keyFault(details: unknown): string | null {
   const list: readonly unknown[] = Array.isArray(details) ? details : [];
   const found = list.find((detail) => isFields(detail) && detail['reason'] === 'API_KEY_INVALID');

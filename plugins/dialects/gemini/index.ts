@@ -1,4 +1,4 @@
-/** Google's generateContent API, as Gemini models speak it at AI Studio and on Vertex AI. */
+/** The dialect of Google's generateContent API, for Gemini models at AI Studio and on Vertex AI. */
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { authorise, settings } from './address.ts';

@@ -1,4 +1,4 @@
-/** Probabilities of tokens, from this API's two parallel lists into the one list of the chat API. */
+/** Turns the probabilities of tokens, which are two parallel lists in this API, into the one list of chat completions. */
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -6,7 +6,7 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 
 const fieldsIn = (value: unknown): readonly Fields[] => (Array.isArray(value) ? (value as unknown[]).filter(isFields) : []);
 
-/** `logprobsResult` as `logprobs` of a choice; null where it holds none. */
+/** Turns `logprobsResult` into `logprobs` of a choice. Null if it has no tokens. */
 export function toLogprobs(result: Fields): object | null {
   const chosen = fieldsIn(result['chosenCandidates']);
   const rivals = fieldsIn(result['topCandidates']);

@@ -1,31 +1,32 @@
-/** What the models of this API take, as rows: the first that matches a model's name at the provider is its class. */
+/** What the models of this API take. Each class of models is a row, and the first row that matches the model's name at the provider counts. */
 import type { Effort, Reasoning } from '../../../core/chat.ts';
 import type { Adjustment, Target } from '../../../core/wire/dialect.ts';
 
-/** What an effort goes out as: a level of a 3.x model, or the tokens of a budget. */
+/** How an effort is sent: a level (3.x models), or a budget in tokens. */
 type Thinking = string | number;
 
 /** A class of models. */
 export interface ModelClass {
+  /** Is matched with the model's name at the provider. */
   readonly match: RegExp;
   readonly efforts: Readonly<Record<Effort, Thinking>>;
-  /** Thinks where nothing is said, so that there are thoughts to show. */
+  /** The model thinks without being asked, so its thoughts can be asked for. */
   readonly thinksUnasked?: true;
-  /** wire: the next request is a 400 unless the first call of each step has its signature. */
+  /** wire: a request is a 400 if the first function call of a step in its history has no signature (Gemini API: Thought signatures). */
   readonly needsSignatures?: true;
-  /** Takes JSON Schema as it is; others an OpenAPI subset of it. */
+  /** wire: takes JSON Schema (Gemini API: Structured outputs, from Gemini 2.5). Other models take an OpenAPI subset. */
   readonly takesJsonSchema?: true;
-  /** wire: Gemma knows no system instruction. */
+  /** wire: Gemma has no system instruction (Gemma: Prompt structure). The instructions then go into the first user turn. */
   readonly lacksSystem?: true;
 }
 
-/** In the order of efforts, from `none` to `xhigh`. */
+/** A table of efforts, given in their order from `none` to `xhigh`. */
 const efforts = (...[none, minimal, low, medium, high, xhigh]: readonly [Thinking, Thinking, Thinking, Thinking, Thinking, Thinking]): ModelClass['efforts'] => ({ none, minimal, low, medium, high, xhigh });
 
 const generation2 = { takesJsonSchema: true } as const;
 const generation3 = { needsSignatures: true, takesJsonSchema: true } as const;
 
-/** wire: 2.5 takes budgets only and 3.x levels; 2.5 Pro and 3.x cannot be switched off, so `none` is their least. */
+/** wire: 2.5 models take budgets, and 3.x models levels. Thinking of 2.5 Pro and of 3.x cannot be turned off, so `none` is the least that they take (Gemini API: Thinking). */
 const modelClasses: readonly ModelClass[] = [
   { match: /gemini-2\.5-pro/, ...generation2, thinksUnasked: true, efforts: efforts(128, 128, 1024, 8192, 24_576, 32_768) },
   { match: /gemini-2\.5-flash-lite/, ...generation2, efforts: efforts(0, 512, 1024, 8192, 24_576, 24_576) },
@@ -37,19 +38,19 @@ const modelClasses: readonly ModelClass[] = [
   { match: /gemma/, lacksSystem: true, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
 ];
 
-/** Names that say nothing (tuned models, older ones): what every generation takes, and levels where it reasons at all. */
+/** The class for names that no row matches (tuned models, older models): what every generation takes. */
 const unknown: ModelClass = { match: /(?:)/, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') };
 
-/** The class of the model that is asked. */
+/** The class of the target's model. */
 export const classOf = ({ mapping }: Target): ModelClass => modelClasses.find(({ match }) => match.test(mapping.externalId)) ?? unknown;
 
-/** The `thinkingConfig` to send. Undefined: none. */
+/** The `thinkingConfig` to send, if any, and the adjustment to note, if any. */
 export interface ThinkingPlan {
   readonly config?: { readonly thinkingLevel?: string; readonly thinkingBudget?: number; readonly includeThoughts?: true };
   readonly adjustment?: Adjustment;
 }
 
-/** wire: a level beside a budget is a 400. No text of thoughts comes unless it is asked for, and asking without thinking is a 400. */
+/** Decides the `thinkingConfig`. wire: a level together with a budget is a 400; thoughts come only with `includeThoughts`, which is a 400 if thinking is off (Gemini API: Thinking). */
 export function planThinking({ mapping, reasoning }: Target, { efforts: table, thinksUnasked }: ModelClass): ThinkingPlan {
   const { effort, maxTokens }: Reasoning = reasoning;
   if (mapping.reasoning === null) {

@@ -1,4 +1,4 @@
-/** Arguments of a call that arrive in pieces, each with its place: Vertex AI's `streamFunctionCallArguments`. */
+/** Joins the arguments of a call that arrive in pieces, each with its path. wire: Vertex AI sends them with `streamFunctionCallArguments` (Vertex AI: Function calling). */
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -6,19 +6,19 @@ type Step = string | number;
 
 /** Collects the arguments of one call. */
 export interface PartialArgs {
-  /** Takes one entry of `partialArgs`. */
+  /** Takes one entry of `partialArgs`. An entry without a usable path or value is ignored. */
   add(piece: unknown): void;
-  /** All that came, as JSON. */
+  /** The arguments so far, as JSON. */
   text(): string;
 }
 
-/** safety: an index sizes a list, and steps nest it. */
+/** safety: a provider's path decides how long a list gets and how deep the value is nested, so both are limited. */
 const longestList = 10_000;
 const deepest = 64;
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** An empty collection, or one that begins with `args` which came whole. */
+/** Makes the collector of one call. `args` are arguments that came whole at the start of the call. */
 export function createPartialArgs(args: Fields = {}): PartialArgs {
   const root = bare(args);
   return {
@@ -32,10 +32,10 @@ export function createPartialArgs(args: Fields = {}): PartialArgs {
   };
 }
 
-/** safety: no prototype, so that `__proto__` is a name like any other. */
+/** safety: the object has no prototype, so `__proto__` is a name like any other. */
 const bare = (fields: Fields = {}): Record<Step, unknown> => Object.assign(Object.create(null) as Record<Step, unknown>, fields);
 
-/** `$.cities[0]['post code']` → its steps; none for what is no such path. */
+/** The steps of a path such as `$.cities[0]['post code']`. Empty if the text is no such path, or is beyond the limits. */
 function stepsOf(path: unknown): Step[] {
   if (typeof path !== 'string' || !path.startsWith('$')) return [];
   const steps: Step[] = [];
@@ -59,7 +59,7 @@ function valueOf(piece: Fields): unknown {
   return undefined;
 }
 
-/** wire: a long string comes in several pieces under one path. */
+/** Puts a value at its path. wire: a long string comes in several pieces under one path (recorded traffic, as of 2026-11). */
 function put(root: Record<Step, unknown>, steps: readonly Step[], value: unknown): void {
   let holder = root;
   for (const [at, step] of steps.entries()) {

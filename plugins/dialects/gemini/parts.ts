@@ -1,17 +1,17 @@
-/** Content parts of a message → parts of this wire. Nothing is downloaded here: what the API cannot fetch is refused. */
+/** Encodes content parts of a message. The gateway downloads nothing: an address that the API cannot fetch is refused. */
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
 
-/** A part as it goes out. */
+/** A part of the wire. */
 export type WirePart = Readonly<Record<string, unknown>>;
 
-/** Where a part stands, and what its provider can do. */
+/** What the encoding of a part depends on. */
 export interface PartWays {
   readonly isVertex: boolean;
-  /** `messages[2].content[0]` */
+  /** The path of the part for an error message, such as `messages[2].content[0]`. */
   pathOf(): string;
-  /** Told of a field that could not go out. */
+  /** Is called with each field that is dropped. */
   dropped(parameter: string): void;
 }
 
@@ -21,7 +21,7 @@ const isFields = (value: unknown): value is Fields => typeof value === 'object' 
 
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-/** One part to send. */
+/** Encodes one part. Throws `unsupported_value` or `missing_required_parameter`, with the path of the part. */
 export function encodePart(part: ContentPart, ways: PartWays): WirePart {
   if ('cache_control' in part) ways.dropped('messages.content.cache_control');
   const encode = kinds.get(part.type);
@@ -58,7 +58,7 @@ function encodeImage({ image_url: image }: ContentPart, ways: PartWays): WirePar
   return encodeUrl(urlIn(image), ways, 'image_url.url');
 }
 
-/** wire: AI Studio fetches files of its own and YouTube videos; Vertex AI also its buckets and public addresses. */
+/** wire: AI Studio fetches its own files and videos of YouTube (Gemini API: Video understanding; Files API). Vertex AI fetches buckets and public addresses too (Vertex AI: `fileData`). */
 const fetched = [/^https:\/\/generativelanguage\.googleapis\.com\/(?:v\w+\/)?files\//, /^https:\/\/(?:www\.)?youtube\.com\/watch\?/, /^https:\/\/youtu\.be\//];
 const fetchedByVertex = [/^gs:\/\//, /^https?:\/\//];
 
@@ -73,9 +73,9 @@ function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart 
   return { fileData: { fileUri: url, ...(mimeType !== null && { mimeType }) } };
 }
 
-/** wire: Vertex AI wants to be told what is behind an address. */
+/** The media type of an address, from its extension. wire: Vertex AI needs `mimeType` beside `fileUri` (Vertex AI: `fileData`). */
 function typeOf(url: string): string | null {
-  // cost: one pattern for the extension and what follows takes the square of the length
+  // cost: a single pattern for the extension and the query would take quadratic time
   const path = url.split(/[?#]/, 1)[0] ?? '';
   return types.get(/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '') ?? null;
 }

@@ -1,11 +1,12 @@
 /**
- * JSON Schema → the OpenAPI subset that older models take. References are resolved, alternatives and constants are said in
- * the words there are, and what has no word is named, so that nothing is lost in silence.
+ * Reduces a JSON Schema to the OpenAPI subset that older models take. References are put in, and alternatives and constants are written
+ * with the keywords of the subset. Keywords that the subset does not have are listed, so that the caller is told.
+ * wire: the subset is the object `Schema` (Gemini API: generateContent, Schema).
  */
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** A schema of the subset, and the keywords that could not be said in it. */
+/** A schema of the subset, and the keywords that are lost. */
 export interface Reduced {
   readonly schema: Schema;
   readonly lost: readonly string[];
@@ -15,26 +16,26 @@ const isSchema = (value: unknown): value is Schema => typeof value === 'object' 
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
-/** Keywords that mean the same in both. */
+/** Keywords that mean the same in JSON Schema and in the subset. */
 const kept = new Set(['title', 'description', 'nullable', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern', 'minimum', 'maximum', 'default', 'propertyOrdering']);
 
-/** Keywords that are read elsewhere, or that constrain nothing. */
+/** Keywords that other methods read, or that constrain nothing. */
 const read = new Set(['type', 'format', 'enum', 'const', 'properties', 'required', 'items', 'anyOf', 'oneOf', 'allOf', '$ref', '$defs', 'definitions', '$schema', '$id', '$anchor', '$comment', 'examples', 'example', 'deprecated', 'readOnly', 'writeOnly']);
 
-/** wire: any other format is a 400. */
+/** wire: any other format is a 400 (Gemini API: error text "only 'enum' and 'date-time' are supported for STRING type"). */
 const formats: ReadonlyMap<string, readonly string[]> = new Map([['string', ['date-time']], ['number', ['float', 'double']], ['integer', ['int32', 'int64']]]);
 
-/** safety: references may point at one schema from many places, and each place gets it whole. */
+/** safety: many references may point to one schema, and each gets a copy. These limits keep the result small. */
 const mostSchemas = 5000;
-/** Characters that references may put in. */
+/** The most characters of schemas that references put in. */
 const mostPutIn = 1_000_000;
-/** safety: a row of references, each inside the one before, overflows the stack. */
+/** safety: a long chain of references, each inside the one before, would overflow the stack. */
 const deepest = 200;
 
-/** References that are being put in: one that comes again inside itself has no end. */
+/** The references that are being put in. A reference that is in its own trail would have no end, and is cut. */
 type Trail = readonly string[];
 
-/** Puts a schema into the subset. */
+/** Reduces a schema. */
 export function reduceSchema(root: object): Reduced {
   const lost = new Set<string>();
   const schema = new Reducer(root as Schema, lost).reduce(root, []);
@@ -55,7 +56,7 @@ class Reducer {
   }
 
   reduce(given: unknown, trail: Trail): Schema {
-    // `true` and `{}` allow anything
+    // a schema that is `true` allows anything
     if (!isSchema(given)) return {};
     this.#depth++;
     const { schema, trail: inner } = this.#merged(given, trail);
@@ -77,7 +78,7 @@ class Reducer {
     return { type: 'object' };
   }
 
-  /** References and `allOf` taken in; what stands beside them wins. */
+  /** The schema with its reference and its `allOf` merged in. Keywords beside them come first. */
   #merged(given: Schema, trail: Trail): { readonly schema: Schema; readonly trail: Trail } {
     if (this.#left-- <= 0 || this.#depth > deepest) return { schema: this.#cut('$ref'), trail };
     const { $ref: reference, allOf, ...own } = given;
@@ -125,7 +126,7 @@ class Reducer {
     else this.#lost.add('format');
   }
 
-  /** wire: an enum holds strings only; other values are said in the description, so that they keep their type. */
+  /** wire: `enum` takes only strings (Gemini API: Schema). Other values are named in the description, so that they keep their type. */
   #setValues(reduced: Record<string, unknown>, schema: Schema): void {
     const values = 'const' in schema ? [schema['const']] : listOf(schema['enum']);
     if (values.length === 0) return;
@@ -145,12 +146,12 @@ class Reducer {
     if (isSchema(properties) && Object.keys(properties).length > 0) {
       reduced['type'] ??= 'object';
       reduced['properties'] = Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, this.reduce(value, trail)]));
-      // wire: a required name without a property is a 400
+      // wire: a name in `required` without a property is a 400 (Gemini API: error text "property is not defined")
       const known = listOf(required).filter((name) => typeof name === 'string' && Object.hasOwn(properties, name));
       if (known.length > 0) reduced['required'] = known;
     }
     if (Array.isArray(items)) this.#lost.add('items');
-    // wire: an array without items is a 400
+    // wire: an array without `items` is a 400 (Gemini API: error text "items: missing field")
     if (items !== undefined || reduced['type'] === 'array') reduced['items'] = this.reduce(Array.isArray(items) ? {} : items, trail);
   }
 

@@ -1,32 +1,34 @@
 /**
- * Thought signatures: opaque state that sits on parts of an answer and must go back on those very parts. A detail says which
- * part it belongs to, so that the parts can be made again of a message's text and tool calls.
+ * Carries thought signatures through the caller. A signature is opaque state on a part of an answer, and must go back on the same part
+ * (wire: Gemini API: Thought signatures). A chat message has no parts, so a detail says which part its signature belongs to.
  */
 import type { Message, ReasoningDetail, ToolCall } from '../../../core/chat.ts';
 
-/** The word by which details of this wire know each other. */
+/** The `format` of the details of this dialect. */
 const format = 'gemini';
 
 /**
- * The part that a signature sits on. `call`: by the tool call's id. `text`: where it began and ended in the answer's text
- * (nowhere but at one place, if it was empty) and how many calls came before it. `image`: by its number.
+ * The part with a signature. `call`: the id of the tool call. `text`: where the part begins and ends in the text of the answer, in UTF-16
+ * units (both are equal for an empty part), and how many calls come before it. `image`: the number of the image, from 0.
  */
 export type SignedPlace =
   | { readonly part: 'call'; readonly id: string }
   | { readonly part: 'text'; readonly start: number; readonly end: number; readonly calls: number }
   | { readonly part: 'image'; readonly image: number };
 
-/** The issuer of a detail and its number within the answer. */
+/** The id of the provider entry that issued a detail, and the number of the detail in the answer. */
 export interface Issue {
   readonly provider: string;
   readonly index: number;
 }
 
+/** The `reasoning_details` entry of a signature. */
 export const signatureDetail = ({ provider, index }: Issue, place: SignedPlace, data: string): ReasoningDetail => ({ type: 'reasoning.encrypted', provider, format, index, ...place, data });
 
-/** wire: a thought may be signed too; its text is part of what is signed. */
+/** The `reasoning_details` entry of a signed thought. wire: the text belongs to what is signed, so the entry has it (Gemini API: Thought signatures). */
 export const thoughtDetail = ({ provider, index }: Issue, text: string, signature: string): ReasoningDetail => ({ type: 'reasoning.text', provider, format, index, text, signature });
 
+/** The place and the signature of a text part. */
 export interface SignedText {
   readonly start: number;
   readonly end: number;
@@ -34,21 +36,24 @@ export interface SignedText {
   readonly signature: string;
 }
 
+/** A thought and its signature. */
 export interface SignedThought {
   readonly text: string;
   readonly signature: string;
 }
 
-/** What one message brings back. */
+/** The signatures that one message brings back. */
 export interface Signatures {
+  /** By the id of the tool call. */
   readonly calls: ReadonlyMap<string, string>;
+  /** By the number of the image. */
   readonly images: ReadonlyMap<number, string>;
   /** In the order of the answer. */
   readonly texts: readonly SignedText[];
   readonly thoughts: readonly SignedThought[];
 }
 
-/** Signatures that this provider issued; those of others, and what is not whole, stay behind. */
+/** Reads the signatures that this provider issued. Those of other providers, and incomplete ones, are left out. */
 export function readSignatures({ reasoning_details: details }: Message, provider: string): Signatures {
   const calls = new Map<string, string>();
   const images = new Map<number, string>();
@@ -69,12 +74,12 @@ export function readSignatures({ reasoning_details: details }: Message, provider
   return { calls, images, texts, thoughts };
 }
 
-/** A piece of a message in the order of the answer: some of its text, or a call. */
+/** A piece of a message: some of its text, or a call. */
 export type Piece =
   | { readonly text: string; readonly signature: string | null }
   | { readonly call: ToolCall };
 
-/** Cuts a message where its answer was cut: a signed text stands alone, with the calls that came before it in front. */
+/** Cuts a message into the parts that the answer had. Each signed text is a part of its own, after the calls that came before it. */
 export function inPieces(text: string, calls: readonly ToolCall[], signed: readonly SignedText[]): Piece[] {
   const pieces: Piece[] = [];
   let at = 0;

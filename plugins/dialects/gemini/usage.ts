@@ -1,14 +1,14 @@
-/** Token counts as this API prints them → the classes of the core, which do not overlap. */
+/** Turns the token counts of the Gemini API into `Usage`, whose classes do not overlap. */
 import type { Usage } from '../../../core/chat.ts';
 
-/** The numbers of all reports so far. */
+/** The counts of the reports so far. */
 export interface Counts {
   readonly prompt: number | null;
-  /** Prompt tokens of tool use, which the prompt count leaves out. */
+  /** Prompt tokens of tool use. wire: `prompt` does not include them (Gemini API: UsageMetadata). */
   readonly toolUse: number | null;
   readonly cached: number | null;
   readonly candidates: number | null;
-  /** wire: outside of the candidates. */
+  /** wire: `candidates` does not include them (Gemini API: UsageMetadata). */
   readonly thoughts: number | null;
 }
 
@@ -18,7 +18,7 @@ const nothing: Counts = { prompt: null, toolUse: null, cached: null, candidates:
 
 const count = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null);
 
-/** wire: every event has the numbers so far, the last may correct the prompt's, and events in the middle may have none. */
+/** Adds a report to the earlier ones; returns `before` if it changes nothing. wire: the counts of each event are for the answer so far, the last event may correct the count of the prompt, and events in the middle may have none (recorded traffic, as of 2026-11). */
 export function readCounts(report: Fields, before: Counts | null): Counts | null {
   const counts: Counts = {
     prompt: count(report['promptTokenCount']) ?? before?.prompt ?? null,
@@ -33,7 +33,7 @@ export function readCounts(report: Fields, before: Counts | null): Counts | null
 const isSame = (one: Counts, other: Counts): boolean =>
   one.prompt === other.prompt && one.toolUse === other.toolUse && one.cached === other.cached && one.candidates === other.candidates && one.thoughts === other.thoughts;
 
-/** wire: a count of zero is left out, as its protocol buffers leave out zeros; a prompt has tokens, so its absence is silence. */
+/** The `Usage` of the counts. wire: a count of zero is left out, as in all JSON of protocol buffers (ProtoJSON), so a missing count is 0. A prompt always has tokens, so a missing prompt count is unknown. */
 export function toUsage({ prompt, toolUse, cached, candidates, thoughts }: Counts): Usage {
   const cacheRead = prompt === null ? (cached ?? 0) : Math.min(cached ?? 0, prompt);
   return {
