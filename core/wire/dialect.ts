@@ -72,7 +72,7 @@ export interface SignedRequest {
 export interface WireError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The parsed body if it is JSON, else its text, of which at most 64 KiB. */
+  /** The parsed body if it is JSON, else its text. Empty if the body could not be read, or is larger than 64 KiB. */
   readonly body: unknown;
 }
 
