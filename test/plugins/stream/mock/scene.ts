@@ -1,12 +1,13 @@
 /** A stage for the mock provider: the few fields of a request that it reads, and ways to read its answer. */
-import { AsyncSeriesBailHook } from 'tapable';
 import { expect } from 'vitest';
 import type { ChatRequest, Chunk, Message, Tool } from '../../../../core/chat.ts';
 import type { Mapping, Provider, ReasoningAbility } from '../../../../core/config.ts';
 import type { Attempt, Streaming } from '../../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../../core/errors.ts';
+import { createHooks } from '../../../../core/pipeline/hooks.ts';
 import type { ChunkSource } from '../../../../core/pipeline/hooks.ts';
 import type { Gateway } from '../../../../core/host/plugin.ts';
+import { tapsOf } from '../../../../core/host/taps.ts';
 import { Reply } from '../../../../core/pipeline/reply.ts';
 import mock from '../../../../plugins/stream/mock/index.ts';
 
@@ -39,10 +40,10 @@ export function scene(content: string | readonly Message[], { attempt, provider,
 
 /** What the plugin taps, called with one attempt. */
 export async function open(context: Streaming): Promise<ChunkSource | undefined> {
-  const hook = new AsyncSeriesBailHook<[Streaming], ChunkSource | undefined>(['context']);
+  const hooks = createHooks<Gateway>();
   // no pace unless a test asks for one: nothing here waits
-  void mock.apply({ hooks: { open: hook } } as unknown as Gateway, { pace_ms: 0 });
-  return hook.promise(context);
+  void mock.apply({ hooks: tapsOf(hooks, mock.name) } as unknown as Gateway, { pace_ms: 0 });
+  return await hooks.open.promise(context);
 }
 
 /** The same where an answer is sure. */
