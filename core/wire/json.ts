@@ -22,7 +22,7 @@ export function parseJson(bytes: Buffer, maxDepth: number): unknown {
     throw new GatewayError('invalid_request', 'The key "__proto__" is not accepted.', { param: '__proto__' });
   }
   const param = infiniteIn(value)?.replace(/^\./, '').slice(0, longestPath);
-  if (param !== undefined) throw new GatewayError('invalid_value', `"${param}" is beyond the numbers that can be sent on.`, { param });
+  if (param !== undefined) throw new GatewayError('invalid_value', `"${param}" is beyond the range of a double (about 1.8e308). Send another number, or a string.`, { param });
   return value;
 }
 

@@ -30,7 +30,7 @@ const readElsewhere = new Set(['cache_control', 'top_k', 'metadata', 'service_ti
 
 /** Encodes a request, credentials not included. A pure function. Throws a GatewayError for what the API cannot carry. */
 export function encode(request: ChatRequest, target: Target): WireRequest {
-  if (request.n !== null && request.n > 1) throw new GatewayError('unsupported_value', 'This provider gives one answer a request. Send "n": 1.', { param: 'n' });
+  if (request.n !== null && request.n > 1) throw new GatewayError('unsupported_value', 'This provider gives one answer for each request. Leave out "n", or send it as 1.', { param: 'n' });
   const adjustments = new Adjustments();
   const betas = new Set<string>();
   const writing: Writing = {

@@ -60,7 +60,7 @@ class Draft {
 
   body(): Block {
     const request = this.#request;
-    if (request.n !== null && request.n > 1) throw unsupported('n', 'Bedrock gives one answer for a request. Leave out "n", or send it as 1.');
+    if (request.n !== null && request.n > 1) throw unsupported('n', 'Bedrock gives one answer for each request. Leave out "n", or send it as 1.');
     const adjust = (parameter: string, change: string): void => this.adjustments.add(parameter, change);
     const cachePoints = new CachePoints(this.#target, adjust);
     const form = this.#form();

@@ -132,7 +132,7 @@ function addCandidate(answer: Answer, { candidate, at, source }: CandidatePlace)
   if (!isFields(candidate)) return;
   const { index, content, logprobsResult, finishReason, finishMessage } = candidate;
   const choice = choiceOf(answer, typeof index === 'number' ? index : at);
-  // safety: nothing follows a finish
+  // safety: no chunk may follow the finish of its choice; the record and the reply would have text after their end
   if (choice.isFinished) return;
   const parts = isFields(content) ? content['parts'] : undefined;
   if (Array.isArray(parts)) for (const part of parts as unknown[]) if (isFields(part)) addPart(answer, choice, { part, source });

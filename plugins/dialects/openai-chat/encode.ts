@@ -104,7 +104,7 @@ class Draft {
 
   #setTools(body: Record<string, unknown>): void {
     const { tools, toolChoice } = this.#request;
-    // wire: OpenAI answers 400 `empty_array` to an empty list
+    // wire: OpenAI answers 400 `empty_array` to an empty list (OpenAI: Chat completions, error text)
     if (tools !== null && tools.length > 0) this.#set(body, 'tools', withPlainSchemas(tools, this.#vendor));
     this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
   }

@@ -86,7 +86,7 @@ class Draft {
 
   #setLimits(body: Body): void {
     const { maxTokens, temperature, topP, seed, n } = this.#request;
-    if (n !== null && n > 1) throw new GatewayError('unsupported_value', 'The Responses API gives one answer to a request: "n" must be 1.', { param: 'n' });
+    if (n !== null && n > 1) throw new GatewayError('unsupported_value', 'The Responses API gives one answer for each request. Leave out "n", or send it as 1.', { param: 'n' });
     if (maxTokens !== null) body['max_output_tokens'] = Math.max(maxTokens, leastTokens);
     if (maxTokens !== null && maxTokens < leastTokens) this.adjustments.add('max_tokens', `clamped to ${leastTokens}`);
     this.#setUnlessRefused(body, 'temperature', temperature);
@@ -114,7 +114,7 @@ class Draft {
   #tool(tool: Tool, at: number): Fields {
     const { type, function: described, ...more } = tool;
     // wire: the input of a custom tool is plain text (OpenAI: Function calling, Custom tools), and the gateway's tool calls carry JSON
-    if (type === 'custom') throw new GatewayError('unsupported_value', 'Custom tools are not available by the Responses API. Declare a function.', { param: `tools[${at}].type` });
+    if (type === 'custom') throw new GatewayError('unsupported_value', 'The gateway cannot send custom tools to the Responses API. Declare a function.', { param: `tools[${at}].type` });
     // a tool that runs at the provider goes out unchanged
     if (type !== 'function' || described === undefined) return tool;
     for (const field of Object.keys(more)) this.adjustments.add(`tools.${field}`, 'dropped');
