@@ -4,7 +4,7 @@ import { printable } from '../../../../core/table.ts';
 import { about, count, duration } from './figures.ts';
 
 export function detailText(record: LoggedDetail): string {
-  const { request, response, reasoningContent, attempts, usage, metadata, error, adjustments, ...facts } = record;
+  const { request, response, reasoningContent, attempts, usage, metadata, fields, timings, error, adjustments, ...facts } = record;
   const tokens = (value: number | null): string => about(count(value), record.usageEstimated);
   const rows: [string, string | null][] = [
     ['id', facts.id],
@@ -18,12 +18,20 @@ export function detailText(record: LoggedDetail): string {
     ['tokens', `${tokens(usage.promptTokens)} in (${tokens(usage.cachedTokens)} cached), ${tokens(usage.completionTokens)} out (${tokens(usage.reasoningTokens)} reasoning)`],
     ['cost', about(facts.cost === null ? '–' : `$${facts.cost}`, facts.usageEstimated)],
     ...Object.entries(metadata).map(([name, value]): [string, string] => [`meta.${name}`, value]),
+    ...Object.entries(fields).map(([name, value]): [string, string] => [`field.${name}`, String(value)]),
     ...attempts.map(({ provider, outcome, durationMs, error: fault }, at): [string, string] => [`attempt ${at + 1}`, `${provider} ${outcome} ${duration(durationMs)}${fault === null ? '' : `: ${fault}`}`]),
     ...adjustments.map(({ parameter, change }): [string, string] => ['adjusted', `${parameter}: ${change}`]),
+    ['plugins', slowest(timings)],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.filter(([, value]) => value !== null).map(([name, value]) => `${printable(name).padEnd(width)}  ${printable(value ?? '')}\n`);
   return [...lines, ...bodyText('request', request), ...bodyText('reasoning', reasoningContent), ...bodyText('response', response)].join('');
+}
+
+/** The plugins that took longest, with their time; null where none is known. */
+function slowest(timings: LoggedDetail['timings']): string | null {
+  const sorted = Object.entries(timings).sort(([, a], [, b]) => b - a);
+  return sorted.length === 0 ? null : sorted.slice(0, 3).map(([plugin, ms]) => `${plugin} ${ms.toFixed(2)} ms`).join(', ');
 }
 
 const bodyText = (title: string, body: unknown): string[] =>

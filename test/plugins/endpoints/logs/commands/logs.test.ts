@@ -71,6 +71,11 @@ describe('gateway logs', () => {
     expect((await logs(id)).join('\n')).toMatch(new RegExp(`^id +${id}\\n[\\s\\S]*meta\\.team +a\\n[\\s\\S]*"question": "why\\?"[\\s\\S]*reasoning\\nbecause`));
   });
 
+  it('shows what plugins put on a request, and which of them took longest', async () => {
+    const { id } = scene.log.add({ fields: { canned: true }, timings: { 'auth/keys': 0.02, 'log/journal': 7.123, 'log/cost': 0.5, 'route/policy': 0.01 } });
+    expect((await logs(id)).join('\n')).toMatch(/\nfield\.canned +true\n[\s\S]*\nplugins +log\/journal 7\.12 ms, log\/cost 0\.50 ms, auth\/keys 0\.02 ms\n/);
+  });
+
   it('lets no caller write to the terminal', async () => {
     const { id } = scene.log.add({ requestedModel: '\u001b[2Jx', model: null, metadata: { a: '\u009b31m' }, reasoningContent: 'a\n\u001b]0;title\u0007b' });
     expect([...(await logs()), ...(await logs(id))].join('')).not.toMatch(/\p{Cc}/u);
