@@ -73,7 +73,7 @@ describe('gateway logs', () => {
 
   it('shows what plugins put on a request, and which of them took longest', async () => {
     const { id } = scene.log.add({ fields: { canned: true }, timings: { 'auth/keys': 0.02, 'log/journal': 7.123, 'log/cost': 0.5, 'route/policy': 0.01 } });
-    expect((await logs(id)).join('\n')).toMatch(/\nfield\.canned +true\n[\s\S]*\nplugins +log\/journal 7\.12 ms, log\/cost 0\.50 ms, auth\/keys 0\.02 ms\n/);
+    expect((await logs(id)).join('\n')).toMatch(/\nfield\.canned +true\nplugins +log\/journal 7\.12 ms, log\/cost 0\.50 ms, auth\/keys 0\.02 ms\n/);
   });
 
   it('lets no caller write to the terminal', async () => {
