@@ -154,6 +154,21 @@ describe('no other candidate is asked', () => {
     expect(two.asked).toEqual([]);
   });
 
+  it('when the provider itself says that it does not support a value', async () => {
+    const [one, two] = [await provider(fault(400, { message: 'No.', type: 'invalid_request_error', code: 'unsupported_value', param: 'temperature' })), await provider()];
+    const { chat } = await gatewayOf(twoUpstreams(one.url, two.url));
+    expect((await errorOf(await chat({}))).code).toBe('unsupported_value');
+    expect(two.asked).toEqual([]);
+  });
+
+  it('when the dialect finds the caller at fault before it asks', async () => {
+    const two = await provider();
+    const base = twoUpstreams('http://127.0.0.1:9', two.url) as { providers: Record<string, object> };
+    const { chat } = await gatewayOf({ ...base, providers: { ...base.providers, one: { ...base.providers['one'], dialect: 'anthropic' } } });
+    expect((await chat({ messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'ftp://x' } }] }] })).status).toBe(400);
+    expect(two.asked).toEqual([]);
+  });
+
   it('once max_attempts is used up', async () => {
     const [one, two] = [await provider(fault(500)), await provider()];
     const { chat } = await gatewayOf(twoUpstreams(one.url, two.url, routing({}, { max_attempts: 1 })));
