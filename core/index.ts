@@ -55,6 +55,8 @@ export type { Adjustment, Decoder, Dialect, Framer, SignedRequest, Target, WireE
 export { Adjustments } from './wire/adjustments.ts';
 export { parseDataUrl } from './wire/data-url.ts';
 export type { InlineData } from './wire/data-url.ts';
+export { countOf, fieldsOf, isFields, listOf, textOf } from './wire/fields.ts';
+export type { Fields } from './wire/fields.ts';
 export { objectIn } from './wire/json.ts';
 export { createLineReader } from './wire/lines.ts';
 export { retryAfterMs } from './wire/retry-after.ts';

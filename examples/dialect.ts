@@ -2,12 +2,8 @@
  * A wire format in one file: the chat API of Ollama, text and thinking. In the YAML: `plugins: [..., ./examples/dialect.ts]` and
  * `providers: { local: { dialect: ollama-chat, base_url: http://127.0.0.1:11434, api_key: none } }`.
  */
-import { Adjustments, createLineReader, definePlugin, GatewayError, partsOf, upstreamError } from 'model-gateway';
+import { Adjustments, countOf, createLineReader, definePlugin, fieldsOf, GatewayError, partsOf, textOf, upstreamError } from 'model-gateway';
 import type { ChatRequest, Chunk, Complaint, Dialect, Message, Target, Usage, WireEvent, WireRequest } from 'model-gateway';
-
-const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {});
-const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
-const countOf = (value: unknown): number | null => (Number.isSafeInteger(value) ? (value as number) : null);
 
 function contentOf(message: Message, at: number): string {
   const odd = partsOf(message).find(({ type }) => type !== 'text');

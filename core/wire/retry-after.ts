@@ -2,6 +2,7 @@
  * Finds out when a provider that refused may be asked again. Only for error replies.
  * wire: successful answers may carry `retry-after: 30` too (the Hugging Face router in front of Together, recorded 2026-01-27).
  */
+import { fieldsOf, listOf } from './fields.ts';
 
 /** Headers of a reply, with names in lower case. */
 export type UpstreamHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -53,15 +54,11 @@ function durationOf(text: string): number | null {
   return total;
 }
 
-const fieldOf = (value: unknown, field: string): unknown =>
-  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[field] : undefined;
-
 /** wire: Google gives the delay as `retryDelay: "34.4s"` in `error.details[]` (google.rpc.RetryInfo) and in no header. The body may be inside a list. */
 function fromDetails(body: unknown): number | null {
-  const details = fieldOf(fieldOf(Array.isArray(body) ? (body as unknown[])[0] : body, 'error'), 'details');
-  if (!Array.isArray(details)) return null;
-  for (const detail of details as unknown[]) {
-    const delay = fieldOf(detail, 'retryDelay');
+  const { error } = fieldsOf(Array.isArray(body) ? (body as unknown[])[0] : body);
+  for (const detail of listOf(fieldsOf(error)['details'])) {
+    const delay = fieldsOf(detail)['retryDelay'];
     if (typeof delay === 'string') return durationOf(delay);
   }
   return null;
@@ -69,8 +66,8 @@ function fromDetails(body: unknown): number | null {
 
 /** wire: OpenAI and Groq write "Please try again in 7.66s." into the message (OpenAI: Rate limits; Groq: Rate limits). */
 function fromWords(body: unknown): number | null {
-  const error = fieldOf(body, 'error');
-  const message = fieldOf(error, 'message') ?? error ?? fieldOf(body, 'message');
+  const { error, message: outer } = fieldsOf(body);
+  const message = fieldsOf(error)['message'] ?? error ?? outer;
   const found = typeof message === 'string' ? /try again in ((?:\d+(?:\.\d+)?(?:ms|h|m|s))+)/i.exec(message) : null;
   return found === null ? null : durationOf(found[1] as string);
 }

@@ -1,9 +1,10 @@
 /** Passes on the cache breakpoints that the caller set, unchanged, with their `ttl`. */
+import type { Fields } from '../../../core/wire/fields.ts';
 
 /** The cache breakpoints of one request. */
 export interface Breakpoints {
   /** `cache_control` for a block, if the caller marked it and fewer than four breakpoints are used. Else an empty object. */
-  of(marked: Readonly<Record<string, unknown>>): { readonly cache_control?: object };
+  of(marked: Fields): { readonly cache_control?: object };
 }
 
 /** wire: a fifth breakpoint is a 400 (Anthropic: Prompt caching). */

@@ -1,11 +1,12 @@
 /** Encodes the content parts of a message as content blocks. */
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
+import { fieldsOf, type Fields, textOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Breakpoints } from './cache-control.ts';
 
 /** A JSON object of the Messages API, such as a content block. */
-export type Block = Readonly<Record<string, unknown>>;
+export type Block = Fields;
 
 /** The state of one request while it is encoded. */
 export interface Writing {
@@ -24,29 +25,23 @@ const unsupported = (what: string): GatewayError => new GatewayError('unsupporte
 
 const invalid = (what: string): GatewayError => new GatewayError('invalid_value', what, { param: 'messages' });
 
-/** The value if it is an object, else an empty object. */
-export const fieldsOf = (value: unknown): Block => (typeof value === 'object' && value !== null ? (value as Block) : {});
-
 /** True for a text that cannot be sent. wire: a text block that is empty or only white space is a 400 (Anthropic: Errors, "text content blocks must be non-empty"). */
 export const isBlank = (text: string): boolean => text.trim() === '';
 
 /** Encodes the parts of a system message, a user message or a tool result. Blank texts are left out. Throws `unsupported_value` or `invalid_value` for a part that cannot be sent. */
 export function blocksOf(parts: readonly ContentPart[], writing: Writing): Block[] {
-  return parts.filter((part) => part.type !== 'text' || !isBlank(textOf(part))).map((part) => {
+  return parts.filter((part) => part.type !== 'text' || !isBlank(textOf(part.text) ?? '')).map((part) => {
     const write = writers.get(part.type);
     if (write === undefined) throw unsupported(`content of the type "${part.type}"`);
     return { ...write(part, writing), ...writing.breakpoints.of(part) };
   });
 }
 
-/** The text of a part; empty if it has none. */
-export const textOf = ({ text }: ContentPart): string => (typeof text === 'string' ? text : '');
-
 /** Blocks in the provider's own form go out unchanged. */
 const asIs: PartWriter = (part) => Object.fromEntries(Object.entries(part).filter(([field]) => field !== 'cache_control'));
 
 const writers: ReadonlyMap<string, PartWriter> = new Map<string, PartWriter>([
-  ['text', (part) => ({ type: 'text', text: textOf(part) })],
+  ['text', ({ text }) => ({ type: 'text', text: textOf(text) ?? '' })],
   ['image_url', imageBlock],
   ['file', fileBlock],
   ['image', asIs],

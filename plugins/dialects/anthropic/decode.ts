@@ -7,18 +7,17 @@ import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 import { answerTool } from './answer-tool.ts';
 import { decodeAnswerError } from './error.ts';
-import { detailOf, type Place } from './thinking.ts';
+import { detailOf, type BlockPlace } from './thinking.ts';
 import { type Counts, readCounts, toUsage } from './usage.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** The state of one answer. */
-interface Answer {
+/** The state of one answer while it is read. */
+interface AnswerState {
   readonly target: Target;
   /** The open blocks by their index on the wire, which counts blocks of every type. */
-  readonly blocks: Map<unknown, Block>;
+  readonly blocks: Map<unknown, OpenBlock>;
   counts: Counts | null;
   /** The id of the answer. If the provider gives a tool call no id, one is made from this. */
   id: string;
@@ -32,21 +31,17 @@ interface Answer {
   out: Chunk[];
 }
 
-/** A block that is open. `answer`: a call of the answer tool, whose input is the caller's structured answer. */
-type Block =
+/** `answer`: a call of the answer tool, whose input is the caller's structured answer. */
+type OpenBlock =
   | { readonly kind: 'text' }
-  | { readonly kind: 'thinking'; readonly place: Place; text: string; signature: string }
+  | { readonly kind: 'thinking'; readonly place: BlockPlace; text: string; signature: string }
   | { readonly kind: 'call' | 'answer'; readonly index: number; readonly input: unknown; hasArguments: boolean };
 
 const noChunks: readonly Chunk[] = [];
 
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
-
 const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
 
-const newAnswer = (target: Target): Answer => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, details: 0, stopReason: null, isOver: false, out: [] });
+const newAnswer = (target: Target): AnswerState => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, details: 0, stopReason: null, isOver: false, out: [] });
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -103,9 +98,9 @@ function parseEvent({ event, data }: WireEvent, target: Target): Fields {
 
 const isError = (value: Fields): boolean => value['type'] === 'error' || (value['type'] === undefined && Boolean(value['error']));
 
-type Reader = (answer: Answer, event: Fields) => void;
+type EventReader = (answer: AnswerState, event: Fields) => void;
 
-const readers: ReadonlyMap<unknown, Reader> = new Map<string, Reader>([
+const readers: ReadonlyMap<unknown, EventReader> = new Map<string, EventReader>([
   ['message_start', onMessageStart],
   ['content_block_start', (answer, event) => openBlock(answer, event['index'], fieldsOf(event['content_block']))],
   ['content_block_delta', onDelta],
@@ -115,40 +110,40 @@ const readers: ReadonlyMap<unknown, Reader> = new Map<string, Reader>([
 ]);
 
 /** wire: some proxies send a second `message_start` within one answer, which must not restart it (recorded traffic, as of 2026-11). Its `output_tokens` is a placeholder, so it is ignored. */
-function onMessageStart(answer: Answer, event: Fields): void {
+function onMessageStart(answer: AnswerState, event: Fields): void {
   const message = fieldsOf(event['message']);
   readId(answer, message);
   if (isFields(message['usage'])) readUsage(answer, { usage: { ...message['usage'], output_tokens: null } });
 }
 
-function readId(answer: Answer, message: Fields): void {
+function readId(answer: AnswerState, message: Fields): void {
   if (answer.id === '' && typeof message['id'] === 'string') answer.id = message['id'];
 }
 
-function onMessageDelta(answer: Answer, event: Fields): void {
+function onMessageDelta(answer: AnswerState, event: Fields): void {
   readStop(answer, fieldsOf(event['delta']));
   readUsage(answer, event);
 }
 
-function onMessageStop(answer: Answer): void {
+function onMessageStop(answer: AnswerState): void {
   for (const at of answer.blocks.keys()) closeBlock(answer, at);
   answer.isOver = true;
   // wire: an answer without a stop reason was cut at the provider (recorded traffic, as of 2026-11). Without a finish chunk the pipeline treats it as cut
   if (answer.stopReason !== null) finish(answer, answer.stopReason);
 }
 
-function readUsage(answer: Answer, event: Fields): void {
+function readUsage(answer: AnswerState, event: Fields): void {
   if (!isFields(event['usage'])) return;
   answer.counts = readCounts(event['usage'], answer.counts);
   answer.out.push({ type: 'usage', usage: toUsage(answer.counts) });
 }
 
-function readStop(answer: Answer, said: Fields): void {
+function readStop(answer: AnswerState, said: Fields): void {
   if (typeof said['stop_reason'] === 'string' && said['stop_reason'] !== '') answer.stopReason = said['stop_reason'];
 }
 
 /** wire: tools of `server_tool_use` and `*_tool_result` blocks run at the provider, so the caller must not see them as tool calls (Anthropic: Web search tool). */
-function openBlock(answer: Answer, at: unknown, wire: Fields): void {
+function openBlock(answer: AnswerState, at: unknown, wire: Fields): void {
   closeBlock(answer, at);
   switch (wire['type']) {
     case 'text':
@@ -156,7 +151,7 @@ function openBlock(answer: Answer, at: unknown, wire: Fields): void {
       addText(answer, wire['text']);
       break;
     case 'thinking': {
-      const block = { kind: 'thinking' as const, place: placeOf(answer), text: '', signature: textOf(wire['signature']) };
+      const block = { kind: 'thinking' as const, place: placeOf(answer), text: '', signature: textOf(wire['signature']) ?? '' };
       answer.blocks.set(at, block);
       addThinking(answer, block, wire['thinking']);
       break;
@@ -171,11 +166,9 @@ function openBlock(answer: Answer, at: unknown, wire: Fields): void {
   }
 }
 
-const placeOf = ({ text, calls }: Answer): Place => ({ text, calls });
+const placeOf = ({ text, calls }: AnswerState): BlockPlace => ({ text, calls });
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
-
-function openCall(answer: Answer, at: unknown, { id, name, input }: Fields): void {
+function openCall(answer: AnswerState, at: unknown, { id, name, input }: Fields): void {
   if (typeof name !== 'string' || name === '') throw invalid('a tool call without a name');
   if (name === answerTool) {
     answer.blocks.set(at, { kind: 'answer', index: -1, input, hasArguments: false });
@@ -188,7 +181,7 @@ function openCall(answer: Answer, at: unknown, { id, name, input }: Fields): voi
 
 const idFrom = (seed: string): string => `toolu_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
 
-function onDelta(answer: Answer, event: Fields): void {
+function onDelta(answer: AnswerState, event: Fields): void {
   const delta = fieldsOf(event['delta']);
   const block = answer.blocks.get(event['index']);
   switch (delta['type']) {
@@ -199,7 +192,7 @@ function onDelta(answer: Answer, event: Fields): void {
       addThinking(answer, block, delta['thinking']);
       break;
     case 'signature_delta':
-      if (block?.kind === 'thinking') block.signature += textOf(delta['signature']);
+      if (block?.kind === 'thinking') block.signature += textOf(delta['signature']) ?? '';
       break;
     case 'input_json_delta':
       addArguments(answer, block, delta['partial_json']);
@@ -208,19 +201,19 @@ function onDelta(answer: Answer, event: Fields): void {
   }
 }
 
-function addText(answer: Answer, text: unknown): void {
+function addText(answer: AnswerState, text: unknown): void {
   if (typeof text !== 'string' || text === '') return;
   answer.text += text.length;
   answer.out.push({ type: 'text-delta', choice: 0, text });
 }
 
-function addThinking(answer: Answer, block: Block | undefined, text: unknown): void {
+function addThinking(answer: AnswerState, block: OpenBlock | undefined, text: unknown): void {
   if (typeof text !== 'string' || text === '') return;
   if (block?.kind === 'thinking') block.text += text;
   answer.out.push({ type: 'reasoning-delta', choice: 0, text });
 }
 
-function addArguments(answer: Answer, block: Block | undefined, text: unknown): void {
+function addArguments(answer: AnswerState, block: OpenBlock | undefined, text: unknown): void {
   if (typeof text !== 'string' || text === '' || block === undefined || block.kind === 'text' || block.kind === 'thinking') return;
   block.hasArguments = true;
   if (block.kind === 'answer') addText(answer, text);
@@ -228,7 +221,7 @@ function addArguments(answer: Answer, block: Block | undefined, text: unknown): 
 }
 
 /** Closes a block. A thinking block becomes a detail. A call without any delta gets the input that came with its start, or `{}`. */
-function closeBlock(answer: Answer, at: unknown): void {
+function closeBlock(answer: AnswerState, at: unknown): void {
   const block = answer.blocks.get(at);
   if (block === undefined) return;
   answer.blocks.delete(at);
@@ -239,7 +232,7 @@ function closeBlock(answer: Answer, at: unknown): void {
   } else if (!block.hasArguments) addArguments(answer, block, JSON.stringify(block.input ?? {}));
 }
 
-function addDetail(answer: Answer, place: Place, state: Pick<ReasoningDetail, 'text' | 'signature' | 'data'>): void {
+function addDetail(answer: AnswerState, place: BlockPlace, state: Pick<ReasoningDetail, 'text' | 'signature' | 'data'>): void {
   answer.out.push({ type: 'reasoning-detail', choice: 0, detail: detailOf(answer.target, { index: answer.details++, place, state }) });
 }
 
@@ -253,7 +246,7 @@ const reasons: Readonly<Record<string, FinishReason>> = {
   refusal: 'content_filter',
 };
 
-function finish(answer: Answer, native: string | null): void {
+function finish(answer: AnswerState, native: string | null): void {
   const said = reasons[native ?? ''] ?? 'completed';
   // a structured answer ends with `tool_use` although the caller has no tool to call; and some hosts end with `end_turn` after tool calls
   const reason = said === 'completed' || said === 'tool_calls' ? (answer.calls > 0 ? 'tool_calls' : 'completed') : said;

@@ -3,11 +3,12 @@ import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Message } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
+import { fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { partsOf, turnsOf } from '../../../core/wire/turns.ts';
 import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
 import { createBreakpoints } from './cache-control.ts';
-import { type Block, blocksOf, fieldsOf, isBlank, type Writing } from './content.ts';
+import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
 import { encodeTurns } from './messages.ts';
 import { thinkingOf } from './thinking.ts';
 import { answerFormOf, encodeToolChoice, encodeTools, forcedToolOf } from './tools.ts';
@@ -116,7 +117,7 @@ function restOf(request: ChatRequest, { adjust, dropField }: Writing): Block {
 /** wire: `metadata` has one field, `user_id` (Anthropic: Messages). The caller's `user` is more important than `metadata.user_id`. */
 function userOf({ user, rest }: ChatRequest, adjust: Writing['adjust']): Block | null {
   const { metadata = null } = rest;
-  if (typeof metadata !== 'object') adjust('metadata', 'dropped');
+  if (metadata !== null && !isFields(metadata)) adjust('metadata', 'dropped');
   const { user_id: own = null, ...others } = fieldsOf(metadata);
   for (const field of Object.keys(others)) adjust(`metadata.${field}`, 'dropped');
   const id = user ?? (typeof own === 'string' ? own : null);

@@ -2,12 +2,7 @@
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
-
-const text = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value.trim() : null);
+import { fieldsOf, wordsOf } from '../../../core/wire/fields.ts';
 
 /** Decodes an error reply, which has a status of its own. */
 export const decodeError = ({ status, headers, body }: WireError, target: Target): GatewayError => upstreamError({ status, headers, body, complaint: readComplaint(body) }, target);
@@ -22,11 +17,11 @@ export function decodeAnswerError(body: unknown, target: Target): GatewayError {
 function readComplaint(body: unknown): Complaint {
   const outer = fieldsOf(body);
   const error = fieldsOf(outer['error']);
-  const page = text(body);
+  const page = wordsOf(body);
   return {
-    message: text(error['message']) ?? text(outer['error']) ?? text(outer['message']) ?? (page?.startsWith('<') === true ? null : page),
-    type: text(error['type']),
-    param: text(error['param']),
-    code: text(error['code']),
+    message: wordsOf(error['message']) ?? wordsOf(outer['error']) ?? wordsOf(outer['message']) ?? (page?.startsWith('<') === true ? null : page),
+    type: wordsOf(error['type']),
+    param: wordsOf(error['param']),
+    code: wordsOf(error['code']),
   };
 }

@@ -4,7 +4,8 @@ import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { partsOf, type Turn } from '../../../core/wire/turns.ts';
-import { type Block, blocksOf, isBlank, textOf, type Writing } from './content.ts';
+import { textOf } from '../../../core/wire/fields.ts';
+import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
 import { thinkingOf } from './thinking.ts';
 
 /** A message of the Messages API. */
@@ -88,7 +89,7 @@ function takeText(reversed: ContentPart[], length: number): ContentPart[] {
   const taken: ContentPart[] = [];
   for (let left = length; left > 0 && reversed.length > 0; ) {
     const part = reversed.pop() as ContentPart;
-    const text = textOf(part);
+    const text = textOf(part.text) ?? '';
     if (text.length > left) {
       reversed.push({ ...part, text: text.slice(left) });
       taken.push({ type: 'text', text: text.slice(0, left) });

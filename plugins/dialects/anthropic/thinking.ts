@@ -4,9 +4,10 @@
  */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
+import { fieldsOf } from '../../../core/wire/fields.ts';
 
 /** The place of a thinking block in its message: how many characters of text (UTF-16 units) and how many tool calls come before it. */
-export interface Place {
+export interface BlockPlace {
   readonly text: number;
   readonly calls: number;
 }
@@ -14,14 +15,14 @@ export interface Place {
 /** A thinking block to send, and its place. */
 export interface ThinkingBlock {
   readonly block: { readonly type: 'thinking'; readonly thinking: string; readonly signature: string } | { readonly type: 'redacted_thinking'; readonly data: string };
-  readonly place: Place;
+  readonly place: BlockPlace;
 }
 
 const format = 'anthropic-messages';
 
 interface Issued {
   readonly index: number;
-  readonly place: Place;
+  readonly place: BlockPlace;
   readonly state: Pick<ReasoningDetail, 'text' | 'signature' | 'data'>;
 }
 
@@ -49,7 +50,7 @@ function blockOf({ type, text, signature, data }: ReasoningDetail): ThinkingBloc
   return typeof signature === 'string' && signature !== '' ? { type: 'thinking', thinking: typeof text === 'string' ? text : '', signature } : null;
 }
 
-function placeOf(after: unknown): Place {
-  const { text, calls } = (typeof after === 'object' && after !== null ? after : {}) as Partial<Place>;
+function placeOf(after: unknown): BlockPlace {
+  const { text, calls } = fieldsOf(after);
   return { text: typeof text === 'number' ? text : 0, calls: typeof calls === 'number' ? calls : 0 };
 }

@@ -1,5 +1,6 @@
 /** Turns the token counts of the Messages API into `Usage`, whose classes do not overlap. A count that the provider does not give stays null. */
 import type { Usage } from '../../../core/chat.ts';
+import { countOf, type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 
 /** The counts of the reports so far. wire: `input` excludes the cache counts, `output` includes thinking (Anthropic: Prompt caching; Extended thinking). */
 export interface Counts {
@@ -10,12 +11,6 @@ export interface Counts {
   readonly output: number | null;
   readonly thinking: number | null;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const count = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null);
-
-const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 
 /** Adds a report to the earlier ones. wire: counts are cumulative (Anthropic: Streaming messages): a later count replaces an earlier one, also for the input, and a missing count replaces nothing. */
 export function readCounts(report: Fields, before: Counts | null): Counts {
@@ -46,12 +41,12 @@ export function toUsage({ input, cacheRead, cacheWrite, cacheWrite1h, output, th
 }
 
 const countsOf = (report: Fields): Counts => ({
-  input: count(report['input_tokens']),
-  cacheRead: count(report['cache_read_input_tokens']),
-  cacheWrite: count(report['cache_creation_input_tokens']),
-  cacheWrite1h: count(fieldsOf(report['cache_creation'])['ephemeral_1h_input_tokens']),
-  output: count(report['output_tokens']),
-  thinking: count(fieldsOf(report['output_tokens_details'])['thinking_tokens']),
+  input: countOf(report['input_tokens']),
+  cacheRead: countOf(report['cache_read_input_tokens']),
+  cacheWrite: countOf(report['cache_creation_input_tokens']),
+  cacheWrite1h: countOf(fieldsOf(report['cache_creation'])['ephemeral_1h_input_tokens']),
+  output: countOf(report['output_tokens']),
+  thinking: countOf(fieldsOf(report['output_tokens_details'])['thinking_tokens']),
 });
 
 /**
@@ -60,8 +55,7 @@ const countsOf = (report: Fields): Counts => ({
  * (vercel/ai, packages/anthropic/src/convert-anthropic-usage.ts, 2026-11).
  */
 function passesOf(iterations: unknown): readonly Counts[] {
-  if (!Array.isArray(iterations)) return [];
-  const passes = (iterations as unknown[]).map(fieldsOf);
+  const passes = listOf(iterations).map(fieldsOf);
   if (passes.some(({ type }) => type === 'fallback_message')) return [];
   return passes.filter(({ type }) => type === 'compaction' || type === 'message').map(countsOf);
 }

@@ -3,19 +3,18 @@ import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason, Usage } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 import { decodeException, noOutput } from './error.ts';
-import { detailOf, type Place } from './replay.ts';
+import { detailOf, type BlockPlace } from './replay.ts';
 import { answerTool } from './tools.ts';
 import { toUsage } from './usage.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** The state of one answer. */
-interface Answer {
+/** The state of one answer while it is read. */
+interface AnswerState {
   readonly target: Target;
   /** True if the caller gets the text of the reasoning. */
   readonly showsReasoning: boolean;
-  readonly blocks: Map<unknown, Block>;
+  readonly blocks: Map<unknown, OpenBlock>;
   /** The numbers of characters, of tool calls and of reasoning blocks so far. */
   text: number;
   calls: number;
@@ -29,8 +28,8 @@ interface Answer {
   out: Chunk[];
 }
 
-/** A block that is open. A block of text needs no state. */
-type Block = Call | Thinking;
+/** A block of text needs no state. */
+type OpenBlock = Call | Thinking;
 
 interface Call {
   readonly kind: 'call';
@@ -41,19 +40,13 @@ interface Call {
 
 interface Thinking {
   readonly kind: 'thinking';
-  readonly place: Place;
+  readonly place: BlockPlace;
   text: string;
   signature: string;
   readonly redacted: string[];
 }
 
 const noChunks: readonly Chunk[] = [];
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
-
-const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
 
@@ -94,7 +87,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   return answer.out;
 }
 
-const newAnswer = (target: Target): Answer => ({
+const newAnswer = (target: Target): AnswerState => ({
   target,
   showsReasoning: target.mapping.reasoning?.exposes !== 'nothing',
   blocks: new Map(),
@@ -119,7 +112,9 @@ function parseEvent({ data }: WireEvent): Fields {
   return value;
 }
 
-const readers = new Map<string, (answer: Answer, event: Fields) => void>([
+type EventReader = (answer: AnswerState, event: Fields) => void;
+
+const readers = new Map<string, EventReader>([
   ['contentBlockStart', startBlock],
   ['contentBlockDelta', addDelta],
   ['contentBlockStop', (answer, event) => endBlock(answer, event['contentBlockIndex'])],
@@ -128,13 +123,13 @@ const readers = new Map<string, (answer: Answer, event: Fields) => void>([
 ]);
 
 /** wire: only blocks of tools have a `contentBlockStart`; text and reasoning begin with their first delta (recorded traffic, as of 2026-11). */
-function startBlock(answer: Answer, event: Fields): void {
+function startBlock(answer: AnswerState, event: Fields): void {
   const { toolUse } = fieldsOf(event['start']);
   if (isFields(toolUse) && !answer.isFinished) startCall(answer, event['contentBlockIndex'], toolUse);
 }
 
-function startCall(answer: Answer, at: unknown, toolUse: Fields): Call {
-  const name = text(toolUse['name']);
+function startCall(answer: AnswerState, at: unknown, toolUse: Fields): Call {
+  const name = textOf(toolUse['name']) ?? '';
   if (name === '') throw invalid('a tool call without a name');
   if (name === answerTool) {
     const index = answer.hasAnswer ? 'spare' : 'answer';
@@ -143,34 +138,34 @@ function startCall(answer: Answer, at: unknown, toolUse: Fields): Call {
   }
   const index = answer.calls++;
   // an answer has no id here, so the place in the stream makes the id of a call unique
-  const id = text(toolUse['toolUseId']) || `call_${createHash('sha256').update(`${answer.heard}/${index}/${JSON.stringify(toolUse)}`).digest('base64url').slice(0, 24)}`;
+  const id = textOf(toolUse['toolUseId']) ?? `call_${createHash('sha256').update(`${answer.heard}/${index}/${JSON.stringify(toolUse)}`).digest('base64url').slice(0, 24)}`;
   answer.out.push({ type: 'tool-start', choice: 0, index, id, name });
   return open(answer, at, { kind: 'call', index, hasInput: false });
 }
 
-function open<Kind extends Block>({ blocks }: Answer, at: unknown, block: Kind): Kind {
+function open<Opened extends OpenBlock>({ blocks }: AnswerState, at: unknown, block: Opened): Opened {
   blocks.set(at, block);
   return block;
 }
 
-function addDelta(answer: Answer, { contentBlockIndex: at, delta }: Fields): void {
+function addDelta(answer: AnswerState, { contentBlockIndex: at, delta }: Fields): void {
   if (!isFields(delta) || answer.isFinished) return;
   if (typeof delta['text'] === 'string') addText(answer, delta['text']);
   else if (isFields(delta['reasoningContent'])) addReasoning(answer, at, delta['reasoningContent']);
   else if (isFields(delta['toolUse'])) {
     const block = answer.blocks.get(at);
     if (block === undefined || block.kind === 'thinking') throw invalid('a part of a tool call that has not begun');
-    addInput(answer, block, text(delta['toolUse']['input']));
+    addInput(answer, block, textOf(delta['toolUse']['input']) ?? '');
   }
 }
 
-function addText(answer: Answer, piece: string): void {
+function addText(answer: AnswerState, piece: string): void {
   if (piece === '') return;
   answer.text += piece.length;
   answer.out.push({ type: 'text-delta', choice: 0, text: piece });
 }
 
-function addInput(answer: Answer, block: Call, piece: string): void {
+function addInput(answer: AnswerState, block: Call, piece: string): void {
   if (piece === '') return;
   block.hasInput = true;
   if (block.index === 'answer') addText(answer, piece);
@@ -178,19 +173,19 @@ function addInput(answer: Answer, block: Call, piece: string): void {
 }
 
 /** wire: the bytes of a redacted block are in `redactedContent` (Amazon Bedrock: ReasoningContentBlockDelta); some hosts call the field `data` (recorded traffic, as of 2026-11). */
-function addReasoning(answer: Answer, at: unknown, reasoning: Fields): void {
+function addReasoning(answer: AnswerState, at: unknown, reasoning: Fields): void {
   const known = answer.blocks.get(at);
   const block = known?.kind === 'thinking' ? known : open(answer, at, { kind: 'thinking', place: { text: answer.text, calls: answer.calls }, text: '', signature: '', redacted: [] });
-  const piece = text(reasoning['text']);
-  const redacted = text(reasoning['redactedContent']) || text(reasoning['data']);
+  const piece = textOf(reasoning['text']) ?? '';
+  const redacted = textOf(reasoning['redactedContent']) ?? textOf(reasoning['data']) ?? '';
   block.text += piece;
-  block.signature += text(reasoning['signature']);
+  block.signature += textOf(reasoning['signature']) ?? '';
   if (redacted !== '') block.redacted.push(redacted);
   if (piece !== '' && answer.showsReasoning) answer.out.push({ type: 'reasoning-delta', choice: 0, text: piece });
 }
 
 /** Ends a block. A signed or redacted reasoning block becomes a detail, and a call without input gets `{}`. */
-function endBlock(answer: Answer, at: unknown): void {
+function endBlock(answer: AnswerState, at: unknown): void {
   const block = answer.blocks.get(at);
   if (block === undefined || answer.isFinished) return;
   answer.blocks.delete(at);
@@ -211,7 +206,7 @@ function joinedBase64(pieces: readonly string[]): string {
 }
 
 /** Reads a block of a whole answer. */
-function addWhole(answer: Answer, at: number, block: Fields): void {
+function addWhole(answer: AnswerState, at: number, block: Fields): void {
   const { toolUse, reasoningContent, citationsContent } = block;
   if (typeof block['text'] === 'string') addText(answer, block['text']);
   else if (isFields(toolUse)) {
@@ -221,19 +216,19 @@ function addWhole(answer: Answer, at: number, block: Fields): void {
     addReasoning(answer, at, { ...fieldsOf(reasoningContent['redactedReasoning']), ...reasoningContent, ...fieldsOf(reasoningContent['reasoningText']) });
   } else if (isFields(citationsContent) && Array.isArray(citationsContent['content'])) {
     // wire: in an answer with citations the text is in `citationsContent.content` (Amazon Bedrock: CitationsContentBlock)
-    for (const part of citationsContent['content'] as unknown[]) addText(answer, text(fieldsOf(part)['text']));
+    for (const part of citationsContent['content'] as unknown[]) addText(answer, textOf(fieldsOf(part)['text']) ?? '');
   }
   endBlock(answer, at);
 }
 
-function addUsage(answer: Answer, report: unknown): void {
+function addUsage(answer: AnswerState, report: unknown): void {
   // wire: a second `metadata` may come without usage (recorded traffic, as of 2026-11)
   if (!isFields(report)) return;
   answer.usage = toUsage(report, answer.usage);
   answer.out.push({ type: 'usage', usage: answer.usage });
 }
 
-function addFinish(answer: Answer, stopReason: unknown): void {
+function addFinish(answer: AnswerState, stopReason: unknown): void {
   if (answer.isFinished) return;
   for (const at of answer.blocks.keys()) endBlock(answer, at);
   answer.isFinished = true;
@@ -260,7 +255,7 @@ const likely: readonly (readonly [RegExp, FinishReason | 'error'])[] = [
   [/malformed|error|fail/i, 'error'],
 ];
 
-function reasonOf(native: string | null, { calls, hasAnswer }: Answer): FinishReason {
+function reasonOf(native: string | null, { calls, hasAnswer }: AnswerState): FinishReason {
   const word = native ?? 'end_turn';
   const reason = reasons.get(word) ?? likely.find(([pattern]) => pattern.test(word))?.[1] ?? 'completed';
   if (reason === 'error') throw new GatewayError('upstream_error', `The provider ended its answer with "${word.slice(0, 64)}".`);

@@ -2,6 +2,7 @@
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Message } from '../../../core/chat.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
+import { isFields } from '../../../core/wire/fields.ts';
 import { claudeSchema } from '../families/claude-schema.ts';
 import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
 import { CachePoints } from './cache-points.ts';
@@ -206,8 +207,6 @@ class Draft {
     return Object.fromEntries(sent);
   }
 }
-
-const isFields = (value: unknown): value is Block => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The field with its value; nothing if the value is empty. */
 const filled = (field: string, value: Block | readonly Block[]): Block => (Object.keys(value).length === 0 ? {} : { [field]: value });

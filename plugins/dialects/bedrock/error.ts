@@ -2,12 +2,7 @@
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Complaint, sanitise, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const text = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null);
+import { type Fields, fieldsOf, isFields, wordsOf } from '../../../core/wire/fields.ts';
 
 /** Decodes an error reply: `{message}`, with its type in the header `x-amzn-errortype`. */
 export function decodeError({ status, headers, body }: WireError, target: Target): GatewayError {
@@ -23,7 +18,7 @@ export function decodeError({ status, headers, body }: WireError, target: Target
 /** Decodes an exception inside a stream that began with status 200. */
 export function decodeException(type: string, body: unknown, target: Target): GatewayError {
   const complaint = readComplaint(type, body);
-  const original = isFields(body) ? body['originalStatusCode'] : null;
+  const original = fieldsOf(body)['originalStatusCode'];
   const status = typeof original === 'number' && retryWords.has(original) ? original : statusOfWords(type);
   return upstreamError({ status, headers: {}, body, complaint, isInAnswer: true }, target);
 }
@@ -48,9 +43,9 @@ const operatorsFault: readonly (readonly [RegExp, string])[] = [
 ];
 
 function readComplaint(type: string | null, body: unknown): Complaint {
-  const outer: Fields = isFields(body) ? body : {};
-  const message = text(outer['message']) ?? text(outer['Message']) ?? text(outer['originalMessage']) ?? plainText(body);
-  const name = nameOf(type ?? text(outer['__type']) ?? typeInside(outer));
+  const outer = fieldsOf(body);
+  const message = wordsOf(outer['message']) ?? wordsOf(outer['Message']) ?? wordsOf(outer['originalMessage']) ?? plainText(body);
+  const name = nameOf(type ?? wordsOf(outer['__type']) ?? typeInside(outer));
   const inner = message === null ? null : innerComplaint(message);
   const fault = operatorsFault.find(([pattern]) => pattern.test(`${name ?? ''} ${message ?? ''}`))?.[1];
   return { message: message ?? name, type: null, param: inner?.param ?? null, code: fault ?? inner?.code ?? name };
@@ -62,7 +57,7 @@ function nameOf(type: string | null): string | null {
   return /^\w{1,64}$/.test(name) ? name : null;
 }
 
-const typeInside = ({ Output: output }: Fields): string | null => (isFields(output) ? text(output['__type']) : null);
+const typeInside = ({ Output: output }: Fields): string | null => wordsOf(fieldsOf(output)['__type']);
 
 const plainText = (body: unknown): string | null => (typeof body === 'string' && body.trim() !== '' && !/^\s*</.test(body) ? body.trim() : null);
 
@@ -72,7 +67,7 @@ function innerComplaint(message: string): { readonly param: string | null; reado
   if (start < 0) return null;
   try {
     const { error } = JSON.parse(message.slice(start)) as { error?: unknown };
-    return isFields(error) ? { param: text(error['param']), code: text(error['code']) } : null;
+    return isFields(error) ? { param: wordsOf(error['param']), code: wordsOf(error['code']) } : null;
   } catch {
     // the message has no JSON of this form
     return null;

@@ -2,18 +2,13 @@
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { type Fields, fieldsOf, textOf } from '../../../core/wire/fields.ts';
 
 /** A JSON object of Converse, such as a content block. */
-export type Block = Readonly<Record<string, unknown>>;
+export type Block = Fields;
 
 /** The error `unsupported_value` for something that Converse cannot carry. `param` is its path in the request. */
 export const unsupported = (param: string, message: string): GatewayError => new GatewayError('unsupported_value', message, { param });
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
-
-const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 /** wire: the format of a JPEG is `jpeg`; `jpg` is a 400 (Amazon Bedrock: ImageBlock). */
 const imageFormats: ReadonlyMap<string, string> = new Map([['image/png', 'png'], ['image/jpeg', 'jpeg'], ['image/jpg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp']]);
@@ -35,7 +30,7 @@ const extensions = new Set(documentFormats.values());
 /** Encodes an `image_url` part. `pathOf` gives its path for an error. */
 export function imageBlock(part: ContentPart, pathOf: () => string): Block {
   const image = part['image_url'];
-  const url = text(image) ?? text(fieldsOf(image)['url']);
+  const url = textOf(image) ?? textOf(fieldsOf(image)['url']);
   const inline = url === null ? null : parseDataUrl(url);
   if (inline === null) throw unsupported(`${pathOf()}.image_url`, 'Bedrock takes images as data only, not by URL. Send the image as a data: URL.');
   const format = imageFormats.get(inline.mediaType);
@@ -49,10 +44,10 @@ export type DocumentNames = Map<string, number>;
 /** Encodes a `file` part. Each document of a request gets a name of its own. */
 export function documentBlock(part: ContentPart, { pathOf, names }: { pathOf: () => string; names: DocumentNames }): Block {
   const file = fieldsOf(part['file']);
-  const data = text(file['file_data']);
+  const data = textOf(file['file_data']);
   if (data === null) throw unsupported(`${pathOf()}.file`, 'Bedrock takes documents as data only. Send the file as "file_data".');
   const inline = parseDataUrl(data);
-  const filename = text(file['filename']) ?? '';
+  const filename = textOf(file['filename']) ?? '';
   const extension = /\.(\w+)$/.exec(filename)?.[1]?.toLowerCase() ?? '';
   const image = inline === null ? undefined : imageFormats.get(inline.mediaType);
   if (inline !== null && image !== undefined) return { image: { format: image, source: { bytes: inline.data } } };

@@ -1,8 +1,7 @@
 /** How the models behind this API differ: how reasoning is asked for, and which parameters each refuses. Each class of models is a row. */
 import type { Effort } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from '../../../core/wire/fields.ts';
 
 /** A class of models. */
 export interface ModelClass {
@@ -31,7 +30,7 @@ export type Refused = 'temperature' | 'top_p' | 'max_tokens' | 'stop';
 const words: Readonly<Record<Exclude<Effort, 'none'>, string>> = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', xhigh: 'high' };
 
 /** Efforts that go out in one field. For `none` the field is left out. */
-const asEffort = (fieldsOf: (word: string) => Fields): ModelClass['effort'] => (effort) => (effort === 'none' ? null : { word: words[effort], fields: fieldsOf(words[effort]) });
+const asEffort = (fieldsFor: (word: string) => Fields): ModelClass['effort'] => (effort) => (effort === 'none' ? null : { word: words[effort], fields: fieldsFor(words[effort]) });
 
 const cannot: ModelClass['effort'] = () => null;
 

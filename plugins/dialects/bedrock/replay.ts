@@ -4,10 +4,11 @@
  */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
+import { fieldsOf } from '../../../core/wire/fields.ts';
 import type { Block } from './media.ts';
 
 /** The place of a block in its answer: how many characters of text (UTF-16 units) and how many tool calls come before it. */
-export interface Place {
+export interface BlockPlace {
   readonly text: number;
   readonly calls: number;
 }
@@ -15,14 +16,14 @@ export interface Place {
 /** A block, its number among the reasoning blocks of the answer, and its place. */
 export interface Issued {
   readonly index: number;
-  readonly place: Place;
+  readonly place: BlockPlace;
   readonly state: Pick<ReasoningDetail, 'text' | 'signature' | 'data'>;
 }
 
 /** A reasoning block to send, and its place. */
 export interface Thought {
   readonly block: Block;
-  readonly place: Place;
+  readonly place: BlockPlace;
 }
 
 const format = 'bedrock-converse';
@@ -49,7 +50,7 @@ function blockOf({ text, signature, data }: ReasoningDetail): Block | null {
   return { reasoningContent: { reasoningText: { text: typeof text === 'string' ? text : '', signature } } };
 }
 
-function placeOf(after: unknown): Place {
-  const { text, calls } = (typeof after === 'object' && after !== null ? after : {}) as Partial<Place>;
+function placeOf(after: unknown): BlockPlace {
+  const { text, calls } = fieldsOf(after);
   return { text: typeof text === 'number' ? text : 0, calls: typeof calls === 'number' ? calls : 0 };
 }

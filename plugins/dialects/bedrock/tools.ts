@@ -1,6 +1,7 @@
 /** Encodes tools, the tool choice, and the tool that stands for a structured answer. */
 import type { ChatRequest, Tool } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
+import { fieldsOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ClaudeAsk } from '../families/claude.ts';
 import { claudeSchema } from '../families/claude-schema.ts';
@@ -67,7 +68,7 @@ function toolBlocks(tools: readonly Tool[], ways: ToolWays): readonly Block[] {
     if (name === answerTool) throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, { param: `tools[${at}].function.name` });
     // wire: a description has at least one character (Amazon Bedrock: ToolSpecification)
     blocks.push({ toolSpec: { name, ...(description.trim() !== '' && { description }), ...schemaOf(described, ways) } });
-    ways.cachePoints.after(blocks, tool['cache_control'] ?? (described as Readonly<Record<string, unknown>>)['cache_control']);
+    ways.cachePoints.after(blocks, tool['cache_control'] ?? fieldsOf(described)['cache_control']);
   }
   return blocks;
 }

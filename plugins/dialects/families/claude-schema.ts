@@ -1,6 +1,5 @@
 /** Reduces a JSON Schema to the subset that Claude takes for structured answers and strict tools. */
-
-type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, isFields } from '../../../core/wire/fields.ts';
 
 /** A schema in that subset. */
 export interface ClaudeSchema {
@@ -28,8 +27,6 @@ export function claudeSchema(schema: object): ClaudeSchema {
   const dropped = new Set<string>();
   return { schema: cleaned(schema as Fields, dropped), dropped: [...dropped] };
 }
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function cleaned(schema: Fields, dropped: Set<string>): Fields {
   const kept: Record<string, unknown> = {};

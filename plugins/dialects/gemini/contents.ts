@@ -4,6 +4,7 @@ import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { partsOf, type Turn, turnsOf } from '../../../core/wire/turns.ts';
+import { listOf } from '../../../core/wire/fields.ts';
 import { isVertex } from './address.ts';
 import type { ModelClass } from './models.ts';
 import { encodePart, type PartWays, type WirePart } from './parts.ts';
@@ -34,7 +35,7 @@ const noSignature = 'skip_thought_signature_validator';
 
 /** Encodes the messages of a request. Throws a GatewayError with the path of what the API cannot carry. */
 export function encodeConversation(messages: readonly Message[], ways: ContentWays): Conversation {
-  const encoder = new Encoder(messages, ways);
+  const encoder = new ContentEncoder(messages, ways);
   if (messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) ways.dropped('messages.name');
   // wire: a turn without parts is a 400 (Gemini API: error text "must include at least one parts field"). A blocked answer in the history is such a turn
   const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message, ways.target.provider.id)));
@@ -53,19 +54,19 @@ function isEmptyAnswer(message: Message, provider: string): boolean {
 }
 
 /** The images of an earlier answer of any provider. */
-const imagesOf = ({ images }: Message): readonly unknown[] => (Array.isArray(images) ? images : []);
+const imagesOf = ({ images }: Message): readonly unknown[] => listOf(images);
 
 const isInline = (image: unknown): image is ContentPart => {
   const { type, image_url: inner } = (image ?? {}) as { readonly type?: unknown; readonly image_url?: { readonly url?: unknown } | null };
   return type === 'image_url' && typeof inner?.url === 'string' && inner.url.startsWith('data:');
 };
 
-const textOf = (parts: readonly ContentPart[], separator: string): string => parts.flatMap(({ text, refusal }) => (typeof text === 'string' ? [text] : typeof refusal === 'string' ? [refusal] : [])).join(separator);
+const joinedText = (parts: readonly ContentPart[], separator: string): string => parts.flatMap(({ text, refusal }) => (typeof text === 'string' ? [text] : typeof refusal === 'string' ? [refusal] : [])).join(separator);
 
 const isText = ({ type }: ContentPart): boolean => type === 'text' || type === 'refusal';
 
 /** Encodes the turns in their order, and remembers the calls, which later results name. */
-class Encoder {
+class ContentEncoder {
   readonly #messages: readonly Message[];
   readonly #ways: ContentWays;
   readonly #vertex: boolean;
@@ -126,7 +127,7 @@ class Encoder {
   }
 
   #response(message: Message, name: string): WirePart {
-    const text = textOf(partsOf(message).filter(isText), '\n');
+    const text = joinedText(partsOf(message).filter(isText), '\n');
     return { functionResponse: { ...this.#id(message.tool_call_id), name, response: resultIn(text) ?? { output: text } } };
   }
 
@@ -140,7 +141,7 @@ class Encoder {
     const calls = message.tool_calls ?? [];
     const signed = readSignatures(message, target.provider.id);
     const content = partsOf(message);
-    const pieces = inPieces(textOf(content, ''), calls, signed.texts).map((piece): WirePart => {
+    const pieces = inPieces(joinedText(content, ''), calls, signed.texts).map((piece): WirePart => {
       if (!('call' in piece)) return withSignature({ text: piece.text }, piece.signature);
       const needed = model.needsSignatures === true && piece.call === calls[0] ? noSignature : null;
       return withSignature(this.#call(message, piece.call), signed.calls.get(piece.call.id) ?? needed);

@@ -8,16 +8,15 @@ import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { sanitise } from '../../../core/wire/upstream-error.ts';
+import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { decodeAnswerError, isError } from './error.ts';
 import { toLogprobs } from './logprobs.ts';
 import { createPartialArgs, type PartialArgs } from './partial-args.ts';
 import { type SignedPlace, signatureDetail, thoughtDetail } from './signatures.ts';
 import { type Counts, readCounts, toUsage } from './usage.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** The state of one answer. */
-interface Answer {
+/** The state of one answer while it is read. */
+interface AnswerState {
   readonly target: Target;
   readonly choices: (Choice | undefined)[];
   counts: Counts | null;
@@ -46,11 +45,9 @@ const noChunks: readonly Chunk[] = [];
 /** safety: the index of a candidate is an index of a list here, so a huge one would take memory. The API has at most 8 candidates (Gemini API: generateContent). */
 const mostChoices = 128;
 
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
 
-const newAnswer = (target: Target): Answer => ({ target, choices: [], counts: null, id: '', fault: null, out: [] });
+const newAnswer = (target: Target): AnswerState => ({ target, choices: [], counts: null, id: '', fault: null, out: [] });
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -90,14 +87,14 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
 }
 
 /** Ends a choice of a whole body that has no `finishReason`. A whole body is complete, but a choice without content and without a reason is no answer. */
-function addUnsaidFinish(answer: Answer, choice: Choice): void {
+function addUnsaidFinish(answer: AnswerState, choice: Choice): void {
   if (isEmpty(choice)) throw invalid('an answer without content');
   finish(answer, choice, { reason: choice.callIds.length > 0 ? 'tool_calls' : 'completed', native: null });
 }
 
 const isEmpty = ({ length, callIds, images }: Choice): boolean => length === 0 && callIds.length === 0 && images === 0;
 
-function addEvent(answer: Answer, event: unknown, source: unknown): void {
+function addEvent(answer: AnswerState, event: unknown, source: unknown): void {
   if (isError(event)) throw decodeAnswerError(event, answer.target);
   if (!isFields(event)) return;
   const { candidates, promptFeedback, usageMetadata, responseId } = event;
@@ -108,13 +105,13 @@ function addEvent(answer: Answer, event: unknown, source: unknown): void {
 }
 
 /** wire: a blocked prompt is a reply with status 200 and no candidates (Gemini API: Safety settings). A block that comes later ends the choices that are still open. */
-function addBlock(answer: Answer, { blockReason }: Fields): void {
+function addBlock(answer: AnswerState, { blockReason }: Fields): void {
   if (typeof blockReason !== 'string' || blockReason === '') return;
   if (answer.choices.length === 0) choiceOf(answer, 0);
   for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) finish(answer, choice, { reason: 'content_filter', native: blockReason });
 }
 
-function addUsage(answer: Answer, report: Fields): void {
+function addUsage(answer: AnswerState, report: Fields): void {
   const counts = readCounts(report, answer.counts);
   if (counts === null || counts === answer.counts) return;
   answer.counts = counts;
@@ -128,20 +125,19 @@ interface CandidatePlace {
   readonly source: unknown;
 }
 
-function addCandidate(answer: Answer, { candidate, at, source }: CandidatePlace): void {
+function addCandidate(answer: AnswerState, { candidate, at, source }: CandidatePlace): void {
   if (!isFields(candidate)) return;
   const { index, content, logprobsResult, finishReason, finishMessage } = candidate;
   const choice = choiceOf(answer, typeof index === 'number' ? index : at);
   // safety: no chunk may follow the finish of its choice; the record and the reply would have text after their end
   if (choice.isFinished) return;
-  const parts = isFields(content) ? content['parts'] : undefined;
-  if (Array.isArray(parts)) for (const part of parts as unknown[]) if (isFields(part)) addPart(answer, choice, { part, source });
+  for (const part of listOf(fieldsOf(content)['parts'])) if (isFields(part)) addPart(answer, choice, { part, source });
   const logprobs = isFields(logprobsResult) ? toLogprobs(logprobsResult) : null;
   if (logprobs !== null) answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: logprobs });
   if (typeof finishReason === 'string' && finishReason !== '') addFinish(answer, choice, { word: finishReason, message: finishMessage });
 }
 
-function choiceOf(answer: Answer, at: number): Choice {
+function choiceOf(answer: AnswerState, at: number): Choice {
   const known = answer.choices[at];
   if (known !== undefined) return known;
   if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalid(`a candidate with the index ${at}`);
@@ -156,7 +152,7 @@ interface PartPlace {
 }
 
 /** wire: parts of all kinds may be mixed in one event, and each may have a signature, also an empty text (Gemini API: Thought signatures). */
-function addPart(answer: Answer, choice: Choice, place: PartPlace): void {
+function addPart(answer: AnswerState, choice: Choice, place: PartPlace): void {
   const { functionCall, inlineData, text, thought, thoughtSignature } = place.part;
   const signature = typeof thoughtSignature === 'string' ? thoughtSignature : '';
   if (isFields(functionCall)) {
@@ -172,26 +168,26 @@ interface SignedWords {
   readonly signature: string;
 }
 
-function addText(answer: Answer, choice: Choice, { text, signature }: SignedWords): void {
+function addText(answer: AnswerState, choice: Choice, { text, signature }: SignedWords): void {
   const start = choice.length;
   choice.length += text.length;
   if (text !== '') answer.out.push({ type: 'text-delta', choice: choice.at, text });
   if (signature !== '') addSignature(answer, choice, { signature, place: { part: 'text', start, end: choice.length, calls: choice.callIds.length } });
 }
 
-function addThought(answer: Answer, choice: Choice, { text, signature }: SignedWords): void {
+function addThought(answer: AnswerState, choice: Choice, { text, signature }: SignedWords): void {
   if (text !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
   if (signature === '') return;
   answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: thoughtDetail({ provider: answer.target.provider.id, index: choice.details++ }, text, signature) });
 }
 
-function addSignature(answer: Answer, choice: Choice, { signature, place }: { readonly signature: string; readonly place: SignedPlace }): void {
+function addSignature(answer: AnswerState, choice: Choice, { signature, place }: { readonly signature: string; readonly place: SignedPlace }): void {
   if (signature === '') return;
   answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: signatureDetail({ provider: answer.target.provider.id, index: choice.details++ }, place, signature) });
 }
 
 /** Sends an image of the answer, in the form in which other vendors of chat completions send images. */
-function addImage(answer: Answer, choice: Choice, { image, signature }: { readonly image: Fields; readonly signature: string }): void {
+function addImage(answer: AnswerState, choice: Choice, { image, signature }: { readonly image: Fields; readonly signature: string }): void {
   const { mimeType, data } = image;
   if (typeof mimeType !== 'string' || typeof data !== 'string') return;
   const value = [{ type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` } }];
@@ -200,16 +196,16 @@ function addImage(answer: Answer, choice: Choice, { image, signature }: { readon
 }
 
 /** Reads a call or a piece of one. Returns the id of the call. */
-function addCall(answer: Answer, choice: Choice, { call, source }: { readonly call: Fields; readonly source: unknown }): string | null {
+function addCall(answer: AnswerState, choice: Choice, { call, source }: { readonly call: Fields; readonly source: unknown }): string | null {
   const { id, name, args, partialArgs, willContinue } = call;
-  const pieces: readonly unknown[] = Array.isArray(partialArgs) ? partialArgs : [];
+  const pieces = listOf(partialArgs);
   if (typeof name !== 'string' || name === '') return addToOpenCall(answer, choice, { args, pieces });
   closeCall(answer, choice);
   const index = choice.callIds.length;
   const callId = typeof id === 'string' && id !== '' && !choice.callIds.includes(id) ? id : idFrom(`${seedOf(answer, source)}/${choice.at}/${index}`);
   choice.callIds.push(callId);
   answer.out.push({ type: 'tool-start', choice: choice.at, index, id: callId, name });
-  const whole = isFields(args) ? args : {};
+  const whole = fieldsOf(args);
   if (willContinue !== true && pieces.length === 0) answer.out.push({ type: 'tool-delta', choice: choice.at, index, arguments: JSON.stringify(whole) });
   else {
     choice.open = { index, args: createPartialArgs(whole) };
@@ -219,7 +215,7 @@ function addCall(answer: Answer, choice: Choice, { call, source }: { readonly ca
 }
 
 /** wire: the pieces after the first have no name, and an empty piece ends the call (Vertex AI: Function calling). */
-function addToOpenCall(answer: Answer, choice: Choice, { args, pieces }: { readonly args: unknown; readonly pieces: readonly unknown[] }): string | null {
+function addToOpenCall(answer: AnswerState, choice: Choice, { args, pieces }: { readonly args: unknown; readonly pieces: readonly unknown[] }): string | null {
   const { open } = choice;
   if (open === null) {
     if (args !== undefined || pieces.length > 0) throw invalid('a tool call without a name');
@@ -230,14 +226,14 @@ function addToOpenCall(answer: Answer, choice: Choice, { args, pieces }: { reado
   return choice.callIds[open.index] ?? null;
 }
 
-function closeCall(answer: Answer, choice: Choice): void {
+function closeCall(answer: AnswerState, choice: Choice): void {
   if (choice.open === null) return;
   answer.out.push({ type: 'tool-delta', choice: choice.at, index: choice.open.index, arguments: choice.open.args.text() });
   choice.open = null;
 }
 
 /** The seed for ids of calls. If the answer has no id, its event with the first call is the seed; the token counts in it differ from turn to turn. */
-function seedOf(answer: Answer, source: unknown): string {
+function seedOf(answer: AnswerState, source: unknown): string {
   if (answer.id === '') answer.id = typeof source === 'string' ? source : JSON.stringify(source);
   return answer.id;
 }
@@ -250,7 +246,7 @@ interface Ending {
   readonly native: string | null;
 }
 
-function finish(answer: Answer, choice: Choice, { reason, native }: Ending): void {
+function finish(answer: AnswerState, choice: Choice, { reason, native }: Ending): void {
   closeCall(answer, choice);
   choice.isFinished = true;
   answer.out.push({ type: 'finish', choice: choice.at, reason, native });
@@ -263,7 +259,7 @@ const reasons = new Map<string, FinishReason | 'fault'>([
   ...['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL', 'TOO_MANY_TOOL_CALLS', 'MALFORMED_RESPONSE', 'MISSING_THOUGHT_SIGNATURE', 'OTHER'].map((word) => [word, 'fault'] as const),
 ]);
 
-function addFinish(answer: Answer, choice: Choice, { word, message }: { readonly word: string; readonly message: unknown }): void {
+function addFinish(answer: AnswerState, choice: Choice, { word, message }: { readonly word: string; readonly message: unknown }): void {
   const known = reasons.get(word) ?? (word.startsWith('IMAGE_') || isEmpty(choice) ? 'content_filter' : 'completed');
   if (known === 'fault') {
     const said = typeof message === 'string' && message !== '' ? `: ${message}` : '.';

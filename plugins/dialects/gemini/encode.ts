@@ -3,12 +3,11 @@ import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
 import { pathOf } from './address.ts';
 import { encodeConversation } from './contents.ts';
 import { classOf, type ModelClass, planThinking } from './models.ts';
 import { reduceSchema } from './schema.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** The names of parameters in `generationConfig`. */
 const parameters = [

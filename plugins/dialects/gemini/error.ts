@@ -2,12 +2,7 @@
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const text = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value : null);
+import { fieldsOf, isFields, listOf, wordsOf } from '../../../core/wire/fields.ts';
 
 /** Decodes an error reply, which has a status of its own. */
 export const decodeError = ({ status, headers, body }: WireError, target: Target): GatewayError => upstreamError({ status, headers, body, complaint: readComplaint(body) }, target);
@@ -15,7 +10,7 @@ export const decodeError = ({ status, headers, body }: WireError, target: Target
 /** Decodes an error inside an answer that began with status 200. Its `code` or its status word says which status it would have had. */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const error = errorIn(body);
-  const { code } = isFields(error) ? error : {};
+  const { code } = fieldsOf(error);
   const complaint = readComplaint(body);
   const status = typeof code === 'number' && Number.isInteger(code) && code >= 400 && code <= 599 ? code : statusOfWords(complaint.code ?? '');
   return upstreamError({ status, headers: {}, body, complaint, isInAnswer: true }, target);
@@ -24,7 +19,7 @@ export function decodeAnswerError(body: unknown, target: Target): GatewayError {
 /** True if a body or an event is an error. */
 export const isError = (body: unknown): boolean => {
   const error = errorIn(body);
-  return isFields(error) || text(error) !== null;
+  return isFields(error) || wordsOf(error) !== null;
 };
 
 /** wire: the error may be inside a list, on Vertex AI and in streams without `alt=sse` (recorded traffic, as of 2026-11). */
@@ -36,7 +31,7 @@ function errorIn(body: unknown): unknown {
 function readComplaint(body: unknown): Complaint {
   const error = errorIn(body);
   const { message, status, details } = isFields(error) ? error : { message: error ?? plainText(body) };
-  return { message: text(message), type: null, param: null, code: keyFault(details) ?? text(status) };
+  return { message: wordsOf(message), type: null, param: null, code: keyFault(details) ?? wordsOf(status) };
 }
 
 /** The plain text of a proxy before the provider. HTML gives no message. */
@@ -44,7 +39,5 @@ const plainText = (body: unknown): string | null => (typeof body === 'string' &&
 
 /** wire: a wrong or expired key is a 400 with the status word INVALID_ARGUMENT; only `reason` in the details says API_KEY_INVALID (google.rpc.ErrorInfo). */
 function keyFault(details: unknown): string | null {
-  const list: readonly unknown[] = Array.isArray(details) ? details : [];
-  const found = list.find((detail) => isFields(detail) && detail['reason'] === 'API_KEY_INVALID');
-  return found === undefined ? null : 'API_KEY_INVALID';
+  return listOf(details).some((detail) => fieldsOf(detail)['reason'] === 'API_KEY_INVALID') ? 'API_KEY_INVALID' : null;
 }

@@ -1,10 +1,7 @@
 /** Turns the probabilities of tokens, which are two parallel lists in this API, into the one list of chat completions. */
+import { type Fields, isFields, listOf } from '../../../core/wire/fields.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const fieldsIn = (value: unknown): readonly Fields[] => (Array.isArray(value) ? (value as unknown[]).filter(isFields) : []);
+const fieldsIn = (value: unknown): readonly Fields[] => listOf(value).filter(isFields);
 
 /** Turns `logprobsResult` into `logprobs` of a choice. Null if it has no tokens. */
 export function toLogprobs(result: Fields): object | null {

@@ -1,6 +1,5 @@
 /** Joins the arguments of a call that arrive in pieces, each with its path. wire: Vertex AI sends them with `streamFunctionCallArguments` (Vertex AI: Function calling). */
-
-type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, isFields } from '../../../core/wire/fields.ts';
 
 type Step = string | number;
 
@@ -15,8 +14,6 @@ export interface PartialArgs {
 /** safety: a provider's path decides how long a list gets and how deep the value is nested, so both are limited. */
 const longestList = 10_000;
 const deepest = 64;
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Makes the collector of one call. `args` are arguments that came whole at the start of the call. */
 export function createPartialArgs(args: Fields = {}): PartialArgs {

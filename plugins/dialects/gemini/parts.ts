@@ -2,9 +2,10 @@
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 
 /** A part of the wire. */
-export type WirePart = Readonly<Record<string, unknown>>;
+export type WirePart = Fields;
 
 /** What the encoding of a part depends on. */
 export interface PartWays {
@@ -14,12 +15,6 @@ export interface PartWays {
   /** Is called with each field that is dropped. */
   dropped(parameter: string): void;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 /** Encodes one part. Throws `unsupported_value` or `missing_required_parameter`, with the path of the part. */
 export function encodePart(part: ContentPart, ways: PartWays): WirePart {
@@ -33,7 +28,7 @@ type PartEncoder = (part: ContentPart, ways: PartWays) => WirePart;
 
 const kinds: ReadonlyMap<string, PartEncoder> = new Map<string, PartEncoder>([
   ['text', ({ text: words }) => ({ text: words ?? '' })],
-  ['refusal', ({ refusal }) => ({ text: text(refusal) ?? '' })],
+  ['refusal', ({ refusal }) => ({ text: textOf(refusal) ?? '' })],
   ['image_url', encodeImage],
   ['video_url', (part, ways) => encodeUrl(urlIn(part['video_url']), ways, 'video_url.url')],
   ['input_audio', encodeAudio],
@@ -50,10 +45,10 @@ function missing(ways: PartWays, field: string, what: string): GatewayError {
   return new GatewayError('missing_required_parameter', `"${param}" is required: ${what}.`, { param });
 }
 
-const urlIn = (value: unknown): string | null => text(isFields(value) ? value['url'] : value);
+const urlIn = (value: unknown): string | null => textOf(isFields(value) ? value['url'] : value);
 
 function encodeImage({ image_url: image }: ContentPart, ways: PartWays): WirePart {
-  const { detail } = isFields(image) ? image : {};
+  const { detail } = fieldsOf(image);
   if (detail !== undefined && detail !== null && detail !== 'auto') ways.dropped('messages.content.image_url.detail');
   return encodeUrl(urlIn(image), ways, 'image_url.url');
 }
@@ -99,8 +94,8 @@ const types: ReadonlyMap<string, string> = new Map([
 ]);
 
 function encodeAudio({ input_audio: audio }: ContentPart, ways: PartWays): WirePart {
-  const { data, format } = isFields(audio) ? audio : {};
-  const [base64, kind] = [text(data), text(format)];
+  const { data, format } = fieldsOf(audio);
+  const [base64, kind] = [textOf(data), textOf(format)];
   if (base64 === null) throw missing(ways, 'input_audio.data', 'the audio in base64');
   const inline = parseDataUrl(base64);
   if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
@@ -109,13 +104,13 @@ function encodeAudio({ input_audio: audio }: ContentPart, ways: PartWays): WireP
 }
 
 function encodeFile({ file }: ContentPart, ways: PartWays): WirePart {
-  const { file_data: data, file_id: id, filename } = isFields(file) ? file : {};
-  const [content, known] = [text(data), text(id)];
+  const { file_data: data, file_id: id, filename } = fieldsOf(file);
+  const [content, known] = [textOf(data), textOf(id)];
   if (content !== null) {
     const inline = parseDataUrl(content);
     if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
     if (/^\w+:\/\//.test(content)) return encodeUrl(content, ways, 'file.file_data');
-    return { inlineData: { mimeType: typeOf(text(filename) ?? '') ?? 'application/pdf', data: content } };
+    return { inlineData: { mimeType: typeOf(textOf(filename) ?? '') ?? 'application/pdf', data: content } };
   }
   if (known === null) throw missing(ways, 'file.file_data', 'a data URL');
   return encodeUrl(known, ways, 'file.file_id');

@@ -3,18 +3,13 @@
  * with the keywords of the subset. Keywords that the subset does not have are listed, so that the caller is told.
  * wire: the subset is the object `Schema` (Gemini API: generateContent, Schema).
  */
-
-type Schema = Readonly<Record<string, unknown>>;
+import { type Fields, isFields, listOf } from '../../../core/wire/fields.ts';
 
 /** A schema of the subset, and the keywords that are lost. */
 export interface Reduced {
-  readonly schema: Schema;
+  readonly schema: Fields;
   readonly lost: readonly string[];
 }
-
-const isSchema = (value: unknown): value is Schema => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 
 /** Keywords that mean the same in JSON Schema and in the subset. */
 const kept = new Set(['title', 'description', 'nullable', 'minItems', 'maxItems', 'minProperties', 'maxProperties', 'minLength', 'maxLength', 'pattern', 'minimum', 'maximum', 'default', 'propertyOrdering']);
@@ -38,26 +33,26 @@ type Trail = readonly string[];
 /** Reduces a schema. */
 export function reduceSchema(root: object): Reduced {
   const lost = new Set<string>();
-  const schema = new Reducer(root as Schema, lost).reduce(root, []);
+  const schema = new Reducer(root as Fields, lost).reduce(root, []);
   return { schema, lost: [...lost] };
 }
 
 class Reducer {
-  readonly #root: Schema;
+  readonly #root: Fields;
   readonly #lost: Set<string>;
   readonly #sizes = new Map<string, number>();
   #left = mostSchemas;
   #putIn = 0;
   #depth = 0;
 
-  constructor(root: Schema, lost: Set<string>) {
+  constructor(root: Fields, lost: Set<string>) {
     this.#root = root;
     this.#lost = lost;
   }
 
-  reduce(given: unknown, trail: Trail): Schema {
+  reduce(given: unknown, trail: Trail): Fields {
     // a schema that is `true` allows anything
-    if (!isSchema(given)) return {};
+    if (!isFields(given)) return {};
     this.#depth++;
     const { schema, trail: inner } = this.#merged(given, trail);
     const reduced: Record<string, unknown> = {};
@@ -73,49 +68,49 @@ class Reducer {
     return complete;
   }
 
-  #cut(keyword: string): Schema {
+  #cut(keyword: string): Fields {
     this.#lost.add(keyword);
     return { type: 'object' };
   }
 
   /** The schema with its reference and its `allOf` merged in. Keywords beside them come first. */
-  #merged(given: Schema, trail: Trail): { readonly schema: Schema; readonly trail: Trail } {
+  #merged(given: Fields, trail: Trail): { readonly schema: Fields; readonly trail: Trail } {
     if (this.#left-- <= 0 || this.#depth > deepest) return { schema: this.#cut('$ref'), trail };
     const { $ref: reference, allOf, ...own } = given;
     if (reference === undefined && allOf === undefined) return { schema: given, trail };
-    const bases: { readonly schema: Schema; readonly trail: Trail }[] = [];
+    const bases: { readonly schema: Fields; readonly trail: Trail }[] = [];
     this.#depth++;
     if (typeof reference === 'string') bases.push(this.#resolved(reference, trail));
-    for (const base of listOf(allOf)) if (isSchema(base)) bases.push(this.#merged(base, trail));
+    for (const base of listOf(allOf)) if (isFields(base)) bases.push(this.#merged(base, trail));
     this.#depth--;
     const merged: Record<string, unknown> = {};
     for (const schema of [...bases.map((base) => base.schema), own]) mergeInto(merged, schema);
     return { schema: merged, trail: [...trail, ...bases.flatMap((base) => base.trail.slice(trail.length))] };
   }
 
-  #resolved(reference: string, trail: Trail): { readonly schema: Schema; readonly trail: Trail } {
+  #resolved(reference: string, trail: Trail): { readonly schema: Fields; readonly trail: Trail } {
     const found = trail.includes(reference) ? null : this.#find(reference);
     if (found !== null) this.#putIn += this.#sizeOf(reference, found);
     return found === null || this.#putIn > mostPutIn ? { schema: this.#cut('$ref'), trail } : this.#merged(found, [...trail, reference]);
   }
 
-  #sizeOf(reference: string, found: Schema): number {
+  #sizeOf(reference: string, found: Fields): number {
     const size = this.#sizes.get(reference) ?? JSON.stringify(found).length;
     this.#sizes.set(reference, size);
     return size;
   }
 
-  #find(reference: string): Schema | null {
+  #find(reference: string): Fields | null {
     if (!reference.startsWith('#')) return null;
     let found: unknown = this.#root;
     for (const step of reference.slice(1).split('/').filter(Boolean)) {
       const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
-      found = isSchema(found) && Object.hasOwn(found, key) ? found[key] : undefined;
+      found = isFields(found) && Object.hasOwn(found, key) ? found[key] : undefined;
     }
-    return isSchema(found) ? found : null;
+    return isFields(found) ? found : null;
   }
 
-  #setType(reduced: Record<string, unknown>, { type, format }: Schema): void {
+  #setType(reduced: Record<string, unknown>, { type, format }: Fields): void {
     const types = (Array.isArray(type) ? (type as unknown[]) : [type]).filter((one): one is string => typeof one === 'string');
     const named = types.filter((one) => one !== 'null');
     if (named.length < types.length) reduced['nullable'] = true;
@@ -127,7 +122,7 @@ class Reducer {
   }
 
   /** wire: `enum` takes only strings (Gemini API: Schema). Other values are named in the description, so that they keep their type. */
-  #setValues(reduced: Record<string, unknown>, schema: Schema): void {
+  #setValues(reduced: Record<string, unknown>, schema: Fields): void {
     const values = 'const' in schema ? [schema['const']] : listOf(schema['enum']);
     if (values.length === 0) return;
     const named = values.filter((value) => value !== null);
@@ -142,8 +137,8 @@ class Reducer {
     if (reduced['type'] === undefined && types.size === 1) [reduced['type']] = types;
   }
 
-  #setChildren(reduced: Record<string, unknown>, { properties, required, items }: Schema, trail: Trail): void {
-    if (isSchema(properties) && Object.keys(properties).length > 0) {
+  #setChildren(reduced: Record<string, unknown>, { properties, required, items }: Fields, trail: Trail): void {
+    if (isFields(properties) && Object.keys(properties).length > 0) {
       reduced['type'] ??= 'object';
       reduced['properties'] = Object.fromEntries(Object.entries(properties).map(([name, value]) => [name, this.reduce(value, trail)]));
       // wire: a name in `required` without a property is a 400 (Gemini API: error text "property is not defined")
@@ -155,10 +150,10 @@ class Reducer {
     if (items !== undefined || reduced['type'] === 'array') reduced['items'] = this.reduce(Array.isArray(items) ? {} : items, trail);
   }
 
-  #setAlternatives(reduced: Record<string, unknown>, { anyOf, oneOf }: Schema, trail: Trail): Schema {
+  #setAlternatives(reduced: Record<string, unknown>, { anyOf, oneOf }: Fields, trail: Trail): Fields {
     const given = [...listOf(anyOf), ...listOf(oneOf)];
     if (given.length === 0) return reduced;
-    const alternatives = given.filter((one) => !(isSchema(one) && one['type'] === 'null')).map((one) => this.reduce(one, trail));
+    const alternatives = given.filter((one) => !(isFields(one) && one['type'] === 'null')).map((one) => this.reduce(one, trail));
     if (alternatives.length < given.length) reduced['nullable'] = true;
     if (alternatives.length === 1) return { ...alternatives[0], ...reduced };
     if (alternatives.length > 1) reduced['anyOf'] = alternatives;
@@ -166,10 +161,10 @@ class Reducer {
   }
 }
 
-function mergeInto(merged: Record<string, unknown>, schema: Schema): void {
+function mergeInto(merged: Record<string, unknown>, schema: Fields): void {
   for (const [keyword, value] of Object.entries(schema)) {
     const before = merged[keyword];
-    if (keyword === 'properties' && isSchema(before) && isSchema(value)) merged[keyword] = { ...before, ...value };
+    if (keyword === 'properties' && isFields(before) && isFields(value)) merged[keyword] = { ...before, ...value };
     else if (keyword === 'required') merged[keyword] = [...new Set([...listOf(before), ...listOf(value)])];
     else merged[keyword] = value;
   }

@@ -16,17 +16,17 @@ export type SignedPlace =
   | { readonly part: 'text'; readonly start: number; readonly end: number; readonly calls: number }
   | { readonly part: 'image'; readonly image: number };
 
-/** The id of the provider entry that issued a detail, and the number of the detail in the answer. */
-export interface Issue {
+/** Where a detail comes from: the id of the provider entry that issued it, and its number in the answer. */
+export interface DetailOrigin {
   readonly provider: string;
   readonly index: number;
 }
 
 /** The `reasoning_details` entry of a signature. */
-export const signatureDetail = ({ provider, index }: Issue, place: SignedPlace, data: string): ReasoningDetail => ({ type: 'reasoning.encrypted', provider, format, index, ...place, data });
+export const signatureDetail = ({ provider, index }: DetailOrigin, place: SignedPlace, data: string): ReasoningDetail => ({ type: 'reasoning.encrypted', provider, format, index, ...place, data });
 
 /** The `reasoning_details` entry of a signed thought. wire: the text belongs to what is signed, so the entry has it (Gemini API: Thought signatures). */
-export const thoughtDetail = ({ provider, index }: Issue, text: string, signature: string): ReasoningDetail => ({ type: 'reasoning.text', provider, format, index, text, signature });
+export const thoughtDetail = ({ provider, index }: DetailOrigin, text: string, signature: string): ReasoningDetail => ({ type: 'reasoning.text', provider, format, index, text, signature });
 
 /** The place and the signature of a text part. */
 export interface SignedText {

@@ -1,5 +1,6 @@
 /** Turns the token counts of the Gemini API into `Usage`, whose classes do not overlap. */
 import type { Usage } from '../../../core/chat.ts';
+import { countOf, type Fields } from '../../../core/wire/fields.ts';
 
 /** The counts of the reports so far. */
 export interface Counts {
@@ -12,20 +13,16 @@ export interface Counts {
   readonly thoughts: number | null;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
 const nothing: Counts = { prompt: null, toolUse: null, cached: null, candidates: null, thoughts: null };
-
-const count = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null);
 
 /** Adds a report to the earlier ones; returns `before` if it changes nothing. wire: the counts of each event are for the answer so far, the last event may correct the count of the prompt, and events in the middle may have none (recorded traffic, as of 2026-11). */
 export function readCounts(report: Fields, before: Counts | null): Counts | null {
   const counts: Counts = {
-    prompt: count(report['promptTokenCount']) ?? before?.prompt ?? null,
-    toolUse: count(report['toolUsePromptTokenCount']) ?? before?.toolUse ?? null,
-    cached: count(report['cachedContentTokenCount']) ?? before?.cached ?? null,
-    candidates: count(report['candidatesTokenCount']) ?? before?.candidates ?? null,
-    thoughts: count(report['thoughtsTokenCount']) ?? before?.thoughts ?? null,
+    prompt: countOf(report['promptTokenCount']) ?? before?.prompt ?? null,
+    toolUse: countOf(report['toolUsePromptTokenCount']) ?? before?.toolUse ?? null,
+    cached: countOf(report['cachedContentTokenCount']) ?? before?.cached ?? null,
+    candidates: countOf(report['candidatesTokenCount']) ?? before?.candidates ?? null,
+    thoughts: countOf(report['thoughtsTokenCount']) ?? before?.thoughts ?? null,
   };
   return isSame(counts, before ?? nothing) ? before : counts;
 }

@@ -6,16 +6,15 @@ import { randomUUID } from 'node:crypto';
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { type Fields, isFields } from '../../../core/wire/fields.ts';
 import { decodeAnswerError } from './error.ts';
 import { habitsOf, type Vendor } from './habits.ts';
 import { createThinkTags, type Split, type ThinkTags } from './think-tags.ts';
 import { addToolCalls, completeToolCalls, newToolCalls, type ToolCalls } from './tool-calls.ts';
 import { type Counts, readCounts, toUsage } from './usage.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-
-/** The state of one answer. */
-interface Answer {
+/** The state of one answer while it is read. */
+interface AnswerState {
   readonly vendor: Vendor;
   readonly target: Target;
   readonly hasThinkTags: boolean;
@@ -43,8 +42,6 @@ const noChunks: readonly Chunk[] = [];
 
 /** safety: the index of a choice is an index of a list here, so a huge one would take memory. The API takes `n` up to 128 (OpenAI: Chat completions). */
 const mostChoices = 128;
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
 
@@ -87,7 +84,7 @@ export function decodeBody(vendor: Vendor, body: unknown, target: Target): reado
   return answer.out;
 }
 
-function newAnswer(vendor: Vendor, target: Target): Answer {
+function newAnswer(vendor: Vendor, target: Target): AnswerState {
   const hasThinkTags = habitsOf(vendor, target).thinkTags || target.mapping.reasoning?.think_tags === true;
   return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', sources: {}, isOver: false, out: [] };
 }
@@ -108,7 +105,7 @@ function parseEvent({ event, data }: WireEvent, target: Target): Fields {
 
 const isError = (value: Fields): boolean => Boolean(value['error']) || value['object'] === 'error';
 
-function addEvent(answer: Answer, event: Fields): void {
+function addEvent(answer: AnswerState, event: Fields): void {
   if (answer.id === '' && typeof event['id'] === 'string') answer.id = event['id'];
   if (event['citations'] !== undefined || event['search_results'] !== undefined) readSources(answer, event);
   const choices = event['choices'];
@@ -119,14 +116,14 @@ function addEvent(answer: Answer, event: Fields): void {
   else if (isFields(event['x_groq']) && isFields(event['x_groq']['usage'])) addUsage(answer, event['x_groq']['usage']);
 }
 
-function addUsage(answer: Answer, report: Fields): void {
+function addUsage(answer: AnswerState, report: Fields): void {
   const counts = readCounts(report, answer.counts);
   if (counts === null || counts === answer.counts) return;
   answer.counts = counts;
   answer.out.push({ type: 'usage', usage: toUsage(counts, answer.vendor.usage ?? {}) });
 }
 
-function addChoice(answer: Answer, wire: unknown, at: number): void {
+function addChoice(answer: AnswerState, wire: unknown, at: number): void {
   if (!isFields(wire)) return;
   const index = wire['index'];
   const choice = choiceOf(answer, typeof index === 'number' ? index : at);
@@ -142,7 +139,7 @@ function addChoice(answer: Answer, wire: unknown, at: number): void {
   if (typeof finish === 'string' && finish !== '') addFinish(answer, choice, finish);
 }
 
-function choiceOf(answer: Answer, at: number): Choice {
+function choiceOf(answer: AnswerState, at: number): Choice {
   const known = answer.choices[at];
   if (known !== undefined) return known;
   if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalid(`a choice with the index ${at}`);
@@ -158,7 +155,7 @@ function choiceOf(answer: Answer, at: number): Choice {
   return choice;
 }
 
-function addDelta(answer: Answer, choice: Choice, delta: Fields): void {
+function addDelta(answer: AnswerState, choice: Choice, delta: Fields): void {
   const content = delta['content'];
   choice.hasBegun = true;
   addReasoning(answer, choice, delta);
@@ -178,7 +175,7 @@ function addDelta(answer: Answer, choice: Choice, delta: Fields): void {
 const messageExtras = ['annotations', 'images'];
 
 /** Reads the reasoning of a delta. The same text may come in several fields, so only the first field with text is read. */
-function addReasoning(answer: Answer, choice: Choice, delta: Fields): void {
+function addReasoning(answer: AnswerState, choice: Choice, delta: Fields): void {
   const { reasoning_content: content, reasoning, reasoning_details: details } = delta;
   const text = typeof content === 'string' && content !== '' ? content : reasoning;
   if (typeof text === 'string' && text !== '') {
@@ -194,29 +191,29 @@ function addReasoning(answer: Answer, choice: Choice, delta: Fields): void {
   for (const detail of details as unknown[]) if (isFields(detail)) addDetail(answer, choice, detail);
 }
 
-function addDetail(answer: Answer, choice: Choice, detail: Fields): void {
+function addDetail(answer: AnswerState, choice: Choice, detail: Fields): void {
   const text = detail['type'] === 'reasoning.summary' ? detail['summary'] : detail['text'];
   if (!choice.hasReasoningField && typeof text === 'string' && text !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
   answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: { ...detail, provider: answer.target.provider.id } as unknown as ReasoningDetail });
 }
 
-function addText(answer: Answer, choice: Choice, text: string): void {
+function addText(answer: AnswerState, choice: Choice, text: string): void {
   if (text === '') return;
   if (choice.thinkTags === null) answer.out.push({ type: 'text-delta', choice: choice.at, text });
   else addSplit(answer, choice, choice.thinkTags.push(text));
 }
 
-function addSplit(answer: Answer, choice: Choice, { reasoning, text }: Split): void {
+function addSplit(answer: AnswerState, choice: Choice, { reasoning, text }: Split): void {
   if (reasoning !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text: reasoning });
   if (text !== '') answer.out.push({ type: 'text-delta', choice: choice.at, text });
 }
 
-function addHeldText(answer: Answer, choice: Choice): void {
+function addHeldText(answer: AnswerState, choice: Choice): void {
   if (choice.thinkTags !== null) addSplit(answer, choice, choice.thinkTags.end());
 }
 
 /** wire: within one stream of Mistral, `content` is a string in some deltas and a list with thinking parts in others (2025-11-28). */
-function addPart(answer: Answer, choice: Choice, part: unknown): void {
+function addPart(answer: AnswerState, choice: Choice, part: unknown): void {
   if (!isFields(part)) return;
   if (part['type'] !== 'thinking') {
     if (typeof part['text'] === 'string') addText(answer, choice, part['text']);
@@ -230,25 +227,25 @@ function addPart(answer: Answer, choice: Choice, part: unknown): void {
 }
 
 /** wire: Perplexity repeats its sources in every event (Perplexity: Streaming), and xAI sends them in the last one (xAI: Live search). So they go out once, before the finish. */
-function readSources(answer: Answer, event: Fields): void {
+function readSources(answer: AnswerState, event: Fields): void {
   const { citations = answer.sources['citations'], search_results: results = answer.sources['search_results'] } = event;
   answer.sources = { citations, search_results: results };
   if (answer.choices[0]?.isFinished === true) addSources(answer);
 }
 
-function addSources(answer: Answer): void {
+function addSources(answer: AnswerState): void {
   for (const [field, value] of Object.entries(answer.sources)) {
     if (Array.isArray(value) && value.length > 0) answer.out.push({ type: 'extra', choice: 0, on: 'message', field, value });
   }
   answer.sources = {};
 }
 
-function seedOf(answer: Answer): string {
+function seedOf(answer: AnswerState): string {
   if (answer.id === '') answer.id = randomUUID();
   return answer.id;
 }
 
-function addFinish(answer: Answer, choice: Choice, native: string | null): void {
+function addFinish(answer: AnswerState, choice: Choice, native: string | null): void {
   addHeldText(answer, choice);
   completeToolCalls(choice.calls, choice.at, answer.out);
   if (choice.at === 0) addSources(answer);

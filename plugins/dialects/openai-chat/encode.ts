@@ -3,7 +3,8 @@ import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
-import { type Fragment, type Habits, habitsOf, type Vendor } from './habits.ts';
+import { type Fields, isFields } from '../../../core/wire/fields.ts';
+import { type Habits, habitsOf, type Vendor } from './habits.ts';
 import { encodeMessages } from './messages.ts';
 
 /** Parameters and their names on the wire. A vendor may rename or refuse them (`renames`, `drops`). */
@@ -51,7 +52,7 @@ class Draft {
     this.#target = target;
   }
 
-  body(): Fragment {
+  body(): Fields {
     const { stream, maxTokens, responseFormat } = this.#request;
     const body: Record<string, unknown> = {
       ...this.#habits.adds,
@@ -71,7 +72,7 @@ class Draft {
     return body;
   }
 
-  #rest(): Fragment {
+  #rest(): Fields {
     const sent: Record<string, unknown> = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
       if (clientSettings.has(field)) this.adjustments.add(field, 'dropped');
@@ -132,13 +133,11 @@ class Draft {
   }
 }
 
-const isObject = (value: unknown): value is Fragment => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** Adds fields to the body. Objects of one name are joined, so that the caller's `chat_template_kwargs` stay beside the gateway's switch. */
-function merge(body: Record<string, unknown>, fields: Fragment): void {
+function merge(body: Record<string, unknown>, fields: Fields): void {
   for (const [field, value] of Object.entries(fields)) {
     const before = body[field];
-    body[field] = isObject(before) && isObject(value) ? { ...before, ...value } : value;
+    body[field] = isFields(before) && isFields(value) ? { ...before, ...value } : value;
   }
 }
 

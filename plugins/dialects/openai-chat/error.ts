@@ -2,17 +2,12 @@
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
 
 /** What an error body says, and the status that it names, if it names one. */
 interface StatedComplaint extends Complaint {
   readonly status: number | null;
 }
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 /** Decodes an error reply, which has a status of its own. */
 export function decodeError({ status, headers, body }: WireError, target: Target): GatewayError {
@@ -32,18 +27,18 @@ const deepest = 4;
 /** Reads an `error` object or string, `detail` of FastAPI, the nested message of Mistral, `fault` of Fireworks, or plain text. HTML gives no message. */
 function readComplaint(body: unknown, depth = 0): StatedComplaint {
   const whole = Array.isArray(body) && isFields((body as unknown[])[0]) && 'error' in ((body as Fields[])[0] as Fields) ? (body as unknown[])[0] : body;
-  const outer: Fields = isFields(whole) ? whole : {};
+  const outer = fieldsOf(whole);
   const error = isFields(outer['error']) ? outer['error'] : isFields(outer['fault']) ? outer['fault'] : outer;
-  const metadata: Fields = isFields(error['metadata']) ? error['metadata'] : {};
+  const metadata = fieldsOf(error['metadata']);
   const inner = depth < deepest ? parsed(metadata['raw']) : null;
   const cause = inner === null ? null : readComplaint(inner, depth + 1);
-  const causeText = cause?.message ?? (inner === null ? text(metadata['raw']) : null);
+  const causeText = cause?.message ?? (inner === null ? textOf(metadata['raw']) : null);
   const own = messageOf(error === outer ? whole : error);
   const code = codeText(error['code']);
   return {
     message: own !== null && causeText !== null ? `${own}: ${causeText}` : (own ?? causeText),
-    type: text(error['type']) ?? cause?.type ?? null,
-    param: text(error['param']) ?? cause?.param ?? locationOf(outer['detail']),
+    type: textOf(error['type']) ?? cause?.type ?? null,
+    param: textOf(error['param']) ?? cause?.param ?? locationOf(outer['detail']),
     // wire: `code` of OpenRouter is the HTTP status as a number; the code of the provider behind it is in `metadata.raw` (OpenRouter: Errors)
     code: (typeof error['code'] === 'number' ? cause?.code : null) ?? code ?? cause?.code ?? null,
     status: statusOf(error['status_code']) ?? statusOf(error['code']) ?? statusOf(error['status']),
@@ -78,7 +73,7 @@ const messageFields = ['message', 'Message', 'msg', 'detail', 'error', 'faultstr
 function messageOf(value: unknown, depth = 0): string | null {
   if (depth > deepest) return null;
   if (typeof value === 'string') return value.trim() === '' || /^\s*</.test(value) ? null : value.trim();
-  if (Array.isArray(value)) return text((value as unknown[]).map((part) => messageOf(part, depth + 1)).filter((message) => message !== null).join('; '));
+  if (Array.isArray(value)) return textOf((value as unknown[]).map((part) => messageOf(part, depth + 1)).filter((message) => message !== null).join('; '));
   if (!isFields(value)) return null;
   for (const field of messageFields) {
     const message = messageOf(value[field], depth + 1);
@@ -92,7 +87,7 @@ function messageOf(value: unknown, depth = 0): string | null {
 /** The path of a parameter. wire: `loc` of FastAPI begins with the part of the request: `["body", "temperature"]` (FastAPI: Handling errors). */
 function pathOf(location: unknown): string | null {
   if (!Array.isArray(location)) return null;
-  return text((location as unknown[]).filter((part, at) => !(at === 0 && part === 'body')).join('.'));
+  return textOf((location as unknown[]).filter((part, at) => !(at === 0 && part === 'body')).join('.'));
 }
 
 const locationOf = (detail: unknown): string | null => (Array.isArray(detail) && isFields((detail as unknown[])[0]) ? pathOf(((detail as Fields[])[0] as Fields)['loc']) : null);

@@ -1,15 +1,13 @@
 /** How vendors of the chat completions API differ, as data. `presets.ts` has a row for each vendor; `encode.ts` and `decode.ts` read the rows. */
 import type { Effort } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
 import type { UsageHabits } from './usage.ts';
-
-/** Fields of a request body. */
-export type Fragment = Readonly<Record<string, unknown>>;
 
 /** How a vendor is told an effort. `word` is for the adjustment, and is the caller's own word if nothing changes; `fields` go into the body. */
 export interface Said {
   readonly word: string;
-  readonly fields: Fragment;
+  readonly fields: Fields;
 }
 
 /** How each effort is told. Null: the vendor cannot be told, and the effort is dropped. */
@@ -18,7 +16,7 @@ export type Efforts = Readonly<Record<Effort, Said | null>>;
 /** The field for a thinking budget, the fields that must be sent with it, and the least number of tokens. */
 export interface Budget {
   readonly path: readonly [field: string, inner?: string];
-  readonly beside: Fragment;
+  readonly beside: Fields;
   readonly least?: number;
 }
 
@@ -44,7 +42,7 @@ export interface Habits {
   /** The parameters of `drops` that it takes while the effort is `none`. */
   readonly takesUnthinking: readonly string[];
   /** Fields that every request needs. A field that the caller set stays. */
-  readonly adds: Fragment;
+  readonly adds: Fields;
   /** True if thinking comes in a `<think>` block at the start of the answer. */
   readonly thinkTags: boolean;
 }

@@ -2,19 +2,20 @@
  * One row for each vendor, data only: its address, and where it differs from the others.
  * wire: a row follows the vendor's own API reference and its page on reasoning, as of 2026-11; a note names any other source.
  */
+import type { Fields } from '../../../core/wire/fields.ts';
 import { grokEffortWords } from '../families/grok-models.ts';
 import { logOfTokens, type OpenaiFamily, openaiModels } from '../families/openai-models.ts';
-import type { Budget, Efforts, Family, Fragment, Said, Vendor } from './habits.ts';
+import type { Budget, Efforts, Family, Said, Vendor } from './habits.ts';
 import { saidAs } from './habits.ts';
 
-const saying = (word: string, fields: Fragment): Said => ({ word, fields });
+const saying = (word: string, fields: Fields): Said => ({ word, fields });
 
 /** The field `thinking` as a switch, with `reasoning_effort` if the model knows degrees. */
-const thinking = (word: string, inner: Fragment = {}, effort?: string): Said =>
+const thinking = (word: string, inner: Fields = {}, effort?: string): Said =>
   saying(word, { thinking: { type: word === 'none' ? 'disabled' : 'enabled', ...inner }, ...(effort !== undefined && { reasoning_effort: effort }) });
 
 /** The switch for `none`, and for the efforts from minimal to xhigh the switch with the given `reasoning_effort`. */
-const thinkingDegrees = (inner: Fragment, ...words: readonly string[]): Efforts => saidAs(thinking('none'), ...words.map((word) => thinking(word, inner, word)));
+const thinkingDegrees = (inner: Fields, ...words: readonly string[]): Efforts => saidAs(thinking('none'), ...words.map((word) => thinking(word, inner, word)));
 
 const everyDegree = (none: Said | null, on: Said): Efforts => saidAs(none, on, on, on, on, on);
 

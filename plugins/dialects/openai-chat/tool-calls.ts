@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 
 interface Call {
   /** The provider's id, or an id made here if the call begins without one. */
@@ -32,10 +33,6 @@ export interface ToolCallScope {
   readonly chunks: Chunk[];
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** The empty state of a choice. */
 export const newToolCalls = (): ToolCalls => ({ all: [], last: null, begun: 0 });
 
@@ -56,7 +53,7 @@ export function completeToolCalls(calls: ToolCalls, choice: number, chunks: Chun
 }
 
 function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
-  const fields = isFields(piece['function']) ? piece['function'] : {};
+  const fields = fieldsOf(piece['function']);
   const { name } = fields;
   const call = callOf(calls, piece, typeof name === 'string' && name !== '');
   calls.last = call;

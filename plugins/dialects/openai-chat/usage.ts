@@ -1,5 +1,6 @@
 /** Turns the token counts of chat servers into `Usage`, whose classes do not overlap. A count that the server does not give stays null. */
 import type { Usage } from '../../../core/chat.ts';
+import { countOf, type Fields, fieldsOf } from '../../../core/wire/fields.ts';
 
 /** How a vendor counts. */
 export interface UsageHabits {
@@ -19,30 +20,24 @@ export interface Counts {
   readonly reasoning: number | null;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const count = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null);
-
-const fieldsOf = (value: unknown): Fields | null => (typeof value === 'object' && value !== null ? (value as Fields) : null);
-
 /** Adds a `usage` object to the earlier reports: a later count replaces an earlier one, a missing count replaces nothing. Returns `before` if neither prompt nor completion is known. */
 export function readCounts(report: Fields, before: Counts | null): Counts | null {
   const prompt = fieldsOf(report['prompt_tokens_details']);
   const completion = fieldsOf(report['completion_tokens_details']);
   const counts: Counts = {
-    prompt: count(report['prompt_tokens']) ?? before?.prompt ?? null,
-    completion: count(report['completion_tokens']) ?? before?.completion ?? null,
-    total: count(report['total_tokens']) ?? before?.total ?? null,
+    prompt: countOf(report['prompt_tokens']) ?? before?.prompt ?? null,
+    completion: countOf(report['completion_tokens']) ?? before?.completion ?? null,
+    total: countOf(report['total_tokens']) ?? before?.total ?? null,
     // wire: `prompt_cache_hit_tokens` is of DeepSeek (2025-12-02), `cached_tokens` at the top of Moonshot (2026-08-04) and Together, `num_cached_tokens` of Mistral
     cached:
-      count(prompt?.['cached_tokens']) ??
-      count(report['prompt_cache_hit_tokens']) ??
-      count(report['cached_tokens']) ??
-      count(report['num_cached_tokens']) ??
+      countOf(prompt['cached_tokens']) ??
+      countOf(report['prompt_cache_hit_tokens']) ??
+      countOf(report['cached_tokens']) ??
+      countOf(report['num_cached_tokens']) ??
       before?.cached ??
       null,
-    written: count(prompt?.['cache_write_tokens']) ?? before?.written ?? null,
-    reasoning: count(completion?.['reasoning_tokens']) ?? count(report['reasoning_tokens']) ?? before?.reasoning ?? null,
+    written: countOf(prompt['cache_write_tokens']) ?? before?.written ?? null,
+    reasoning: countOf(completion['reasoning_tokens']) ?? countOf(report['reasoning_tokens']) ?? before?.reasoning ?? null,
   };
   return counts.prompt === null && counts.completion === null ? before : counts;
 }

@@ -2,8 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { Chunk } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 
 /** One `function_call` item. */
 export interface Call {
@@ -21,8 +20,6 @@ export interface Call {
 
 /** A call of which nothing is known yet. */
 export const newCall = (seed: string): Call => ({ id: '', name: '', text: '', index: null, isClosed: false, seed });
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** The calls of one answer. Each method adds its chunks to `out`. */
 export class Calls {
@@ -109,11 +106,11 @@ function unwrapped({ id, text, seed }: Call, tools: unknown): Call[] | null {
 function usesOf(text: string): readonly unknown[] {
   try {
     const value: unknown = JSON.parse(text);
-    return isFields(value) && Array.isArray(value['tool_uses']) ? (value['tool_uses'] as unknown[]) : [];
+    return listOf(fieldsOf(value)['tool_uses']);
   } catch {
     // the arguments were cut by the length limit, so no call can be read
     return [];
   }
 }
 
-const namesOf = (tools: unknown): Set<unknown> => new Set(Array.isArray(tools) ? (tools as unknown[]).map((tool) => (isFields(tool) ? tool['name'] : null)) : []);
+const namesOf = (tools: unknown): Set<unknown> => new Set(listOf(tools).map((tool) => fieldsOf(tool)['name']));

@@ -5,18 +5,18 @@
 import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { type Call, Calls, newCall } from './calls.ts';
-import { detailOf, type Place } from './details.ts';
+import { detailOf, type NextItem } from './details.ts';
 import { decodeAnswerError } from './error.ts';
 import { readUsage } from './usage.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
-type Kind = 'message' | 'reasoning' | 'function_call' | 'other';
+type ItemKind = 'message' | 'reasoning' | 'function_call' | 'other';
 
-/** The state of one answer. wire: items are found by `output_index`, because some hosts give an item a new id in each event (recorded traffic, as of 2026-11). */
-interface Answer {
+/** The state of one answer while it is read. wire: items are found by `output_index`, because some hosts give an item a new id in each event (recorded traffic, as of 2026-11). */
+interface AnswerState {
   readonly target: Target;
-  readonly items: Map<number, Item>;
+  readonly items: Map<number, OpenItem>;
   readonly calls: Calls;
   id: string;
   hasReasoned: boolean;
@@ -25,10 +25,11 @@ interface Answer {
   out: Chunk[];
 }
 
-interface Item {
-  readonly kind: Kind;
+/** An item of the answer while it is read. */
+interface OpenItem {
+  readonly kind: ItemKind;
   readonly at: number;
-  readonly parts: Map<number, Part>;
+  readonly parts: Map<number, OpenPart>;
   readonly call: Call;
   /** For reasoning: the voice that came first. The other voice repeats its text, and is not read. */
   voice: Voice | null;
@@ -37,7 +38,7 @@ interface Item {
 }
 
 /** One text of an item, and how much of it has been sent to the caller. */
-interface Part {
+interface OpenPart {
   readonly voice: Voice;
   sent: string;
   logprobs: number;
@@ -46,7 +47,7 @@ interface Part {
 
 /** A kind of text: the type of its item, the index that its events have, and the chunk that it becomes. */
 interface Voice {
-  readonly kind: Kind;
+  readonly kind: ItemKind;
   readonly index: 'content_index' | 'summary_index';
   /** The field with the whole text. */
   readonly field: 'text' | 'refusal';
@@ -62,17 +63,9 @@ const summary: Voice = { kind: 'reasoning', index: 'summary_index', field: 'text
 const thought: Voice = { kind: 'reasoning', index: 'content_index', field: 'text', chunk: 'reasoning-delta', slot: 1 };
 
 const noChunks: readonly Chunk[] = [];
-const noFields: Fields = {};
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : noFields);
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
-
 const invalid = (what: string, cause?: unknown): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
 
-const newAnswer = (target: Target): Answer => ({ target, items: new Map(), calls: new Calls(), id: '', hasReasoned: false, isOver: false, out: [] });
+const newAnswer = (target: Target): AnswerState => ({ target, items: new Map(), calls: new Calls(), id: '', hasReasoned: false, isOver: false, out: [] });
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -119,10 +112,10 @@ function parseEvent({ data }: WireEvent): Fields {
   return value;
 }
 
-type Reader = (answer: Answer, event: Fields) => void;
+type EventReader = (answer: AnswerState, event: Fields) => void;
 
 const speak =
-  (voice: Voice): Reader =>
+  (voice: Voice): EventReader =>
   (answer, event) => {
     const part = partOf(answer, event, voice);
     if (part === null) return;
@@ -132,13 +125,13 @@ const speak =
 
 /** Reads the event at the end of a text, which has the whole text, and sends what has not been sent. wire: the deltas of a short text may be missing (recorded traffic, as of 2026-11). */
 const conclude =
-  (voice: Voice): Reader =>
+  (voice: Voice): EventReader =>
   (answer, event) => {
     const part = partOf(answer, event, voice);
     if (part !== null) sayRest(answer, part, event);
   };
 
-const readers = new Map<unknown, Reader>([
+const readers = new Map<unknown, EventReader>([
   ['response.created', addHead],
   ['response.in_progress', addHead],
   ['response.output_item.added', (answer, event) => openItem(answer, event)],
@@ -164,41 +157,41 @@ const readers = new Map<unknown, Reader>([
   ['response.cancelled', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'cancelled')],
 ]);
 
-function addHead(answer: Answer, event: Fields): void {
+function addHead(answer: AnswerState, event: Fields): void {
   const { id, tools } = fieldsOf(event['response']);
   if (typeof id === 'string') answer.id = id;
   if (tools !== undefined) answer.calls.tools = tools;
 }
 
-const kinds = new Set<unknown>(['message', 'reasoning', 'function_call']);
+const itemKinds = new Set<unknown>(['message', 'reasoning', 'function_call']);
 
 /** The item of an event. It is made if it is not known yet, because some hosts leave `output_item.added` out. */
-function itemOf(answer: Answer, index: unknown, kind: Kind): Item {
+function itemOf(answer: AnswerState, index: unknown, kind: ItemKind): OpenItem {
   const at = typeof index === 'number' ? index : latest(answer, kind);
   const known = answer.items.get(at);
   if (known !== undefined) return known;
-  const item: Item = { kind, at, parts: new Map(), call: newCall(`${answer.id}/${at}`), voice: null, whole: null };
+  const item: OpenItem = { kind, at, parts: new Map(), call: newCall(`${answer.id}/${at}`), voice: null, whole: null };
   answer.items.set(at, item);
   return item;
 }
 
 /** The index for an event without one: the last item of its kind, or a new item. */
-function latest({ items }: Answer, kind: Kind): number {
+function latest({ items }: AnswerState, kind: ItemKind): number {
   let at = items.size;
   for (const item of items.values()) if (item.kind === kind) at = item.at;
   return at;
 }
 
-function openItem(answer: Answer, event: Fields): Item {
+function openItem(answer: AnswerState, event: Fields): OpenItem {
   const wire = fieldsOf(event['item']);
   const { type } = wire;
-  const item = itemOf(answer, event['output_index'], kinds.has(type) ? (type as Kind) : 'other');
+  const item = itemOf(answer, event['output_index'], itemKinds.has(type) ? (type as ItemKind) : 'other');
   if (item.kind === 'function_call') answer.calls.describe(item.call, wire, answer.out);
   return item;
 }
 
 /** Takes a complete item, and sends what has not come in pieces. */
-function completeItem(answer: Answer, item: Item, wire: Fields): void {
+function completeItem(answer: AnswerState, item: OpenItem, wire: Fields): void {
   item.whole = wire;
   switch (item.kind) {
     case 'message':
@@ -221,7 +214,7 @@ function completeItem(answer: Answer, item: Item, wire: Fields): void {
   }
 }
 
-function addThoughts(answer: Answer, item: Item, wire: Fields): void {
+function addThoughts(answer: AnswerState, item: OpenItem, wire: Fields): void {
   const parts = listOf(wire['summary']);
   const voice = item.voice ?? (parts.length > 0 ? summary : thought);
   item.voice = voice;
@@ -231,7 +224,7 @@ function addThoughts(answer: Answer, item: Item, wire: Fields): void {
 }
 
 /** The text that an event belongs to. Null if the same reasoning is already sent in the other voice, or the item is of another kind. */
-function partOf(answer: Answer, event: Fields, voice: Voice): Part | null {
+function partOf(answer: AnswerState, event: Fields, voice: Voice): OpenPart | null {
   const item = itemOf(answer, event['output_index'], voice.kind);
   if (item.kind !== voice.kind) return null;
   if (voice.kind === 'reasoning') {
@@ -242,16 +235,16 @@ function partOf(answer: Answer, event: Fields, voice: Voice): Part | null {
   return partAt(item, typeof index === 'number' ? index : 0, voice);
 }
 
-function partAt({ parts }: Item, index: number, voice: Voice): Part {
+function partAt({ parts }: OpenItem, index: number, voice: Voice): OpenPart {
   const key = index * 2 + voice.slot;
   const known = parts.get(key);
   if (known !== undefined) return known;
-  const part: Part = { voice, sent: '', logprobs: 0, annotations: 0 };
+  const part: OpenPart = { voice, sent: '', logprobs: 0, annotations: 0 };
   parts.set(key, part);
   return part;
 }
 
-function say(answer: Answer, part: Part, piece: string): void {
+function say(answer: AnswerState, part: OpenPart, piece: string): void {
   if (piece === '') return;
   const type = part.voice.chunk;
   let said = piece;
@@ -264,7 +257,7 @@ function say(answer: Answer, part: Part, piece: string): void {
   answer.out.push({ type, choice: 0, text: said });
 }
 
-function sayRest(answer: Answer, part: Part, whole: Fields): void {
+function sayRest(answer: AnswerState, part: OpenPart, whole: Fields): void {
   const said = whole[part.voice.field];
   if (typeof said === 'string' && said.length > part.sent.length && said.startsWith(part.sent)) say(answer, part, said.slice(part.sent.length));
   addLogprobs(answer, part, listOf(whole['logprobs']).slice(part.logprobs));
@@ -272,19 +265,19 @@ function sayRest(answer: Answer, part: Part, whole: Fields): void {
   for (const annotation of listOf(whole['annotations']).slice(part.annotations)) annotate(answer, part, annotation);
 }
 
-function addLogprobs(answer: Answer, part: Part, list: unknown): void {
+function addLogprobs(answer: AnswerState, part: OpenPart, list: unknown): void {
   if (!Array.isArray(list) || list.length === 0) return;
   part.logprobs += list.length;
   answer.out.push({ type: 'extra', choice: 0, on: 'choice', field: 'logprobs', value: { content: list as unknown[] } });
 }
 
-function addAnnotation(answer: Answer, event: Fields): void {
+function addAnnotation(answer: AnswerState, event: Fields): void {
   const part = partOf(answer, event, text);
   if (part !== null) annotate(answer, part, event['annotation']);
 }
 
 /** Sends an annotation. On chat completions a `url_citation` has its fields in an object of its own; the other types exist only here, and go out unchanged. */
-function annotate(answer: Answer, part: Part, annotation: unknown): void {
+function annotate(answer: AnswerState, part: OpenPart, annotation: unknown): void {
   if (!isFields(annotation)) return;
   part.annotations++;
   const { type, ...fields } = annotation;
@@ -292,12 +285,12 @@ function annotate(answer: Answer, part: Part, annotation: unknown): void {
   answer.out.push({ type: 'extra', choice: 0, on: 'message', field: 'annotations', value });
 }
 
-function addCallPiece(answer: Answer, event: Fields): void {
+function addCallPiece(answer: AnswerState, event: Fields): void {
   const item = itemOf(answer, event['output_index'], 'function_call');
   if (item.kind === 'function_call' && typeof event['delta'] === 'string') answer.calls.add(item.call, event['delta'], answer.out);
 }
 
-function addCallRest(answer: Answer, event: Fields): void {
+function addCallRest(answer: AnswerState, event: Fields): void {
   const item = itemOf(answer, event['output_index'], 'function_call');
   if (item.kind !== 'function_call') return;
   answer.calls.describe(item.call, event, answer.out);
@@ -307,7 +300,7 @@ function addCallRest(answer: Answer, event: Fields): void {
 const isFailed = (status: unknown): boolean => status === 'failed' || status === 'cancelled';
 
 /** Reads the whole response, which a body is and which ends a stream. `event` is the last word of the event's name. */
-function addResponse(answer: Answer, response: Fields, event: string): void {
+function addResponse(answer: AnswerState, response: Fields, event: string): void {
   const { status, output } = response;
   if (isFailed(event) || isFailed(status) || response['error']) throw failureOf(response, answer.target);
   addHead(answer, { response });
@@ -341,25 +334,25 @@ const reasonOf = (native: string): FinishReason => (/filter|safety|policy|modera
  * Sends the reasoning items for the caller to keep. This happens at the end of the answer, because items may finish in another order, and
  * only then is it known which item follows each. Reasoning that no item follows is left out, because the provider would refuse it.
  */
-function addDetails({ target, items, out }: Answer): void {
+function addDetails({ target, items, out }: AnswerState): void {
   const backwards = Array.from(items.values()).sort((first, second) => second.at - first.at);
-  const kept: [whole: Fields, place: Place][] = [];
-  let place: Place | null = null;
+  const kept: [whole: Fields, next: NextItem][] = [];
+  let next: NextItem | null = null;
   for (const item of backwards) {
-    if (item.kind !== 'reasoning') place = placeOf(item) ?? place;
-    else if (item.whole !== null && place !== null) kept.push([item.whole, place]);
+    if (item.kind !== 'reasoning') next = nextItemOf(item) ?? next;
+    else if (item.whole !== null && next !== null) kept.push([item.whole, next]);
   }
   let index = 0;
-  for (const [whole, place] of kept.toReversed()) {
-    const detail = detailOf(whole, { provider: target.provider.id, index, ...place });
+  for (const [whole, next] of kept.toReversed()) {
+    const detail = detailOf(whole, { provider: target.provider.id, index, ...next });
     if (detail === null) continue;
     index++;
     out.push({ type: 'reasoning-detail', choice: 0, detail });
   }
 }
 
-/** The place of an item in the message that the caller keeps. Null if it is not in the message, such as a search that the provider made. */
-function placeOf({ kind, call, parts, whole }: Item): Place | null {
+/** How the message that the caller keeps names an item. Null if the item is not in the message, such as a search that the provider made. */
+function nextItemOf({ kind, call, parts, whole }: OpenItem): NextItem | null {
   if (kind === 'function_call') return { before: call.id };
   if (kind !== 'message' || ![...parts.values()].some(({ sent }) => sent !== '')) return null;
   const phase = whole?.['phase'];

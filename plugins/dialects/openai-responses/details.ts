@@ -5,33 +5,30 @@
  */
 import type { Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
+import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 
 const format = 'openai-responses';
 
-/** The item after the reasoning. */
-export interface Place {
+/** The item that came after the reasoning. */
+export interface NextItem {
   /** `message`, or the id of a call. */
   readonly before: string;
   /** The `phase` of that message, which newer models set and must get back (wire: OpenAI: Responses). */
   readonly phase?: string | undefined;
 }
 
-/** Who issued a detail: the provider entry's id, and the number of the detail in the answer. */
-export interface Issue extends Place {
+/** Where a detail comes from: the id of the provider entry that issued it, its number in the answer, and the item after it. */
+export interface DetailOrigin extends NextItem {
   readonly provider: string;
   readonly index: number;
 }
 
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const textsOf = (parts: unknown): string[] => (Array.isArray(parts) ? (parts as unknown[]).flatMap((part) => (isFields(part) && typeof part['text'] === 'string' && part['text'] !== '' ? [part['text']] : [])) : []);
+const textsOf = (parts: unknown): string[] => listOf(parts).map((part) => fieldsOf(part)['text']).filter(filled);
 
 const filled = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 /** The `reasoning_details` entry of a complete reasoning item. Null if the item has nothing that could be sent back. */
-export function detailOf(item: Fields, { provider, index, before, phase }: Issue): ReasoningDetail | null {
+export function detailOf(item: Fields, { provider, index, before, phase }: DetailOrigin): ReasoningDetail | null {
   const { id, encrypted_content: data } = item;
   const about = { provider, format, index, ...(filled(id) && { id }), before, ...(phase !== undefined && { phase }) };
   if (filled(data)) {
@@ -43,7 +40,7 @@ export function detailOf(item: Fields, { provider, index, before, phase }: Issue
   return thought.length === 0 ? null : { type: 'reasoning.text', ...about, text: thought.join('\n\n') };
 }
 
-/** The reasoning items of one assistant message by their place, and the `phase` of its text. */
+/** The reasoning items of one assistant message, by the item that came after each, and the `phase` of its text. */
 export interface Replay {
   readonly before: ReadonlyMap<string, readonly Fields[]>;
   readonly phase: string | null;
@@ -51,7 +48,7 @@ export interface Replay {
 
 const nothing: Replay = { before: new Map(), phase: null };
 
-/** The reasoning that this provider issued with a message. A detail that has lost its place goes to `first`. */
+/** The reasoning that this provider issued with a message. A detail that no longer names the item after it goes before `first`. */
 export function replayOf(message: Message, first: string, target: Target): Replay {
   // wire: other models answer 400 "Reasoning input items can only be provided to a reasoning or computer use model" (OpenAI)
   if (target.mapping.reasoning === null || !Array.isArray(message.reasoning_details)) return nothing;
@@ -61,9 +58,9 @@ export function replayOf(message: Message, first: string, target: Target): Repla
     if (!isFields(detail) || detail['provider'] !== target.provider.id || detail['format'] !== format) continue;
     const item = itemOf(detail);
     if (item === null) continue;
-    const place = filled(detail['before']) ? detail['before'] : first;
-    const items = before.get(place);
-    if (items === undefined) before.set(place, [item]);
+    const next = filled(detail['before']) ? detail['before'] : first;
+    const items = before.get(next);
+    if (items === undefined) before.set(next, [item]);
     else items.push(item);
     if (filled(detail['phase'])) phase = detail['phase'];
   }
@@ -72,7 +69,7 @@ export function replayOf(message: Message, first: string, target: Target): Repla
 
 function itemOf({ id, data, text, summary }: Fields): Fields | null {
   const known = { type: 'reasoning', ...(filled(id) && { id }) };
-  const texts = Array.isArray(summary) ? (summary as unknown[]).filter(filled) : [];
+  const texts = listOf(summary).filter(filled);
   const parts = texts.map((said) => ({ type: 'summary_text', text: said }));
   if (filled(data)) return { ...known, summary: parts, encrypted_content: data };
   return filled(text) ? { ...known, summary: parts, content: [{ type: 'reasoning_text', text }] } : null;

@@ -3,10 +3,10 @@ import { Adjustments } from '../../../core/wire/adjustments.ts';
 import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { type Fields, isFields, listOf } from '../../../core/wire/fields.ts';
 import { type Habits, habitsOf, refuses } from './habits.ts';
 import { encodeInput } from './input.ts';
 
-type Fields = Readonly<Record<string, unknown>>;
 type Body = Record<string, unknown>;
 
 /** Fields that have the same name and the same meaning in both APIs. */
@@ -148,7 +148,7 @@ class Draft {
 
   #setInclude(body: Body): void {
     const { logprobs, topLogprobs, rest } = this.#request;
-    const include = new Set<unknown>(Array.isArray(rest['include']) ? (rest['include'] as unknown[]) : []);
+    const include = new Set<unknown>(listOf(rest['include']));
     // wire: a model that does not reason answers 400 "Encrypted content is not supported with this model" (OpenAI)
     if (this.#target.mapping.reasoning !== null) include.add('reasoning.encrypted_content');
     if (logprobs === true && refuses('logprobs', this.#target, this.#habits)) this.adjustments.add('logprobs', 'dropped');
@@ -163,8 +163,6 @@ class Draft {
 const setApart = new Set(['verbosity', 'include', 'store']);
 
 const noParameters = { type: 'object', properties: {} };
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** wire: here the fields of a function are beside `type`, not in an object `function` (OpenAI: Migrate to the Responses API). */
 function flat(tool: unknown): unknown {

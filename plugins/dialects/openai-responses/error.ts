@@ -2,12 +2,7 @@
 import type { Target, WireError } from '../../../core/wire/dialect.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import { type Complaint, statusOfWords, upstreamError } from '../../../core/wire/upstream-error.ts';
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-const text = (value: unknown): string | null => (typeof value === 'string' && value.trim() !== '' ? value.trim() : null);
+import { type Fields, fieldsOf, isFields, wordsOf } from '../../../core/wire/fields.ts';
 
 /** Decodes an error reply, which has a status of its own. */
 export const decodeError = ({ status, headers, body }: WireError, target: Target): GatewayError => upstreamError({ status, headers, body, complaint: readComplaint(body) }, target);
@@ -28,12 +23,12 @@ function statusOf(body: unknown, { type, code }: Complaint): number {
     if (typeof status === 'number' && Number.isInteger(status) && status >= 400 && status <= 599) return status;
   }
   // a code that is a sentence is not given to callers, but its words say which kind of error it is
-  return promptWords.test(code ?? '') ? statusOfPrompt(code) : statusOfWords(`${type ?? ''} ${code ?? text(error['code']) ?? ''}`);
+  return promptWords.test(code ?? '') ? statusOfPrompt(code) : statusOfWords(`${type ?? ''} ${code ?? wordsOf(error['code']) ?? ''}`);
 }
 
 /** The object with the fields of the error: `error`, or the body itself. */
 function errorOf(body: unknown): Fields {
-  const outer: Fields = isFields(body) ? body : {};
+  const outer = fieldsOf(body);
   return isFields(outer['error']) ? outer['error'] : outer;
 }
 
@@ -55,11 +50,11 @@ const parameters: ReadonlyMap<string, string> = new Map([
 /** Reads an `error` object or string, an `error` event with its fields at the top, `detail` of FastAPI, or plain text. HTML gives no message. */
 function readComplaint(body: unknown): Complaint {
   const error = errorOf(body);
-  const metadata: Fields = isFields(error['metadata']) ? error['metadata'] : {};
-  const inner: Fields = isFields(error['innererror']) ? error['innererror'] : {};
+  const metadata = fieldsOf(error['metadata']);
+  const inner = fieldsOf(error['innererror']);
   const code = codeOf(error['code']);
-  const param = text(error['param']);
-  const type = text(error['type']);
+  const param = wordsOf(error['param']);
+  const type = wordsOf(error['type']);
   return {
     message: withCause(messageOf(isFields(body) ? error : body), metadata['raw']),
     // in an event with its fields at the top, `type` is the type of the event
@@ -95,9 +90,9 @@ const messageFields = ['message', 'error', 'detail', 'msg'];
 
 /** The message in a value. safety: the depth is limited, because a recursion without a limit could overflow the stack. */
 function messageOf(value: unknown, depth = 0): string | null {
-  if (typeof value === 'string') return /^\s*</.test(value) ? null : text(value);
+  if (typeof value === 'string') return /^\s*</.test(value) ? null : wordsOf(value);
   if (depth > 4) return null;
-  if (Array.isArray(value)) return text((value as unknown[]).map((item) => messageOf(item, depth + 1)).filter((message) => message !== null).join('; '));
+  if (Array.isArray(value)) return wordsOf((value as unknown[]).map((item) => messageOf(item, depth + 1)).filter((message) => message !== null).join('; '));
   if (!isFields(value)) return null;
   for (const field of messageFields) {
     const message = messageOf(value[field], depth + 1);

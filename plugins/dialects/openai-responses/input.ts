@@ -1,11 +1,13 @@
 /** Encodes the messages of a chat as items of `input`. */
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
+import { type Fields, fieldsOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { replayOf } from './details.ts';
 import type { Habits } from './habits.ts';
 
-type Item = Readonly<Record<string, unknown>>;
+/** An item of `input`, or a part of one. */
+type Item = Fields;
 
 /** What the encoding of a message depends on. */
 export interface InputWays {
@@ -68,7 +70,7 @@ function sideFields(part: ContentPart, own: string, ways: InputWays): Item {
 
 function partOf(part: ContentPart, path: string, ways: InputWays): Item {
   const inner = part[part.type];
-  const own = typeof inner === 'object' && inner !== null ? (inner as Item) : {};
+  const own = fieldsOf(inner);
   switch (part.type) {
     case 'text':
       return { type: 'input_text', text: part.text ?? '', ...sideFields(part, 'text', ways) };

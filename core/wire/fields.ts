@@ -1,0 +1,24 @@
+/** Readers for JSON that a provider or a caller sent. Each says what it gives for a value of another kind, so none of them throws. */
+
+/** A JSON object whose values may be of any kind. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+const noFields: Fields = Object.freeze({});
+
+/** True if the value is an object: not null, and not a list. */
+export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The object; an empty object for a value of another kind, also for a list. */
+export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : noFields);
+
+/** The list; an empty list for a value of another kind. */
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as unknown[]) : []);
+
+/** The text, unchanged; null for an empty text and for a value of another kind. */
+export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** The text without white space around it; null for a text that has nothing else, and for a value of another kind. For messages and names that people read. */
+export const wordsOf = (value: unknown): string | null => (typeof value === 'string' ? textOf(value.trim()) : null);
+
+/** The number of tokens or of other things; null for a number below 0, for one that is not finite, and for a value of another kind. */
+export const countOf = (value: unknown): number | null => (typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null);
