@@ -22,14 +22,14 @@ export default definePlugin<Options>({
   }],
   apply({ hooks }, { answers }) {
     const known = new Map(Object.entries(answers).map(([question, answer]) => [question.trim().toLowerCase(), answer]));
-    const answered = new Set<string>();
+    const answered = new WeakSet<object>();
     // before the plugins that ask providers
-    hooks.open.tap({ stage: EARLY }, ({ id, request }) => {
-      const answer = known.get(textOf(request.messages.at(-1) ?? { role: 'user' }));
+    hooks.open.tap({ stage: EARLY }, (context) => {
+      const answer = known.get(textOf(context.request.messages.at(-1) ?? { role: 'user' }));
       if (answer === undefined) return undefined;
-      answered.add(id);
+      answered.add(context);
       return sourceOf([{ type: 'text-delta', choice: 0, text: answer }, { type: 'finish', choice: 0, reason: 'completed', native: null }]);
     });
-    hooks.settle.tap((record) => (answered.delete(record.id) ? { ...record, fields: { ...record.fields, canned: true } } : record));
+    hooks.settle.tap((record, context) => (answered.has(context) ? { ...record, fields: { ...record.fields, canned: true } } : record));
   },
 });

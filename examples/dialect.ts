@@ -1,5 +1,5 @@
 /**
- * A wire format in one file: the chat API of Ollama, text and thinking. In the YAML: `plugins: [..., ./examples/dialect.ts]` and
+ * A wire format in one file: the chat API of Ollama, text and thinking. In the YAML, at the end of `plugins:`: `- ./examples/dialect.ts`, and
  * `providers: { local: { dialect: ollama-chat, base_url: http://127.0.0.1:11434, api_key: none } }`.
  */
 import { Adjustments, countOf, createLineReader, definePlugin, fieldsOf, GatewayError, partsOf, textOf, upstreamError } from 'model-gateway';

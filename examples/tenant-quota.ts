@@ -1,4 +1,4 @@
-/** Lets each tenant (`X-Gateway-Tenant-ID`) make so many requests in any minute. In the YAML: `- { use: ./examples/tenant-quota.ts, with: { per_minute: 60 } }`. */
+/** Lets each tenant (`X-Gateway-Tenant-ID`) make so many requests in any minute. Needs `metadata/headers`. In the YAML: `- { use: ./examples/tenant-quota.ts, with: { per_minute: 60 } }`. */
 import { defineError, definePlugin, GatewayError, json } from 'model-gateway';
 
 const exceeded = defineError({ code: 'tenant_quota_exceeded', status: 429 });

@@ -14,7 +14,7 @@ import type { Gateway, LoadedPlugin, Teardown } from './plugin.ts';
 import { States } from './state.ts';
 import { tapsOf } from './taps.ts';
 import type { Door } from '../pipeline/door.ts';
-import type { Endpoint } from '../http/routes.ts';
+import type { Endpoint, Routes } from '../http/routes.ts';
 import { createService } from '../http/server.ts';
 import type { Service } from '../http/server.ts';
 import type { TapTiming } from '../pipeline/guard.ts';
@@ -58,12 +58,12 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     config,
     clock,
     fetch: fetcher,
-    routes: { add: (endpoint: Endpoint) => void endpoints.push(endpoint), addDoor: (door: Door) => void doors.push(door) },
     checkHealth: (report: HealthReport, query: HealthQuery) => hooks.health.promise(report, query),
   };
 
   const held = states.forGateway();
-  const gatewayOf = (plugin: string, own: Logger): Gateway => ({ ...shared, hooks: tapsOf(hooks, plugin), state: held.of(plugin), logger: own });
+  const routesOf = (plugin: string): Routes => ({ add: (endpoint) => void endpoints.push(blaming(plugin, endpoint)), addDoor: (door) => void doors.push(door) });
+  const gatewayOf = (plugin: string, own: Logger): Gateway => ({ ...shared, hooks: tapsOf(hooks, plugin), routes: routesOf(plugin), state: held.of(plugin), logger: own });
   const forNobody = (): Gateway => gatewayOf('core/host', logger);
   const closing = async (): Promise<void> => {
     await hooks.close.promise(forNobody());
@@ -107,6 +107,18 @@ function errorCodesOf(plugins: readonly LoadedPlugin[]): ReadonlySet<string> {
   }
   return new Set(owners.keys());
 }
+
+/** The endpoint, with the plugin's name on the errors that are no answer for the caller. */
+const blaming = (plugin: string, endpoint: Endpoint): Endpoint => ({
+  ...endpoint,
+  async handle(request) {
+    try {
+      return await endpoint.handle(request);
+    } catch (cause) {
+      throw GatewayError.is(cause) ? cause : new GatewayError('plugin_error', `The plugin "${plugin}" failed to answer.`, { plugin, cause });
+    }
+  },
+});
 
 function blame<T>(plugin: string, work: () => T): T {
   let result: T;

@@ -48,7 +48,7 @@ export class RunningRequests {
 
   #refused(thrown: unknown, { id, path }: Exchange): Answer<string> {
     const error = GatewayError.from(thrown, id);
-    if (error.code === 'internal_error') this.#logger.error('an endpoint met a bug', { request: id, path, error: error.cause ?? error });
+    if (error.code === 'internal_error' || error.code === 'plugin_error') this.#logger.error('an endpoint met a bug', { request: id, path, plugin: error.plugin, error: error.cause ?? error });
     return refusal(error, id);
   }
 }

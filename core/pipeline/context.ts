@@ -56,10 +56,11 @@ export interface Streaming extends Normalised {
   readonly attempt: Attempt;
 }
 
-/** A request whose reply is about to begin: `null` where the request was refused before that was known. */
+/** A request whose reply is about to begin, or that is over: a field is `null` where the request was refused before the field was known. */
 export interface Replying extends Arrived {
   readonly principal: Principal | null;
   readonly metadata: Metadata | null;
+  /** As `normalise` left it; as it was parsed, where a plugin refused it there. */
   readonly request: ChatRequest | null;
   readonly attempt: Attempt | null;
   /** HTTP status of the reply. */

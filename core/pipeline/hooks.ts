@@ -63,7 +63,7 @@ export function createHooks<Host = unknown>() {
     chunk: new SyncWaterfallHook<[Chunk, Streaming], Chunk | null>(['chunk', 'context']),
     attempted: new SyncHook<[AttemptResult, Streaming]>(['result', 'context']),
     reply: new SyncWaterfallHook<[ReplyHeaders, Replying], ReplyHeaders>(['headers', 'context']),
-    settle: new SyncWaterfallHook<[RequestRecord], RequestRecord>(['record']),
+    settle: new SyncWaterfallHook<[RequestRecord, Replying], RequestRecord>(['record', 'context']),
     log: new AsyncParallelHook<[RequestRecord]>(['record']),
     health: new AsyncSeriesWaterfallHook<[HealthReport, HealthQuery], HealthReport>(['report', 'query']),
     close: new AsyncSeriesHook<[Host]>(['gateway']),

@@ -42,8 +42,9 @@ export async function complete(exchange: Exchange, { door, body, pipeline }: { d
     return { headers: replyHeaders(exchange, pipeline, headers), body: stream };
   } catch (thrown) {
     const error = GatewayError.from(exchange.cancellation.isCancelled ? exchange.cancellation.reason : thrown, exchange.id);
+    const answer = refused(exchange, error, pipeline);
     await ended(error);
-    return refused(exchange, error, pipeline);
+    return answer;
   }
 }
 
@@ -53,6 +54,7 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   const request = door.parse(await body());
   exchange.requestedModel = request.model;
   exchange.wantsStream = request.stream;
+  exchange.request = request;
   exchange.request = await hooks.normalise.promise(request, exchange.as());
   Object.assign(exchange, catalogue.resolve(exchange.request.model, exchange.principal.models));
   exchange.expire();
@@ -97,7 +99,7 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
   exchange.stopClock();
   // the caller gets a short message without the cause; the operator's log gets the cause
   if (error !== null && bugs.has(error.code)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
-  await hooks.log.promise(hooks.settle.call(recordOf(exchange, error)));
+  await hooks.log.promise(hooks.settle.call(recordOf(exchange, error), exchange));
   exchange.close();
 }
 
@@ -105,8 +107,9 @@ const bugs = new Set(['internal_error', 'plugin_error']);
 
 /** Refuses a request that reached no door: an unknown URL, a fault of the HTTP parser. The refusal is on record. */
 export async function refuse(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Promise<Answer<string>> {
+  const answer = refused(exchange, error, pipeline);
   await finish(exchange, error, pipeline);
-  return refused(exchange, error, pipeline);
+  return answer;
 }
 
 function refused(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Answer<string> {

@@ -10,5 +10,6 @@ export type { DialectUnderTest, TargetWishes } from './dialect.ts';
 export type { EventReader } from './recorded.ts';
 export { oneUpstream, quietPlugins, readEvents, testGateway, twoUpstreams } from '../_kit/gateway.ts';
 export type { Setup, TestGateway } from '../_kit/gateway.ts';
+export { States } from '../../core/host/state.ts';
 export { answers, completion, event, hangs, said, startUpstream, streams, usage } from '../_kit/upstream.ts';
 export type { Asked, ScriptedUpstream, Step } from '../_kit/upstream.ts';

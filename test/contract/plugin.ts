@@ -63,13 +63,13 @@ export function pluginContract(facts: PluginFacts): void {
 
     it('is named by its path', async () => {
       const { plugin } = await prepare(facts);
-      if (!shippedPlugins.some((name) => name === facts.use)) expect(plugin.name).toMatch(/^[\w-]+\/[\w-]+$/);
+      if (!shippedPlugins.some((name) => name === facts.use)) expect(plugin.name, 'the name is folder/name').toMatch(/^[\w-]+\/[\w-]+$/);
       else expect(plugin.name).toBe(facts.use);
     });
 
     it('says in one line what it does', async () => {
       const { plugin } = await prepare(facts);
-      expect(plugin.summary).toMatch(/^\S.{9,158}\S$/);
+      expect(plugin.summary, 'the summary has 11 to 160 characters').toMatch(/^\S.{9,158}\S$/);
     });
 
     it('has a strict JSON Schema that describes every option', async () => {
@@ -77,8 +77,8 @@ export function pluginContract(facts: PluginFacts): void {
       const ajv = new Ajv({ strict: true, allowUnionTypes: true, discriminator: true, validateFormats: false });
       ajv.addVocabulary(['markdownDescription', 'defaultSnippets', 'deprecationMessage']);
       ajv.compile(plugin.schema ?? noOptions);
-      expect(plugin.schema ?? noOptions).toMatchObject({ type: 'object', additionalProperties: false });
-      expect(undescribed((plugin.schema ?? noOptions) as Schema)).toEqual([]);
+      expect(plugin.schema ?? noOptions, 'the schema refuses options that it does not know: additionalProperties: false').toMatchObject({ type: 'object', additionalProperties: false });
+      expect(undescribed((plugin.schema ?? noOptions) as Schema), 'options without a description').toEqual([]);
     });
 
     it('applies synchronously and without I/O, and taps under its own name', async () => {
@@ -88,7 +88,7 @@ export function pluginContract(facts: PluginFacts): void {
         const teardown: unknown = plugin.apply(gateway, options);
         expect(['undefined', 'function']).toContain(typeof teardown);
       });
-      expect(begun).toEqual([]);
+      expect(begun, 'apply() opens something; open it in the boot hook').toEqual([]);
       expect(existsSync(dataDir)).toBe(false);
       expect([...new Set(names)].filter((name) => name !== plugin.name)).toEqual([]);
     });

@@ -99,7 +99,7 @@ test('the public face and the kit hold these names and no others: what is added 
     'noOptions', 'objectIn', 'parseDataUrl', 'partsOf', 'retryAfterMs', 'rewriteText', 'sourceOf', 'statusOfWords', 'textOf', 'turnsOf', 'upstreamError', 'withCheck',
   ]);
   expect(Object.keys(kit).toSorted()).toEqual([
-    'answers', 'completion', 'describeDialect', 'event', 'hangs', 'oneUpstream', 'pluginContract', 'quietPlugins', 'readEvents', 'requestOf', 'said', 'startUpstream', 'streams', 'targetOf', 'testGateway',
+    'States', 'answers', 'completion', 'describeDialect', 'event', 'hangs', 'oneUpstream', 'pluginContract', 'quietPlugins', 'readEvents', 'requestOf', 'said', 'startUpstream', 'streams', 'targetOf', 'testGateway',
     'testKey', 'twoUpstreams', 'usage',
   ]);
 });

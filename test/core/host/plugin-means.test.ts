@@ -25,6 +25,27 @@ async function gatewayWith(plugin: AnyPlugin, more: Record<string, unknown> = {}
   return { gateway, upstream };
 }
 
+describe('what a plugin keeps of a request in one hook', () => {
+  const refusing = { role: 'user', content: 'refuse me' };
+  const steps = [['answered', { messages: [{ role: 'user', content: 'hi' }] }, 200], ['refused by normalise', { messages: [refusing] }, 403]] as const;
+
+  test.each(steps)('is there in reply, and then in settle, of a request that is %s', async (_, body, status) => {
+    const seen: string[] = [];
+    const lengths = new WeakMap<object, number>();
+    const { gateway } = await gatewayWith(pluginOf(({ hooks }) => {
+      hooks.normalise.tap((request, context) => {
+        lengths.set(context, request.messages.length);
+        if (request.messages[0]?.content === refusing.content) throw new GatewayError('content_policy_violation', 'No.');
+        return request;
+      });
+      hooks.reply.tap((headers, context) => { seen.push(`reply ${lengths.get(context)} ${context.request?.model}`); return headers; });
+      hooks.settle.tap((record, context) => { seen.push(`settle ${lengths.get(context)} ${record.request?.model} ${context.status}`); return record; });
+    }));
+    expect((await gateway.chat(body)).status).toBe(status);
+    expect(seen).toEqual(['reply 1 plain', `settle 1 plain ${status}`]);
+  });
+});
+
 describe('a tap of reply', () => {
   const greeting = pluginOf(({ hooks }) => hooks.reply.tap((headers, { status, error }) => ({ ...headers, 'X-Greeting': `${status} ${error?.code ?? 'fine'}`, 'content-type': 'text/plain', 'content-length': '1', 'x-bad': 'a\r\nb: c' })));
 

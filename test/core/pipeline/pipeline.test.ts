@@ -33,7 +33,7 @@ describe('the stages', () => {
     const known: Record<string, unknown[]> = {};
     const { chat } = await serving((gateway) => {
       tap(gateway, 'metadata', (value, context) => { known['metadata'] = [context.principal !== null, context.request]; return value; });
-      tap(gateway, 'normalise', (value, context) => { known['normalise'] = [context.metadata.tenant, context.request]; return value; });
+      tap(gateway, 'normalise', (value, context) => { known['normalise'] = [context.metadata.tenant, 'policy' in context && context.policy]; return value; });
       tap(gateway, 'route', (value, context) => { known['route'] = [context.request.model, context.addressing, context.policy.maxAttempts]; return value; });
       tap(gateway, 'chunk', (value, context) => { known['chunk'] = [context.attempt.number, context.attempt.candidate.provider.id]; return value; });
     });
