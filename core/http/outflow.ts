@@ -55,10 +55,7 @@ async function writeStream(body: StreamedBody, response: ServerResponse): Promis
   const isClosed = (): boolean => response.destroyed || response.writableEnded;
   response.on('drain', goOn);
   response.on('error', goOn);
-  response.once('close', () => {
-    goOn();
-    void body.cancel();
-  });
+  response.once('close', goOn);
   body.attach({ comment: (text) => void (isClosed() || response.write(text)), cancelled: goOn });
   for (let text = await body.next(); text !== null; text = await body.next()) {
     if (isClosed() || response.write(text)) continue;

@@ -9,8 +9,6 @@ export interface StreamedBody {
   attach(writer: { comment(text: string): void; cancelled(): void }): void;
   /** The next text to write; null once all of it is written. */
   next(): Promise<string | null>;
-  /** The client has left. */
-  cancel(): Promise<void>;
 }
 
 /** What an endpoint answers with. */

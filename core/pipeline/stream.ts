@@ -122,15 +122,6 @@ export class Pump implements StreamedBody {
     return this.#isOver ? null : await this.#end(error);
   }
 
-  /** The client has left. */
-  async cancel(): Promise<void> {
-    if (this.#isOver) return;
-    this.#close();
-    const gone = new GatewayError('client_closed', 'The client closed the connection before the answer was complete.');
-    this.#parts.attempts.cancel(gone);
-    await this.#parts.ended(gone);
-  }
-
   /** The next text to write, which is never empty; null at the clean end of the answer. */
   async #text(): Promise<string | null> {
     for (;;) {

@@ -72,7 +72,7 @@ export interface SignedRequest {
 export interface WireError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The parsed body if it is JSON, else its text. Empty if the body could not be read, or is larger than 64 KiB. */
+  /** The parsed body if it is JSON, else its text. Of a body that is longer than 64 KiB or breaks off, the text of its beginning; empty if nothing could be read. */
   readonly body: unknown;
 }
 

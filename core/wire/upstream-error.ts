@@ -60,9 +60,31 @@ export function upstreamError(refusal: Refusal, target: Target): GatewayError {
 const mannerOf = ({ status, isInAnswer }: Refusal): string => (isInAnswer === true ? 'reported an error in its answer' : `answered ${status}`);
 
 const callersFault = new Set([400, 413, 422]);
-const quotaWords = /insufficient.?(?:quota|balance|credit|fund)|exceeded.current.quota|billing|credit balance/i;
-const keyWords = /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i;
-const modelWords = /model_not_found|model identifier is invalid/i;
+
+/** Words for a fault of the operator: in the type and the code of an error, which are the provider's own, and in its message. */
+interface FaultWords {
+  readonly code: RegExp;
+  /** safety: a message may name a tool or a value of the caller, such as `get_billing_info`, so a single word is no proof. These are sentences. */
+  readonly message: RegExp;
+}
+
+const quotaWords: FaultWords = {
+  code: /insufficient.?(?:quota|balance|credit|fund)|exceeded.current.quota|billing|credit balance/i,
+  message: /credit balance is too low|insufficient (?:account )?(?:quota|balance|credits?|funds?)\b|exceeded your current quota|billing hard limit|enable billing/i,
+};
+const keyWords: FaultWords = {
+  code: /(?:incorrect|invalid|not valid).{0,10}api.?key|api.?key.{0,10}(?:incorrect|invalid|not valid)/i,
+  message: /(?:incorrect|invalid|not valid).{0,10}api[ -]key\b|api[ -]key\b.{0,10}(?:incorrect|invalid|not valid)/i,
+};
+const modelWords: FaultWords = { code: /model_not_found/i, message: /\bmodel_not_found\b|model identifier is invalid/i };
+
+/** safety: a page may repeat the request. A message of the provider says what is wrong in its first words. */
+const searchedCharacters = 2048;
+
+/** The message without all that is in quotes: what a provider quotes is the caller's. */
+const unquoted = (message: string): string => message.slice(0, searchedCharacters).replaceAll(/(?<!\w)(?:'[^']*'|"[^"]*"|`[^`]*`)/g, '');
+
+const saysSo = ({ type, code, message }: Complaint, words: FaultWords): boolean => words.code.test(`${type ?? ''} ${code ?? ''}`) || words.message.test(unquoted(message ?? ''));
 
 /** The gateway's code for a provider's status that is not the caller's fault. A status that is not listed is `upstream_error`. */
 export const statusCodes: Readonly<Record<number, ErrorCode>> = {
@@ -78,14 +100,13 @@ export const statusCodes: Readonly<Record<number, ErrorCode>> = {
 
 /** The gateway's own code, or null if the fault is the caller's and passes through. */
 function codeOf({ status, complaint }: Refusal): ErrorCode | null {
-  const { message, type, code, isModerated } = complaint;
-  const words = `${type ?? ''} ${code ?? ''}`;
+  const { type, code, isModerated } = complaint;
   // wire: an empty account is a 402 (DeepSeek: Error codes), a 429 `insufficient_quota` (OpenAI: Error codes) or a 400 "Your credit balance is too low" (Anthropic: Errors). Another try helps in no case
-  if (status === 402 || (status < 500 && quotaWords.test(`${words} ${status === 400 ? (message ?? '') : ''}`))) return 'upstream_quota_exhausted';
+  if (status === 402 || (status < 500 && (status === 400 ? saysSo(complaint, quotaWords) : quotaWords.code.test(`${type ?? ''} ${code ?? ''}`)))) return 'upstream_quota_exhausted';
   if (callersFault.has(status)) {
-    if (modelWords.test(`${words} ${message ?? ''}`)) return 'upstream_model_not_found';
+    if (saysSo(complaint, modelWords)) return 'upstream_model_not_found';
     // wire: Google answers 400 to a wrong key, with the reason API_KEY_INVALID (google.rpc.ErrorInfo); xAI answers 400 "Incorrect API key provided"
-    return keyWords.test(`${words} ${message ?? ''}`) ? 'upstream_auth_error' : null;
+    return saysSo(complaint, keyWords) ? 'upstream_auth_error' : null;
   }
   if (status === 403 && isModerated === true) return null;
   return statusCodes[status] ?? 'upstream_error';

@@ -17,6 +17,14 @@ describe('an attempt is on record', () => {
   });
 });
 
+describe('a finish reason is on record', () => {
+  it('in the words of the log and in those of the provider', async () => {
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
+    await chat({});
+    expect(records).toMatchObject([{ finishReason: 'completed', nativeFinishReason: 'stop' }]);
+  });
+});
+
 describe('the user agent is on record', () => {
   const agentOf = async (headers: Record<string, string>): Promise<string | null | undefined> => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));

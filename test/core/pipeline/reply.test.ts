@@ -1,0 +1,35 @@
+/** A whole answer, added up from its chunks. */
+import { describe, expect, it } from 'vitest';
+import type { Chunk } from '../../../core/chat.ts';
+import { Reply } from '../../../core/pipeline/reply.ts';
+
+function replyOf(...chunks: Chunk[]): Reply {
+  const reply = new Reply();
+  for (const chunk of chunks) reply.add(chunk);
+  return reply;
+}
+
+const extra = (value: unknown): Chunk => ({ type: 'extra', choice: 0, on: 'choice', field: 'logprobs', value });
+
+describe('the size of an answer', () => {
+  it.each<[Chunk, number]>([
+    [{ type: 'text-delta', choice: 0, text: 'hello' }, 5],
+    [{ type: 'reasoning-delta', choice: 0, text: 'hello' }, 5],
+    [{ type: 'refusal-delta', choice: 0, text: 'hello' }, 5],
+    [{ type: 'tool-start', choice: 0, index: 0, id: 'a', name: 'find' }, 204],
+    [{ type: 'tool-delta', choice: 0, index: 0, arguments: '{}' }, 2],
+    [{ type: 'reasoning-detail', choice: 0, detail: { type: 'reasoning.encrypted', data: '0123456789' } as never }, 210],
+    [extra([]), 200],
+  ])('grows by what each piece keeps in memory: %j', (chunk, size) => expect(replyOf(chunk, chunk).size).toBe(2 * size));
+});
+
+describe('a field of which a later piece has more', () => {
+  it.each<[unknown, unknown, unknown]>([
+    [[1], [2], [1, 2]],
+    [{ content: [1], done: false }, { content: [2], done: true }, { content: [1, 2], done: true }],
+    [[1], 'new', 'new'],
+    [{ a: 1 }, [2], [2]],
+    ['old', { a: 1 }, { a: 1 }],
+    [null, [1], [1]],
+  ])('%j and then %j is %j', (first, second, both) => expect(replyOf(extra(first), extra(second)).choices[0]?.extras).toEqual([{ on: 'choice', field: 'logprobs', value: both }]));
+});
