@@ -84,7 +84,9 @@ const searchedCharacters = 2048;
 /** The message without all that is in quotes: what a provider quotes is the caller's. */
 const unquoted = (message: string): string => message.slice(0, searchedCharacters).replaceAll(/(?<!\w)(?:'[^']*'|"[^"]*"|`[^`]*`)/g, '');
 
-const saysSo = ({ type, code, message }: Complaint, words: FaultWords): boolean => words.code.test(`${type ?? ''} ${code ?? ''}`) || words.message.test(unquoted(message ?? ''));
+const hasCode = ({ type, code }: Complaint, words: FaultWords): boolean => words.code.test(`${type ?? ''} ${code ?? ''}`);
+
+const says = (complaint: Complaint, words: FaultWords): boolean => hasCode(complaint, words) || words.message.test(unquoted(complaint.message ?? ''));
 
 /** The gateway's code for a provider's status that is not the caller's fault. A status that is not listed is `upstream_error`. */
 export const statusCodes: Readonly<Record<number, ErrorCode>> = {
@@ -100,15 +102,14 @@ export const statusCodes: Readonly<Record<number, ErrorCode>> = {
 
 /** The gateway's own code, or null if the fault is the caller's and passes through. */
 function codeOf({ status, complaint }: Refusal): ErrorCode | null {
-  const { type, code, isModerated } = complaint;
   // wire: an empty account is a 402 (DeepSeek: Error codes), a 429 `insufficient_quota` (OpenAI: Error codes) or a 400 "Your credit balance is too low" (Anthropic: Errors). Another try helps in no case
-  if (status === 402 || (status < 500 && (status === 400 ? saysSo(complaint, quotaWords) : quotaWords.code.test(`${type ?? ''} ${code ?? ''}`)))) return 'upstream_quota_exhausted';
+  if (status === 402 || (status < 500 && hasCode(complaint, quotaWords)) || (status === 400 && says(complaint, quotaWords))) return 'upstream_quota_exhausted';
   if (callersFault.has(status)) {
-    if (saysSo(complaint, modelWords)) return 'upstream_model_not_found';
+    if (says(complaint, modelWords)) return 'upstream_model_not_found';
     // wire: Google answers 400 to a wrong key, with the reason API_KEY_INVALID (google.rpc.ErrorInfo); xAI answers 400 "Incorrect API key provided"
-    return saysSo(complaint, keyWords) ? 'upstream_auth_error' : null;
+    return says(complaint, keyWords) ? 'upstream_auth_error' : null;
   }
-  if (status === 403 && isModerated === true) return null;
+  if (status === 403 && complaint.isModerated === true) return null;
   return statusCodes[status] ?? 'upstream_error';
 }
 

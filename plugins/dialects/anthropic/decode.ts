@@ -91,8 +91,9 @@ function parseEvent({ event, data }: WireEvent, target: Target): Fields {
     if (event === 'error') throw decodeAnswerError(data, target);
     throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not JSON.', { cause });
   }
+  if (event === 'error') throw decodeAnswerError(value, target);
   if (!isFields(value)) throw invalid('an event that is not a JSON object');
-  if (event === 'error' || isError(value)) throw decodeAnswerError(value, target);
+  if (isError(value)) throw decodeAnswerError(value, target);
   return value;
 }
 

@@ -10,7 +10,7 @@ export const decodeError = ({ status, headers, body }: WireError, target: Target
 /** Decodes an error inside an answer that began with status 200. The error's type says which status it would have had (wire: Anthropic: Errors). */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const complaint = readComplaint(body);
-  return upstreamError({ status: statusOfWords(complaint.type ?? ''), headers: {}, body, complaint }, target);
+  return upstreamError({ status: statusOfWords(complaint.type ?? ''), headers: {}, body, complaint, isInAnswer: true }, target);
 }
 
 /** Reads `{type: 'error', error: {type, message}}`. Proxies before the provider send `error` as a string, only a `message`, or an HTML page. */

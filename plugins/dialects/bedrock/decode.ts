@@ -55,11 +55,11 @@ export function createDecoder(target: Target): Decoder {
   const answer = newAnswer(target);
   return {
     push(event) {
-      const payload = parseEvent(event);
       const name = event.event ?? '';
       // `frames.ts` marks an exception by `exception:` or `error:` before its type
       const mark = /^(?:exception|error):/.exec(name)?.[0];
-      if (mark !== undefined) throw decodeException(name.slice(mark.length), payload, target);
+      if (mark !== undefined) throw decodeException(name.slice(mark.length), payloadOf(event), target);
+      const payload = parseEvent(event);
       const read = readers.get(name);
       if (read === undefined) return noChunks;
       answer.out = [];
@@ -100,6 +100,16 @@ const newAnswer = (target: Target): AnswerState => ({
   heard: 0,
   out: [],
 });
+
+/** The payload of an exception; its text if it is not JSON. The type of the exception is in the mark, so the payload may be anything. */
+function payloadOf({ data }: WireEvent): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    // the payload is not JSON, or is empty
+    return data;
+  }
+}
 
 function parseEvent({ data }: WireEvent): Fields {
   let value: unknown;

@@ -97,9 +97,10 @@ function parseEvent({ event, data }: WireEvent, target: Target): Fields {
     if (event === 'error') throw decodeAnswerError(data, target);
     throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not JSON.', { cause });
   }
-  if (!isFields(value)) throw invalid('an event that is not a JSON object');
   // wire: Groq reports a broken stream as `event: error`. Other servers send `error` instead of `choices`, or beside them (OpenRouter: Errors, vLLM)
-  if (event === 'error' || isError(value)) throw decodeAnswerError(value, target);
+  if (event === 'error') throw decodeAnswerError(value, target);
+  if (!isFields(value)) throw invalid('an event that is not a JSON object');
+  if (isError(value)) throw decodeAnswerError(value, target);
   return value;
 }
 

@@ -74,9 +74,9 @@ export function createDecoder(target: Target): Decoder {
     push(event) {
       // wire: OpenAI sends no `[DONE]` here, but some compatible servers do (OpenRouter: Responses API)
       if (answer.isOver || event.data === '' || event.data.startsWith('[DONE]')) return noChunks;
-      const fields = parseEvent(event);
+      const fields = parseEvent(event, target);
       const type = typeof fields['type'] === 'string' ? fields['type'] : event.event;
-      if (type === 'error' || event.event === 'error' || (type === undefined && fields['error'])) throw decodeAnswerError(fields, target);
+      if (type === 'error' || (type === undefined && fields['error'])) throw decodeAnswerError(fields, target);
       const read = readers.get(type);
       if (read === undefined) return noChunks;
       answer.out = [];
@@ -101,13 +101,15 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   return answer.out;
 }
 
-function parseEvent({ data }: WireEvent): Fields {
+function parseEvent({ event, data }: WireEvent, target: Target): Fields {
   let value: unknown;
   try {
     value = JSON.parse(data);
   } catch (cause) {
+    if (event === 'error') throw decodeAnswerError(data, target);
     throw invalid('an event that is not JSON', cause);
   }
+  if (event === 'error') throw decodeAnswerError(value, target);
   if (!isFields(value)) throw invalid('an event that is not a JSON object');
   return value;
 }

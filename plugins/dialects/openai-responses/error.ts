@@ -10,7 +10,7 @@ export const decodeError = ({ status, headers, body }: WireError, target: Target
 /** Decodes an error in an answer that began with status 200: an `error` event, a failed response, or a body. */
 export function decodeAnswerError(body: unknown, target: Target): GatewayError {
   const complaint = readComplaint(body);
-  return upstreamError({ status: statusOf(body, complaint), headers: {}, body, complaint }, target);
+  return upstreamError({ status: statusOf(body, complaint), headers: {}, body, complaint, isInAnswer: true }, target);
 }
 
 // wire: codes of `response.failed` that blame the request: invalid_prompt, image_too_small, failed_to_download_image, ... (OpenAI: Responses, `error.code`)

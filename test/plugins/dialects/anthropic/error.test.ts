@@ -62,4 +62,8 @@ describe('an error inside an answer', () => {
   ])('of the type %s is %s', (type, code, upstreamStatus) => {
     expect(decodeAnswerError(bodyOf(type, 'It broke.'), target)).toMatchObject({ code, upstreamStatus });
   });
+
+  it('names no status, because the reply had 200', () => {
+    expect(decodeAnswerError(bodyOf('overloaded_error', 'Overloaded'), target).message).toBe('Provider "anthropic" reported an error in its answer: Overloaded');
+  });
 });

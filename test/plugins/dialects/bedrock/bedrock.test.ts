@@ -90,6 +90,11 @@ describe('an exception inside a stream', () => {
     expect(thrownFor(event, { message: 'No.' })).toMatchObject({ code, status, retryable: true });
   });
 
+  it.each([['', 'throttlingException'], ['Slow down.', 'Slow down.'], ['"Slow down."', 'Slow down.'], ['<html>', 'throttlingException'], ['[]', 'throttlingException']])('is known by its mark, whatever its payload is: %j', (data, message) => {
+    const push = (): unknown => dialect.decoder(targetOf('bedrock')).push({ event: 'exception:throttlingException', data });
+    expect(thrownBy(push)).toMatchObject({ code: 'upstream_rate_limited', message: `Provider "bedrock" reported an error in its answer: ${message}` });
+  });
+
   it("passes the caller's own fault on", () => {
     expect(thrownFor('exception:validationException', { message: 'Input is too long for requested model.' })).toMatchObject({ status: 400, code: 'context_length_exceeded', retryable: false, message: 'Input is too long for requested model.' });
   });

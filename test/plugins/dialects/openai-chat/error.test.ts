@@ -49,6 +49,23 @@ describe("a caller's own fault", () => {
   });
 });
 
+it.each<[string, number, string]>([
+  ['a tool about billing', 400, "Invalid schema for function 'get_billing_info': In context=(), object schema missing properties."],
+  ['a tool about billing, without quotes', 400, 'tools.0.get_billing_info: Input should be an object'],
+  ['a tool about funds', 400, "Invalid schema for function 'report_insufficient_funds'."],
+  ['a value that is a sentence', 400, "Invalid value: 'insufficient funds'. Supported values are: 'paid' and 'exceeded your current quota'."],
+  ['a tool about keys', 400, "Invalid 'api_key_lookup': string too long."],
+  ['a parameter about keys', 422, 'Invalid type for api_key: a string is expected'],
+  ['a tool about models', 400, "Invalid schema for function 'model_not_found'."],
+])('passes on a fault in the words of the caller: %s', (_, status, message) => {
+  expect(errorOf(status, { error: { message, type: 'invalid_request_error', code: null } })).toMatchObject({ status, code: 'upstream_invalid_request', message, retryable: false });
+});
+
+it('searches no page that repeats the request for words about the account', () => {
+  const message = `${'Bad request. '.repeat(200)} Your credit balance is too low. Incorrect API key provided.`;
+  expect(errorOf(400, { error: { message } })).toMatchObject({ status: 400, code: 'upstream_invalid_request' });
+});
+
 const nested = (open: string, close: string): unknown => JSON.parse(`${open.repeat(20_000)}0${close.repeat(20_000)}`);
 
 it('survives a body that nests without end', () => {
@@ -62,6 +79,11 @@ describe('a fault of the provider or of its account', () => {
     ['a quota under 429', 429, { error: { message: 'You exceeded your current quota', type: 'insufficient_quota', code: 'insufficient_quota' } }, 'upstream_quota_exhausted'],
     ['a quota by its type', 429, { error: { message: 'x', type: 'exceeded_current_quota_error' } }, 'upstream_quota_exhausted'],
     ['a credit balance under 400', 400, { error: { message: 'Your credit balance is too low' } }, 'upstream_quota_exhausted'],
+    ['no balance under 400', 400, { error: { message: 'Insufficient Balance' } }, 'upstream_quota_exhausted'],
+    ['a limit of billing under 400', 400, { error: { message: 'Billing hard limit has been reached', code: 'billing_hard_limit_reached' } }, 'upstream_quota_exhausted'],
+    ['a project without billing under 400', 400, { error: { message: 'Gemini API free tier is not available in your country. Please enable billing on your project.' } }, 'upstream_quota_exhausted'],
+    ['a key that is not valid under 400', 400, { error: { message: 'API key not valid. Please pass a valid API key.' } }, 'upstream_auth_error'],
+    ['a model that is named in the message under 400', 400, { error: { message: 'model_not_found: x' } }, 'upstream_model_not_found'],
     ['a wrong key under 400', 400, { code: 'x', error: 'Incorrect API key provided: xa***' }, 'upstream_auth_error'],
     ['an unknown model under 400', 400, { error: { message: 'x', code: 'model_not_found' } }, 'upstream_model_not_found'],
     ['a gateway of theirs that waited too long', 504, {}, 'upstream_timeout'],

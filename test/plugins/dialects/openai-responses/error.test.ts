@@ -58,4 +58,8 @@ describe("a provider's fault", () => {
   ])('inside an answer is told by its words: %j', (body, code) => {
     expect(decodeAnswerError(body, target).code).toBe(code);
   });
+
+  it('inside an answer names no status, because the reply had 200', () => {
+    expect(decodeAnswerError({ error: { code: 'server_error', message: 'It broke.' } }, target).message).toBe('Provider "acme" reported an error in its answer: It broke.');
+  });
 });

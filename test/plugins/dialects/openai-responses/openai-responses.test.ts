@@ -32,6 +32,10 @@ const decoder = () => dialect.decoder(at('openai'));
 const event = (type: string, more: Fields = {}) => ({ event: type, data: JSON.stringify({ type, ...more }) });
 const asks = (said: Partial<ChatRequest>, target?: Target) => () => wireOf(said, target);
 
+it.each([['Upstream gone', 'Upstream gone'], ['"Upstream gone"', 'Upstream gone']])('an event that is marked as an error is one, whatever its data is: %j', (data, message) => {
+  expect(() => decoder().push({ event: 'error', data })).toThrow(expect.objectContaining({ code: 'upstream_error', message: `Provider "openai" reported an error in its answer: ${message}` }));
+});
+
 describe('where a request goes', () => {
   it('is /responses, with the key apart from the request', () => {
     expect(wireOf({})).toMatchObject({ path: '/responses', headers: { 'content-type': 'application/json' } });
