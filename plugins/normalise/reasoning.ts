@@ -57,7 +57,8 @@ function parseBudget(value: unknown): number | null {
   const param = 'reasoning.max_tokens';
   if (value === null) return null;
   if (typeof value !== 'number') throw new GatewayError('invalid_type', `"${param}" must be an integer.`, { param });
-  // a budget out of a model's range, also a negative one, is not refused here: the dialect knows the range and moves the budget into it
+  // a budget beyond the range of a model is not refused here, because only the dialect knows the model. Claude's dialects clamp it; models
+  // without bounds of ours get it as sent, also a negative one: at Gemini -1 leaves the budget to the model
   if (!Number.isInteger(value)) throw new GatewayError('invalid_value', `"${param}" must be a whole number of tokens.`, { param });
   return value;
 }

@@ -80,6 +80,22 @@ function fileBlock(part: ContentPart, writing: Writing): Block {
   if (typeof content !== 'string') throw invalid('A file part needs "file_data" or "file_id".');
   if (/^https?:/i.test(content)) return { type: 'document', source: { type: 'url', url: content }, ...title };
   const inline = parseDataUrl(content);
-  const block = inlineBlock(inline?.mediaType ?? 'application/pdf', inline?.data ?? content);
+  const block = inlineBlock(inline?.mediaType ?? typeOf(filename), inline?.data ?? content);
   return block['type'] === 'document' ? { ...block, ...title } : block;
 }
+
+/** The media types of the files that the API takes, by the extension of the name (Anthropic: Vision; PDF support; Citations). */
+const types: ReadonlyMap<string, string> = new Map([
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['jpeg', 'image/jpeg'],
+  ['gif', 'image/gif'],
+  ['webp', 'image/webp'],
+  ['txt', 'text/plain'],
+  ['md', 'text/markdown'],
+  ['csv', 'text/csv'],
+  ['html', 'text/html'],
+]);
+
+/** The media type of data in bare base64, which names none. A file whose name does not tell is sent as a PDF. */
+const typeOf = (filename: unknown): string => types.get(/\.(\w+)$/.exec(textOf(filename) ?? '')?.[1]?.toLowerCase() ?? '') ?? 'application/pdf';

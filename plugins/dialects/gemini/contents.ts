@@ -26,8 +26,8 @@ export interface Conversation {
 export interface ContentWays {
   readonly target: Target;
   readonly model: ModelClass;
-  /** Is called with each field that is dropped. */
-  dropped(parameter: string): void;
+  /** Notes an adjustment. */
+  adjust(parameter: string, change: string): void;
 }
 
 /** wire: this value is for calls whose signature does not exist: another provider made the call, or the client dropped the signature (Gemini API: Thought signatures, FAQ). */
@@ -36,7 +36,7 @@ const noSignature = 'skip_thought_signature_validator';
 /** Encodes the messages of a request. Throws a GatewayError with the path of what the API cannot carry. */
 export function encodeConversation(messages: readonly Message[], ways: ContentWays): Conversation {
   const encoder = new ContentEncoder(messages, ways);
-  if (messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) ways.dropped('messages.name');
+  if (messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) ways.adjust('messages.name', 'dropped');
   // wire: a turn without parts is a 400 (Gemini API: error text "must include at least one parts field"). A blocked answer in the history is such a turn
   const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message, ways.target.provider.id)));
   const instruction = system.map((part) => encoder.instruction(part));
@@ -92,7 +92,7 @@ class ContentEncoder {
   }
 
   #part(part: ContentPart): WirePart {
-    const ways: PartWays = { pathOf: () => this.#pathOf(part), isVertex: this.#vertex, dropped: (parameter) => this.#ways.dropped(parameter) };
+    const ways: PartWays = { pathOf: () => this.#pathOf(part), isVertex: this.#vertex, dropped: (parameter) => this.#ways.adjust(parameter, 'dropped') };
     return encodePart(part, ways);
   }
 
@@ -147,7 +147,7 @@ class ContentEncoder {
       return withSignature(this.#call(message, piece.call), signed.calls.get(piece.call.id) ?? needed);
     });
     const inline = imagesOf(message).filter(isInline);
-    if (inline.length < imagesOf(message).length) this.#ways.dropped('messages.images');
+    if (inline.length < imagesOf(message).length) this.#ways.adjust('messages.images', 'dropped');
     const images = [...content.filter((part) => !isText(part)), ...inline].map((part, at) => withSignature(this.#part(part), signed.images.get(at) ?? null));
     const thoughts = signed.thoughts.map(({ text, signature }): WirePart => ({ text, thought: true, thoughtSignature: signature }));
     const firstCall = pieces.findIndex((piece) => 'functionCall' in piece);
@@ -156,16 +156,22 @@ class ContentEncoder {
   }
 
   #call(message: Message, call: ToolCall): WirePart {
-    const refused = (field: string, why: string): GatewayError => {
-      const param = `${this.#pathOfMessage(message)}.tool_calls[${(message.tool_calls ?? []).indexOf(call)}].${field}`;
-      return new GatewayError('unsupported_value', `"${param}" must be ${why}.`, { param });
-    };
-    if (call.type !== 'function') throw refused('type', '"function": this provider knows no other tool calls');
+    if (call.type !== 'function') {
+      const param = `${this.#pathOfMessage(message)}.tool_calls[${(message.tool_calls ?? []).indexOf(call)}].type`;
+      throw new GatewayError('unsupported_value', `"${param}" must be "function": this provider knows no other tool calls.`, { param });
+    }
     const { name, arguments: text } = call.function;
-    const args = text.trim() === '' ? {} : objectIn(text);
-    if (args === null) throw refused('function.arguments', 'a JSON object: this provider takes no other arguments');
     this.#calls.set(call.id, { name, order: this.#order++ });
-    return { functionCall: { ...this.#id(call.id), name, args } };
+    return { functionCall: { ...this.#id(call.id), name, args: this.#argsOf(text) } };
+  }
+
+  /** wire: `args` is a google.protobuf.Struct (Gemini API: FunctionCall). Arguments that are not an object, for example of a call that was cut, are wrapped, so that the model still sees them. */
+  #argsOf(text: string): object {
+    if (text.trim() === '') return {};
+    const args = objectIn(text);
+    if (args !== null) return args;
+    this.#ways.adjust('messages.tool_calls.function.arguments', 'wrapped in an object');
+    return { arguments: text };
   }
 }
 

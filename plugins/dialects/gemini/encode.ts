@@ -62,8 +62,8 @@ class Draft {
 
   body(): Fields {
     const { messages, tools } = this.#request;
-    const dropped = (parameter: string): void => this.adjustments.add(parameter, 'dropped');
-    const { system, contents } = encodeConversation(messages, { target: this.#target, model: this.#model, dropped });
+    const adjust = (parameter: string, change: string): void => this.adjustments.add(parameter, change);
+    const { system, contents } = encodeConversation(messages, { target: this.#target, model: this.#model, adjust });
     const body: Record<string, unknown> = { contents };
     if (system.length > 0) body['systemInstruction'] = { parts: system };
     // wire: an empty list of declarations is a 400, and so is a `toolConfig` without declarations (Gemini API, as of 2026-11)

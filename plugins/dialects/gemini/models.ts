@@ -50,7 +50,7 @@ export interface ThinkingPlan {
   readonly adjustment?: Adjustment;
 }
 
-/** Decides the `thinkingConfig`. wire: a level together with a budget is a 400; thoughts come only with `includeThoughts`, which is a 400 if thinking is off (Gemini API: Thinking). */
+/** Decides the `thinkingConfig`. A budget goes out as it is. wire: a budget of -1 leaves it to the model; a level together with a budget is a 400; thoughts come only with `includeThoughts`, which is a 400 if thinking is off (Gemini API: Thinking). */
 export function planThinking({ mapping, reasoning }: Target, { efforts: table, thinksUnasked }: ModelClass): ThinkingPlan {
   const { effort, maxTokens }: Reasoning = reasoning;
   if (mapping.reasoning === null) {

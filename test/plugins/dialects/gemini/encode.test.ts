@@ -195,15 +195,21 @@ describe('tools', () => {
     ['a tool of another kind', { tools: [tool, { type: 'web_search' }] }, 'tools[1].type'],
     ['a choice of another kind', { tools: [tool], toolChoice: { type: 'allowed_tools' } }, 'tool_choice'],
     ['a call of another kind', { messages: [user('Hi'), { role: 'assistant', tool_calls: [{ id: 'c', type: 'custom' } as never] }] }, 'messages[1].tool_calls[0].type'],
-    ['arguments that are no object', { messages: [user('Hi'), { role: 'assistant', tool_calls: [call('a', 'x'), call('b', 'x', '{"half')] }] }, 'messages[1].tool_calls[1].function.arguments'],
     ['a result of no call', { messages: [user('Hi'), result('c1', 'x')] }, 'messages[1].tool_call_id'],
-    ['arguments nested deeper than can be written', { messages: [user('Hi'), { role: 'assistant', tool_calls: [call('a', 'x', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`)] }] }, 'messages[1].tool_calls[0].function.arguments'],
     ['a part that only JavaScript knows', { messages: [{ role: 'user', content: [{ type: 'constructor' }] }] }, 'messages[0].content[0].type'],
     ['a part of the same kind', { messages: [{ role: 'user', content: [{ type: '__proto__' }] }] }, 'messages[0].content[0].type'],
     ['a format of another kind', { responseFormat: { type: 'grammar' } }, 'response_format.type'],
   ])('refuses %s', (_, said, param) => {
     expect(() => wireOf(said)).toThrow(expect.objectContaining({ status: 400, param }));
   });
+});
+
+const tooDeep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
+
+it.each([['half an object', '{"half'], ['a list', '[1]'], ['an object that is too deep to be written again', tooDeep]])('wraps the arguments of a call in the history that are %s, as the other dialects do', (_, text) => {
+  const messages: Message[] = [user('Hi'), { role: 'assistant', tool_calls: [call('a', 'x', text)] }, result('a', 'no')];
+  expect(contentsOf(messages)).toMatchObject([{}, { parts: [{ functionCall: { id: 'a', name: 'x', args: { arguments: text } } }] }, { parts: [{ functionResponse: { id: 'a' } }] }]);
+  expect(changesOf({ messages })).toEqual(['messages.tool_calls.function.arguments wrapped in an object']);
 });
 
 const turn = (results: readonly Message[], wishes?: TargetWishes): unknown => contentsOf([user('Weather?'), { role: 'assistant', content: 'Asking.', tool_calls: [call('c1', 'weather', '{"city":"Rome"}'), call('c2', 'clock', '')] }, ...results], wishes);
@@ -299,7 +305,7 @@ describe('reasoning', () => {
   });
 
   it.each(['gemini-2.5-pro', 'gemini-2.5-flash', 'gemini-3-pro-preview'])('passes a budget to %s as it is, and no level beside it', (externalId) => {
-    for (const maxTokens of [1, 777, 500_000]) expect(thinkingOf(externalId, { maxTokens })).toEqual({ thinkingBudget: maxTokens, includeThoughts: true });
+    for (const maxTokens of [-1, 1, 777, 500_000]) expect(thinkingOf(externalId, { maxTokens })).toEqual({ thinkingBudget: maxTokens, includeThoughts: true });
     expect(thinkingOf(externalId, { maxTokens: 0 })).toEqual({ thinkingBudget: 0 });
     expect(changesOf({}, { externalId, reasoning: { maxTokens: 777 } })).toEqual([]);
   });
