@@ -66,24 +66,37 @@ function truncated(thrown: unknown): GatewayError {
   return new GatewayError('upstream_truncated', 'The connection to the provider broke in the middle of its answer.', { cause: thrown });
 }
 
-/** The error of an answer with status 400 or more, as the dialect decodes it. Reads at most 64 KiB of the body. Never rejects. */
+/** The error of an answer with status 400 or more, as the dialect decodes it. A body that is longer than 64 KiB or breaks off counts as far as it was read. Never rejects. */
 export async function failure(answer: Dispatcher.ResponseData, { dialect, target }: AnswerParts): Promise<GatewayError> {
-  const text = await readError(answer).catch(() => '');
+  const text = await readError(answer);
   return dialect.decodeError({ status: answer.statusCode, headers: answer.headers, body: parsed(text) }, target);
 }
 
 const errorBytes = 65_536;
 
+/** The first 64 KiB of an error body, or less if it is shorter or breaks off. */
 async function readError(answer: Dispatcher.ResponseData): Promise<string> {
-  const bytes = bytesOf(answer);
-  const reads = createReads(bytes, truncated);
-  const body = new Body(errorBytes);
+  const parts: Buffer[] = [];
   try {
-    for (let part = await reads.next(); part !== null; part = await reads.next()) body.add(part);
+    await readParts(bytesOf(answer), parts);
+  } catch {
+    // the body broke off or cannot be unpacked; the status and what came before say what is wrong
+  }
+  return new TextDecoder().decode(Buffer.concat(parts).subarray(0, errorBytes), { stream: true });
+}
+
+async function readParts(bytes: Readable, parts: Buffer[]): Promise<void> {
+  const reads = createReads(bytes, truncated);
+  try {
+    for (let size = 0; size <= errorBytes; ) {
+      const part = await reads.next();
+      if (part === null) return;
+      parts.push(part);
+      size += part.length;
+    }
   } finally {
     bytes.destroy();
   }
-  return body.text();
 }
 
 /** Collects the bytes of a body, up to a limit. */

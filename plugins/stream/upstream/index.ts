@@ -105,13 +105,21 @@ async function ask(context: Streaming, parts: AttemptParts): Promise<ChunkSource
 /** Adds headers to the dialect's own: first the credentials, then the headers of the provider's entry, and last a signature over all of them. */
 async function authorised(wire: WireRequest, { vendor, target, upstream, clock }: AttemptParts): Promise<WireRequest> {
   const { provider } = target;
-  // a dialect may have merged a value of the entry into a list of its own, such as beta flags; that list must not be replaced
-  const own = Object.entries(provider.headers).filter(([header, value]) => wire.headers[header]?.includes(value) !== true);
+  const own = Object.entries(provider.headers).filter(([header, value]) => !isWithin(value, wire.headers[header] ?? ''));
   const headers = { 'user-agent': `model-gateway/${version}`, 'accept-encoding': 'identity', ...wire.headers, ...vendor?.authorise?.(provider), ...Object.fromEntries(own) };
   if (vendor?.sign === undefined) return { ...wire, headers };
   const signature = await vendor.sign({ url: new URL(upstream.origin + upstream.prefix + wire.path), headers, body: wire.body, at: new Date(clock()) }, provider);
   return { ...wire, headers: { ...headers, ...signature } };
 }
+
+/** True if a dialect merged the entry's value into a list of its own, such as beta flags: each item of the value is an item of the list. That list must not be replaced. */
+function isWithin(value: string, list: string): boolean {
+  const merged = new Set(itemsOf(list));
+  const items = itemsOf(value);
+  return items.length > 0 && items.every((item) => merged.has(item));
+}
+
+const itemsOf = (list: string): string[] => list.split(',').map((item) => item.trim()).filter((item) => item !== '');
 
 async function send(wire: WireRequest, { pool, warnBusy, prefix }: Upstream, { cancellation, policy }: Attempt): Promise<Dispatcher.ResponseData> {
   let isTaken = false;

@@ -55,6 +55,18 @@ describe('the request', () => {
     expect(up.asked[0]?.headers['x-title']).toBe('house');
   });
 
+  it.each<[string, Record<string, string>, Record<string, string>]>([
+    ['keeps a list into which the dialect merged theirs', { 'anthropic-beta': 'a-1, b-2' }, { 'anthropic-beta': 'a-1,b-2,files-api-2025-04-14' }],
+    ['keeps a list with one of theirs', { 'anthropic-beta': 'files-api' }, { 'anthropic-beta': 'files-api,files-api-2025-04-14' }],
+    ['gives way to a value that is a part of its own', { 'anthropic-version': '2023-06' }, { 'anthropic-version': '2023-06' }],
+    ['gives way to an empty value', { 'anthropic-version': '' }, { 'anthropic-version': '' }],
+  ])('carries the headers of the provider’s entry: the dialect’s header %s', async (_, headers, sent) => {
+    const up = await provider();
+    const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k', headers } } }));
+    await chat({ messages: [{ role: 'user', content: [{ type: 'file', file: { file_id: 'file_1' } }] }] });
+    expect(up.asked[0]?.headers).toMatchObject(sent);
+  });
+
   it('asks for a stream where the caller did', async () => {
     const up = await provider(streams(said('a')));
     const { chat } = await gatewayOf(oneUpstream(up.url));
@@ -134,6 +146,24 @@ describe('the answer', () => {
     const up = await provider((response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(`<html>${'x'.repeat(1_000_000)}`));
     const { chat } = await gatewayOf(oneUpstream(up.url));
     expect((await errorOf(await chat({}))).message.length).toBeLessThan(3000);
+  });
+
+  it('with an error of any size is judged by its first part, without the key', async () => {
+    const up = await provider((response) => void response.writeHead(400, { 'content-type': 'application/json' }).end(`{"error":{"message":"This model's maximum context length is 4096 tokens. Key: up-key.","input":"${'x'.repeat(1_000_000)}"}}`));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    const response = await chat({});
+    const { code, message } = await errorOf(response);
+    expect([response.status, code, Buffer.byteLength(message) <= 2048]).toEqual([400, 'context_length_exceeded', true]);
+    expect(message).toContain('maximum context length is 4096 tokens. Key: [redacted]');
+    await up.asked[0]?.closed;
+  });
+
+  it('with an error that breaks off is judged by what came of it', async () => {
+    const up = await provider((response) => {
+      response.writeHead(400, { 'content-type': 'application/json', 'content-length': '5000' }).write('{"error":{"message":"Your prompt is too long: 9', () => response.destroy());
+    });
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect(await errorOf(await chat({}))).toMatchObject({ code: 'context_length_exceeded', message: expect.stringContaining('prompt is too long') });
   });
 });
 
