@@ -1,7 +1,8 @@
-/** The real executable with a config of the bench's own: keys, metadata, reasoning, routing and cost are on. */
+/** The real executable with a config of the bench's own: what users run (every shipped plugin), or the kernel alone. */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { fileBeside, startProcess, workFolder } from './processes.ts';
+import { dirname, join } from 'node:path';
+import { shippedPlugins } from '../../config/shipped-plugins.ts';
+import { fileBeside, startProcess, wait, workFolder } from './processes.ts';
 import type { Started } from './processes.ts';
 import { callerKey } from './workload.ts';
 
@@ -15,14 +16,14 @@ interface Catalogue {
   readonly providers: readonly string[];
 }
 
-/** The models that the provider has scripts for, from one provider. */
-const scripted: Catalogue = { models: ['plain', 'single', 'packed'], providers: ['up'] };
+/** The models that the provider has scripts for, each with two candidates. */
+const scripted: Catalogue = { models: ['plain', 'single', 'packed'], providers: ['up', 'spare'] };
 
 /** So many models, each with five mappings. */
 export const catalogueOf = (size: number): Catalogue => ({ models: Array.from({ length: size }, (_, at) => `model-${at}`), providers: ['up-1', 'up-2', 'up-3', 'up-4', 'up-5'] });
 
-/** What stands between a request and its provider: authentication, metadata, reasoning, routing, cost. Logs are measured by themselves. */
-const kernelPlugins: readonly string[] = [
+/** What stands between a request and its provider, without a log: authentication, metadata, reasoning, routing, cost. */
+export const kernelPlugins: readonly string[] = [
   'endpoints/chat-completions',
   'endpoints/models',
   'auth/keys',
@@ -40,12 +41,27 @@ let written = 0;
 export interface GatewayOptions {
   readonly upstream: string;
   readonly catalogue?: Catalogue;
-  /** Those of the kernel where none are given. */
+  /** All that ship where none are given. */
   readonly plugins?: readonly (string | object)[];
+  readonly nodeOptions?: readonly string[];
+}
+
+export interface StartedGateway extends Started {
+  readonly dataDir: string;
+}
+
+/** Resolves when every record is in the store. */
+async function drained(url: string): Promise<void> {
+  for (;;) {
+    const answer = await fetch(`${url}/api/status`);
+    const { log } = (answer.ok ? await answer.json() : { log: null }) as { log: { waitingRecords: number } | null };
+    if (log === null || log.waitingRecords === 0) return;
+    await wait(20);
+  }
 }
 
 /** The file to start with, in a folder of its own. */
-export function writeConfig({ upstream, catalogue = scripted, plugins = kernelPlugins }: GatewayOptions): string {
+export function writeConfig({ upstream, catalogue = scripted, plugins = shippedPlugins }: GatewayOptions): string {
   const folder = join(workFolder, `config-${++written}`);
   mkdirSync(folder);
   const file = join(folder, 'gateway.config.yaml');
@@ -63,9 +79,11 @@ export function writeConfig({ upstream, catalogue = scripted, plugins = kernelPl
 }
 
 /** `GATEWAY_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=/tmp/prof"` profiles it. */
-export async function startBenchGateway(options: GatewayOptions): Promise<Started> {
+export async function startBenchGateway(options: GatewayOptions): Promise<StartedGateway> {
   const nodeOptions = (process.env['GATEWAY_NODE_OPTIONS'] ?? '').split(' ').filter((option) => option !== '');
-  return await startProcess({ name: 'gateway', nodeOptions, args: [fileBeside('../../core/main.ts'), 'start', '--config', writeConfig(options)] });
+  const file = writeConfig(options);
+  const started = await startProcess({ name: 'gateway', nodeOptions: [...nodeOptions, ...(options.nodeOptions ?? [])], args: [fileBeside('../../core/main.ts'), 'start', '--config', file] });
+  return { ...started, dataDir: join(dirname(file), 'data'), drained: () => drained(started.url) };
 }
 
 export const startFloor = (upstream: string): Promise<Started> => startProcess({ name: 'floor', args: [fileBeside('./floor.ts'), upstream] });

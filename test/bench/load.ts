@@ -12,7 +12,9 @@ export interface Load {
 }
 
 export interface Cost {
+  /** Of all threads, with the work that the requests left behind: their records on the way into the store. */
   readonly cpuMsPerRequest: number;
+  /** While the load was on. */
   readonly requestsPerSecond: number;
 }
 
@@ -42,6 +44,7 @@ export async function run(line: Line, { connections, requests, bodies }: Load): 
   const startedAt = performance.now();
   await Promise.all(Array.from({ length: connections }, work));
   const seconds = (performance.now() - startedAt) / 1000;
+  await line.process.drained?.();
   return { cpuMsPerRequest: (cpuMsOf(line.process.pid) - cpuBefore) / requests, requestsPerSecond: requests / seconds };
 }
 

@@ -1,25 +1,37 @@
 import { ratioFigure, microseconds, perSecond } from './figures.ts';
-import type { Subject } from './figures.ts';
-import { startBenchGateway, startBenchProvider, startFloor } from './gateway.ts';
+import type { Figure, Subject } from './figures.ts';
+import { kernelPlugins, startBenchGateway, startBenchProvider, startFloor } from './gateway.ts';
 import { closeAll, compare, cpuOf, lineTo, rateOf } from './load.ts';
 import type { Cost } from './load.ts';
+import { bytesIn } from './processes.ts';
 import { requestFor } from './workload.ts';
 
 const connections = 32;
+const rounds = 9;
+const warmUp = 5000;
+const requests = 1500;
 
 export default {
   name: 'plain',
-  about: 'a request of 1.5 kB and an answer in one body, at 32 connections',
+  about: `a request with a prompt of 600 characters and an answer in one body, at ${connections} connections, every shipped plugin on; CPU of all threads, until the records are in SQLite`,
   async measure() {
     const provider = await startBenchProvider();
-    const lines = [lineTo(await startFloor(provider.url), connections), lineTo(await startBenchGateway({ upstream: provider.url }), connections)];
-    const load = { connections, requests: 1000, bodies: [requestFor('plain')] };
-    const [floor, gateway] = (await compare(lines, { warmUp: 4000, rounds: 15, load })) as [Cost[], Cost[]];
+    const everything = await startBenchGateway({ upstream: provider.url });
+    const kernel = await startBenchGateway({ upstream: provider.url, plugins: kernelPlugins });
+    const lines = [await startFloor(provider.url), everything, kernel].map((process) => lineTo(process, connections));
+    const load = { connections, requests, bodies: [requestFor('plain')] };
+    const [floor, gateway, bare] = (await compare(lines, { warmUp, rounds, load })) as [Cost[], Cost[], Cost[]];
     await closeAll(lines);
+    const stored = bytesIn(everything.dataDir) / (warmUp + rounds * requests);
     await provider.stop();
+    const compared = (name: string, costs: readonly Cost[], limits: { most?: number; least?: number }): Figure[] => [
+      ratioFigure(`CPU per request, ${name}`, { gateway: cpuOf(costs), floor: cpuOf(floor), show: microseconds, ...(limits.most !== undefined && { most: limits.most }) }),
+      ratioFigure(`requests per second, ${name}`, { gateway: rateOf(costs), floor: rateOf(floor), show: perSecond, ...(limits.least !== undefined && { least: limits.least }) }),
+    ];
     return [
-      ratioFigure('CPU per request', { gateway: cpuOf(gateway), floor: cpuOf(floor), show: microseconds, most: 2 }),
-      ratioFigure('requests per second', { gateway: rateOf(gateway), floor: rateOf(floor), show: perSecond, least: 0.5 }),
+      ...compared('everything on', gateway, { most: 2, least: 0.5 }),
+      ...compared('the kernel alone', bare, {}),
+      { what: 'on disk per request, with bodies', gateway: `${(stored / 1000).toFixed(2)} kB`, target: '≤ 1.5 kB', isMet: stored <= 1500 },
     ];
   },
 } satisfies Subject;

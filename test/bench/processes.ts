@@ -1,7 +1,7 @@
 /** Processes under measurement: started with their output in a file, asked what they cost through /proc, ended with SIGTERM. */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
-import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,6 +11,8 @@ export interface Started {
   readonly url: string;
   readonly pid: number;
   stop(): Promise<void>;
+  /** Resolves when the work that requests left behind is done: their records are in the store. */
+  drained?(): Promise<void>;
 }
 
 export interface StartOptions {
@@ -70,16 +72,37 @@ async function listening(child: ChildProcess, log: string): Promise<string> {
 
 const clockTickMs = 10;
 
-/** CPU time that a process has used, all its threads together, in milliseconds; its own clock's where there is no /proc. */
+/** CPU time that a process and its children have used, all their threads together, in milliseconds; its own clock's where there is no /proc. */
 export function cpuMsOf(pid: number): number {
   try {
-    const threads = readdirSync(`/proc/${pid}/task`);
-    // in nanoseconds, where `stat` counts in ticks of 10 ms
-    return threads.reduce((sum, thread) => sum + Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6, 0);
+    return familyOf(pid).reduce((sum, one) => sum + [...cpuByThread(one).values()].reduce((all, ms) => all + ms, 0), 0);
   } catch {
     return ticksOf(pid) * clockTickMs;
   }
 }
+
+/** CPU time of the threads of a process by their names, in milliseconds. V8Worker collects garbage and compiles, WorkerThread is the store's. */
+export function cpuByThread(pid: number): Map<string, number> {
+  const byName = new Map<string, number>();
+  for (const thread of readdirSync(`/proc/${pid}/task`)) {
+    const folder = `/proc/${pid}/task/${thread}`;
+    const name = readFileSync(`${folder}/comm`, 'utf8').trim();
+    // in nanoseconds, where `stat` counts in ticks of 10 ms
+    byName.set(name, (byName.get(name) ?? 0) + Number(readFileSync(`${folder}/schedstat`, 'utf8').split(' ')[0]) / 1e6);
+  }
+  return byName;
+}
+
+function familyOf(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter((one) => one !== ''));
+  return [pid, ...children.flatMap((child) => familyOf(Number(child)))];
+}
+
+/** System calls that read and write, so far. */
+export const systemCallsOf = (pid: number): number => Array.from(readFileSync(`/proc/${pid}/io`, 'utf8').matchAll(/^sysc[rw]: (\d+)/gm), ([, count]) => Number(count)).reduce((a, b) => a + b, 0);
+
+/** Bytes of all files in a folder and below it. */
+export const bytesIn = (folder: string): number => readdirSync(folder, { recursive: true, withFileTypes: true }).reduce((sum, file) => sum + (file.isFile() ? statSync(join(file.parentPath, file.name)).size : 0), 0);
 
 function ticksOf(pid: number): number {
   try {

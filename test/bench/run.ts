@@ -7,6 +7,7 @@ import type { Subject } from './figures.ts';
 
 const subjects: Readonly<Record<string, () => Promise<{ default: Subject }>>> = {
   plain: () => import('./plain.ts'),
+  where: () => import('./where.ts'),
   stream: () => import('./stream.ts'),
   latency: () => import('./latency.ts'),
   start: () => import('./start.ts'),
@@ -26,7 +27,7 @@ if (unknown.length > 0) {
   process.exit(2);
 }
 
-process.stdout.write(`${machine()}\nThe gateway runs with keys, metadata, reasoning, routing and cost on. CPU is that of its process.\n`);
+process.stdout.write(`${machine()}\nThe gateway runs as it ships: every plugin on, its log in SQLite. CPU is that of all its threads.\n`);
 for (const name of asked.length > 0 ? asked : Object.keys(subjects)) {
   const { default: subject } = await (subjects[name] as () => Promise<{ default: Subject }>)();
   process.stdout.write(`\n${subject.name}: ${subject.about}\n`);

@@ -16,11 +16,11 @@ export const headers: Readonly<Record<string, string>> = {
 const sentence = 'You answer questions about the orders of a shop, in short sentences and without guessing. ';
 
 const messages = [
-  { role: 'system', content: sentence.repeat(6) },
+  { role: 'system', content: sentence.repeat(4) },
   { role: 'user', content: 'Where is my order 4711? It was sent on Monday, and nothing has come yet.' },
-  { role: 'assistant', content: sentence.repeat(2) },
-  { role: 'user', content: `Then please write it down for me, with every step. ${sentence.repeat(3)}` },
+  { role: 'assistant', content: sentence },
+  { role: 'user', content: 'Then please write it down for me, with every step and every day that it may still take.' },
 ];
 
-/** A chat request of about 1.5 kB. */
+/** A chat request with a prompt of about 600 characters. */
 export const requestFor = (model: string, more: object = {}): string => JSON.stringify({ model, messages, temperature: 0.7, max_tokens: 512, reasoning_effort: 'low', user: 'user-4711', ...more });
