@@ -174,7 +174,7 @@ function timed(fn: Fn, { hook, plugin, timings }: { hook: string; plugin: string
     // a tap that opens the answer has waited for its provider
     if (hook === 'open' && value !== undefined) return;
     const request = timingsOf(args);
-    if (request !== undefined) request[plugin] = (request[plugin] ?? 0) + ms;
+    if (request !== undefined) request[plugin] = Math.round(((request[plugin] ?? 0) + ms) * 1000) / 1000;
   };
   return (...args) => {
     const startedAt = performance.now();

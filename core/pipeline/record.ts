@@ -41,7 +41,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     adjustments: exchange.adjustments,
     error: error === null ? null : { code: error.code, message: error.message, plugin: error.plugin },
     configHash: exchange.config.hash,
-    timings: Object.fromEntries(Object.entries(exchange.timings).map(([plugin, ms]) => [plugin, Math.round(ms * 1000) / 1000])),
+    timings: exchange.timings,
     fields: {},
     request,
     response: reply.isEmpty ? null : reply,
