@@ -158,6 +158,28 @@ describe('the answer', () => {
     await up.asked[0]?.closed;
   });
 
+  it('with an error that comes in pieces is read whole', async () => {
+    const up = await provider(async (response) => {
+      response.writeHead(400, { 'content-type': 'application/json' }).write('{"error":{"message":"Bad temp');
+      await pause(20);
+      response.end('erature","code":"out_of_range"}}');
+    });
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect(await errorOf(await chat({}))).toMatchObject({ code: 'out_of_range', message: 'Bad temperature' });
+  });
+
+  it('with an error without an end is judged by its first part, and closed', async () => {
+    const up = await provider((response) => {
+      response.writeHead(400, { 'content-type': 'text/plain' }).write('The prompt is too long. ');
+      const more = (): void => { while (!response.destroyed && response.write(Buffer.alloc(65_536, 0x20))); };
+      response.on('drain', more);
+      more();
+    });
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect((await errorOf(await chat({}))).code).toBe('context_length_exceeded');
+    await up.asked[0]?.closed;
+  });
+
   it('with an error that breaks off is judged by what came of it', async () => {
     const up = await provider((response) => {
       response.writeHead(400, { 'content-type': 'application/json', 'content-length': '5000' }).write('{"error":{"message":"Your prompt is too long: 9', () => response.destroy());

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createDecoder } from '../../../../plugins/dialects/anthropic/decode.ts';
 import { decodeAnswerError, decodeError } from '../../../../plugins/dialects/anthropic/error.ts';
 import { targetOf, testKey } from '../../../contract/dialect.ts';
 
@@ -66,4 +67,8 @@ describe('an error inside an answer', () => {
   it('names no status, because the reply had 200', () => {
     expect(decodeAnswerError(bodyOf('overloaded_error', 'Overloaded'), target).message).toBe('Provider "anthropic" reported an error in its answer: Overloaded');
   });
+});
+
+it.each([['Busy', 'Busy'], ['"Busy"', 'Busy'], ['{"message":"Busy"}', 'Busy']])('an event that is marked as an error is one, whatever its data is: %s', (data, message) => {
+  expect(() => createDecoder(target).push({ event: 'error', data })).toThrow(expect.objectContaining({ code: 'upstream_error', message: `Provider "anthropic" reported an error in its answer: ${message}` }));
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decodeError } from '../../../../plugins/dialects/openai-chat/error.ts';
+import plugin from '../../../../plugins/dialects/openai-chat/index.ts';
 import { targetOf, testKey } from '../../../contract/dialect.ts';
 
 const errorOf = (status: number, body: unknown) => decodeError({ status, headers: {}, body }, targetOf('acme'));
@@ -80,7 +81,9 @@ describe('a fault of the provider or of its account', () => {
     ['a quota by its type', 429, { error: { message: 'x', type: 'exceeded_current_quota_error' } }, 'upstream_quota_exhausted'],
     ['a credit balance under 400', 400, { error: { message: 'Your credit balance is too low' } }, 'upstream_quota_exhausted'],
     ['no balance under 400', 400, { error: { message: 'Insufficient Balance' } }, 'upstream_quota_exhausted'],
-    ['a limit of billing under 400', 400, { error: { message: 'Billing hard limit has been reached', code: 'billing_hard_limit_reached' } }, 'upstream_quota_exhausted'],
+    ['a limit of billing under 400', 400, { error: { message: 'Billing hard limit has been reached' } }, 'upstream_quota_exhausted'],
+    ['a quota under 400', 400, { error: { message: 'You exceeded your current quota' } }, 'upstream_quota_exhausted'],
+    ['no credits under 400, in a sentence with apostrophes', 400, { error: { message: "You don't have access: insufficient credits in this account's plan" } }, 'upstream_quota_exhausted'],
     ['a project without billing under 400', 400, { error: { message: 'Gemini API free tier is not available in your country. Please enable billing on your project.' } }, 'upstream_quota_exhausted'],
     ['a key that is not valid under 400', 400, { error: { message: 'API key not valid. Please pass a valid API key.' } }, 'upstream_auth_error'],
     ['a model that is named in the message under 400', 400, { error: { message: 'model_not_found: x' } }, 'upstream_model_not_found'],
@@ -101,4 +104,8 @@ describe('a fault of the provider or of its account', () => {
     expect(Buffer.byteLength(message)).toBeLessThanOrEqual(2048);
     expect(message).toMatch(/^日+…$/);
   });
+});
+
+it.each([['Busy', 'Busy'], ['"Busy"', 'Busy'], ['{"message":"Busy"}', 'Busy']])('an event that is marked as an error is one, whatever its data is: %s', (data, message) => {
+  expect(() => plugin.dialects?.[0]?.decoder(targetOf('acme')).push({ event: 'error', data })).toThrow(expect.objectContaining({ code: 'upstream_error', message: `Provider "acme" reported an error in its answer: ${message}` }));
 });
