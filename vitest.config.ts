@@ -16,6 +16,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/_kit/setup.ts'],
     setupFiles: ['test/_kit/properties.ts'],
+    // cost: a worker for each file would load the gateway's sources and their packages 128 times, a third of the CPU of a run
+    isolate: false,
     // much of a test is waiting: on two cores one worker would leave one idle
     maxWorkers: Math.max(2, availableParallelism() - 1),
     testTimeout: 20_000,

@@ -93,7 +93,8 @@ const unreadable: Readonly<Record<string, readonly [fault: string, hint?: string
 
 type Parsed = Pick<Reading, 'value' | 'expansion' | 'isComplete'>;
 
-const unread: Parsed = { value: {}, expansion: nothing, isComplete: false };
+// safety: the check of a value fills in defaults, so each file needs a value of its own
+const unread = (): Parsed => ({ value: {}, expansion: nothing, isComplete: false });
 
 function toValue(source: Source, context: ReadContext): Parsed {
   const { text, json } = source;
@@ -102,7 +103,7 @@ function toValue(source: Source, context: ReadContext): Parsed {
   const isNot = `but this file is not read as JSON: ${json.why}`;
   if (size > largestYaml) {
     context.findings.errorAt(source, [0, 1], `is larger than ${largestYaml / mebibyte} MiB, the limit for YAML; JSON may have ${largest / mebibyte} MiB, ${isNot}`);
-    return unread;
+    return unread();
   }
   if (size > largeYaml) context.findings.warn({ source, path: [] }, 'is large for YAML: each reload delays all requests', `JSON is read in a sixth of the time, ${isNot}`);
   return fromYaml(source, context);
@@ -113,14 +114,14 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
   const faults = [...document.errors, ...document.warnings];
   for (const { code, message, pos } of faults) findings.errorAt(source, pos, code === 'DUPLICATE_KEY' ? 'this key is in the same map twice' : `not valid YAML: ${message}`);
   // after a syntax fault the parser guesses, and further faults would be about its guesses
-  if (faults.some(({ code }) => code !== 'DUPLICATE_KEY')) return unread;
+  if (faults.some(({ code }) => code !== 'DUPLICATE_KEY')) return unread();
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
     findings.error({ source, path: [] }, 'is empty', 'begin with providers: and models:');
-    return unread;
+    return unread();
   }
   if (!isMap(document.contents)) {
     findings.errorAt(source, [0, 1], 'expected a map at the top, such as providers: and models:');
-    return unread;
+    return unread();
   }
   refusePrototypes(source, findings);
   const expansion = expand(source, env, findings);
@@ -129,7 +130,7 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
     return { value: withoutAbsent(document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>), expansion, isComplete: true };
   } catch (thrown) {
     findings.errorAt(source, [0, 1], `the YAML aliases of this file cannot be resolved (${(thrown as Error).message}), write the values out`);
-    return { ...unread, expansion };
+    return { ...unread(), expansion };
   }
 }
 

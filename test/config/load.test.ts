@@ -183,6 +183,13 @@ describe('included files', () => {
     const problems = await faults({ 'gateway.config.yaml': `include: [./p.yaml]\nmodels:\n${model('a')}`, 'p.yaml': 'providers: {' });
     expect(problems).toEqual([expect.stringContaining('p.yaml:1:')]);
   });
+
+  test('that cannot be read draw the same faults after a main file that was empty', async () => {
+    const files = { 'gateway.config.yaml': `include: [./p.yaml]\nmodels:\n${model('a')}`, 'p.yaml': 'providers: {' };
+    const before = await faults(files);
+    await faults({ 'gateway.config.yaml': '' });
+    expect(await faults(files)).toEqual(before);
+  });
 });
 
 describe('everything that was read', () => {
