@@ -184,11 +184,10 @@ describe('included files', () => {
     expect(problems).toEqual([expect.stringContaining('p.yaml:1:')]);
   });
 
-  test('that cannot be read draw the same faults after a main file that was empty', async () => {
+  test('that cannot be read draw no other faults when they are read again', async () => {
     const files = { 'gateway.config.yaml': `include: [./p.yaml]\nmodels:\n${model('a')}`, 'p.yaml': 'providers: {' };
-    const before = await faults(files);
-    await faults({ 'gateway.config.yaml': '' });
-    expect(await faults(files)).toEqual(before);
+    await faults(files);
+    expect(await faults(files)).toEqual([expect.stringContaining('p.yaml:1:')]);
   });
 });
 
