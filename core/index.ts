@@ -13,9 +13,9 @@ export type { State } from './host/state.ts';
 export type { Tappable, TapOptions } from './host/taps.ts';
 
 // the moments at which it acts, and what it is given there
-export { EARLY, LATE, withCheck } from './pipeline/hooks.ts';
+export { EARLY, LATE, sourceOf, withCheck } from './pipeline/hooks.ts';
 export type { ChunkSource, HealthCheck, HealthQuery, HealthReport, Hooks, ReplyHeaders } from './pipeline/hooks.ts';
-export { sourceOf } from './pipeline/chunk-source.ts';
+
 export { rewriteText } from './pipeline/rewrite-text.ts';
 export type { TextOf, TextRewriter } from './pipeline/rewrite-text.ts';
 export { drop } from './pipeline/context.ts';

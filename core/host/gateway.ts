@@ -17,7 +17,6 @@ import type { Door } from '../pipeline/door.ts';
 import type { Endpoint, Routes } from '../http/routes.ts';
 import { createService } from '../http/server.ts';
 import type { Service } from '../http/server.ts';
-import type { TapTiming } from '../pipeline/guard.ts';
 
 export interface GatewayParts {
   readonly config: Config;
@@ -32,7 +31,6 @@ export interface GatewayParts {
 
 export interface RunningGateway extends Service {
   readonly config: Config;
-  readonly timings: ReadonlyMap<string, TapTiming>;
   /** Pages for people. */
   readonly pages: readonly { readonly title: string; readonly path: string }[];
   /** The log that a plugin keeps; null where none does. */
@@ -92,7 +90,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
 
   const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock });
   let closed: Promise<void> | null = null;
-  return { ...service, config, timings: watch.timings, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), close: () => (closed ??= closing()) };
+  return { ...service, config, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), close: () => (closed ??= closing()) };
 }
 
 /** The codes of the table and of plugins. Throws where two plugins declare the same code. */

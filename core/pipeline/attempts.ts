@@ -7,7 +7,7 @@ import type { Chunk } from '../chat.ts';
 import type { AttemptResult, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
-import { deciderOf } from './guard.ts';
+import { deciderOf, isThenable } from './tap-runners.ts';
 import type { ChunkSource, RequestHooks } from './hooks.ts';
 import { Reply } from './reply.ts';
 import { cancelSource, RunningAttempt } from './attempt.ts';
@@ -64,7 +64,8 @@ export class Attempts {
     this.#running = running;
     exchange.attempt = running;
     exchange.reply = new Reply();
-    const opened = await running.unlessCancelled(this.#hooks.open.promise(exchange.as()), cancelSource);
+    const opening = this.#hooks.open.promise(exchange.as());
+    const opened = isThenable(opening) ? await running.unlessCancelled(opening, cancelSource) : opening;
     if (opened === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${candidate.provider.dialect}". Add stream/upstream to the plugins.`);
     running.source = opened;
     const source = this.#hooks.opened.isUsed() ? this.#hooks.opened.call(opened, exchange.as()) : opened;

@@ -17,6 +17,20 @@ export interface ChunkSource {
   cancel(): void;
 }
 
+/** The source of a plugin that answers in place of a provider: gives these chunks in one read, and then the end. A whole answer ends with a `finish` chunk. */
+export function sourceOf(chunks: readonly Chunk[]): ChunkSource {
+  let isRead = false;
+  return {
+    adjustments: [],
+    async read() {
+      if (isRead) return null;
+      isRead = true;
+      return chunks;
+    },
+    cancel: () => {},
+  };
+}
+
 export interface HealthCheck {
   readonly connected: boolean;
   /** One word or two, for everybody who asks: no address and no name of a user. */
@@ -72,5 +86,10 @@ export function createHooks<Host = unknown>() {
 
 export type Hooks<Host = unknown> = ReturnType<typeof createHooks<Host>>;
 
+/** A hook whose taps may all answer at once: then it returns their value and no promise. */
+type AtOnce<Hook> = Hook extends { promise(...args: infer Args): Promise<infer Value> } ? { promise(...args: Args): Value | Promise<Value> } : Hook;
+
 /** The hooks of a request, without those of the gateway's own life. */
-export type RequestHooks = Omit<Hooks, 'boot' | 'close'>;
+export type RequestHooks = Omit<Hooks, 'boot' | 'close' | 'health' | Asynchronous> & { readonly [Name in Asynchronous]: AtOnce<Hooks[Name]> };
+
+type Asynchronous = 'auth' | 'normalise' | 'route' | 'open' | 'log';

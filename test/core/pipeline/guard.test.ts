@@ -21,6 +21,7 @@ const bareHooks = () => ({
   attempted: new SyncHook<[string]>(['result']),
   settle: new SyncWaterfallHook<[object], object>(['record']),
   log: new AsyncParallelHook<[string]>(['record']),
+  open: new AsyncSeriesBailHook<[string], unknown>(['context']),
 });
 
 function guarded(): Scene {
@@ -38,6 +39,9 @@ function guarded(): Scene {
     },
   };
 }
+
+/** A hook whose taps throw at once throws at once. */
+const asking = async ({ auth }: Scene['hooks']): Promise<unknown> => await auth.promise('x');
 
 const throws = (message: string) => (): never => {
   throw new Error(message);
@@ -266,7 +270,7 @@ describe('a tap', () => {
   it('throws under its plugin and hook', async () => {
     const { hooks, as } = guarded();
     as('a/one', () => hooks.auth.tap('a/one', throws('secret detail')));
-    const error = await hooks.auth.promise('x').catch((thrown: unknown) => thrown as GatewayError);
+    const error = await asking(hooks).catch((thrown: unknown) => thrown as GatewayError);
     expect(error).toMatchObject({ code: 'plugin_error', plugin: 'a/one', message: 'The plugin "a/one" failed at "auth".' });
   });
 
@@ -274,7 +278,7 @@ describe('a tap', () => {
     const { hooks, as } = guarded();
     const refusal = new GatewayError('permission_denied', 'Not at night.');
     as('a/one', () => hooks.auth.tap('a/one', () => { throw refusal; }));
-    await expect(hooks.auth.promise('x')).rejects.toBe(refusal);
+    await expect(asking(hooks)).rejects.toBe(refusal);
     expect(refusal.plugin).toBe('a/one');
   });
 
@@ -304,13 +308,24 @@ describe('a tap', () => {
     expect(seen).toEqual([]);
   });
 
-  it('is counted and timed', async () => {
-    const { hooks, watch, as } = guarded();
-    as('a/one', () => hooks.log.tapPromise('a/one', async () => await new Promise<void>((resolve) => setTimeout(resolve, 5))));
-    await hooks.log.promise('x');
-    await hooks.log.promise('y');
-    const timing = watch.timings.get('log a/one');
-    expect(timing?.calls).toBe(2);
-    expect(timing?.totalMs).toBeGreaterThan(timing?.maxMs ?? Infinity);
+  it('adds its time to the request, as long as it takes, but not the time of the answer that it opens', async () => {
+    const { hooks, as } = guarded();
+    const timings: Record<string, number> = {};
+    const takes = async (): Promise<undefined> => void (await new Promise((resolve) => setTimeout(resolve, 5)));
+    as('a/one', () => hooks.auth.tapPromise('a/one', takes));
+    as('a/two', () => hooks.auth.tapPromise('a/two', takes));
+    as('a/two', () => hooks.open.tapPromise('a/two', async () => await takes().then(() => 'a source')));
+    await hooks.auth.promise({ timings } as never);
+    const before = { ...timings };
+    await hooks.open.promise({ timings } as never);
+    expect([Object.keys(timings), timings['a/one']! >= 4, timings]).toEqual([['a/one', 'a/two'], true, before]);
+  });
+
+  it('that answers at once costs no promise', () => {
+    const { hooks, as } = guarded();
+    as('a/one', () => hooks.auth.tap('a/one', () => undefined));
+    as('a/two', () => hooks.auth.tap('a/two', () => 'found'));
+    as('a/one', () => hooks.log.tap('a/one', () => {}));
+    expect([hooks.auth.promise('x'), hooks.log.promise('x')]).toEqual(['found', undefined]);
   });
 });
