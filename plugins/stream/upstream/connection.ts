@@ -12,12 +12,12 @@ interface Fault {
 
 const resets = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']);
 
-/** What a request tells the connection that sends it. */
-export interface ConnectionOptions {
+/** A request, as the connection that sends it gets it. */
+export interface ConnectionRequest extends Dispatcher.DispatchOptions {
   /** Limit of the time to connect, in milliseconds, where no connection is open yet. */
   readonly connectMs: number;
-  /** Called when a connection has taken the request. */
-  readonly taken: () => void;
+  /** Set when a connection has taken the request. */
+  isTaken: boolean;
 }
 
 /** Makes one connection of a pool. It carries one request at a time, and takes its time limit for connecting from that request. */
@@ -26,9 +26,9 @@ export function createConnection(origin: URL, options: Client.Options): Client {
   const head = new AnswerHead();
   const connection = new Client(origin, { ...options, connect: createConnector(head, () => ms) });
   const dispatch = connection.dispatch.bind(connection);
-  connection.dispatch = (request: Dispatcher.DispatchOptions & Partial<ConnectionOptions>, handler) => {
+  connection.dispatch = (request: Dispatcher.DispatchOptions & Partial<ConnectionRequest>, handler) => {
     ms = request.connectMs ?? ms;
-    request.taken?.();
+    request.isTaken = true;
     head.expect();
     return dispatch(request, handler);
   };

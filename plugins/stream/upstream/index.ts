@@ -5,7 +5,6 @@
  * a connection that was used before is closed before the first byte of the answer.
  */
 import { Pool } from 'undici';
-import type { Dispatcher } from 'undici';
 import { addressOf } from '../../../core/wire/address.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Attempt, Streaming } from '../../../core/pipeline/context.ts';
@@ -17,8 +16,9 @@ import { LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { version } from '../../../core/version.ts';
 import { bodySource, failure, streamSource } from './answer.ts';
-import type { ConnectionOptions } from './connection.ts';
+import type { ConnectionRequest } from './connection.ts';
 import { createConnection, isStaleConnection, unreachable } from './connection.ts';
+import { HttpAnswer } from './http-answer.ts';
 
 const busyWarningMs = 60_000;
 
@@ -90,9 +90,9 @@ async function ask(context: Streaming, parts: AttemptParts): Promise<ChunkSource
   const { dialect, target } = parts;
   const wire = dialect.encode(context.request, target);
   const answer = await send(await authorised(wire, parts), parts.upstream, context.attempt);
-  const { statusCode: status, headers, body } = answer;
+  const { status, headers } = answer;
   if (status >= 300 && status < 400) {
-    body.destroy();
+    answer.cancel();
     throw new GatewayError('upstream_redirect', 'The provider answered with a redirect, which is not followed. Check its base_url.', { upstreamStatus: status });
   }
   const answerParts = { wire, dialect, target, limits: context.config.server.limits };
@@ -121,24 +121,20 @@ function isWithin(value: string, list: string): boolean {
 
 const itemsOf = (list: string): string[] => list.split(',').map((item) => item.trim()).filter((item) => item !== '');
 
-async function send(wire: WireRequest, { pool, warnBusy, prefix }: Upstream, { cancellation, policy }: Attempt): Promise<Dispatcher.ResponseData> {
-  let isTaken = false;
-  const options: Dispatcher.RequestOptions & ConnectionOptions = {
-    method: 'POST',
-    path: prefix + wire.path,
-    headers: wire.headers,
-    body: wire.body,
-    signal: cancellation.emitter(),
-    connectMs: policy.timeouts.connect,
-    taken: () => void (isTaken = true),
-  };
+async function send(wire: WireRequest, { pool, warnBusy, prefix }: Upstream, { cancellation, policy }: Attempt): Promise<HttpAnswer> {
+  const request: ConnectionRequest = { method: 'POST', path: prefix + wire.path, headers: wire.headers, body: wire.body, connectMs: policy.timeouts.connect, isTaken: false };
   for (let stale = 0; ; stale++) {
+    // a signature may have taken its time
+    cancellation.throwIfCancelled();
+    const answer = new HttpAnswer();
+    cancellation.onCancel(() => answer.cancel(cancellation.reason));
+    pool.dispatch(request, answer);
+    if (!request.isTaken) warnBusy();
     try {
-      const answering = pool.request(options);
-      if (!isTaken) warnBusy();
-      return await answering;
+      await answer.head;
+      return answer;
     } catch (thrown) {
-      if (cancellation.isCancelled) throw cancellation.reason;
+      cancellation.throwIfCancelled();
       // wire: a provider may close an idle connection at the moment when it is used again (RFC 9112 §9.5); several may be stale at once
       if (stale >= 3 || !isStaleConnection(thrown)) throw unreachable(thrown);
     }

@@ -1,0 +1,159 @@
+/**
+ * The HTTP answer of a provider, as undici gives it part by part.
+ * cost: `pool.request` makes a Readable, an AsyncResource and their listeners for each answer, which is a sixth of the CPU of a plain request.
+ */
+import type { Dispatcher } from 'undici';
+
+/** The bytes of an answer while they come. */
+export interface Bytes {
+  /** True when the end has come and every byte has been taken. */
+  readonly isOver: boolean;
+  /** Resolves when `take` can say something; undefined if it can at once. Only one reader may wait. */
+  ready(): Promise<void> | undefined;
+  /** All bytes that have come since the last call, or null at the end. Throws the error that broke the answer, after the bytes before it. */
+  take(): Buffer | null;
+  /** Closes the connection, unless the answer has ended. The bytes that nobody took are dropped. */
+  cancel(reason?: unknown): void;
+  /** Drops the rest, so that the connection can be used again. After a second the connection is closed instead. */
+  release(): void;
+}
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** As soon as so many bytes wait for the reader, nothing more is read from the connection. */
+const mostWaiting = 65_536;
+
+const releaseMs = 1000;
+
+export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
+  status = 0;
+  headers: Headers = {};
+  /** Resolves when the status and the headers have come. */
+  readonly head: Promise<void>;
+  #beginHead!: () => void;
+  #failHead!: (error: unknown) => void;
+  /** Null before a connection has taken the request, and after the end. */
+  #controller: Dispatcher.DispatchController | null = null;
+  #parts: Buffer[] = [];
+  #waiting = 0;
+  #isPaused = false;
+  /** No more bytes come: the answer has ended, or it is broken, or it was cancelled. */
+  #isClosed = false;
+  #isBroken = false;
+  #error: unknown = undefined;
+  #wake: (() => void) | null = null;
+  /** The limit of time for the rest of a released answer. */
+  #releasing: NodeJS.Timeout | null = null;
+
+  constructor() {
+    this.head = new Promise((resolve, reject) => {
+      this.#beginHead = resolve;
+      this.#failHead = reject;
+    });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    // a throw takes the request out of the queue and keeps the connection; `controller.abort` would close it
+    if (this.#isClosed) throw new Error('The request was cancelled while it waited for a connection.');
+    this.#controller = controller;
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, status: number, headers: Headers): void {
+    const isInterim = status < 200;
+    if (isInterim) return;
+    this.status = status;
+    this.headers = headers;
+    this.#beginHead();
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, part: Buffer): void {
+    if (this.#isClosed || this.#releasing !== null) return;
+    this.#parts.push(part);
+    this.#waiting += part.length;
+    if (this.#waiting >= mostWaiting) {
+      this.#isPaused = true;
+      controller.pause();
+    }
+    this.#wakeReader();
+  }
+
+  onResponseEnd(): void {
+    this.#close();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | null, error: unknown): void {
+    if (!this.#isClosed) this.#break(error);
+  }
+
+  get isOver(): boolean {
+    return this.#isClosed && !this.#isBroken && this.#waiting === 0;
+  }
+
+  ready(): Promise<void> | undefined {
+    if (this.#waiting > 0 || this.#isClosed) return undefined;
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  take(): Buffer | null {
+    if (this.#waiting > 0) return this.#drain();
+    if (this.#isBroken) throw this.#error;
+    return null;
+  }
+
+  cancel(reason: unknown = new Error('The answer was cancelled.')): void {
+    if (this.isOver) return;
+    const controller = this.#controller;
+    this.#drop();
+    this.#break(reason);
+    controller?.abort(new Error('The gateway does not want the answer any more.'));
+  }
+
+  release(): void {
+    if (this.#isClosed) return;
+    this.#releasing = setTimeout(() => this.cancel(), releaseMs);
+    this.#drop();
+    this.#resume();
+  }
+
+  #drain(): Buffer {
+    const [first] = this.#parts as [Buffer];
+    const bytes = this.#parts.length === 1 ? first : Buffer.concat(this.#parts, this.#waiting);
+    this.#drop();
+    this.#resume();
+    return bytes;
+  }
+
+  #drop(): void {
+    this.#parts = [];
+    this.#waiting = 0;
+  }
+
+  /** undici may call `onResponseData` before this returns. */
+  #resume(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
+    this.#controller?.resume();
+  }
+
+  #break(error: unknown): void {
+    this.#isBroken = true;
+    this.#error = error;
+    this.#failHead(error);
+    this.#close();
+  }
+
+  #close(): void {
+    this.#isClosed = true;
+    this.#controller = null;
+    if (this.#releasing !== null) clearTimeout(this.#releasing);
+    this.#wakeReader();
+  }
+
+  #wakeReader(): void {
+    const wake = this.#wake;
+    this.#wake = null;
+    wake?.();
+  }
+}

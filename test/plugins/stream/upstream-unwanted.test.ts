@@ -1,0 +1,96 @@
+/** stream/upstream: a request that nobody waits for any more, and the rest of an answer that nobody needs. */
+import type { Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/errors.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
+import type { Step } from '../../_kit/upstream.ts';
+import { answers, completion, pause, said } from '../../_kit/upstream.ts';
+import { contentOf, gatewayOf, probe, provider } from '../../core/scene.ts';
+
+const hello = answers(completion('hello'));
+const ask = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
+
+/** One connection to the provider. `ports` are those of the gateway's connections, request by request. */
+async function oneConnection(...steps: Step[]) {
+  const ports: (number | undefined)[] = [];
+  const up = await provider(...steps.map((step): Step => async (response, asked) => {
+    ports.push((response.socket as Socket).remotePort);
+    await step(response, asked);
+  }));
+  const gateway = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k', connections: 1 } } }));
+  return { up, ports, ...gateway };
+}
+
+describe('a request whose client leaves', () => {
+  it('while it waits for a connection is not sent, and costs no connection', async () => {
+    const { promise: isLet, resolve: letGo } = Promise.withResolvers<void>();
+    const { chat, post, up, ports, records } = await oneConnection(async (response, asked) => {
+      await isLet;
+      await hello(response, asked);
+    }, hello);
+    const first = chat({});
+    await expect.poll(() => up.asked).toHaveLength(1);
+    const leaving = new AbortController();
+    const left = expect(post({ ...ask, user: 'gone' }, { signal: leaving.signal })).rejects.toThrow('aborted');
+    await pause(50);
+    leaving.abort();
+    await left;
+    await expect.poll(() => records.map(({ outcome }) => outcome)).toEqual(['gone']);
+    letGo();
+    await contentOf(await first);
+    expect(await contentOf(await chat({ user: 'next' }))).toBe('hello');
+    expect(up.asked.map(({ json }) => json['user'])).toEqual([undefined, 'next']);
+    expect(new Set(ports).size).toBe(1);
+  });
+
+  it('before a connection is asked for is not sent', async () => {
+    const up = await provider();
+    let leave = (): void => {};
+    const leaving = probe(({ hooks }) => hooks.open.tap({ name: 'test/probe', stage: EARLY }, () => {
+      leave();
+      return undefined;
+    }));
+    const { chat, gateway, records } = await gatewayOf(oneUpstream(up.url), { plugins: [leaving] });
+    leave = () => gateway.running.forEach((exchange) => exchange.cancel(new GatewayError('client_closed', 'The client has left.')));
+    await chat({});
+    await pause(50);
+    expect([up.asked.length, records[0]?.outcome]).toEqual([0, 'gone']);
+  });
+});
+
+describe('what a provider sends after the end mark of its stream', () => {
+  it('is dropped, and its connection is used again', async () => {
+    const rest = Buffer.alloc(1_000_000, ': more\n');
+    const { chat, ports } = await oneConnection(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const part of said('a')) response.write(part);
+      await pause(20);
+      response.end(rest);
+    });
+    for (let at = 0; at < 2; at++) {
+      expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'a', done: true });
+      await pause(100);
+    }
+    expect([ports.length, new Set(ports).size]).toEqual([2, 1]);
+  });
+
+  it('is waited for no longer than a second', async () => {
+    const { chat, up } = await oneConnection((response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write(said('a').join('')));
+    await (await chat({ stream: true })).text();
+    const endedAt = performance.now();
+    await up.asked[0]?.closed;
+    expect(performance.now() - endedAt).toBeGreaterThan(900);
+  });
+});
+
+describe('the bytes before a broken connection', () => {
+  it('count, however late they are read', async () => {
+    const { chat, records } = await oneConnection((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(said('a', 'b').slice(0, 2).join(''), () => response.socket?.resetAndDestroy());
+    });
+    await (await chat({ stream: true })).text();
+    expect(records[0]).toMatchObject({ error: { code: 'upstream_truncated' }, response: { choices: [{ text: 'a' }] } });
+  });
+});
