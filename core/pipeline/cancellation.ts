@@ -3,12 +3,14 @@
  * cost: an AbortSignal with its listeners is a tenth of the CPU of a plain request (test/bench), so one is made only when a
  * plugin asks for it.
  */
-import { EventEmitter } from 'node:events';
-
 export class Cancellation {
   #reason: unknown = undefined;
   #isCancelled = false;
-  readonly #listeners = new Set<() => void>();
+  /**
+   * Null in the place of a listener that was removed, so that the others keep their places while they are called.
+   * cost: an array for the two or three listeners of a request is made at the first of them; a Set would be a hash table for each request.
+   */
+  #listeners: ((() => void) | null)[] | null = null;
   #controller: AbortController | null = null;
 
   get isCancelled(): boolean {
@@ -33,8 +35,9 @@ export class Cancellation {
     this.#isCancelled = true;
     this.#reason = reason;
     this.#controller?.abort(reason);
-    for (const listener of this.#listeners) listener();
-    this.#listeners.clear();
+    const listeners = this.#listeners ?? [];
+    for (let at = 0; at < listeners.length; at++) listeners[at]?.();
+    this.#listeners = null;
   }
 
   throwIfCancelled(): void {
@@ -43,14 +46,15 @@ export class Cancellation {
 
   /** Calls back when the work is cancelled, but not where it was cancelled before. Returns a function that removes the listener. */
   onCancel(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.#listeners ??= [];
+    this.#listeners.push(listener);
+    return () => this.#remove(listener);
   }
 
-  /** An event emitter with `abort`, which undici takes in place of a signal. */
-  emitter(): EventEmitter {
-    const emitter = new EventEmitter();
-    this.onCancel(() => emitter.emit('abort'));
-    return emitter;
+  #remove(listener: () => void): void {
+    const listeners = this.#listeners ?? [];
+    const at = listeners.indexOf(listener);
+    if (at >= 0) listeners[at] = null;
+    while (listeners.at(-1) === null) listeners.pop();
   }
 }
