@@ -12,8 +12,9 @@ import { databaseCommands } from './commands.ts';
 import type { LogEvents } from './events.ts';
 import { createEvents } from './events.ts';
 import { createClient } from './drain/client.ts';
-import { bodiesOf, loggedOf, startedOf } from './write/entry.ts';
-import { FINISHED, STARTED } from './write/frames.ts';
+import { finishedFrame, finishedFrameWithBodies, startedFrame } from './write/entry.ts';
+import { lengthOf } from './write/frames.ts';
+import type { Frame } from './write/frames.ts';
 import { createHealth } from './health.ts';
 import { createLogReader } from './reader.ts';
 import { createInstance, removeInstance, rootOf } from './write/segments.ts';
@@ -70,7 +71,7 @@ export default definePlugin<Options>({
     });
     hooks.open.tapPromise({ stage: EARLY }, async (context) => {
       // safety: on record before it is dispatched, so that a process killed right after it leaves `interrupted` and no hole
-      if (context.attempt.number === 1 && writer !== null) await soon(writer.append(STARTED, JSON.stringify(startedOf(context))));
+      if (context.attempt.number === 1 && writer !== null) await soon(writer.append(startedFrame(context)));
       return undefined;
     });
     hooks.log.tapPromise(async (record) => {
@@ -121,21 +122,19 @@ interface Keeping {
 
 /** Into the journal; resolves when it is written. */
 function put(record: RequestRecord, { writer, isKept, logger }: Keeping): Promise<void> {
-  const logged = loggedOf(record);
-  const hasBodies = isKept && (record.request !== null || record.response !== null);
-  if (!hasBodies) return writer.append(FINISHED, JSON.stringify(logged));
-  const withoutBodies = (): Promise<void> => {
-    writer.counts.bodiesDropped++;
-    return writer.append(FINISHED, JSON.stringify(logged));
-  };
-  if (writer.pressure !== 'none') return withoutBodies();
-  let payload: string;
+  if (!isKept || (record.request === null && record.response === null)) return writer.append(finishedFrame(record));
+  const frame = writer.pressure === 'none' ? withBodies(record, logger) : null;
+  if (frame !== null && writer.hasRoomFor(lengthOf(frame))) return writer.append(frame);
+  writer.counts.bodiesDropped++;
+  return writer.append(finishedFrame(record));
+}
+
+function withBodies(record: RequestRecord, logger: Logger): Frame {
   try {
-    payload = JSON.stringify({ ...logged, ...bodiesOf(record) });
+    return finishedFrameWithBodies(record);
   } catch (error) {
     // a plugin may have put into a body what JSON cannot say
     logger.error('the bodies of a request cannot be written; its record is kept without them', { request: record.id, error });
-    payload = JSON.stringify(logged);
+    return finishedFrame(record);
   }
-  return writer.hasRoomFor(payload.length) ? writer.append(FINISHED, payload) : withoutBodies();
 }

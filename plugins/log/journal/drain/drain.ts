@@ -159,7 +159,7 @@ export class Drain {
     try {
       return [rowOf(entry)];
     } catch (error) {
-      this.#bury(entry.payload, error);
+      this.#bury(entry, error);
       return [];
     }
   }
@@ -172,7 +172,7 @@ export class Drain {
     } catch (error) {
       if (store.blame(error) === 'store') throw error;
       if (rows.length === 1) {
-        this.#bury((rows[0] as Row).payload, error);
+        this.#bury((rows[0] as Row).entry, error);
         return;
       }
       const half = rows.length >> 1;
@@ -181,11 +181,11 @@ export class Drain {
     }
   }
 
-  #bury(payload: string, error: unknown): void {
+  #bury({ payload, parts }: Entry, error: unknown): void {
     const reason = error instanceof Error ? error.message : String(error);
     const file = openSync(join(this.#settings.root, 'dead-letter.jsonl'), 'a', 0o600);
     try {
-      appendFileSync(file, `${JSON.stringify({ at: new Date().toISOString(), reason, record: payload })}\n`);
+      appendFileSync(file, `${JSON.stringify({ at: new Date().toISOString(), reason, record: payload, ...parts })}\n`);
       fsyncSync(file);
     } finally {
       closeSync(file);

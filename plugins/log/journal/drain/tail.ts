@@ -4,7 +4,8 @@
  */
 import { closeSync, existsSync, fstatSync, openSync, readSync, statSync, unlinkSync } from 'node:fs';
 import type { Entry } from '../write/entry.ts';
-import { decodeFrame, nextSound, STARTED, wantedBytes } from '../write/frames.ts';
+import { decodeFrame, frameOf, lengthOf, nextSound, STARTED, wantedBytes } from '../write/frames.ts';
+import type { Frame } from '../write/frames.ts';
 import { pathOf, readCursor, segmentsOf, writeCursor } from '../write/segments.ts';
 
 export interface Taken {
@@ -84,12 +85,12 @@ export class Tail {
         isLast = true;
         break;
       }
-      size += frame.payload.length;
+      size += lengthOf(frame);
       const id = idOf(frame.payload);
       if (frame.kind === STARTED) open.set(id, frame.payload);
       else {
         open.delete(id);
-        entries.push({ payload: frame.payload, isInterrupted: false });
+        entries.push({ payload: frame.payload, parts: frame.parts, isInterrupted: false });
       }
     }
     if (isLast) {
@@ -141,7 +142,7 @@ export class Tail {
   #bufferSegment = 0;
   #bufferFrom = 0;
 
-  #next(at: { segment: number; offset: number }): { kind: number; payload: string } | 'waiting' | 'over' {
+  #next(at: { segment: number; offset: number }): Frame | 'waiting' | 'over' {
     for (;;) {
       const { bytes, from } = this.#bytesAt(at, 0);
       let decoded = decodeFrame(bytes, from);
@@ -154,7 +155,7 @@ export class Tail {
       }
       if (typeof decoded === 'object') {
         at.offset += decoded.end - begin;
-        return { kind: decoded.kind, payload: decoded.payload.toString('utf8') };
+        return frameOf(decoded.kind, decoded.content);
       }
       const isClosed = this.#isEnded || existsSync(pathOf(this.folder, at.segment + 1));
       // the writer may have added to this segment after it was read and before it began the next one

@@ -2,36 +2,40 @@
 import type { ChatRequest } from '../../../../core/chat.ts';
 import type { FoldedChoice } from '../../../../core/pipeline/reply.ts';
 
-const given = (fields: Record<string, unknown>): Record<string, unknown> => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null && value !== undefined));
+/** Fields of a request that are shown as the caller could have sent them, by their names in the public API. */
+const sent = [
+  ['tools', 'tools'],
+  ['tool_choice', 'toolChoice'],
+  ['parallel_tool_calls', 'parallelToolCalls'],
+  ['response_format', 'responseFormat'],
+  ['max_completion_tokens', 'maxTokens'],
+  ['temperature', 'temperature'],
+  ['top_p', 'topP'],
+  ['stop', 'stop'],
+  ['seed', 'seed'],
+  ['n', 'n'],
+  ['presence_penalty', 'presencePenalty'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['logit_bias', 'logitBias'],
+  ['logprobs', 'logprobs'],
+  ['top_logprobs', 'topLogprobs'],
+  ['user', 'user'],
+] as const satisfies readonly (readonly [string, keyof ChatRequest])[];
 
 /** The request in the form of the public API. */
 export function requestBody(request: ChatRequest): Record<string, unknown> {
   const { model, messages, stream, includeUsage, reasoning, rest } = request;
-  return given({
-    model,
-    messages,
-    stream: stream || null,
-    stream_options: includeUsage ? { include_usage: true } : null,
-    reasoning_effort: reasoning.maxTokens === null ? reasoning.effort : null,
-    tools: request.tools,
-    tool_choice: request.toolChoice,
-    parallel_tool_calls: request.parallelToolCalls,
-    response_format: request.responseFormat,
-    max_completion_tokens: request.maxTokens,
-    temperature: request.temperature,
-    top_p: request.topP,
-    stop: request.stop,
-    seed: request.seed,
-    n: request.n,
-    presence_penalty: request.presencePenalty,
-    frequency_penalty: request.frequencyPenalty,
-    logit_bias: request.logitBias,
-    logprobs: request.logprobs,
-    top_logprobs: request.topLogprobs,
-    user: request.user,
-    ...rest,
-    ...(reasoning.maxTokens !== null && { reasoning: { ...given({ effort: reasoning.effort, max_tokens: reasoning.maxTokens }), ...(rest['reasoning'] as object | undefined) } }),
-  });
+  const body: Record<string, unknown> = { model, messages };
+  const add = (name: string, value: unknown): void => {
+    if (value !== null && value !== undefined) body[name] = value;
+  };
+  if (stream) add('stream', true);
+  if (includeUsage) add('stream_options', { include_usage: true });
+  if (reasoning.maxTokens === null) add('reasoning_effort', reasoning.effort);
+  for (const [name, field] of sent) add(name, request[field]);
+  for (const name of Object.keys(rest)) add(name, rest[name]);
+  if (reasoning.maxTokens !== null) add('reasoning', { ...(reasoning.effort !== null && { effort: reasoning.effort }), max_tokens: reasoning.maxTokens, ...(rest['reasoning'] as object | undefined) });
+  return body;
 }
 
 export interface StoredChoice {

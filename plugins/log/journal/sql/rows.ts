@@ -8,9 +8,10 @@ import type { LoggedDetail, LoggedRequest } from '../../../../core/log/store.ts'
 import { parseDollars, formatDollars } from '../../../../core/money.ts';
 import { requestBody, responseBody } from './bodies.ts';
 import type { StoredChoice } from './bodies.ts';
-import { count, parseClean, real, text } from './clean.ts';
+import { cleanJson, count, parseClean, real, text } from './clean.ts';
 import { reasoningOf } from '../write/entry.ts';
-import type { Entry, Finished, Started } from '../write/entry.ts';
+import type { Columns, Entry, Finished, Started } from '../write/entry.ts';
+import type { Parts } from '../write/frames.ts';
 
 type Cell = string | number | boolean | null;
 type Cells<Value> = Readonly<Record<string, Value>>;
@@ -43,8 +44,8 @@ export interface BodyRow {
 export interface Row {
   readonly request: RequestRow;
   readonly body: BodyRow | null;
-  /** The text from the journal: the dead letters keep it. */
-  readonly payload: string;
+  /** As it came from the journal: the dead letters keep it. */
+  readonly entry: Entry;
 }
 
 const longestText = 256;
@@ -54,11 +55,22 @@ const largestCost = 9_000_000_000_000_000_000n;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Throws if an entry is not a record at all. */
-export function rowOf({ payload, isInterrupted }: Entry): Row {
-  const parsed = parseClean(payload);
+export function rowOf(entry: Entry): Row {
+  const parsed = parseClean(entry.payload);
+  const row = entry.parts === undefined ? rowOfWhole(parsed, entry.isInterrupted) : rowOfParts(parsed as Columns, entry.parts);
+  if (!uuid.test(row.request.id)) throw new Error('its id is no UUID');
+  return { ...row, entry };
+}
+
+const rowOfParts = (columns: Columns, { more, request, response }: Parts): Omit<Row, 'entry'> => ({
+  request: requestRow(columns, cleanJson(more)),
+  body: request === '' && response === '' ? null : { id: columns.id, request: cleanJson(request) || null, response: cleanJson(response) || null, reasoning: columns.reasoningContent ?? null },
+});
+
+function rowOfWhole(parsed: unknown, isInterrupted: boolean): Omit<Row, 'entry'> {
   const entry = isInterrupted ? interrupted(parsed as Started) : (parsed as Finished);
-  if (!uuid.test(entry.id)) throw new Error('its id is no UUID');
-  return { request: requestRow(entry), body: bodyRow(entry), payload };
+  const more = moreFields.map(({ name, kind }) => [name, kind === 'rate' ? real(valueIn(entry, name)) : valueIn(entry, name)]);
+  return { request: requestRow(entry, JSON.stringify(Object.fromEntries(more))), body: bodyRow(entry) };
 }
 
 const unknownUsage = { promptTokens: null, completionTokens: null, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: null };
@@ -67,27 +79,32 @@ const unknownUsage = { promptTokens: null, completionTokens: null, reasoningToke
 function interrupted(started: Started): Finished {
   const error = { code: 'interrupted', message: 'The gateway ended before the answer was complete.', plugin: null };
   const nothing = { finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, cost: null, prices: null };
-  return { ...started, ...nothing, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, usageEstimated: false, attempts: [], ruledOut: [], adjustments: [], error, timings: {}, fields: {} };
+  const createdAt = new Date(started.createdAt).toISOString();
+  return { ...started, ...nothing, createdAt, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, usageEstimated: false, attempts: [], ruledOut: [], adjustments: [], error, timings: {}, fields: {} };
 }
 
-/** A value of a record by its name in the API: `usage.totalTokens` is in an object of its own. */
-function valueIn(record: object, name: string): unknown {
-  const [outer = '', inner] = name.split('.');
+/** Where a value of a record is, by its name in the API: `usage.totalTokens` is in an object of its own. */
+type Path = readonly [outer: string, inner?: string];
+const pathOf = (name: string): Path => name.split('.') as unknown as Path;
+
+function valueAt(record: object, [outer, inner]: Path): unknown {
   const value = (record as Cells<unknown>)[outer];
   return inner === undefined ? value : (value as Cells<unknown> | null | undefined)?.[inner];
 }
 
-function requestRow(entry: Finished): RequestRow {
-  const cells = columnFields.map((field) => [field.column, written[field.kind](valueIn(entry, field.name)) ?? field.otherwise ?? null]);
-  const more = moreFields.map(({ name, kind }) => [name, kind === 'rate' ? real(valueIn(entry, name)) : valueIn(entry, name)]);
-  return {
-    ...(Object.fromEntries(cells) as Cells<Cell>),
-    id: entry.id,
-    metadata: metadataOf(entry.metadata),
-    fields: pluginFieldsOf(entry.fields),
-    failed: entry.outcome !== 'answered',
-    more: JSON.stringify(Object.fromEntries(more)),
-  };
+const valueIn = (record: object, name: string): unknown => valueAt(record, pathOf(name));
+
+/** cost: paths are split once, not for each record. */
+const cellsOf = columnFields.map(({ name, column, kind, otherwise = null }) => ({ path: pathOf(name), column, kind, otherwise: otherwise as Cell }));
+
+function requestRow(record: Columns, more: string): RequestRow {
+  const cells: Record<string, Cell | Cells<Cell>> = {};
+  for (const { path, column, kind, otherwise } of cellsOf) cells[column] = written[kind](valueAt(record, path)) ?? otherwise;
+  cells['metadata'] = metadataOf(record.metadata);
+  cells['fields'] = pluginFieldsOf(record.fields);
+  cells['failed'] = record.outcome !== 'answered';
+  cells['more'] = more;
+  return cells as RequestRow;
 }
 
 /** How a value goes into its column; null: the record has none. JSON columns have rules of their own. */

@@ -1,55 +1,102 @@
 /**
- * The frames of the journal, as pure functions of bytes: `u32 length | u32 crc32 | u8 kind | payload`, little-endian. The length is
- * that of the payload; the checksum covers kind and payload. A reader finds the next sound frame after damage of any kind.
+ * The frames of the journal, as pure functions of bytes: `u32 length | u32 crc32 | u8 kind | content`, little-endian. The length is
+ * that of the content; the checksum covers kind and content. The content is JSON of an object or, in a frame in parts,
+ * `u32 × 3 | record | more | request | response`: the lengths of the first three parts, then the parts, each JSON of an object or
+ * empty. A reader finds the next sound frame after damage of any kind.
  */
 import { crc32 } from 'node:zlib';
 
 export const STARTED = 1;
+/** A finished request as one object. Earlier versions wrote it; what they left is still read. */
 export const FINISHED = 2;
-export type Kind = typeof STARTED | typeof FINISHED;
+/** cost: the parts of a finished request that the store takes as they are. The worker does not parse them. */
+export const IN_PARTS = 3;
+export type Kind = typeof STARTED | typeof FINISHED | typeof IN_PARTS;
+
+/** JSON of objects, as the store keeps them; empty where there is none. */
+export interface Parts {
+  /** The fields of the record that have no column. */
+  readonly more: string;
+  readonly request: string;
+  readonly response: string;
+}
 
 export interface Frame {
   readonly kind: Kind;
   /** JSON of an object. */
   readonly payload: string;
+  /** In a frame in parts. */
+  readonly parts?: Parts;
 }
 
 /** `incomplete`: the bytes end before the frame ends. `damaged`: these bytes are no frame. */
-export type Decoded = { readonly kind: Kind; readonly payload: Buffer; readonly end: number } | 'incomplete' | 'damaged';
+export type Decoded = { readonly kind: Kind; readonly content: Buffer; readonly end: number } | 'incomplete' | 'damaged';
 
 const head = 9;
+const partsHead = 12;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /** safety: a damaged length must not make a reader wait for gigabytes. Requests are bounded, so no real frame is that large. */
 const largest = 512 * 1024 * 1024;
 
-/** cost: one buffer for the whole group, so that one write takes it. */
-export function encodeFrames(frames: readonly Frame[]): Buffer {
-  const sizes = frames.map(({ payload }) => Buffer.byteLength(payload));
-  const bytes = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + head + size, 0));
+/** The most bytes of UTF-8 for one unit of a string's length. */
+const widest = 3;
+
+/** Its characters: at least a third of its bytes. */
+export const lengthOf = ({ payload, parts }: Frame): number => payload.length + (parts === undefined ? 0 : parts.more.length + parts.request.length + parts.response.length);
+
+/** The frames as bytes, in `scratch` where they fit in it. One buffer for the whole group, so that one write takes it. */
+export function encodeFrames(frames: readonly Frame[], scratch: Buffer = Buffer.alloc(0)): Buffer {
+  // cost: the exact size would be another walk through each text
+  const most = frames.reduce((sum, frame) => sum + head + partsHead + lengthOf(frame) * widest, 0);
+  const bytes = most <= scratch.length ? scratch : Buffer.allocUnsafe(most);
   let at = 0;
-  for (const [index, { kind, payload }] of frames.entries()) {
-    const size = sizes[index] as number;
-    const end = at + head + size;
-    bytes.writeUInt32LE(size, at);
-    bytes.writeUInt8(kind, at + 8);
-    bytes.write(payload, at + head, 'utf8');
+  for (const frame of frames) {
+    const end = frame.parts === undefined ? at + head + bytes.write(frame.payload, at + head) : writeParts(bytes, at + head, { ...frame.parts, record: frame.payload });
+    bytes.writeUInt32LE(end - at - head, at);
+    bytes.writeUInt8(frame.kind, at + 8);
     bytes.writeUInt32LE(crc32(bytes.subarray(at + 8, end)), at + 4);
     at = end;
   }
-  return bytes;
+  return bytes.subarray(0, at);
+}
+
+/** Returns the place after the last part. */
+function writeParts(bytes: Buffer, at: number, { record, more, request, response }: Parts & { readonly record: string }): number {
+  const moreAt = at + partsHead + bytes.write(record, at + partsHead);
+  const requestAt = moreAt + bytes.write(more, moreAt);
+  const responseAt = requestAt + bytes.write(request, requestAt);
+  bytes.writeUInt32LE(moreAt - at - partsHead, at);
+  bytes.writeUInt32LE(requestAt - moreAt, at + 4);
+  bytes.writeUInt32LE(responseAt - requestAt, at + 8);
+  return responseAt + bytes.write(response, responseAt);
 }
 
 export function decodeFrame(bytes: Buffer, at: number): Decoded {
   if (at + head > bytes.length) return 'incomplete';
   const size = bytes.readUInt32LE(at);
   const kind = bytes.readUInt8(at + 8);
-  if ((kind !== STARTED && kind !== FINISHED) || size < 2 || size > largest) return 'damaged';
+  if (!isKind(kind) || size < 2 || size > largest) return 'damaged';
   const end = at + head + size;
   if (end > bytes.length) return 'incomplete';
-  if (bytes[at + head] !== openBrace || bytes[end - 1] !== closeBrace) return 'damaged';
-  return crc32(bytes.subarray(at + 8, end)) === bytes.readUInt32LE(at + 4) ? { kind, payload: bytes.subarray(at + head, end), end } : 'damaged';
+  if (bytes[textAt(kind, at)] !== openBrace || bytes[end - 1] !== closeBrace) return 'damaged';
+  return crc32(bytes.subarray(at + 8, end)) === bytes.readUInt32LE(at + 4) ? { kind, content: bytes.subarray(at + head, end), end } : 'damaged';
+}
+
+const isKind = (kind: number): kind is Kind => kind === STARTED || kind === FINISHED || kind === IN_PARTS;
+
+/** Where the JSON of a frame begins. */
+const textAt = (kind: number | undefined, at: number): number => at + head + (kind === IN_PARTS ? partsHead : 0);
+
+/** The content of a sound frame as text. */
+export function frameOf(kind: Kind, content: Buffer): Frame {
+  if (kind !== IN_PARTS) return { kind, payload: content.toString('utf8') };
+  const moreAt = partsHead + content.readUInt32LE(0);
+  const requestAt = moreAt + content.readUInt32LE(4);
+  const responseAt = requestAt + content.readUInt32LE(8);
+  const parts = { more: content.toString('utf8', moreAt, requestAt), request: content.toString('utf8', requestAt, responseAt), response: content.toString('utf8', responseAt) };
+  return { kind, payload: content.toString('utf8', partsHead, moreAt), parts };
 }
 
 /** The size of this frame by the length in its head; the size of a head where the head is not complete. */
@@ -59,7 +106,7 @@ export const wantedBytes = (bytes: Buffer, at: number): number => (at + head > b
 export function nextSound(bytes: Buffer, from: number): number {
   for (let at = from; at + head < bytes.length; at++) {
     // cost: the brace rules out all but a few places before any checksum is computed
-    if (bytes[at + head] === openBrace && typeof decodeFrame(bytes, at) === 'object') return at;
+    if (bytes[textAt(bytes[at + 8], at)] === openBrace && typeof decodeFrame(bytes, at) === 'object') return at;
   }
   return bytes.length;
 }

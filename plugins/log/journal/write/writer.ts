@@ -6,8 +6,8 @@
 import { close, fdatasync, ftruncate, open, write } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Logger } from '../../../../core/logger.ts';
-import { encodeFrames, FINISHED } from './frames.ts';
-import type { Frame, Kind } from './frames.ts';
+import { encodeFrames, lengthOf, STARTED } from './frames.ts';
+import type { Frame } from './frames.ts';
 import { pathOf } from './segments.ts';
 
 const files = { open: promisify(open), close: promisify(close), truncate: promisify(ftruncate), sync: promisify(fdatasync) };
@@ -38,6 +38,8 @@ export interface Counts {
 
 const largestSegment = 16 * 1024 * 1024;
 const roomForBodies = 0.8;
+/** For about twenty requests in one write; a larger group gets memory of its own. */
+const scratchBytes = 256 * 1024;
 
 export class JournalWriter {
   readonly counts: Counts = { dropped: 0, bodiesDropped: 0, written: 0 };
@@ -49,6 +51,8 @@ export class JournalWriter {
   #offset = 0;
   #onDisk = 0;
   #elsewhere = 0;
+  /** cost: groups are written one after the other, so each may use the memory of the one before it. */
+  readonly #scratch = Buffer.allocUnsafeSlow(scratchBytes);
   #waiting: Frame[] = [];
   #waitingBytes = 0;
   #told = Promise.withResolvers<void>();
@@ -91,14 +95,15 @@ export class JournalWriter {
   }
 
   /** Resolves when the frame is written, or when the write failed and the frame waits in memory: no request waits for a broken disk. */
-  append(kind: Kind, payload: string): Promise<void> {
+  append(frame: Frame): Promise<void> {
+    const isRecord = frame.kind !== STARTED;
     if (this.pressure === 'full') {
-      if (kind === FINISHED) this.counts.dropped++;
+      if (isRecord) this.counts.dropped++;
       return Promise.resolve();
     }
-    if (kind === FINISHED) this.counts.written++;
-    this.#waiting.push({ kind, payload });
-    this.#waitingBytes += payload.length;
+    if (isRecord) this.counts.written++;
+    this.#waiting.push(frame);
+    this.#waitingBytes += lengthOf(frame);
     if (this.#fault !== null) return Promise.resolve();
     this.#running ??= this.#run();
     return this.#told.promise;
@@ -125,12 +130,12 @@ export class JournalWriter {
       this.#waitingBytes = 0;
       this.#told = Promise.withResolvers();
       try {
-        await this.#write(encodeFrames(group));
+        await this.#write(encodeFrames(group, this.#scratch));
         this.#recovered();
         told.resolve();
       } catch (error) {
         this.#waiting = [...group, ...this.#waiting];
-        this.#waitingBytes = this.#waiting.reduce((sum, { payload }) => sum + payload.length, 0);
+        this.#waitingBytes = this.#waiting.reduce((sum, frame) => sum + lengthOf(frame), 0);
         this.#failed(error);
         told.resolve();
         this.#told.resolve();

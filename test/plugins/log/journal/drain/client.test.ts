@@ -42,7 +42,7 @@ afterEach(async () => {
   place.remove();
 });
 
-const write = (number: number): Promise<void> => writer.append(FINISHED, JSON.stringify(finished({ number })));
+const write = (number: number): Promise<void> => writer.append({ kind: FINISHED, payload: JSON.stringify(finished({ number })) });
 
 describe('the client of the store', () => {
   test('reads what was written, once it is flushed', async () => {

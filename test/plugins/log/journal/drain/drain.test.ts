@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { v7 as uuid } from 'uuid';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { Drain } from '../../../../../plugins/log/journal/drain/drain.ts';
-import { encodeFrames, FINISHED, STARTED } from '../../../../../plugins/log/journal/write/frames.ts';
+import { encodeFrames, FINISHED, IN_PARTS, STARTED } from '../../../../../plugins/log/journal/write/frames.ts';
 import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
 import { createInstance, pathOf } from '../../../../../plugins/log/journal/write/segments.ts';
 import type { Instance } from '../../../../../plugins/log/journal/write/segments.ts';
@@ -74,6 +74,13 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(drain.deadLettered).toBe(3);
     const letters = readFileSync(join(root, 'dead-letter.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line).record);
     expect(letters).toEqual(bad);
+  });
+
+  test('what is no record keeps its bodies among the dead letters', async () => {
+    const parts = { more: '{}', request: '{"model":"plain"}', response: '' };
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: IN_PARTS, payload: '{"id":"no uuid"}', parts }]));
+    await drainOf().finish();
+    expect(JSON.parse(readFileSync(join(root, 'dead-letter.jsonl'), 'utf8'))).toMatchObject({ record: '{"id":"no uuid"}', ...parts });
   });
 
   test('a row that the store refuses is found among the others', async () => {

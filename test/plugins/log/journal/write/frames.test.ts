@@ -1,9 +1,14 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeFrame, encodeFrames, FINISHED, nextSound, STARTED } from '../../../../../plugins/log/journal/write/frames.ts';
+import { decodeFrame, encodeFrames, FINISHED, frameOf, IN_PARTS, nextSound, STARTED } from '../../../../../plugins/log/journal/write/frames.ts';
 import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
 
-const frame = fc.record({ kind: fc.constantFrom(STARTED, FINISHED), payload: fc.dictionary(fc.string(), fc.string({ unit: 'binary' })).map((value) => JSON.stringify(value)) });
+const json = fc.dictionary(fc.string(), fc.string({ unit: 'binary' })).map((value) => JSON.stringify(value));
+const body = fc.oneof(json, fc.constant(''));
+const frame: fc.Arbitrary<Frame> = fc.oneof(
+  fc.record({ kind: fc.constantFrom(STARTED, FINISHED), payload: json }),
+  fc.record({ kind: fc.constant(IN_PARTS), payload: json, parts: fc.record({ more: json, request: body, response: body }) }),
+);
 
 const bytesOf = (one: Frame): number => encodeFrames([one]).length;
 
@@ -13,7 +18,7 @@ function read(bytes: Buffer): Frame[] {
   for (let at = 0; at < bytes.length;) {
     const decoded = decodeFrame(bytes, at);
     if (typeof decoded === 'object') {
-      found.push({ kind: decoded.kind, payload: decoded.payload.toString('utf8') });
+      found.push(frameOf(decoded.kind, decoded.content));
       at = decoded.end;
     } else at = nextSound(bytes, at + 1);
   }
@@ -24,6 +29,13 @@ describe('frames', () => {
   test('come back as they went in', () => {
     fc.assert(fc.property(fc.array(frame), (frames) => {
       expect(read(encodeFrames(frames))).toEqual(frames);
+    }));
+  });
+
+  test('come back from memory that is used again', () => {
+    const scratch = Buffer.alloc(4096, 0xff);
+    fc.assert(fc.property(fc.array(frame), (frames) => {
+      expect(read(encodeFrames(frames, scratch))).toEqual(frames);
     }));
   });
 

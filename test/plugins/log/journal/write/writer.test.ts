@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Logger } from '../../../../../core/logger.ts';
 import { FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
+import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
 import { adoptOrphans, claim, createInstance, pathOf, readCursor, removeInstance, segmentsOf, writeCursor } from '../../../../../plugins/log/journal/write/segments.ts';
 import { Tail } from '../../../../../plugins/log/journal/drain/tail.ts';
 import { JournalWriter } from '../../../../../plugins/log/journal/write/writer.ts';
@@ -14,6 +15,7 @@ let place: ReturnType<typeof folder>;
 let lines: string[];
 const logger: Logger = { info: (message) => void lines.push(message), warn: (message) => void lines.push(message), error: (message) => void lines.push(message) };
 const payload = (number: number, text = ''): string => JSON.stringify({ id: idAt(1, number), text });
+const frame = (number: number, text = ''): Frame => ({ kind: FINISHED, payload: payload(number, text) });
 
 beforeEach(() => {
   place = folder();
@@ -36,7 +38,7 @@ const writerIn = (path: string, more: object = {}): JournalWriter => new Journal
 /** A journal of ten records; its only segment. */
 async function write(): Promise<string> {
   const writer = writerIn(place.path);
-  for (let at = 0; at < 10; at++) await writer.append(FINISHED, payload(at));
+  for (let at = 0; at < 10; at++) await writer.append(frame(at));
   await writer.close();
   return pathOf(place.path, 1);
 }
@@ -61,7 +63,7 @@ const tailOf = (): Tail => new Tail(place.path, { isEnded: false, removed: () =>
 describe('the writer', () => {
   test.each([false, true])('has written when it resolves (to the device: %s)', async (isDurable) => {
     const writer = writerIn(place.path, { isDurable });
-    await Promise.all(Array.from({ length: 100 }, (_, at) => writer.append(FINISHED, payload(at))));
+    await Promise.all(Array.from({ length: 100 }, (_, at) => writer.append(frame(at))));
     // read before anything is closed
     expect(readAll(place.path).payloads).toEqual(Array.from({ length: 100 }, (_, at) => payload(at)));
     await writer.close();
@@ -71,10 +73,10 @@ describe('the writer', () => {
     // the kernel takes what is written to /dev/null, and refuses to sync it
     symlinkSync('/dev/null', pathOf(place.path, 1));
     const writer = writerIn(place.path, { isDurable, retryMs: 5 });
-    await writer.append(FINISHED, payload(1));
+    await writer.append(frame(1));
     expect(writer.isStuck).toBe(isDurable);
     while (writer.isStuck) await pause(5);
-    await writer.append(FINISHED, payload(2));
+    await writer.append(frame(2));
     await writer.close();
     expect(segmentsOf(place.path)).toEqual(isDurable ? [1, 2] : [1]);
     expect(readAll(place.path).payloads).toEqual(isDurable ? [payload(1), payload(2)] : []);
@@ -82,7 +84,7 @@ describe('the writer', () => {
 
   test('begins a new segment when one is full, and readers follow', async () => {
     const writer = writerIn(place.path, { maxBytes: 80_000 });
-    for (let at = 0; at < 50; at++) await writer.append(FINISHED, payload(at, 'x'.repeat(1000)));
+    for (let at = 0; at < 50; at++) await writer.append(frame(at, 'x'.repeat(1000)));
     await writer.close();
     expect(segmentsOf(place.path).length).toBeGreaterThan(3);
     expect(readAll(place.path).payloads).toHaveLength(50);
@@ -92,7 +94,7 @@ describe('the writer', () => {
     const writer = writerIn(place.path, { maxBytes: 100_000 });
     const seen = new Set<string>();
     for (let at = 0; at < 120; at++) {
-      await writer.append(FINISHED, payload(at, 'x'.repeat(1000)));
+      await writer.append(frame(at, 'x'.repeat(1000)));
       seen.add(writer.pressure);
     }
     expect([...seen]).toEqual(['none', 'bodies', 'full']);
@@ -105,7 +107,7 @@ describe('the writer', () => {
 
   test('survives a full disk: says so once, holds up nobody, writes all when there is room', async () => {
     await onSmallDisk({ retryMs: 20 }, async ({ disk, writer, grow }) => {
-      for (let at = 0; at < 60; at++) await writer.append(FINISHED, payload(at, 'x'.repeat(1000)));
+      for (let at = 0; at < 60; at++) await writer.append(frame(at, 'x'.repeat(1000)));
       expect(lines.filter((line) => line.includes('cannot be written'))).toHaveLength(1);
       expect(readAll(disk).payloads.length).toBeLessThan(60);
       grow();
@@ -118,7 +120,7 @@ describe('the writer', () => {
 
   test('cuts off what a full disk took in part, and tries once more when it closes', async () => {
     await onSmallDisk({ retryMs: 60_000 }, async ({ disk, writer, grow }) => {
-      for (let at = 0; at < 60; at++) await writer.append(FINISHED, payload(at, 'x'.repeat(1000)));
+      for (let at = 0; at < 60; at++) await writer.append(frame(at, 'x'.repeat(1000)));
       expect(writer.isStuck).toBe(true);
       expect(readAll(disk).damaged).toBe(0);
       grow();
@@ -129,9 +131,9 @@ describe('the writer', () => {
 
   test('gives up a folder that is gone without failing anybody', async () => {
     const writer = writerIn(join(place.path, 'nowhere'), { retryMs: 5 });
-    await writer.append(FINISHED, payload(1));
+    await writer.append(frame(1));
     await pause(20);
-    await writer.append(FINISHED, payload(2));
+    await writer.append(frame(2));
     await writer.close();
     expect(lines.at(-1)).toContain('records were lost');
   });
@@ -169,7 +171,7 @@ describe('a reader', () => {
     const tail = tailOf();
     const seen: string[] = [];
     for (let at = 0; at < 40; at++) {
-      await writer.append(FINISHED, payload(at, 'x'.repeat(900)));
+      await writer.append(frame(at, 'x'.repeat(900)));
       const taken = tail.take();
       seen.push(...(taken?.entries ?? []).map((entry) => entry.payload));
       if (taken !== null) tail.commit(taken);
@@ -183,20 +185,20 @@ describe('a reader', () => {
 
   test('begins again where the last commit was saved', async () => {
     const writer = writerIn(place.path);
-    await writer.append(FINISHED, payload(1));
+    await writer.append(frame(1));
     const tail = tailOf();
     const taken = tail.take();
     if (taken !== null) tail.commit(taken);
     tail.save();
     tail.close();
-    await writer.append(FINISHED, payload(2));
+    await writer.append(frame(2));
     expect(tailOf().take()?.entries.map((entry) => entry.payload)).toEqual([payload(2)]);
     await writer.close();
   });
 
   test('takes what is not committed once more', async () => {
     const writer = writerIn(place.path);
-    await writer.append(FINISHED, payload(1));
+    await writer.append(frame(1));
     const tail = tailOf();
     expect(tail.take()).toEqual(tail.take());
     await writer.close();
