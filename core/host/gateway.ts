@@ -31,6 +31,8 @@ export interface GatewayParts {
 
 export interface RunningGateway extends Service {
   readonly config: Config;
+  /** Milliseconds that each plugin has taken of all requests. */
+  spentMs(): ReadonlyMap<string, number>;
   /** Pages for people. */
   readonly pages: readonly { readonly title: string; readonly path: string }[];
   /** The log that a plugin keeps; null where none does. */
@@ -51,6 +53,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const log = createLogAccess();
   const shared = {
     errorCodes: errorCodesOf(plugins),
+    spentMs: () => watch.spentMs(),
     log,
     dialects,
     config,
@@ -90,7 +93,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
 
   const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock });
   let closed: Promise<void> | null = null;
-  return { ...service, config, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), close: () => (closed ??= closing()) };
+  return { ...service, config, spentMs: shared.spentMs, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), close: () => (closed ??= closing()) };
 }
 
 /** The codes of the table and of plugins. Throws where two plugins declare the same code. */

@@ -72,6 +72,8 @@ export interface Gateway {
   readonly checkHealth: (report: HealthReport, query: HealthQuery) => Promise<HealthReport>;
   /** Values of this plugin's that outlive a reload. */
   readonly state: State;
+  /** Milliseconds that each plugin has taken of all requests since this gateway began, by the plugin's name. */
+  readonly spentMs: () => ReadonlyMap<string, number>;
   /** Codes of all errors that may be thrown: the core's and those that plugins declare. */
   readonly errorCodes: ReadonlySet<string>;
   readonly fetch: typeof fetch;

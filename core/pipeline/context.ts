@@ -164,7 +164,7 @@ export interface RequestRecord {
   readonly adjustments: readonly Adjustment[];
   readonly error: { readonly code: string; readonly message: string; readonly plugin: string | null } | null;
   readonly configHash: string;
-  /** Milliseconds with three digits that each plugin took of this request up to `settle`, by its name. A plugin that supplied an attempt's chunks is left out there: `attempts` has that time. */
+  /** Milliseconds with three digits that plugins took of this request up to `settle`, by name: those whose taps took 0.05 ms or more. A plugin that supplied an attempt's chunks is left out there: `attempts` has that time. */
   readonly timings: Readonly<Record<string, number>>;
   /** What plugins add in `settle`, under the names that they declare in `fields`. */
   readonly fields: Readonly<Record<string, FieldValue>>;

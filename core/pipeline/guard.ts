@@ -26,6 +26,8 @@ export interface Guard {
   enter(plugin: string | null): void;
   /** No tap after this, and every `before` must have named a tap. */
   seal(): void;
+  /** Milliseconds that each plugin has taken of all requests so far. */
+  spentMs(): ReadonlyMap<string, number>;
 }
 
 /** Hooks whose taps are observers: what an observer throws is reported to the process log and changes nothing. */
@@ -45,6 +47,7 @@ const runners: Readonly<Record<string, (taps: readonly GuardedTap[]) => Run>> = 
 
 export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): Guard {
   const placed: { hook: string; plugin: string; before: string }[] = [];
+  const spent = new Map<string, Spent>();
   let owner: string | null = null;
 
   for (const [name, hook] of Object.entries(hooks) as [string, AnyHook][]) {
@@ -52,7 +55,7 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): 
     const isAsync = kind.startsWith('Async');
     const runnerOf = runners[observing.has(name) ? `observed ${kind}` : kind];
     if (runnerOf === undefined) throw new Error(`the hook "${name}" is of a kind that nobody runs: ${kind}`);
-    hook.compile = ({ taps }) => runnerOf(taps.map(({ name: plugin, fn }) => ({ hook: name, plugin, run: timed(fn, name, plugin), logger })));
+    hook.compile = ({ taps }) => runnerOf(taps.map(({ name: plugin, fn }) => ({ hook: name, plugin, run: timed(fn, { hook: name, plugin, spent: spentBy(plugin, spent) }), logger })));
     hook.intercept({
       register(tap) {
         refuseTap(name, tap, { isAsync, owner });
@@ -63,6 +66,7 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): 
   }
 
   return {
+    spentMs: () => new Map(Array.from(spent, ([plugin, { ms }]) => [plugin, ms])),
     enter(plugin) {
       owner = plugin;
     },
@@ -85,13 +89,30 @@ function refuseTap(hook: string, tap: TapInfo, { isAsync, owner }: { isAsync: bo
   if (!isAsync && isAsyncFunction(tap.fn)) throw new Error(`plugin "${tap.name}" taps "${hook}" with an async function; this hook is synchronous`);
 }
 
+/** Milliseconds of all requests together. */
+interface Spent {
+  ms: number;
+}
+
+function spentBy(plugin: string, spent: Map<string, Spent>): Spent {
+  const known = spent.get(plugin) ?? { ms: 0 };
+  spent.set(plugin, known);
+  return known;
+}
+
 /** What of a request a tap's time is added to; the last argument of each hook that runs within a request has it. */
 const timingsOf = (first: unknown, second: unknown): Record<string, number> | undefined => ((second ?? first) as { readonly timings?: Record<string, number> } | null | undefined)?.timings;
 
-/** The tap, with the time that it takes added to the request, in milliseconds with three digits. */
-function timed(fn: Run, hook: string, plugin: string): Run {
+/** cost: a request names only taps that took at least so many milliseconds; naming all of them is a fiftieth of the CPU of a plain request (test/bench). */
+const noticeableMs = 0.05;
+
+/** The tap, with the time that it takes added to its plugin's and, where it is noticeable, to the request's. */
+function timed(fn: Run, { hook, plugin, spent }: { hook: string; plugin: string; spent: Spent }): Run {
   const took = (startedAt: number, request: Record<string, number> | undefined): void => {
-    if (request !== undefined) request[plugin] = Math.round(((request[plugin] ?? 0) + performance.now() - startedAt) * 1000) / 1000;
+    const ms = performance.now() - startedAt;
+    if (request === undefined) return;
+    spent.ms += ms;
+    if (ms >= noticeableMs) request[plugin] = Math.round(((request[plugin] ?? 0) + ms) * 1000) / 1000;
   };
   // a tap that opens the answer waits for its provider, and its attempt has that time
   const isOwn = (value: unknown): boolean => hook !== 'open' || value === undefined;

@@ -45,20 +45,27 @@ export function costOf(usage: Usage, pricing: Pricing): bigint | null {
   if (prompt === null && completion === null) return null;
   const cacheWrite = price(pricing.input_cache_write) ?? prompt;
   const hourWrites = Math.min(usage.cacheWrite1h ?? 0, usage.cacheWrite ?? 0);
-  const parts: readonly (readonly [tokens: number | null, price: bigint | null])[] = [
-    [usage.input, prompt],
-    [usage.cacheRead ?? 0, price(pricing.input_cache_read) ?? prompt],
-    [(usage.cacheWrite ?? 0) - hourWrites, cacheWrite],
-    [hourWrites, price(pricing.input_cache_write_1h) ?? cacheWrite],
-    [usage.answer, completion],
-    [usage.reasoning ?? 0, price(pricing.internal_reasoning) ?? completion],
-  ];
-  let total = price(pricing.request) ?? 0n;
-  for (const [tokens, each] of parts) {
-    if (each === 0n || tokens === 0) continue;
-    // safety: a provider may send a count that is a fraction or too large to be exact; its cost is then unknown
-    if (each === null || !Number.isSafeInteger(tokens)) return null;
-    total += BigInt(tokens as number) * each;
+  const total = new Total(price(pricing.request) ?? 0n);
+  total.add(usage.input, prompt);
+  total.add(usage.cacheRead ?? 0, price(pricing.input_cache_read) ?? prompt);
+  total.add((usage.cacheWrite ?? 0) - hourWrites, cacheWrite);
+  total.add(hourWrites, price(pricing.input_cache_write_1h) ?? cacheWrite);
+  total.add(usage.answer, completion);
+  total.add(usage.reasoning ?? 0, price(pricing.internal_reasoning) ?? completion);
+  return total.known;
+}
+
+/** A sum that is unknown (null) once one of its parts is. */
+class Total {
+  known: bigint | null;
+
+  constructor(first: bigint) {
+    this.known = first;
   }
-  return total;
+
+  add(tokens: number | null, each: bigint | null): void {
+    if (each === 0n || tokens === 0 || this.known === null) return;
+    // safety: a provider may send a count that is a fraction or too large to be exact; its cost is then unknown
+    this.known = each === null || !Number.isSafeInteger(tokens) ? null : this.known + BigInt(tokens as number) * each;
+  }
 }

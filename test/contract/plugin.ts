@@ -136,6 +136,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
     config,
     logger,
     state: new States().forGateway().of(plugin.name),
+    spentMs: () => new Map(),
     errorCodes: new Set(plugin.errors?.map(({ code }) => code)),
     checkHealth: refused,
     fetch: refused,

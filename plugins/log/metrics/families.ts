@@ -106,8 +106,15 @@ export class Counter<N> implements Family {
 
   /** Adds an amount to the series with these label values. */
   add(values: readonly string[], amount: N): void {
+    this.at(values)(amount);
+  }
+
+  /** Adds amounts to one series. cost: whoever keeps the function finds the series without joining its labels again. */
+  at(values: readonly string[]): (amount: N) => void {
     const state = this.#series.of(values);
-    state.total = this.#sum.plus(state.total, amount);
+    return (amount) => {
+      state.total = this.#sum.plus(state.total, amount);
+    };
   }
 
   *text(): Generator<string> {
@@ -132,11 +139,18 @@ export class Histogram implements Family {
 
   /** Counts one value in the series with these label values. */
   observe(values: readonly string[], value: number): void {
+    this.at(values)(value);
+  }
+
+  /** Counts values in one series, as `Counter.at` does. */
+  at(values: readonly string[]): (value: number) => void {
     const state = this.#series.of(values);
-    const at = this.#bounds.findIndex((bound) => value <= bound);
-    const bucket = at < 0 ? this.#bounds.length : at;
-    state.counts[bucket] = (state.counts[bucket] ?? 0) + 1;
-    state.sum += value;
+    return (value) => {
+      const at = this.#bounds.findIndex((bound) => value <= bound);
+      const bucket = at < 0 ? this.#bounds.length : at;
+      state.counts[bucket] = (state.counts[bucket] ?? 0) + 1;
+      state.sum += value;
+    };
   }
 
   *text(): Generator<string> {

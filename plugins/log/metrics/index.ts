@@ -5,6 +5,7 @@ import type { Logger } from '../../../core/logger.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { answerOf } from './answer.ts';
 import { mostSamples } from './families.ts';
+import { PluginMeters } from './plugins.ts';
 import { ProcessMeters } from './process.ts';
 import { labelOf, RequestMeters } from './requests.ts';
 import type { MeterOptions } from './requests.ts';
@@ -33,7 +34,7 @@ export default definePlugin<Options>({
   name: 'log/metrics',
   summary: 'GET /metrics for Prometheus: requests, errors, latency, tokens, cost',
   schema,
-  apply({ hooks, routes, config, log, logger, state, errorCodes }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
+  apply({ hooks, routes, config, log, logger, state, errorCodes, spentMs }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
     refuseTwins(metadataLabels);
     const options: MeterOptions = { metadataLabels, maxLabelValues };
     // the key has the options: with other labels the metrics are others, and their counts begin at 0
@@ -51,9 +52,10 @@ export default definePlugin<Options>({
       auth: isPublic ? 'none' : 'admin',
       async handle({ arrived }) {
         const [process, journal] = await Promise.all([meters.process.text(), journalText(log.reader())]);
-        return await answerOf(piecesOf(meters.requests, configText(config) + journal + process), arrived.headers['accept-encoding']);
+        return await answerOf(piecesOf(meters.requests, meters.plugins.text() + configText(config) + journal + process), arrived.headers['accept-encoding']);
       },
     });
+    return meters.plugins.begin(spentMs);
   },
 });
 
@@ -68,6 +70,7 @@ function refuseTwins(keys: readonly string[]): void {
 /** The meters of one process. During a reload the old and the new gateway count into the same meters. */
 class Meters implements Disposable {
   readonly requests: RequestMeters;
+  readonly plugins = new PluginMeters();
   readonly process = new ProcessMeters();
 
   constructor(options: MeterOptions, logger: Logger) {

@@ -174,7 +174,7 @@ describe('a tap', () => {
     await gateway.chat({});
     const timings = gateway.records[0]?.timings ?? {};
     expect(timings['test/means']).toBeGreaterThan(15);
-    expect(Object.keys(timings)).toEqual(expect.arrayContaining(['auth/keys', 'route/policy', 'log/cost']));
+    expect(gateway.gateway.spentMs().get('log/cost')).toBeGreaterThan(0);
     expect(timings).not.toHaveProperty('stream/upstream');
   });
 });

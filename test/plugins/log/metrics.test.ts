@@ -284,6 +284,8 @@ describe('the counters', () => {
     expect(total(await scrape(next), 'gateway_requests_total')).toBe(3);
     await old.close();
     expect(total(await scrape(next), 'gateway_requests_total')).toBe(3);
+    const spent = total(await scrape(next), 'gateway_plugin_seconds_total', { plugin: 'log/cost' });
+    expect(spent).toBeGreaterThan(next.gateway.spentMs().get('log/cost')! / 1000);
     await next.close();
     const afresh = await testGateway({ config: oneUpstream(up.url), states });
     expect(total(await scrape(afresh), 'gateway_requests_total')).toBe(0);
@@ -296,7 +298,9 @@ describe('labels of metadata', () => {
     const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), ...withOptions({ metadata_labels: ['tenant-id'] }) });
     await gateway.chat({}, { 'x-gateway-tenant-id': 'acme "east"\\', 'x-gateway-user-id': 'u-1' });
     await gateway.chat({});
+    await gateway.chat({}, { 'x-gateway-tenant-id': 'undefined' });
     const samples = await scrape(gateway);
+    expect(total(samples, 'gateway_requests_total', { metadata_tenant_id: '(none)' })).toBe(1);
     for (const name of ['gateway_requests_total', 'gateway_tokens_total', 'gateway_cost_dollars_total']) {
       expect(total(samples, name, { metadata_tenant_id: 'acme "east"\\' })).toBeGreaterThan(0);
       expect(total(samples, name, { metadata_tenant_id: '(none)' })).toBeGreaterThan(0);
