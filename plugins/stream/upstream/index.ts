@@ -8,16 +8,16 @@ import { Pool } from 'undici';
 import { addressOf } from '../../../core/wire/address.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Attempt, Streaming } from '../../../core/pipeline/context.ts';
-import type { Dialect, Target, WireRequest } from '../../../core/wire/dialect.ts';
+import type { Dialect, SignedRequest, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { version } from '../../../core/version.ts';
 import { bodySource, failure, streamSource } from './answer.ts';
 import type { ConnectionRequest } from './connection.ts';
 import { createConnection, isStaleConnection, unreachable } from './connection.ts';
+import { headersOf } from './headers.ts';
 import { HttpAnswer } from './http-answer.ts';
 
 const busyWarningMs = 60_000;
@@ -86,10 +86,15 @@ interface AttemptParts {
   readonly clock: () => number;
 }
 
+/** A request with its whole path and all its headers. */
+type Sent = Pick<SignedRequest, 'headers' | 'body'> & { readonly path: string };
+
 async function ask(context: Streaming, parts: AttemptParts): Promise<ChunkSource> {
-  const { dialect, target } = parts;
+  const { dialect, vendor, target, upstream } = parts;
   const wire = dialect.encode(context.request, target);
-  const answer = await send(await authorised(wire, parts), parts.upstream, context.attempt);
+  const request: Sent = { path: upstream.prefix + wire.path, headers: headersOf(wire, vendor, target.provider), body: wire.body };
+  const sent = vendor?.sign === undefined ? request : await signed(request, vendor, parts);
+  const answer = await send(sent, upstream, context.attempt);
   const { status, headers } = answer;
   if (status >= 300 && status < 400) {
     answer.cancel();
@@ -102,27 +107,14 @@ async function ask(context: Streaming, parts: AttemptParts): Promise<ChunkSource
   return bodySource(answer, answerParts);
 }
 
-/** Adds headers to the dialect's own: first the credentials, then the headers of the provider's entry, and last a signature over all of them. */
-async function authorised(wire: WireRequest, { vendor, target, upstream, clock }: AttemptParts): Promise<WireRequest> {
-  const { provider } = target;
-  const own = Object.entries(provider.headers).filter(([header, value]) => !isWithin(value, wire.headers[header] ?? ''));
-  const headers = { 'user-agent': `model-gateway/${version}`, 'accept-encoding': 'identity', ...wire.headers, ...vendor?.authorise?.(provider), ...Object.fromEntries(own) };
-  if (vendor?.sign === undefined) return { ...wire, headers };
-  const signature = await vendor.sign({ url: new URL(upstream.origin + upstream.prefix + wire.path), headers, body: wire.body, at: new Date(clock()) }, provider);
-  return { ...wire, headers: { ...headers, ...signature } };
+/** Adds a signature over the whole request to its headers. */
+async function signed(request: Sent, vendor: Dialect, { target, upstream, clock }: AttemptParts): Promise<Sent> {
+  const signature = await vendor.sign?.({ url: new URL(upstream.origin + request.path), headers: request.headers, body: request.body, at: new Date(clock()) }, target.provider);
+  return { ...request, headers: { ...request.headers, ...signature } };
 }
 
-/** True if a dialect merged the entry's value into a list of its own, such as beta flags: each item of the value is an item of the list. That list must not be replaced. */
-function isWithin(value: string, list: string): boolean {
-  const merged = new Set(itemsOf(list));
-  const items = itemsOf(value);
-  return items.length > 0 && items.every((item) => merged.has(item));
-}
-
-const itemsOf = (list: string): string[] => list.split(',').map((item) => item.trim()).filter((item) => item !== '');
-
-async function send(wire: WireRequest, { pool, warnBusy, prefix }: Upstream, { cancellation, policy }: Attempt): Promise<HttpAnswer> {
-  const request: ConnectionRequest = { method: 'POST', path: prefix + wire.path, headers: wire.headers, body: wire.body, connectMs: policy.timeouts.connect, isTaken: false };
+async function send({ path, headers, body }: Sent, { pool, warnBusy }: Upstream, { cancellation, policy }: Attempt): Promise<HttpAnswer> {
+  const request: ConnectionRequest = { method: 'POST', path, headers, body, connectMs: policy.timeouts.connect, isTaken: false };
   for (let stale = 0; ; stale++) {
     // a signature may have taken its time
     cancellation.throwIfCancelled();

@@ -1,0 +1,24 @@
+/** The headers of a request to a provider. */
+import type { Provider } from '../../../core/config.ts';
+import type { Dialect, WireRequest } from '../../../core/wire/dialect.ts';
+import { version } from '../../../core/version.ts';
+
+const always = { 'user-agent': `model-gateway/${version}`, 'accept-encoding': 'identity' };
+
+/** The dialect's own headers with the credentials and then the headers of the provider's entry over them. `vendor` is the dialect of the provider. */
+export function headersOf(wire: WireRequest, vendor: Dialect | undefined, provider: Provider): Readonly<Record<string, string>> {
+  const headers: Record<string, string> = { ...always, ...wire.headers, ...vendor?.authorise?.(provider) };
+  for (const [header, value] of Object.entries(provider.headers)) {
+    if (!isWithin(value, wire.headers[header] ?? '')) headers[header] = value;
+  }
+  return headers;
+}
+
+/** True if a dialect merged the entry's value into a list of its own, such as beta flags: each item of the value is an item of the list. That list must not be replaced. */
+function isWithin(value: string, list: string): boolean {
+  const merged = new Set(itemsOf(list));
+  const items = itemsOf(value);
+  return items.length > 0 && items.every((item) => merged.has(item));
+}
+
+const itemsOf = (list: string): string[] => list.split(',').map((item) => item.trim()).filter((item) => item !== '');
