@@ -39,19 +39,16 @@ export class RunningAttempt implements Attempt {
     this.#request = request;
     this.#idleMs = policy.timeouts.idle;
     this.#stopListening = request.onCancel(() => this.#cancel(request.reason));
-    const { firstByte } = policy.timeouts;
-    this.#timer = setTimeout(() => this.#cancel(new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`)), firstByte);
+    this.#timer = this.#lookIn(Math.min(policy.timeouts.firstByte, this.#idleMs));
   }
 
   get signal(): AbortSignal {
     return this.cancellation.signal;
   }
 
-  async read(): Promise<readonly Chunk[] | null> {
+  read(): Promise<readonly Chunk[] | null> {
     this.#waitingSince = performance.now();
-    const read = await this.unlessCancelled((this.source as ChunkSource).read());
-    if (!this.#isHeard) this.#heard();
-    return read;
+    return this.unlessCancelled((this.source as ChunkSource).read());
   }
 
   /** Ends with the work, or rejects when the attempt is cancelled, whichever comes first: a plugin that ignores its signal holds nobody up. */
@@ -61,6 +58,9 @@ export class RunningAttempt implements Attempt {
       this.#reject = reject;
       const arrive = (value: T): void => {
         this.#waitingSince = 0;
+        // wire: while it thinks, a provider may send only comments or blanks. They are signs of life: from the first of them on, the limit
+        // of silence holds instead of the limit of the first byte
+        this.#isHeard = this.source !== null;
         if (this.cancellation.isCancelled) whenLate?.(value);
         resolve(value);
       };
@@ -69,28 +69,38 @@ export class RunningAttempt implements Attempt {
     });
   }
 
-  /** wire: while it thinks, a provider may send only comments or blanks. They are signs of life: from the first of them on, the limit of silence holds instead of the limit of the first byte. */
-  #heard(): void {
-    this.#isHeard = true;
-    clearTimeout(this.#timer);
-    this.#watch(this.#idleMs);
-  }
-
   /** The finish of the answer has come: only its token counts may follow. */
   finishing(): void {
     if (this.#idleMs <= afterFinishMs) return;
     this.#idleMs = afterFinishMs;
-    if (this.#isHeard) this.#heard();
+    clearTimeout(this.#timer);
+    this.#timer = this.#lookIn(afterFinishMs);
   }
 
-  // cost: one timer that looks how long the pending read has waited, instead of one timer for each read.
-  // Nothing is read while the client does not take its pieces, so a slow client is not taken for a silent provider.
-  #watch(ms: number): void {
-    this.#timer = setTimeout(() => {
-      const waited = this.#waitingSince === 0 ? 0 : performance.now() - this.#waitingSince;
-      if (waited >= this.#idleMs) this.#cancel(new GatewayError('upstream_idle_timeout', `The provider fell silent for ${seconds(this.#idleMs)} ${this.firstPieceAt === null ? 'before' : 'in the middle of'} its answer.`));
-      else this.#watch(Math.max(1, this.#idleMs - waited));
+  // cost: one timer that looks how long the provider has been waited for, instead of one timer for each read and each limit
+  #lookIn(ms: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      const left = this.#isHeard ? this.#silenceLeft() : this.#firstByteLeft();
+      if (left > 0) this.#timer = this.#lookIn(Math.max(1, Math.min(left, this.#idleMs)));
     }, ms);
+  }
+
+  /** Milliseconds until the first byte is late. Cancels the attempt when it is. */
+  #firstByteLeft(): number {
+    const { firstByte } = this.policy.timeouts;
+    const left = this.startedAt + firstByte - performance.now();
+    if (left <= 0) this.#cancel(new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`));
+    return left;
+  }
+
+  /**
+   * Milliseconds until the silence is too long. Cancels the attempt when it is. Nothing is read while the client does not take its
+   * pieces, so a slow client is not taken for a silent provider.
+   */
+  #silenceLeft(): number {
+    const waited = this.#waitingSince === 0 ? 0 : performance.now() - this.#waitingSince;
+    if (waited >= this.#idleMs) this.#cancel(new GatewayError('upstream_idle_timeout', `The provider fell silent for ${seconds(this.#idleMs)} ${this.firstPieceAt === null ? 'before' : 'in the middle of'} its answer.`));
+    return this.#idleMs - waited;
   }
 
   #cancel(reason: unknown): void {

@@ -96,7 +96,12 @@ export class Attempts {
     const { reply, config } = this.#exchange;
     const { upstreamBody } = config.server.limits;
     for (;;) {
-      const read = await this.#read(running);
+      let read: readonly Chunk[] | null;
+      try {
+        read = await running.read();
+      } catch (thrown) {
+        read = this.#endOfWhole(running, thrown);
+      }
       if (read === null) {
         if (!reply.finished) throw new GatewayError('upstream_truncated', 'The provider ended its answer before it was complete.');
         return null;
@@ -112,16 +117,12 @@ export class Attempts {
     }
   }
 
-  /** Reads once. An answer whose finish has come is whole, even if the provider then breaks the connection or leaves it open. */
-  async #read(running: RunningAttempt): Promise<readonly Chunk[] | null> {
-    try {
-      return await running.read();
-    } catch (thrown) {
-      const isLost = GatewayError.is(thrown) && lostConnection.has(thrown.code) && !this.#exchange.cancellation.isCancelled;
-      if (!isLost || !this.#isWhole()) throw thrown;
-      cancelSource(running.source);
-      return null;
-    }
+  /** An answer whose finish has come is whole, even if the provider then breaks the connection or leaves it open: null, its end. Else throws what was thrown. */
+  #endOfWhole(running: RunningAttempt, thrown: unknown): null {
+    const isLost = GatewayError.is(thrown) && lostConnection.has(thrown.code) && !this.#exchange.cancellation.isCancelled;
+    if (!isLost || !this.#isWhole()) throw thrown;
+    cancelSource(running.source);
+    return null;
   }
 
   /** Whether each of the `n` answers that were asked for has its finish. */
