@@ -39,6 +39,8 @@ export class Drain {
   /** How many records of this gateway are in the store. */
   drained = 0;
   lastDrainAt: number | null = null;
+  /** The last step left nothing to do that cannot wait for more records. */
+  isCaughtUp = false;
 
   readonly #settings: DrainSettings;
   readonly #own: Tail;
@@ -65,9 +67,14 @@ export class Drain {
   /** Drains one batch of each journal and drops one part of the old records. True: there may be more to do. Throws when the store fails. */
   async step(): Promise<boolean> {
     this.adopt();
-    let worked = await this.#drain(this.#own);
-    for (const [tail, instance] of this.#orphans) worked = (await this.#drainOrphan(tail, instance)) || worked;
-    return (await this.#retain()) || worked;
+    this.isCaughtUp = false;
+    const worked = await this.#drain(this.#own);
+    const isBehind = this.#ready.get(this.#own)?.length !== 0;
+    const orphans = [...this.#orphans];
+    for (const [tail, instance] of orphans) await this.#drainOrphan(tail, instance);
+    const retained = await this.#retain();
+    this.isCaughtUp = !isBehind && !retained && orphans.length === 0;
+    return retained || worked || orphans.length > 0;
   }
 
   /** Call it when the gateway has closed its journal. Resolves to true when the store has the whole journal. */
@@ -112,7 +119,7 @@ export class Drain {
     const inserted = rows.length > 0 ? this.#insert(rows) : Promise.resolve();
     // cost: the next batch is prepared while the database works; a failure of the insert is thrown by the await below
     inserted.catch(() => {});
-    if (ready.length === 1) this.#prepare(tail, ready);
+    if (ready.length === 1 && taken.isFull) this.#prepare(tail, ready);
     await inserted;
     // safety: the cursor moves after the insert, never before it: a crash between the two repeats rows, and loses none
     ready.shift();
@@ -130,15 +137,14 @@ export class Drain {
     return batch;
   }
 
-  async #drainOrphan(tail: Tail, instance: Instance): Promise<boolean> {
-    if (await this.#drain(tail)) return true;
+  async #drainOrphan(tail: Tail, instance: Instance): Promise<void> {
+    if (await this.#drain(tail)) return;
     // the store has the last batch of this journal, and nobody writes to it any more
     tail.close();
     this.#ready.delete(tail);
     this.#orphans.delete(tail);
     removeInstance(instance);
     this.#settings.disk({ removed: 0, elsewhere: this.#elsewhere() });
-    return true;
   }
 
   async #retain(): Promise<boolean> {

@@ -12,6 +12,8 @@ export interface Taken {
   readonly entries: readonly Entry[];
   readonly end: { readonly segment: number; readonly offset: number };
   readonly open: ReadonlyMap<string, string>;
+  /** The batch holds as much as one may: there is probably more. */
+  readonly isFull: boolean;
   /** The journal has ended, and this batch is its last one. */
   readonly isLast: boolean;
 }
@@ -23,8 +25,8 @@ export interface TailEvents {
   damaged(bytes: number, segment: number): void;
 }
 
-const maxEntries = 1000;
-const maxBytes = 4 * 1024 * 1024;
+const maxEntries = 2000;
+const maxBytes = 8 * 1024 * 1024;
 const cursorEveryMs = 1000;
 
 const idOf = (payload: string): string => /^\{"id":"([^"]{1,64})"/.exec(payload)?.[1] ?? '';
@@ -93,12 +95,13 @@ export class Tail {
         entries.push({ payload: frame.payload, parts: frame.parts, isInterrupted: false });
       }
     }
+    const isFull = entries.length === maxEntries || size >= maxBytes;
     if (isLast) {
       for (const payload of open.values()) entries.push({ payload, isInterrupted: true });
       open.clear();
     }
     const moved = at.segment !== from.segment || at.offset !== from.offset;
-    return moved || isLast ? { entries, end: at, open, isLast } : null;
+    return moved || isLast ? { entries, end: at, open, isFull, isLast } : null;
   }
 
   /** Call it when the store has the batch. */

@@ -7,6 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { BadQuery } from '../../../../core/log/store.ts';
 import { Drain } from './drain.ts';
+import { lookEveryMs, Pace } from './pace.ts';
 import { readCalls } from './rpc.ts';
 import type { CallResult, Ask, Call, OwnCalls, Told, WorkerSettings, WorkerState } from './rpc.ts';
 import { createStore } from '../store/open.ts';
@@ -18,7 +19,6 @@ const port = parentPort as MessagePort;
 const settings = workerData as WorkerSettings;
 const tell = (told: Told): void => port.postMessage(told);
 
-const idleMs = 100;
 const openMs = 5000;
 const backoffMs = { first: 100, most: 5000 };
 /** The pause between two periods that are summed up, and the pause after a failure. */
@@ -65,16 +65,21 @@ async function open(): Promise<void> {
   }
 }
 
-/** Drains until the store has everything that was in the journals at the beginning; throws when the store fails. */
-async function work(): Promise<void> {
+/** Drains until the store has everything that was in the journals at the beginning, or nearly everything; throws when the store fails. */
+async function work(mayRest: () => boolean): Promise<void> {
   drain.adopt();
   if (!isOpen) await open();
-  while (!phase.isClosing && (await drain.step())) {
+  while (!phase.isClosing && (await drain.step()) && !mayRest()) {
     // lets the thread answer calls while it drains
     await new Promise((resolve) => setImmediate(resolve));
   }
   recovered();
 }
+
+const toTheEnd = (): boolean => false;
+/** cost: the few records that came during the last batch would be a transaction of their own. */
+const nearly = (): boolean => drain.isCaughtUp;
+const once = (): boolean => true;
 
 function recovered(): void {
   if (fault !== null && failures > 0) tell({ type: 'log', level: 'info', message: 'the log store answers again', facts: {} });
@@ -93,17 +98,30 @@ function failed(error: unknown): number {
 
 let turn: Promise<void> = Promise.resolve();
 
-/** Runs `work` after the run before it has ended: the loop and `flush` both call it. */
-function inTurn(): Promise<void> {
-  const next = turn.then(work);
+/** How many runs of `work` there are: one that works, and those that wait for it. */
+let runs = 0;
+
+/** Runs `work` after the run before it has ended: the loop, reads and `flush` call it. */
+function inTurn(mayRest: () => boolean): Promise<void> {
+  runs++;
+  const next = turn.then(() => work(mayRest)).finally(() => void runs--);
   turn = next.catch(() => {});
   return next;
+}
+
+let readAt = -Infinity;
+
+/** Stores what the pace holds back before the log is read, where that takes one batch. Who reads often does so for all. */
+async function freshen(): Promise<void> {
+  if (runs > 0 || fault !== null || phase.isClosing || performance.now() - readAt < lookEveryMs) return;
+  readAt = performance.now();
+  await inTurn(once).catch(() => {});
 }
 
 /** Sums up periods that are over, beside the draining. When it fails the log still works: the sums are read from the records then. */
 async function sumUp(): Promise<void> {
   while (!phase.isClosing) {
-    let pauseMs = idleMs;
+    let pauseMs = lookEveryMs;
     try {
       if (isOpen && fault === null && (await store.roll())) pauseMs = rollingMs;
     } catch (error) {
@@ -115,10 +133,11 @@ async function sumUp(): Promise<void> {
 }
 
 async function run(): Promise<void> {
+  const pace = new Pace();
   while (!phase.isClosing) {
-    let pauseMs = idleMs;
+    let pauseMs = lookEveryMs;
     try {
-      await inTurn();
+      if (!isOpen || fault !== null || pace.isDue(drain.depthBytes(), performance.now())) await inTurn(nearly);
     } catch (error) {
       pauseMs = failed(error);
     }
@@ -135,7 +154,7 @@ const own: OwnCalls = {
     const { deadLettered, lastDrainAt, drained } = drain;
     return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), deadLettered, lastDrainAt, drained };
   },
-  flush: inTurn,
+  flush: () => inTurn(toTheEnd),
   async finish(withinMs) {
     phase.isClosing = true;
     wake();
@@ -160,7 +179,12 @@ function answerOf(call: Call, args: readonly unknown[]): Promise<unknown> {
   if (Object.hasOwn(own, call)) return (own[call as keyof OwnCalls] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
   if (!isOpen) throw new Unavailable();
   if (!(readCalls as readonly string[]).includes(call)) throw new Error(`there is no call "${call}"`);
-  return (store[call as (typeof readCalls)[number]] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
+  return readAnswer(call as (typeof readCalls)[number], args);
+}
+
+async function readAnswer(call: (typeof readCalls)[number], args: readonly unknown[]): Promise<unknown> {
+  await freshen();
+  return await (store[call] as (...args: readonly unknown[]) => Promise<unknown>)(...args);
 }
 
 function blameOf(error: unknown): CallResult {
