@@ -43,16 +43,12 @@ async function readError(answer: HttpAnswer): Promise<string> {
 }
 
 async function readParts(bytes: Bytes, parts: Buffer[]): Promise<void> {
-  try {
-    for (let size = 0; size <= errorBytes; ) {
-      await bytes.ready();
-      const part = bytes.take();
-      if (part === null) return;
-      parts.push(part);
-      size += part.length;
-    }
-  } finally {
-    bytes.cancel();
+  for (let size = 0; size <= errorBytes; ) {
+    await bytes.ready();
+    const part = bytes.take();
+    if (part === null) return;
+    parts.push(part);
+    size += part.length;
   }
 }
 

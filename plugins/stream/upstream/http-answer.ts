@@ -103,7 +103,7 @@ export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
   }
 
   cancel(reason: unknown = new Error('The answer was cancelled.')): void {
-    if (this.isOver) return;
+    if (this.isOver || this.#isBroken) return;
     const controller = this.#controller;
     this.#drop();
     this.#break(reason);

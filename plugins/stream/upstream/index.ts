@@ -96,10 +96,7 @@ async function ask(context: Streaming, parts: AttemptParts): Promise<ChunkSource
   const sent = vendor?.sign === undefined ? request : await signed(request, vendor, parts);
   const answer = await send(sent, upstream, context.attempt);
   const { status, headers } = answer;
-  if (status >= 300 && status < 400) {
-    answer.cancel();
-    throw new GatewayError('upstream_redirect', 'The provider answered with a redirect, which is not followed. Check its base_url.', { upstreamStatus: status });
-  }
+  if (status >= 300 && status < 400) throw new GatewayError('upstream_redirect', 'The provider answered with a redirect, which is not followed. Check its base_url.', { upstreamStatus: status });
   const answerParts = { wire, dialect, target, limits: context.config.server.limits };
   if (status >= 400) throw await failure(answer, answerParts);
   const type = String(headers['content-type'] ?? '');
@@ -119,6 +116,7 @@ async function send({ path, headers, body }: Sent, { pool, warnBusy }: Upstream,
     // a signature may have taken its time
     cancellation.throwIfCancelled();
     const answer = new HttpAnswer();
+    // the core cancels each attempt that fails, whoever throws, so this closes the connection of every answer that is not read to its end
     cancellation.onCancel(() => answer.cancel(cancellation.reason));
     pool.dispatch(request, answer);
     if (!request.isTaken) warnBusy();

@@ -1,5 +1,5 @@
 /** Unpacks compressed answers. The gateway asks for `identity`, but some servers compress all the same. */
-import { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import type { Duplex } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import { GatewayError } from '../../../core/errors.ts';
@@ -24,13 +24,10 @@ export function bytesOf(answer: HttpAnswer): Bytes {
   const codings = String(header).toLowerCase().split(',').map((coding) => coding.trim()).filter((coding) => coding !== '' && coding !== 'identity');
   if (codings.length === 0) return answer;
   const unpackers = codings.toReversed().map((coding) => decompressors.get(coding));
-  if (unpackers.length > mostCodings || unpackers.includes(undefined)) {
-    answer.cancel();
-    throw new GatewayError('upstream_invalid_response', `The provider sent a compressed answer that cannot be unpacked: its coding is "${codings.join(', ').slice(0, 100)}".`);
-  }
-  let stream: Readable = streamOf(answer);
-  for (const unpack of unpackers) stream = through(stream, (unpack as () => Duplex)());
-  return new UnpackedBytes(answer, stream);
+  if (unpackers.length > mostCodings || unpackers.includes(undefined)) throw new GatewayError('upstream_invalid_response', `The provider sent a compressed answer that cannot be unpacked: its coding is "${codings.join(', ').slice(0, 100)}".`);
+  // whoever reads the last stream gets the error of any of them
+  const stream = pipeline([streamOf(answer), ...unpackers.map((unpack) => (unpack as () => Duplex)())], () => {});
+  return new UnpackedBytes(answer, stream as Duplex);
 }
 
 function streamOf(answer: HttpAnswer): Readable {
@@ -48,13 +45,6 @@ function streamOf(answer: HttpAnswer): Readable {
       done(error);
     },
   });
-}
-
-/** Pipes one stream into another; where one of the two ends by an error, so does the other. */
-function through(packed: Readable, unpacked: Duplex): Readable {
-  packed.once('error', (error) => unpacked.destroy(error));
-  unpacked.once('close', () => packed.destroy());
-  return packed.pipe(unpacked);
 }
 
 class UnpackedBytes implements Bytes {

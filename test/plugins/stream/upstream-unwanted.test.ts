@@ -1,8 +1,11 @@
 /** stream/upstream: a request that nobody waits for any more, and the rest of an answer that nobody needs. */
 import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { HttpAnswer } from '../../../plugins/stream/upstream/http-answer.ts';
+import { bytesOf } from '../../../plugins/stream/upstream/unpacked.ts';
 import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { answers, completion, pause, said } from '../../_kit/upstream.ts';
@@ -56,6 +59,23 @@ describe('a request whose client leaves', () => {
     await chat({});
     await pause(50);
     expect([up.asked.length, records[0]?.outcome]).toEqual([0, 'gone']);
+  });
+});
+
+describe('a compressed answer', () => {
+  it('that is cancelled while its bytes wait ends with its connection', async () => {
+    let aborted = 0;
+    const controller = { aborted: false, paused: false, reason: null, pause: () => {}, resume: () => {}, abort: () => void aborted++ };
+    const answer = new HttpAnswer();
+    answer.onRequestStart(controller);
+    answer.onResponseStart(controller, 200, { 'content-encoding': 'gzip' });
+    await answer.head;
+    const bytes = bytesOf(answer);
+    answer.onResponseData(controller, gzipSync(Buffer.alloc(10_000_000)).subarray(0, 9000));
+    await bytes.ready();
+    bytes.cancel();
+    await expect.poll(() => aborted).toBe(1);
+    expect(() => answer.take()).toThrow('cancelled');
   });
 });
 

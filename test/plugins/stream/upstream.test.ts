@@ -273,6 +273,13 @@ describe('an interim answer', () => {
     expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'aHTTP/1.1 100 Continue', done: true });
   });
 
+  it('long before an error is not taken for the answer', async () => {
+    const up = await provider(async (response, asked) => { response.writeProcessing(); await pause(50); await answers({ error: { message: 'slow down' } }, { status: 429 })(response, asked); });
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    const response = await chat({});
+    expect([response.status, (await errorOf(response)).code]).toEqual([429, 'upstream_rate_limited']);
+  });
+
   it.each<[string, Step]>([
     ['that changes the protocol', raw('HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\n\r\n')],
     ['that nothing follows', async (response, asked) => { await raw(goOn)(response, asked); await pause(20); response.socket?.resetAndDestroy(); }],
