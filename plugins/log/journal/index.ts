@@ -71,7 +71,7 @@ export default definePlugin<Options>({
     });
     hooks.open.tapPromise({ stage: EARLY }, async (context) => {
       // safety: on record before it is dispatched, so that a process killed right after it leaves `interrupted` and no hole
-      if (context.attempt.number === 1 && writer !== null) await soon(writer.append(startedFrame(context)));
+      if (context.attempt.number === 1 && writer !== null) await begun(writer, startedFrame(context));
       return undefined;
     });
     hooks.log.tapPromise(async (record) => {
@@ -95,7 +95,11 @@ export default definePlugin<Options>({
 const startedPatienceMs = 100;
 
 /** The write, but a disk that hangs holds no request up. */
-async function soon(written: Promise<void>): Promise<void> {
+async function begun(writer: JournalWriter, frame: Frame): Promise<void> {
+  const { writesNow } = writer;
+  const written = writer.append(frame);
+  // cost: a timer for each request, made and cleared, where no write can hang
+  if (writesNow) return await written;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, startedPatienceMs);

@@ -82,6 +82,35 @@ describe('the writer', () => {
     expect(readAll(place.path).payloads).toEqual(isDurable ? [payload(1), payload(2)] : []);
   });
 
+  const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+  test('writes within the turn of the event loop, once its file is open', async () => {
+    const writer = writerIn(place.path);
+    expect(writer.writesNow).toBe(false);
+    await writer.append(frame(0));
+    expect(writer.writesNow).toBe(true);
+    void writer.append(frame(1));
+    await nextTurn();
+    expect(readAll(place.path).payloads).toEqual([payload(0), payload(1)]);
+    await writer.close();
+  });
+
+  test('leaves the writing to other threads where the disk is slow', async () => {
+    const writer = writerIn(place.path, { slowMs: -1 });
+    await writer.append(frame(0));
+    expect(writer.writesNow).toBe(false);
+    await Promise.all([writer.append(frame(1)), writer.append(frame(2))]);
+    expect(readAll(place.path).payloads).toEqual([payload(0), payload(1), payload(2)]);
+    await writer.close();
+  });
+
+  test('does not promise to write at once where it waits for the device', async () => {
+    const writer = writerIn(place.path, { isDurable: true });
+    await writer.append(frame(0));
+    expect(writer.writesNow).toBe(false);
+    await writer.close();
+  });
+
   test('begins a new segment when one is full, and readers follow', async () => {
     const writer = writerIn(place.path, { maxBytes: 80_000 });
     for (let at = 0; at < 50; at++) await writer.append(frame(at, 'x'.repeat(1000)));
