@@ -56,7 +56,10 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   exchange.wantsStream = request.stream;
   exchange.request = request;
   exchange.request = await hooks.normalise.promise(request, exchange.as());
-  Object.assign(exchange, catalogue.resolve(exchange.request.model, exchange.principal.models));
+  const { addressing, policy, candidates } = catalogue.resolve(exchange.request.model, exchange.principal.models);
+  exchange.addressing = addressing;
+  exchange.policy = policy;
+  exchange.candidates = candidates;
   exchange.expire();
   exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
   exchange.cancellation.throwIfCancelled();
