@@ -12,6 +12,9 @@ import { firstIdAt } from './id-time.ts';
 /** Binds a value and gives its placeholder. */
 type Bind = (value: unknown) => string;
 
+export const bodyColumns = ['request', 'response', 'reasoning'] as const;
+export type BodyColumn = (typeof bodyColumns)[number];
+
 export interface Grammar {
   placeholder(number: number): string;
   id(id: string): unknown;
@@ -22,6 +25,8 @@ export interface Grammar {
   fieldNumber(name: string, bind: Bind): string;
   /** The operator that finds one text in another without regard to upper and lower case. */
   readonly like: string;
+  /** The text of a body, from the row `b` of `gateway_bodies`. */
+  body(column: BodyColumn): string;
   /** All values of a group, as a list or as JSON of one. */
   list(column: string): string;
   /** A table of the names in that part of a row, as `j.key`, to be joined in `from`. */
@@ -200,7 +205,7 @@ const notANumber = ({ field, values: [value = ''] }: Condition): BadQuery => new
 export function textSql(text: string, { params, grammar }: Pick<Writing, 'params' | 'grammar'>): string {
   const written = JSON.stringify(text.toWellFormed()).slice(1, -1).replaceAll(/[\\%_]/g, '\\$&');
   const pattern = params.add(`%${written}%`);
-  return `(${['request', 'response', 'reasoning'].map((column) => `b.${column} ${grammar.like} ${pattern} escape '\\'`).join(' or ')})`;
+  return `(${bodyColumns.map((column) => `${grammar.body(column)} ${grammar.like} ${pattern} escape '\\'`).join(' or ')})`;
 }
 
 /** What to group by. */

@@ -27,6 +27,7 @@ const grammar: Grammar = {
     return `(case when json_typeof(r.fields -> ${key}) = 'number' then cast(r.fields ->> ${key} as double precision) end)`;
   },
   like: 'ilike',
+  body: (column) => `b.${column}`,
   list: (column) => `json_agg(${column})`,
   keys: (part) => `${part === 'metadata' ? 'jsonb' : 'json'}_object_keys(r.${part}) j(key)`,
 };

@@ -8,8 +8,8 @@ import { parsedJson, readDetail, readRecord, requestColumns } from '../sql/rows.
 import type { StoredRow } from '../sql/rows.ts';
 import { groupsOf } from '../sums/rollup.ts';
 import type { Group } from '../sums/from-records.ts';
-import { isProbed, Params, probeSql, selectionOf, textSql, whereSql } from '../sql/where.ts';
-import type { Selection } from '../sql/where.ts';
+import { bodyColumns, isProbed, Params, probeSql, selectionOf, textSql, whereSql } from '../sql/where.ts';
+import type { Grammar, Selection } from '../sql/where.ts';
 import { firstIdAt } from '../sql/id-time.ts';
 import type { Reader } from './store.ts';
 import { addSums, noSums, statsOf } from '../sums/sums.ts';
@@ -17,7 +17,7 @@ import type { Sums } from '../sums/sums.ts';
 
 /** Dollars as text, because a database's driver gives large integers as floats. */
 const rowColumns = requestColumns.map(({ column, kind }) => (kind === 'dollars' ? `cast(r.${column} as text) as ${column}` : `r.${column}`)).join(', ');
-const allColumns = `${rowColumns}, b.request, b.response, b.reasoning`;
+const bodiesSql = ({ body }: Grammar): string => bodyColumns.map((column) => `${body(column)} as ${column}`).join(', ');
 const withBodies = 'left join gateway_bodies b on b.id = r.id';
 
 const largestPage = 1000;
@@ -50,7 +50,7 @@ export function createReader(engine: Engine): Reader {
     async get(id): Promise<LoggedDetail | null> {
       if (!isId(id)) return null;
       const params = new Params(grammar);
-      const [row] = await queries.rows(`select ${allColumns} from gateway_requests r ${withBodies} where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`, params);
+      const [row] = await queries.rows(`select ${rowColumns}, ${bodiesSql(grammar)} from gateway_requests r ${withBodies} where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`, params);
       return row === undefined ? null : readDetail(row);
     },
     async stats(query, { by, limit, rank = 'requests' }): Promise<StatsRow[]> {
@@ -97,7 +97,7 @@ async function bodiesById({ engine: { grammar }, rows: found }: Queries, rows: r
   if (rows.length === 0) return new Map();
   const params = new Params(grammar);
   const ids = rows.map(({ id }) => params.id(id as string)).join(', ');
-  return new Map((await found(`select b.id, b.request, b.response, b.reasoning from gateway_bodies b where b.id in (${ids})`, params)).map((row) => [row['id'], row]));
+  return new Map((await found(`select b.id, ${bodiesSql(grammar)} from gateway_bodies b where b.id in (${ids})`, params)).map((row) => [row['id'], row]));
 }
 
 /** cost: an index on a number helps if few rows match; if many match, sorting them costs more than it saves. So up to a limit the ids are fetched first. */

@@ -83,4 +83,15 @@ export const sqliteMigrations: readonly Migration[] = [
     name: 'fields of plugins',
     sql: "alter table gateway_requests add column fields text not null default '{}'",
   },
+  {
+    id: 4,
+    name: 'bodies in blocks',
+    // `last` is the greatest id in a block, which is deleted together with that record. The id of a block is never used again
+    sql: `
+      create table gateway_body_blocks (id integer primary key autoincrement, last blob not null, data blob not null);
+      create index gateway_body_blocks_last on gateway_body_blocks (last);
+      alter table gateway_bodies add column block integer;
+      alter table gateway_bodies add column place integer;
+    `,
+  },
 ];

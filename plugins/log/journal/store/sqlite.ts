@@ -8,9 +8,11 @@ import { migrate } from './migrations.ts';
 import type { Migrating } from './migrations.ts';
 import { sqliteMigrations } from './sqlite-migrations.ts';
 import { parsedJson, requestColumns, tagsOf } from '../sql/rows.ts';
-import type { BodyRow, RequestRow, Row } from '../sql/rows.ts';
+import type { RequestRow, Row } from '../sql/rows.ts';
 import { Roller } from '../sums/roller.ts';
 import { periodsOf, spans } from '../sums/rollup.ts';
+import { bodySql, defineBody, insertBodies, prepareBlocks } from './blocks.ts';
+import type { BlockStatements } from './blocks.ts';
 import { createReader } from './read.ts';
 import type { Engine, Statement } from '../sql/engine.ts';
 import type { Grammar } from '../sql/where.ts';
@@ -28,6 +30,7 @@ const grammar: Grammar = {
     return `(case when json_type(r.fields, ${path}) in ('integer', 'real') then r.fields ->> ${path} end)`;
   },
   like: 'like',
+  body: bodySql,
   list: (column) => `json_group_array(${column})`,
   keys: (part) => `json_each(r.${part}) j`,
 };
@@ -61,16 +64,15 @@ const codeOf = (error: unknown): number => ((error as { errcode?: number }).errc
 /** cost: how many rows one step of the retention deletes. The drain waits for a step, a few milliseconds. */
 const rowsAtOnce = 500;
 
-interface Statements {
+interface Statements extends BlockStatements {
   readonly request: StatementSync;
-  readonly body: StatementSync;
   readonly tag: StatementSync;
   readonly unroll: StatementSync;
 }
 
 const prepareInserts = (database: DatabaseSync): Statements => ({
   request: database.prepare(`insert into gateway_requests (${requestColumns.map(({ column }) => column).join(', ')}) values (${requestColumns.map(() => '?').join(', ')}) on conflict do nothing`),
-  body: database.prepare('insert into gateway_bodies (id, request, response, reasoning) values (?, ?, ?, ?) on conflict do nothing'),
+  ...prepareBlocks(database),
   tag: database.prepare('insert into gateway_tags (name, value, id) values (?, ?, ?) on conflict do nothing'),
   unroll: database.prepare('delete from gateway_rollup where starts_at = ? and span_ms = ?'),
 });
@@ -108,7 +110,8 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
       const statements = inserts;
       if (statements === null) throw new Error('the database is not open');
       within(opened(), () => {
-        for (const row of rows) insertRow(statements, row);
+        const added = rows.filter((row) => insertRow(statements, row));
+        insertBodies(statements, added.flatMap(({ body }) => (body === null ? [] : [body])), bytesOf);
         for (const { span, start } of periodsOf(rows.map(({ request }) => timeOf(request.id)))) statements.unroll.run(start, span);
       });
     },
@@ -148,6 +151,7 @@ function configured(file: string, isDurable: boolean): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 5000 });
   try {
     database.exec(`pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = ${isDurable ? 'full' : 'normal'}; pragma cache_size = -65536; pragma temp_store = memory; pragma wal_autocheckpoint = 8000`);
+    defineBody(database);
   } catch (error) {
     database.close();
     throw error;
@@ -167,16 +171,13 @@ function within<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
-function insertRow({ request, body, tag }: Statements, row: Row): void {
+/** False: the row was there already. */
+function insertRow({ request, tag }: Statements, row: Row): boolean {
   const id = bytesOf(row.request.id);
   const { changes } = request.run(...requestColumns.map(({ column, kind }) => cellOf(row.request[column] ?? null, kind)));
-  if (changes === 0) return;
-  if (row.body !== null) insertBody(body, row.body, id);
+  if (changes === 0) return false;
   for (const [name, value] of tagsOf(row.request)) tag.run(name, value, id);
-}
-
-function insertBody(body: StatementSync, { request, response, reasoning }: BodyRow, id: Buffer): void {
-  body.run(id, request, response, reasoning);
+  return true;
 }
 
 function cellOf(value: RequestRow[string], kind: FieldKind): SQLInputValue {
@@ -198,6 +199,7 @@ function deleteSome(database: DatabaseSync, before: string): boolean {
       for (const [name, value] of tagsOf(row)) tag.run(name, value, id as Uint8Array);
     }
     database.prepare('delete from gateway_bodies where id <= ?').run(last);
+    database.prepare('delete from gateway_body_blocks where last <= ?').run(last);
     database.prepare('delete from gateway_requests where id <= ?').run(last);
   });
   return true;

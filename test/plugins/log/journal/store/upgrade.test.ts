@@ -89,15 +89,17 @@ describe.each(['sqlite', 'postgres'] as const)('a database of the version before
     return (await store.list({ ...everything, conditions }, { limit: 10 })).data.map(({ id }) => Number.parseInt(id.slice(24), 16));
   };
 
+  const later = (kind === 'sqlite' ? sqliteMigrations : postgresMigrations).slice(2).map(({ id }) => id);
+
   test('has migrations that are as they were released', () => {
     expect(migrationsOf[kind].map(checksumOf)).toEqual(released[kind]);
   });
 
   test('is migrated when it is opened', async () => {
     const applied = async () => (await databaseOf(settings).migrations()).map(({ id, isApplied }) => [id, isApplied]);
-    expect(await applied()).toEqual([[1, true], [2, true], [3, false]]);
+    expect(await applied()).toEqual([[1, true], [2, true], ...later.map((id) => [id, false])]);
     await store.open();
-    expect(await applied()).toEqual([[1, true], [2, true], [3, true]]);
+    expect(await applied()).toEqual([[1, true], [2, true], ...later.map((id) => [id, true])]);
   });
 
   test('keeps its rows, whole', async () => {

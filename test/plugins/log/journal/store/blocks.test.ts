@@ -1,0 +1,62 @@
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
+import { sqliteFile } from '../../../../../plugins/log/journal/store/sqlite.ts';
+import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
+import { begin, everything, folder, idAt, request, response, rowFor } from '../scene.ts';
+
+let place: ReturnType<typeof folder>;
+let store: Store;
+const row = (number: number, text = 'x'.repeat(2000)) => rowFor({ at: begin + number, number, request: request(`question ${number} ${text}`), response: response(`answer ${number}`), reasoningContent: number % 2 === 0 ? 'rewritten' : null });
+
+/** The numbers that this statement gives, from a connection of its own. */
+function numbersOf(sql: string): unknown[] {
+  const database = new DatabaseSync(sqliteFile(place.path), { readOnly: true });
+  const [found = {}] = database.prepare(sql).all();
+  database.close();
+  return Object.values(found);
+}
+
+beforeEach(async () => {
+  place = folder();
+  store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
+  await store.open();
+});
+afterEach(async () => {
+  await store.close();
+  place.remove();
+});
+
+describe('bodies in SQLite', () => {
+  test('are compressed, many in one block, and come back each to its record', async () => {
+    await store.insert(Array.from({ length: 100 }, (_, number) => row(number)));
+    const [blocks, bytes] = numbersOf('select count(*), sum(length(data)) from gateway_body_blocks');
+    expect(blocks).toBe(4);
+    expect(bytes).toBeLessThan(100 * 100);
+    for (const number of [0, 1, 50, 99]) {
+      expect(await store.get(idAt(begin + number, number))).toMatchObject({ request: { messages: [{ content: `question ${number} ${'x'.repeat(2000)}` }] }, response: { choices: [{ text: `answer ${number}` }] }, reasoningContent: number % 2 === 0 ? 'rewritten' : null });
+    }
+    expect((await store.list({ ...everything, text: 'answer 77' }, { limit: 10 })).data.map(({ id }) => id)).toEqual([idAt(begin + 77, 77)]);
+  });
+
+  test('that are there already are not stored again', async () => {
+    await store.insert([row(1), row(2)]);
+    await store.insert([row(1), row(2)]);
+    await store.insert([row(2), row(3)]);
+    expect(numbersOf('select count(*) from gateway_body_blocks')).toEqual([2]);
+    expect(await store.get(idAt(begin + 3, 3))).toMatchObject({ response: { choices: [{ text: 'answer 3' }] } });
+  });
+
+  test('go with the last record of their block, and are not taken for later ones', async () => {
+    await store.insert([row(2), row(1)]);
+    await store.insert([row(10)]);
+    expect(await store.get(idAt(begin + 10, 10))).toMatchObject({ response: { choices: [{ text: 'answer 10' }] } });
+    while (await store.retain(begin + 2));
+    expect(numbersOf('select count(*), min(id) from gateway_body_blocks')).toEqual([2, 1]);
+    while (await store.retain(begin + 20));
+    expect(numbersOf('select (select count(*) from gateway_body_blocks), (select count(*) from gateway_bodies)')).toEqual([0, 0]);
+    // without a sequence of its own the second would get the id of the block that was read before
+    for (const number of [30, 31]) await store.insert([row(number)]);
+    expect(await store.get(idAt(begin + 31, 31))).toMatchObject({ response: { choices: [{ text: 'answer 31' }] } });
+  });
+});
