@@ -45,6 +45,16 @@ afterEach(async () => {
 const write = (number: number): Promise<void> => writer.append({ kind: FINISHED, payload: JSON.stringify(finished({ number })) });
 
 describe('the client of the store', () => {
+  test('reads what was written before, although the drain waits for more', async () => {
+    await openOn('sqlite', null);
+    for (const number of [1, 2, 3]) {
+      await write(number);
+      expect(await reader.get(idAt(begin, number))).toMatchObject({ id: idAt(begin, number) });
+      // reads that follow each other sooner share one look at the journal
+      await pause(150);
+    }
+  });
+
   test('reads what was written, once it is flushed', async () => {
     await openOn('sqlite', null);
     await Promise.all([write(1), write(2)]);
