@@ -176,11 +176,13 @@ export class JournalWriter {
   async #writeAll(file: number, bytes: Buffer): Promise<void> {
     for (let at = this.#writeNow(file, bytes); at < bytes.length;) {
       const from = at;
+      const startedAt = performance.now();
       this.#isAway = true;
       // safety: a disk that fills up may take a part of the bytes, and the count says how many
       at += await new Promise<number>((resolve, reject) => {
         write(file, bytes, from, bytes.length - from, this.#offset + from, (error, count) => (error === null ? resolve(count) : reject(error)));
       });
+      this.#noteTime(startedAt);
       if (at === from) throw Object.assign(new Error('ENOSPC: nothing was written'), { code: 'ENOSPC' });
     }
   }
@@ -197,9 +199,14 @@ export class JournalWriter {
     } catch {
       return 0;
     } finally {
-      const now = performance.now();
-      if (now - startedAt > this.#settings.slowMs) this.#slowUntil = now + slowForMs;
+      this.#noteTime(startedAt);
     }
+  }
+
+  /** safety: a slow write on another thread counts too, so that a disk in trouble stops the requests once and not again every ten seconds. */
+  #noteTime(startedAt: number): void {
+    const now = performance.now();
+    if (now - startedAt > this.#settings.slowMs) this.#slowUntil = now + slowForMs;
   }
 
   /** Cuts off a group that was written in part. Where that fails too, the next group goes into another segment: readers step over a torn tail. */

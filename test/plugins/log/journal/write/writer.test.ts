@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, onTestFinished, vi } from 'vitest';
 import type { Logger } from '../../../../../core/logger.ts';
 import { FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
 import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
@@ -92,6 +92,20 @@ describe('the writer', () => {
     void writer.append(frame(1));
     await nextTurn();
     expect(readAll(place.path).payloads).toEqual([payload(0), payload(1)]);
+    await writer.close();
+  });
+
+  test('leaves the writing to other threads as long as the disk stays slow', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const writer = writerIn(place.path, { slowMs: -1 });
+    await writer.append(frame(0));
+    vi.advanceTimersByTime(9000);
+    await writer.append(frame(1));
+    vi.advanceTimersByTime(9000);
+    expect(writer.writesNow).toBe(false);
+    vi.advanceTimersByTime(2000);
+    expect(writer.writesNow).toBe(true);
     await writer.close();
   });
 
