@@ -56,7 +56,7 @@ async function drained(url: string): Promise<void> {
     const answer = await fetch(`${url}/api/status`);
     const { log } = (answer.ok ? await answer.json() : { log: null }) as { log: { waitingRecords: number } | null };
     if (log === null || log.waitingRecords === 0) return;
-    await wait(20);
+    await wait(100);
   }
 }
 

@@ -44,7 +44,6 @@ export async function run(line: Line, { connections, requests, bodies }: Load): 
   const startedAt = performance.now();
   await Promise.all(Array.from({ length: connections }, work));
   const seconds = (performance.now() - startedAt) / 1000;
-  await line.process.drained?.();
   return { cpuMsPerRequest: (cpuMsOf(line.process.pid) - cpuBefore) / requests, requestsPerSecond: requests / seconds };
 }
 
@@ -55,6 +54,15 @@ export interface Comparison {
   readonly load: Load | readonly Load[];
 }
 
+/** CPU of the work that is left when the load is over, in milliseconds. */
+async function restOf(process: Started): Promise<number> {
+  const before = cpuMsOf(process.pid);
+  await process.drained?.();
+  return cpuMsOf(process.pid) - before;
+}
+
+const withRest = (costs: readonly Cost[], ms: number): Cost[] => costs.map((cost) => ({ ...cost, cpuMsPerRequest: cost.cpuMsPerRequest + ms }));
+
 /** What each round cost, by line. Rounds go in turn, so that whatever else the machine does falls on all of them alike. */
 export async function compare(lines: readonly Line[], { warmUp, rounds, load }: Comparison): Promise<Cost[][]> {
   const loads = lines.map((_, at) => (Array.isArray(load) ? (load as Load[])[at] : load) as Load);
@@ -63,7 +71,7 @@ export async function compare(lines: readonly Line[], { warmUp, rounds, load }: 
   for (let round = 0; round < rounds; round++) {
     for (const [at, line] of lines.entries()) costs[at]?.push(await run(line, loads[at] as Load));
   }
-  return costs;
+  return await Promise.all(lines.map(async ({ process }, at) => withRest(costs[at] as Cost[], await restOf(process) / (rounds * (loads[at] as Load).requests))));
 }
 
 export const cpuOf = (costs: readonly Cost[]): number[] => costs.map(({ cpuMsPerRequest }) => cpuMsPerRequest);

@@ -8,7 +8,7 @@ import { requestFor } from './workload.ts';
 
 const connections = 32;
 const rounds = 9;
-const warmUp = 5000;
+const warmUp = 20_000;
 const requests = 1500;
 
 export default {
