@@ -85,6 +85,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
       if (teardown !== undefined) teardowns.push(teardown);
     }
     watch.seal();
+    if (doors.length > 0 && hooks.auth.taps.length === 0) logger.warn('no plugin recognises callers, so every request for a model is refused with 401; list a plugin of auth/ under plugins');
     await hooks.boot.promise(forNobody()).catch(refuseBoot);
   } catch (error) {
     await closing();

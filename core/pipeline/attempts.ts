@@ -68,7 +68,7 @@ export class Attempts {
     const opened = isThenable(opening) ? await running.unlessCancelled(opening, cancelSource) : opening;
     if (opened === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${candidate.provider.dialect}". Add stream/upstream to the plugins.`);
     running.source = opened;
-    const source = this.#hooks.opened.isUsed() ? this.#hooks.opened.call(opened, exchange.as()) : opened;
+    const source = this.#hooks.opened.taps.length > 0 ? this.#hooks.opened.call(opened, exchange.as()) : opened;
     running.source = source;
     exchange.adjustments = source.adjustments;
     const first = await this.#begun(running);
@@ -106,7 +106,8 @@ export class Attempts {
         if (!reply.finished) throw new GatewayError('upstream_truncated', 'The provider ended its answer before it was complete.');
         return null;
       }
-      const chunks = this.#hooks.chunk.isUsed() ? this.#tapped(read) : read;
+      // tapable's isUsed() is always true here: the guard has an interceptor on each hook
+      const chunks = this.#hooks.chunk.taps.length > 0 ? this.#tapped(read) : read;
       for (const chunk of chunks) {
         reply.add(chunk);
         if (chunk.type === 'finish' && this.#isWhole()) running.finishing();

@@ -124,7 +124,7 @@ function refused(exchange: Exchange, error: GatewayError, pipeline: Pipeline): A
 
 /** The headers of a reply, with those that plugins add. What the gateway itself says stays as it is. */
 function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: ReplyHeaders): ReplyHeaders {
-  if (!hooks.reply.isUsed()) return own;
+  if (hooks.reply.taps.length === 0) return own;
   const headers: Record<string, string> = { ...own };
   for (const [name, value] of Object.entries(hooks.reply.call(own, exchange))) {
     const lower = name.toLowerCase();

@@ -46,6 +46,12 @@ describe('what a plugin keeps of a request in one hook', () => {
   });
 });
 
+test('a gateway in which no plugin recognises callers says so at its start', async () => {
+  const { gateway } = await gatewayWith(pluginOf(() => {}), { plugins: ['endpoints/chat-completions', 'stream/upstream', 'dialects/openai-chat'] });
+  expect((await gateway.chat({})).status).toBe(401);
+  expect(gateway.lines.join()).toContain('no plugin recognises callers');
+});
+
 describe('a tap of reply', () => {
   const greeting = pluginOf(({ hooks }) => hooks.reply.tap((headers, { status, error }) => ({ ...headers, 'X-Greeting': `${status} ${error?.code ?? 'fine'}`, 'content-type': 'text/plain', 'content-length': '1', 'x-bad': 'a\r\nb: c' })));
 
