@@ -108,6 +108,21 @@ export interface ChatRequest {
   readonly rest: Readonly<Record<string, unknown>>;
 }
 
+/** Parameters whose value goes through unchanged: the name in the public API, and the field of a ChatRequest. */
+export const parameterNames = [
+  ['temperature', 'temperature'],
+  ['top_p', 'topP'],
+  ['stop', 'stop'],
+  ['seed', 'seed'],
+  ['n', 'n'],
+  ['presence_penalty', 'presencePenalty'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['logit_bias', 'logitBias'],
+  ['logprobs', 'logprobs'],
+  ['top_logprobs', 'topLogprobs'],
+  ['user', 'user'],
+] as const satisfies readonly (readonly [name: string, field: keyof ChatRequest])[];
+
 /** The values of FinishReason. */
 export const finishReasons = ['completed', 'length_limit', 'tool_calls', 'content_filter'] as const;
 /** Why an answer ended, in the words of the log. A reply has the chat completions API's words for it (`stop`, `length`, ...). */

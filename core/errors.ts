@@ -107,6 +107,9 @@ export function defineError({ type, ...kind }: Omit<ErrorKind, 'type'> & { reado
 /** Errors for which another try by the client cannot succeed, although SDKs retry their status. */
 const final = new Set(['upstream_auth_error', 'upstream_quota_exhausted', 'upstream_model_not_found', 'plugin_error']);
 
+/** Whether the fault is one of the gateway's code or of a plugin's: the caller gets a short message, the operator's log gets the cause. */
+export const isBug = ({ code }: GatewayError): boolean => code === 'internal_error' || code === 'plugin_error';
+
 const brand = Symbol.for('model-gateway.error');
 
 /** An error that a caller may see. Its message must not contain a key, an address of a provider, or a prompt. */

@@ -1,5 +1,5 @@
 /** The requests that one service is serving, and whether it still takes new ones. */
-import { GatewayError } from '../errors.ts';
+import { GatewayError, isBug } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Answer } from '../pipeline/answer.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -48,7 +48,7 @@ export class RunningRequests {
 
   #refused(thrown: unknown, { id, path }: Exchange): Answer<string> {
     const error = GatewayError.from(thrown, id);
-    if (error.code === 'internal_error' || error.code === 'plugin_error') this.#logger.error('an endpoint met a bug', { request: id, path, plugin: error.plugin, error: error.cause ?? error });
+    if (isBug(error)) this.#logger.error('an endpoint met a bug', { request: id, path, plugin: error.plugin, error: error.cause ?? error });
     return refusal(error, id);
   }
 }

@@ -7,7 +7,7 @@
 import type { Catalogue } from './catalogue.ts';
 import type { Principal } from './context.ts';
 import type { Adjustment } from '../wire/dialect.ts';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, isBug } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ReplyHeaders, RequestHooks } from './hooks.ts';
 import type { Logger } from '../logger.ts';
@@ -100,13 +100,10 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
   if (exchange.recorded) return;
   exchange.recorded = true;
   exchange.stopClock();
-  // the caller gets a short message without the cause; the operator's log gets the cause
-  if (error !== null && bugs.has(error.code)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
+  if (error !== null && isBug(error)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
   await hooks.log.promise(hooks.settle.call(recordOf(exchange, error), exchange));
   exchange.close();
 }
-
-const bugs = new Set(['internal_error', 'plugin_error']);
 
 /** Refuses a request that reached no door: an unknown URL, a fault of the HTTP parser. The refusal is on record. */
 export async function refuse(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Promise<Answer<string>> {

@@ -51,12 +51,7 @@ export const bail = (taps: readonly GuardedTap[]): Run => (first) => {
 async function bailLater(taps: readonly GuardedTap[], begun: Begun, first: unknown): Promise<unknown> {
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
-    let value: unknown;
-    try {
-      value = await (at === begun.at ? begun.returned : tap.run(first));
-    } catch (thrown) {
-      throw named(thrown, tap);
-    }
+    const value = await awaited(at === begun.at ? begun.returned : decided(tap, first), tap);
     if (!isDecision(value)) continue;
     remember(value, tap);
     return value;

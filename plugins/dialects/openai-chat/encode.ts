@@ -1,5 +1,6 @@
 /** Encodes a chat request for one vendor. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
+import { parameterNames } from '../../../core/chat.ts';
 import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
@@ -9,17 +10,7 @@ import { encodeMessages } from './messages.ts';
 
 /** Parameters and their names on the wire. A vendor may rename or refuse them (`renames`, `drops`). */
 const parameters = [
-  ['temperature', 'temperature'],
-  ['top_p', 'topP'],
-  ['stop', 'stop'],
-  ['seed', 'seed'],
-  ['n', 'n'],
-  ['presence_penalty', 'presencePenalty'],
-  ['frequency_penalty', 'frequencyPenalty'],
-  ['logit_bias', 'logitBias'],
-  ['logprobs', 'logprobs'],
-  ['top_logprobs', 'topLogprobs'],
-  ['user', 'user'],
+  ...parameterNames,
   ['parallel_tool_calls', 'parallelToolCalls'],
 ] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest])[];
 

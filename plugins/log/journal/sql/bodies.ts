@@ -1,4 +1,5 @@
 /** Bodies as they are stored and shown: the request in the shape of the public API, the answer as its choices. */
+import { parameterNames } from '../../../../core/chat.ts';
 import type { ChatRequest } from '../../../../core/chat.ts';
 import type { FoldedChoice } from '../../../../core/pipeline/reply.ts';
 
@@ -9,17 +10,7 @@ const sent = [
   ['parallel_tool_calls', 'parallelToolCalls'],
   ['response_format', 'responseFormat'],
   ['max_completion_tokens', 'maxTokens'],
-  ['temperature', 'temperature'],
-  ['top_p', 'topP'],
-  ['stop', 'stop'],
-  ['seed', 'seed'],
-  ['n', 'n'],
-  ['presence_penalty', 'presencePenalty'],
-  ['frequency_penalty', 'frequencyPenalty'],
-  ['logit_bias', 'logitBias'],
-  ['logprobs', 'logprobs'],
-  ['top_logprobs', 'topLogprobs'],
-  ['user', 'user'],
+  ...parameterNames,
 ] as const satisfies readonly (readonly [string, keyof ChatRequest])[];
 
 /** The request in the form of the public API. */
