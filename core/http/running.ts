@@ -4,12 +4,13 @@ import type { Logger } from '../logger.ts';
 import type { Answer } from '../pipeline/answer.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { refusal } from '../pipeline/pipeline.ts';
+import { Slots } from './slots.ts';
 
 /** What a request is answered with while the gateway stops. */
 export const shuttingDown = (): GatewayError => new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000, headers: { connection: 'close' } });
 
 export class RunningRequests {
-  readonly exchanges = new Set<Exchange>();
+  readonly exchanges = new Slots<Exchange>();
   /** Those with a stream that has no end of its own. A gateway that stops ends them instead of waiting for them. */
   readonly endless = new WeakSet<Exchange>();
   readonly #logger: Logger;
@@ -24,10 +25,10 @@ export class RunningRequests {
    * `work` throws becomes the answer. `whenOver` is called at the end. Never rejects.
    */
   async serve<Body>(exchange: Exchange, { work, whenOver }: { work: () => Promise<Answer<Body>>; whenOver: () => void }): Promise<Answer<Body | string>> {
-    this.exchanges.add(exchange);
+    const leave = this.exchanges.add(exchange);
     const over = (): void => {
       whenOver();
-      this.exchanges.delete(exchange);
+      leave();
     };
     try {
       const answer = await work();

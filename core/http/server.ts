@@ -18,6 +18,7 @@ import type { Answer, Completion } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
 import type { Endpoint } from './routes.ts';
 import { RunningRequests, shuttingDown } from './running.ts';
+import type { Slots } from './slots.ts';
 
 export interface ServiceParts {
   readonly config: Config;
@@ -38,7 +39,7 @@ export interface Service {
   /** Ends the request of this reply, because its body turned out to be broken. The reply says so, unless it has begun. */
   cancel(error: GatewayError, reply: ServerResponse): void;
   /** Requests that are being served. */
-  readonly running: ReadonlySet<Exchange>;
+  readonly running: Slots<Exchange>;
   /** From now on every new request is refused. */
   drain(): void;
 }

@@ -278,7 +278,9 @@ describe('a client that leaves', () => {
     const plugin = { name: 'test/leave', summary: '', schema: {}, apply: ({ hooks }: any) => hooks.attempted.tap('test/leave', () => leave()) };
     const { chat, gateway, records } = await gatewayOf(twoUpstreams(one.url, two.url), { plugins: [plugin] });
     // a socket says it later, when the second attempt may have begun
-    leave = () => gateway.running.forEach((exchange) => exchange.cancel(new GatewayError('client_closed', 'The client has left.')));
+    leave = () => {
+      for (const exchange of gateway.running) exchange.cancel(new GatewayError('client_closed', 'The client has left.'));
+    };
     await chat({});
     expect([two.asked.length, records[0]?.outcome]).toEqual([0, 'gone']);
   });

@@ -55,7 +55,9 @@ describe('a request whose client leaves', () => {
       return undefined;
     }));
     const { chat, gateway, records } = await gatewayOf(oneUpstream(up.url), { plugins: [leaving] });
-    leave = () => gateway.running.forEach((exchange) => exchange.cancel(new GatewayError('client_closed', 'The client has left.')));
+    leave = () => {
+      for (const exchange of gateway.running) exchange.cancel(new GatewayError('client_closed', 'The client has left.'));
+    };
     await chat({});
     await pause(50);
     expect([up.asked.length, records[0]?.outcome]).toEqual([0, 'gone']);
