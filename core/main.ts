@@ -4,6 +4,7 @@
  * cost: from the second start on this halves the time to the first answer (test/bench); the sources need not be stripped again.
  */
 import module from 'node:module';
+import { dirname } from 'node:path';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {
@@ -12,5 +13,8 @@ if (major < 22 || (major === 22 && minor < 19)) {
 }
 
 module.enableCompileCache();
+const cache = module.getCompileCacheDir();
+// cost: threads look here for the folder. The thread of the log then loads no TypeScript compiler, which is 30 MB and 150 ms of a start
+if (cache !== undefined) process.env['NODE_COMPILE_CACHE'] ??= dirname(cache);
 await import('./cli/program.ts');
 setTimeout(module.flushCompileCache, 2000).unref();

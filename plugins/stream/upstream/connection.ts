@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
-import { buildConnector, Client, errors } from 'undici';
-import type { Dispatcher } from 'undici';
+import type { buildConnector, Client, Dispatcher } from 'undici';
 import { GatewayError } from '../../../core/errors.ts';
 import { AnswerHead } from './answer-head.ts';
+import * as undici from './undici.ts';
 
 interface Fault {
   readonly code?: string;
@@ -24,7 +24,7 @@ export interface ConnectionRequest extends Dispatcher.DispatchOptions {
 export function createConnection(origin: URL, options: Client.Options): Client {
   let ms = 0;
   const head = new AnswerHead();
-  const connection = new Client(origin, { ...options, connect: createConnector(head, () => ms) });
+  const connection = new undici.Client(origin, { ...options, connect: createConnector(head, () => ms) });
   const dispatch = connection.dispatch.bind(connection);
   connection.dispatch = (request: Dispatcher.DispatchOptions & Partial<ConnectionRequest>, handler) => {
     ms = request.connectMs ?? ms;
@@ -40,7 +40,7 @@ export function createConnection(origin: URL, options: Client.Options): Client {
  * timers are not). `head` sees all bytes that the socket reads, and an error of the socket says whether the connection was stale.
  */
 function createConnector(head: AnswerHead, ms: () => number): buildConnector.connector {
-  const connect = buildConnector({ timeout: 0, allowH2: false });
+  const connect = undici.buildConnector({ timeout: 0, allowH2: false });
   return (target, callback) => {
     const opened = connect(target, (...[error, socket]) => {
       clearTimeout(timer);
@@ -54,7 +54,7 @@ function createConnector(head: AnswerHead, ms: () => number): buildConnector.con
       socket.prependListener('error', (fault) => void Object.assign(fault, { isStale: head.isStale }));
       callback(null, socket);
     }) as unknown as Socket;
-    const timer = setTimeout(() => opened.destroy(new errors.ConnectTimeoutError()), ms());
+    const timer = setTimeout(() => opened.destroy(new undici.ConnectTimeoutError()), ms());
   };
 }
 

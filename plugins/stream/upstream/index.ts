@@ -4,7 +4,7 @@
  * at a time and stays open. It follows no redirect and has its own time limit for connecting. It sends a request again only where
  * a connection that was used before is closed before the first byte of the answer.
  */
-import { Pool } from 'undici';
+import type { Pool } from 'undici';
 import { addressOf } from '../../../core/wire/address.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Attempt, Streaming } from '../../../core/pipeline/context.ts';
@@ -19,6 +19,7 @@ import type { ConnectionRequest } from './connection.ts';
 import { createConnection, isStaleConnection, unreachable } from './connection.ts';
 import { headersOf } from './headers.ts';
 import { HttpAnswer } from './http-answer.ts';
+import * as undici from './undici.ts';
 
 const busyWarningMs = 60_000;
 
@@ -72,7 +73,7 @@ function createUpstream({ id, connections }: Provider, { baseUrl, logger }: { ba
   };
   // the core has all time limits except the one for connecting; undici's own limits would end a long reasoning phase after five minutes.
   // with `allowH2`, requests to a provider that does not accept connections would wait one after the other
-  const pool = new Pool(origin, { connections, factory: createConnection, allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
+  const pool = new undici.Pool(origin, { connections, factory: createConnection, allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
   return { pool, warnBusy, origin, prefix: pathname.replace(/\/$/, '') };
 }
 

@@ -2,6 +2,7 @@
  * The thread that owns the store: it drains the journals into the store and answers the calls of the request thread. A store that
  * is down is tried again with longer and longer pauses. Records wait in the journal meanwhile; none is lost.
  */
+import module from 'node:module';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
@@ -56,6 +57,8 @@ async function open(): Promise<void> {
   try {
     await store.open();
     isOpen = true;
+    // what this thread alone has loaded is there for the next start, however this process ends
+    module.flushCompileCache();
     tell({ type: 'opened', refusal: null });
   } catch (error) {
     tell({ type: 'opened', refusal: error instanceof MigrationError ? error.message : null });
