@@ -28,6 +28,8 @@ export function median(numbers: readonly number[]): number {
   return sorted.length % 2 === 1 ? (sorted[half] as number) : ((sorted[half - 1] as number) + (sorted[half] as number)) / 2;
 }
 
+export const percentile = (numbers: readonly number[], share: number): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)] ?? NaN;
+
 interface Pair {
   /** Of each round. */
   readonly gateway: readonly number[];

@@ -17,7 +17,7 @@ interface Catalogue {
 }
 
 /** The models that the provider has scripts for, each with two candidates. */
-const scripted: Catalogue = { models: ['plain', 'single', 'packed'], providers: ['up', 'spare'] };
+const scripted: Catalogue = { models: ['plain', 'single', 'packed', 'slow'], providers: ['up', 'spare'] };
 
 /** So many models, each with five mappings. */
 export const catalogueOf = (size: number): Catalogue => ({ models: Array.from({ length: size }, (_, at) => `model-${at}`), providers: ['up-1', 'up-2', 'up-3', 'up-4', 'up-5'] });
@@ -50,14 +50,16 @@ export interface StartedGateway extends Started {
   readonly dataDir: string;
 }
 
+/** Records in the journal that are not in the store yet; none where nothing is logged. */
+export async function waitingRecordsOf(url: string): Promise<number> {
+  const answer = await fetch(`${url}/api/status`);
+  const { log } = (answer.ok ? await answer.json() : { log: null }) as { log: { waitingRecords: number } | null };
+  return log?.waitingRecords ?? 0;
+}
+
 /** Resolves when every record is in the store. */
 async function drained(url: string): Promise<void> {
-  for (;;) {
-    const answer = await fetch(`${url}/api/status`);
-    const { log } = (answer.ok ? await answer.json() : { log: null }) as { log: { waitingRecords: number } | null };
-    if (log === null || log.waitingRecords === 0) return;
-    await wait(100);
-  }
+  while (await waitingRecordsOf(url) > 0) await wait(100);
 }
 
 /** The file to start with, in a folder of its own. */

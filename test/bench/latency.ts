@@ -1,4 +1,4 @@
-import { median, milliseconds } from './figures.ts';
+import { median, milliseconds, percentile } from './figures.ts';
 import type { Subject } from './figures.ts';
 import { startBenchGateway, startBenchProvider, startFloor } from './gateway.ts';
 import { ask, closeAll, lineTo } from './load.ts';
@@ -16,8 +16,6 @@ async function times(line: Line, requests: number): Promise<number[]> {
   }
   return list;
 }
-
-const percentile = (list: readonly number[], share: number): number => list.toSorted((a, b) => a - b)[Math.floor(list.length * share)] as number;
 
 export default {
   name: 'latency',

@@ -1,11 +1,12 @@
 /**
  * A provider that costs as little as it can, in a process of its own: answers are made once, at the start. The model of a request
- * says how it is answered: `plain` in one body, `single` as 200 chunks with a write each, `packed` as 200 chunks, ten to a write.
+ * says how it is answered: `plain` in one body, `single` as 200 chunks with a write each, `packed` as 200 chunks, ten to a write,
+ * `slow` as 200 chunks, five to a write, with a pause after each write.
  */
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { chunksPerStream } from './workload.ts';
+import { chunksPerStream, slow } from './workload.ts';
 
 const base = { id: 'chatcmpl-bench', created: 1_700_000_000, model: 'bench-1', system_fingerprint: 'fp_bench' };
 const usage = { prompt_tokens: 412, completion_tokens: 200, total_tokens: 612, prompt_tokens_details: { cached_tokens: 128 }, completion_tokens_details: { reasoning_tokens: 40 } };
@@ -36,15 +37,21 @@ function writesOf(events: readonly string[], perWrite: number): Buffer[] {
   return writes;
 }
 
-/** A turn of the event loop between two writes: Node would put writes of one tick into one packet. */
-function send(response: ServerResponse, writes: readonly Buffer[]): void {
+interface Script {
+  readonly writes: readonly Buffer[];
+  readonly pauseMs?: number;
+}
+
+/** At least a turn of the event loop between two writes: Node would put writes of one tick into one packet. */
+function send(response: ServerResponse, { writes, pauseMs }: Script): void {
   let at = 0;
   const next = (): void => {
     if (response.destroyed) return;
     const part = writes[at++];
     if (part === undefined) return void response.end();
     response.write(part);
-    setImmediate(next);
+    if (pauseMs === undefined) setImmediate(next);
+    else setTimeout(next, pauseMs);
   };
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
   next();
@@ -52,15 +59,19 @@ function send(response: ServerResponse, writes: readonly Buffer[]): void {
 
 function startProvider(): void {
   const events = streamEvents();
-  const scripts = new Map([['single', writesOf(events, 1)], ['packed', writesOf(events, 10)]]);
+  const scripts = new Map<string, Script>([
+    ['single', { writes: writesOf(events, 1) }],
+    ['packed', { writes: writesOf(events, 10) }],
+    ['slow', { writes: writesOf(events, slow.chunksPerWrite), pauseMs: slow.pauseMs }],
+  ]);
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => {
       const { model } = JSON.parse(Buffer.concat(parts).toString('utf8')) as { model: string };
-      const writes = scripts.get(model);
-      if (writes === undefined) response.writeHead(200, { 'content-type': 'application/json', 'content-length': plain.length }).end(plain);
-      else send(response, writes);
+      const script = scripts.get(model);
+      if (script === undefined) response.writeHead(200, { 'content-type': 'application/json', 'content-length': plain.length }).end(plain);
+      else send(response, script);
     });
   });
   server.keepAliveTimeout = 75_000;

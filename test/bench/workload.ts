@@ -1,6 +1,9 @@
 /** What is asked, the same of the provider, the floor and the gateway, and the numbers that the figures are per. */
 export const chunksPerStream = 200;
 
+/** Of the model `slow`: five chunks at a time, eight seconds a stream. */
+export const slow = { chunksPerWrite: 5, pauseMs: 200 };
+
 export const callerKey = 'bench-key';
 
 export const path = '/v1/chat/completions';
