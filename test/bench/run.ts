@@ -1,5 +1,5 @@
 /**
- * What the gateway costs beside a bare floor in the same run. `npm run bench` measures all but the soak, `npm run bench -- plain stream` some.
+ * What the gateway costs beside a bare floor in the same run. `npm run bench` measures all but the soak and the flame graph, `npm run bench -- plain stream` some.
  * Nothing here fails on a figure: a slow machine is no bug. Ratios travel between machines, microseconds do not.
  */
 import { machine, tableOf } from './figures.ts';
@@ -19,10 +19,12 @@ const subjects: Readonly<Record<string, () => Promise<{ default: Subject }>>> = 
   pages: () => import('./pages.ts'),
   kill: () => import('./kill.ts'),
   soak: () => import('./soak.ts'),
+  flame: () => import('./flame.ts'),
+  flood: () => import('./flood.ts'),
 };
 
-/** A soak takes ten minutes. */
-const onlyWhenNamed = new Set(['soak']);
+/** The soak takes ten minutes, and the flame graph is a file of the repository. */
+const onlyWhenNamed = new Set(['soak', 'flame', 'flood']);
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !Object.hasOwn(subjects, name));

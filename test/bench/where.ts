@@ -1,5 +1,5 @@
 /** Where the time of a plain request goes: by thread, by plugin, by room of the house. */
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { median, microseconds } from './figures.ts';
 import type { Figure, Subject } from './figures.ts';
@@ -7,6 +7,8 @@ import { startBenchGateway, startBenchProvider } from './gateway.ts';
 import { lineTo, run } from './load.ts';
 import type { Line } from './load.ts';
 import { cpuByThread, systemCallsOf, workFolder } from './processes.ts';
+import { mainProfileIn, partOf, profilerOptions } from './profile.ts';
+import type { Profile } from './profile.ts';
 import { requestFor } from './workload.ts';
 
 const connections = 32;
@@ -37,20 +39,6 @@ async function byPlugin(line: Line): Promise<Figure[]> {
   return spent.sort(([, a], [, b]) => b - a).map(([plugin, ms]) => ({ what: `plugin ${plugin}`, gateway: microseconds(ms) }));
 }
 
-interface Profile {
-  readonly nodes: readonly { readonly id: number; readonly callFrame: { readonly functionName: string; readonly url: string } }[];
-  readonly samples: readonly number[];
-  readonly timeDeltas: readonly number[];
-}
-
-/** The part of the house that a function belongs to. */
-function partOf({ functionName, url }: Profile['nodes'][number]['callFrame']): string {
-  if (url === '') return functionName.startsWith('(') ? functionName.slice(1, -1) : 'native code of Node (sockets, JSON, text)';
-  if (url.startsWith('node:')) return 'JavaScript of Node';
-  const own = /\/((?:core|plugins)\/[\w-]+(?:\/[\w-]+)?)/.exec(url.replace(/.*\/node_modules\//, 'package/'))?.[1];
-  return own ?? `package ${/package\/((?:@[^/]+\/)?[^/]+)/.exec(url.replace(/.*\/node_modules\//, 'package/'))?.[1] ?? 'other'}`;
-}
-
 /** Own time of each part, in milliseconds, without the time that the thread slept. */
 function ownTimes({ nodes, samples, timeDeltas }: Profile): Map<string, number> {
   const parts = new Map(nodes.map(({ id, callFrame }) => [id, partOf(callFrame)]));
@@ -65,14 +53,12 @@ function ownTimes({ nodes, samples, timeDeltas }: Profile): Map<string, number> 
 async function byRoom(upstream: string): Promise<Figure[]> {
   const folder = join(workFolder, 'profiles');
   mkdirSync(folder);
-  const line = lineTo(await startBenchGateway({ upstream, nodeOptions: ['--cpu-prof', `--cpu-prof-dir=${folder}`] }), connections);
+  const line = lineTo(await startBenchGateway({ upstream, nodeOptions: profilerOptions(folder) }), connections);
   await run(line, load);
   await line.pool.close();
   await line.process.stop();
-  const profiles = readdirSync(folder).map((file) => ownTimes(JSON.parse(readFileSync(join(folder, file), 'utf8')) as Profile));
-  const total = (times: ReadonlyMap<string, number>): number => [...times.values()].reduce((a, b) => a + b, 0);
-  const main = profiles.sort((a, b) => (b.get('core/pipeline') ?? 0) - (a.get('core/pipeline') ?? 0))[0] as Map<string, number>;
-  const all = total(main);
+  const main = ownTimes(mainProfileIn(folder));
+  const all = [...main.values()].reduce((a, b) => a + b, 0);
   return Array.from(main).sort(([, a], [, b]) => b - a).slice(0, 25).map(([part, ms]) => ({ what: `main thread in ${part}`, gateway: microseconds(ms / requests), ratio: ms / all }));
 }
 
