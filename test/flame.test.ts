@@ -60,7 +60,7 @@ describe('boxes', () => {
     ]);
   });
 
-  it('leaves out the small ones', () => expect(boxesOf(whole, { width: 1000, least: 0.2 }).map(({ frame }) => frame.name)).toEqual(['main thread', 'anonymous', 'serve']));
+  it('leave out the small ones', () => expect(boxesOf(whole, { width: 1000, least: 0.2 }).map(({ frame }) => frame.name)).toEqual(['main thread', 'anonymous', 'serve']));
 });
 
 describe('the drawing', () => {
@@ -75,6 +75,7 @@ describe('the drawing', () => {
       'anonymous, plugins/log/console.ts: 25.0 %, 500.0 µs a request',
     ]);
     expect(drawing).toContain('Load: some &amp; more.');
+    expect(drawing).toContain('>garbage collector</text>');
   });
 
   it('calls a function without a name by its file', () => expect(drawing).toContain('>console.ts</text>'));
