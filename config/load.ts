@@ -33,6 +33,8 @@ export interface LoadOptions extends PluginLoader {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Values from the command line. They win over the file, and are checked like the values of the file. */
   readonly overrides?: ServerFacts['overrides'];
+  /** The address on which the gateway listens already, where the config is read again. It is judged against that address too. */
+  readonly bound?: string;
 }
 
 /** The configuration with its plugins and warnings, or the problems for which it is refused. */
@@ -64,7 +66,7 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
   for (const reading of readingsOf(main)) validateReading(reading, validate, findings);
 
   // an unreadable file may define what the other files refer to, so nobody can say yet which references are wrong
-  const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {} }, findings) : null;
+  const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null }, findings) : null;
   if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems.toSorted(byPlace), files };
   return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), warnings: findings.warnings.toSorted(byPlace), files };
 }
@@ -73,14 +75,15 @@ interface Parts {
   readonly plugins: PluginSet;
   readonly known: KnownDialects;
   readonly overrides: ServerFacts['overrides'];
+  readonly bound: ServerFacts['bound'];
 }
 
 /** Null where there are faults; all of them are reported to `findings`. */
-function resolveConfig(main: Reading, { plugins, known, overrides }: Parts, findings: Findings): Config | null {
+function resolveConfig(main: Reading, { plugins, known, overrides, bound }: Parts, findings: Findings): Config | null {
   const blocks = mergeReadings(main, findings);
   const names = resolveNames(blocks, findings);
   const isSound = (...path: string[]): boolean => findings.isSound({ source: main.source, path });
-  const server = isSound('server') ? resolveServer(main, { overrides, isGuarded: isGuarded(blocks, plugins) }, findings) : null;
+  const server = isSound('server') ? resolveServer(main, { overrides, bound, isGuarded: isGuarded(blocks, plugins) }, findings) : null;
   const providers = resolveProviders(blocks.providers, known, findings);
   const models = resolveModels(blocks.models, { providers: new Set(blocks.providers.keys()), known }, findings);
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;

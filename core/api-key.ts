@@ -29,3 +29,12 @@ export function createApiKey(): ApiKey {
   const key = body + base62(BigInt(crc32(body)), 6);
   return { key, id, hash: `sha256:${createHash('sha256').update(key).digest('hex')}` };
 }
+
+/** The least characters of an admin key: nobody can try all keys of this length, at the rate at which wrong ones are answered. */
+export const shortestAdminKey = 16;
+
+/** Makes an admin key with 256 random bits. Its prefix tells it from a caller's key. */
+export function createAdminKey(): string {
+  const body = `gwa_${base62(random(32), 43)}`;
+  return body + base62(BigInt(crc32(body)), 6);
+}

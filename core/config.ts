@@ -23,8 +23,14 @@ export interface Server {
   readonly port: number;
   /** The absolute path of the folder for the journal and the embedded store. */
   readonly dataDir: string;
-  /** The key for the dashboard and /api; null: they answer on loopback only. */
+  /** Whether callers must identify themselves: there are `keys`, or a plugin of `auth/` other than the shipped one. */
+  readonly isGuarded: boolean;
+  /** The key for the dashboard, /api and /metrics; null: programs on this machine need none, and nobody else may ask. */
   readonly adminKey: Secret | null;
+  /** Programs on this machine need no admin key, although there are callers' keys or an admin key. */
+  readonly adminOpen: boolean;
+  /** Names, besides those of loopback, under which a gateway without keys answers. */
+  readonly allowedHosts: readonly string[];
   /** Which values `finish_reason` has in replies: `stop`, `length`, … or `completed`, `length_limit`, … */
   readonly finishReason: 'openai' | 'unified';
   readonly limits: Limits;

@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { inspect } from 'node:util';
 
 const mask = '[redacted]';
@@ -26,3 +27,6 @@ export class Secret {
     return mask;
   }
 }
+
+/** Compares two secrets in constant time, whatever their lengths. */
+export const isSame = (given: string, right: string): boolean => timingSafeEqual(createHash('sha256').update(given).digest(), createHash('sha256').update(right).digest());

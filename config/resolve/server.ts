@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { Server } from '../../core/config.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ServerBlock } from '../../schemas/server.ts';
+import { shortestAdminKey } from '../../core/api-key.ts';
 import { isLoopback } from '../../core/http/loopback.ts';
 import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
@@ -13,30 +14,42 @@ export interface ServerFacts {
   readonly overrides: { readonly host?: string | undefined; readonly port?: number | undefined };
   /** Whether callers must identify themselves: there are keys, or an `auth/` plugin other than the shipped one. */
   readonly isGuarded: boolean;
+  /** The address that is open already, where a running gateway reads its config again; null at a start. */
+  readonly bound: string | null;
 }
-
-/** The gateway does not lock out wrong guesses, because that would lock out the owner too. So the key must be too long to guess. */
-const shortestKey = 16;
 
 /**
  * Resolves the `server` block. Faults and warnings are reported to `findings`.
  * @param main the main file; its `server` block has passed the schema
  */
-export function resolveServer(main: Reading, { overrides, isGuarded }: ServerFacts, findings: Findings): Server {
+export function resolveServer(main: Reading, { overrides, isGuarded, bound }: ServerFacts, findings: Findings): Server {
   const block = main.value['server'] as ServerBlock;
   const { limits } = block;
   const host = overrides.host ?? block.host;
-  if (!isLoopback(host) && !isGuarded) {
-    findings.error({ source: main.source, path: ['server', 'host'] }, `other machines can reach the gateway on ${host}, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
+  const atHost = { source: main.source, path: ['server', 'host'] };
+  if (!isGuarded && !isLoopback(host)) {
+    findings.error(atHost, `other machines can reach the gateway on ${host}, and there are no keys`, 'add `keys`, or write host: 127.0.0.1');
+  } else if (!isGuarded && bound !== null && !isLoopback(bound)) {
+    // safety: a reload closes no port, so without keys the gateway would be open to everybody who reaches it now
+    findings.error(atHost, `the running gateway listens on ${bound} until it is restarted, where other machines can reach it, and there are no keys`, 'keep `keys`, or restart the gateway with this file');
   }
-  if (!isLoopback(host) && block.admin_key !== undefined && block.admin_key.trim().length < shortestKey) {
-    findings.warn({ source: main.source, path: ['server', 'admin_key'] }, 'is so short that it can be guessed', `write ${shortestKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
+  for (const [at, name] of block.allowed_hosts.entries()) {
+    if (/^[\w.-]+$/.test(name)) continue;
+    const bare = /^(?:\w+:\/\/)?([\w.-]+)/.exec(name)?.[1];
+    findings.error({ source: main.source, path: ['server', 'allowed_hosts', at] }, 'is no name of a host: it has no scheme, port or path', bare === undefined ? null : `write ${bare}`);
+  }
+  const adminKey = block.admin_key?.trim();
+  if (adminKey !== undefined && adminKey.length < shortestAdminKey) {
+    findings.error({ source: main.source, path: ['server', 'admin_key'] }, `is shorter than ${shortestAdminKey} characters, so it can be guessed`, `write ${shortestAdminKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
   }
   return {
     host,
     port: overrides.port ?? block.port,
     dataDir: resolve(dirname(main.source.file), block.data_dir),
-    adminKey: block.admin_key === undefined ? null : new Secret(block.admin_key.trim()),
+    isGuarded,
+    adminKey: adminKey === undefined ? null : new Secret(adminKey),
+    adminOpen: block.admin_open,
+    allowedHosts: block.allowed_hosts.map((name) => name.toLowerCase()),
     finishReason: block.finish_reason,
     limits: {
       body: limits.body,

@@ -3,6 +3,7 @@ import { networkInterfaces } from 'node:os';
 import { relative } from 'node:path';
 import { styleText } from 'node:util';
 import type { Config } from '../config.ts';
+import { adminKeyFile, usesKeptAdminKey } from '../host/admin-key.ts';
 import { version } from '../version.ts';
 
 export interface BannerFacts {
@@ -29,6 +30,7 @@ export function bannerOf({ url, config, pages, file, startedInMs }: BannerFacts)
     row('providers', providersOf(config)),
     row('models', `${config.models.length} (${reasoning} with reasoning)   gateway models`),
     row('keys', config.keys.length === 0 ? 'none: open to this machine' : String(config.keys.length)),
+    row('admin key', adminKeyOf(config)),
     row('plugins', config.plugins.map(({ use }) => use).join(', ')),
     '',
     '  Try it:',
@@ -40,6 +42,14 @@ export function bannerOf({ url, config, pages, file, startedInMs }: BannerFacts)
 }
 
 const row = (label: string, text: string): string => `  ${styleText('dim', label.padEnd(10))} ${text}`;
+
+/** Where the operator finds the key of the dashboard and the log. */
+function adminKeyOf(config: Config): string {
+  const { adminKey, adminOpen, dataDir } = config.server;
+  if (usesKeptAdminKey(config)) return `in ${relative(process.cwd(), adminKeyFile(dataDir))}`;
+  if (adminOpen) return 'none needed on this machine';
+  return adminKey === null ? 'none: open to this machine' : 'server.admin_key';
+}
 
 /** Those that are on, and what is missing for the others. */
 function providersOf({ providers }: Config): string {

@@ -14,9 +14,7 @@ export interface OpenLogParts {
 
 /** Starts the plugins that keep the log and the plugin of the command, and no others. */
 export async function openLog({ config, plugins, owner, start }: OpenLogParts): Promise<RunningGateway> {
-  // without an admin key the log is shown only where the gateway listens on this machine alone, and a command is on this machine
-  const server = { ...config.server, host: '127.0.0.1' };
-  const gateway = await start({ config: { ...config, server }, plugins: plugins.filter((loaded) => loaded === owner || loaded.plugin.keepsLog === true) });
+  const gateway = await start({ config, plugins: plugins.filter((loaded) => loaded === owner || loaded.plugin.keepsLog === true) });
   if (gateway.log !== null) await drained(gateway.log);
   return gateway;
 }

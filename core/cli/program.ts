@@ -6,6 +6,8 @@ import { formatProblems } from '../../config/problems.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import type { Config } from '../config.ts';
 import { Exit, UsageError } from '../exit.ts';
+import { adminKeyText, createAdminKeys, withKeptAdminKey } from '../host/admin-key.ts';
+import type { NewAdminKey } from '../host/admin-key.ts';
 import type { CommandSpec, FlagValues, Output } from '../host/command.ts';
 import { startGateway } from '../host/gateway.ts';
 import type { RunningGateway } from '../host/gateway.ts';
@@ -14,6 +16,8 @@ import { watchConfig } from '../host/reload.ts';
 import type { Rebuilt } from '../host/reload.ts';
 import { States } from '../host/state.ts';
 import { listen, PortInUse } from '../http/listen.ts';
+import type { Listening } from '../http/listen.ts';
+import { isLoopback } from '../http/loopback.ts';
 import { createLogger } from '../logger.ts';
 import type { Write } from '../logger.ts';
 import { version } from '../version.ts';
@@ -36,24 +40,28 @@ const fileOf = (flags: FlagValues): string => flags.text('config') ?? defaultCon
 /** What plugins keep over reloads. */
 const states = new States();
 
-/** What the command line says over the file. */
-interface Overrides {
-  readonly host?: string;
-  readonly port?: number;
+const completeAdminKey = createAdminKeys();
+
+/** What is known beside the file. */
+interface Given {
+  /** What the command line says over the file. */
+  readonly overrides?: { readonly host?: string; readonly port?: number };
+  /** The address that is open already. */
+  readonly bound?: string;
 }
 
-function load(file: string, overrides: Overrides = {}): Promise<Loaded> {
+function load(file: string, given: Given = {}): Promise<Loaded> {
   const checkCommands = createCommandCheck();
   const loadChecked: typeof loadPlugin = async (use, folder) => {
     const plugin = await loadPlugin(use, folder);
     checkCommands(plugin);
     return plugin;
   };
-  return loadConfig(file, { env: process.env, loadPlugin: loadChecked, shippedPlugins, overrides });
+  return loadConfig(file, { env: process.env, loadPlugin: loadChecked, shippedPlugins, ...given });
 }
 
-async function loadGood(file: string, overrides: Overrides = {}): Promise<Good> {
-  const loaded = await load(file, overrides);
+async function loadGood(file: string, given: Given = {}): Promise<Good> {
+  const loaded = await load(file, given);
   if (!loaded.ok) throw new Exit(1, formatProblems(loaded.problems));
   warn(loaded);
   return loaded;
@@ -65,26 +73,57 @@ function warn({ warnings }: Good): void {
 
 const build = ({ config, plugins }: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> => startGateway({ config, plugins, write: toStderr, states });
 
-const startOrExit = (good: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> =>
-  build(good).catch((error: unknown) => {
-    throw new Exit((error as { exitCode?: number }).exitCode ?? 1, error instanceof Error ? error.message : String(error));
-  });
+const startOrExit = (good: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> => build(good).catch(exit);
+
+function exit(error: unknown): never {
+  throw new Exit((error as { exitCode?: number }).exitCode ?? 1, error instanceof Error ? error.message : String(error));
+}
+
+/** An admin key that was made, and that the operator has not been told. */
+let untold: NewAdminKey | null = null;
+
+/** Builds a gateway for a port. */
+async function buildServed({ config: read, plugins }: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> {
+  const { config, made } = completeAdminKey(read);
+  untold = made ?? untold;
+  return await build({ config, plugins });
+}
+
+/** Prints a new admin key. safety: it goes to the operator as plain text, and never into the process log. @param pages addresses to sign in at */
+function tellAdminKey(pages: readonly string[]): void {
+  if (untold !== null) output.say(adminKeyText(untold, pages));
+  untold = null;
+}
+
+// a start that fails later, because the port is taken, has made the key all the same, and the next start does not print it
+process.on('exit', () => tellAdminKey([]));
+
+const pagesOf = ({ pages }: RunningGateway, url: string): string[] => pages.map(({ path }) => url + path);
+
+/** A name in `server.host` may stand for another address than it says. */
+function refuseOpenPort({ address }: Listening, { server: { host, isGuarded } }: Config): void {
+  if (!isGuarded && !isLoopback(address)) throw new Exit(1, `server.host: ${host} is the address ${address}, where other machines can reach the gateway, and there are no keys. Add \`keys\`, or write host: 127.0.0.1`);
+}
 
 async function start(flags: FlagValues): Promise<void> {
   const readAt = Date.now();
   const file = fileOf(flags);
   const [host, port] = [flags.text('host'), flags.number('port')];
-  const overrides: Overrides = { ...(host !== null && { host }), ...(port !== null && { port }) };
-  const loaded = await loadGood(file, overrides);
+  const overrides = { ...(host !== null && { host }), ...(port !== null && { port }) };
+  const loaded = await loadGood(file, { overrides });
   const { config } = loaded;
-  let current = await startOrExit(loaded);
-  const { url, adopt, drain } = await listen({ ...config.server, service: () => current });
+  let current = await buildServed(loaded).catch(exit);
+  const listening = await listen({ ...config.server, service: () => current });
+  refuseOpenPort(listening, config);
+  const { url, address, adopt, drain } = listening;
 
   const rebuild = async (): Promise<Rebuilt> => {
-    const again = await load(file, overrides);
+    const again = await load(file, { overrides, bound: address });
     if (!again.ok) return { problems: formatProblems(again.problems), files: again.files };
     try {
-      return { gateway: await build(again), files: again.files };
+      const gateway = await buildServed(again);
+      tellAdminKey(pagesOf(gateway, url));
+      return { gateway, files: again.files };
     } catch (error) {
       return { problems: error instanceof Error ? error.message : String(error), files: again.files };
     }
@@ -117,6 +156,7 @@ async function start(flags: FlagValues): Promise<void> {
   const isText = process.stdout.isTTY && !flags.has('json');
   process.stdout.write(isText ? bannerOf({ url, config, pages: current.pages, file: resolve(file), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
   if (!isText) reportOff(config);
+  tellAdminKey(pagesOf(current, url));
 }
 
 /** Providers that are off, said once. */
@@ -164,7 +204,15 @@ async function runFromPlugin(args: readonly string[]): Promise<void> {
   if (!loaded.ok) throw new Exit(1, `${formatProblems(loaded.problems)}\n\n"${first}" is no command of the gateway itself.${nearCommand(first, coreCommands)} Whether a plugin brings it is known when the config has no faults.`);
   const found = findCommand(args, brought);
   if (found === null) throw await unknown(args, commands, file);
-  await runPluginCommand({ command: found.command, args: found.rest, config: loaded.config, plugins: loaded.plugins, output, begin: () => warn(loaded), start: startOrExit });
+  await runPluginCommand({ command: found.command, args: found.rest, config: withKept(loaded.config), plugins: loaded.plugins, output, begin: () => warn(loaded), start: startOrExit });
+}
+
+function withKept(config: Config): Config {
+  try {
+    return withKeptAdminKey(config);
+  } catch (error) {
+    return exit(error);
+  }
 }
 
 /** Names the shipped plugin that brings the command, where the config does not list it. */

@@ -15,6 +15,7 @@ import { States } from './state.ts';
 import { tapsOf } from './taps.ts';
 import type { Door } from '../pipeline/door.ts';
 import type { Endpoint, Routes } from '../http/routes.ts';
+import { SignIns } from '../http/sign-ins.ts';
 import { createService } from '../http/server.ts';
 import type { Service } from '../http/server.ts';
 
@@ -51,6 +52,8 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const dialects = new Map<string, Dialect>(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
   const teardowns: Teardown[] = [];
   const log = createLogAccess();
+  const held = states.forGateway();
+  const signIns = held.of('core/host')('sign-ins', () => new SignIns());
   const shared = {
     errorCodes: errorCodesOf(plugins),
     spentMs: () => watch.spentMs(),
@@ -59,10 +62,10 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     config,
     clock,
     fetch: fetcher,
+    signIns,
     checkHealth: (report: HealthReport, query: HealthQuery) => hooks.health.promise(report, query),
   };
 
-  const held = states.forGateway();
   const routesOf = (plugin: string): Routes => ({ add: (endpoint) => void endpoints.push(blaming(plugin, endpoint)), addDoor: (door) => void doors.push(door) });
   const gatewayOf = (plugin: string, own: Logger): Gateway => ({ ...shared, hooks: tapsOf(hooks, plugin), routes: routesOf(plugin), state: held.of(plugin), logger: own });
   const forNobody = (): Gateway => gatewayOf('core/host', logger);
@@ -92,7 +95,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     throw error;
   }
 
-  const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock });
+  const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock, signIns });
   let closed: Promise<void> | null = null;
   return { ...service, config, spentMs: shared.spentMs, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), close: () => (closed ??= closing()) };
 }

@@ -8,6 +8,7 @@ import type { Tappable } from './taps.ts';
 import type { LogAccess } from '../log/store.ts';
 import type { Logger } from '../logger.ts';
 import type { Routes } from '../http/routes.ts';
+import type { SignIns } from '../http/sign-ins.ts';
 
 /** A feature. One default-exported object per file under `plugins/`, or a file of your own named in the YAML. */
 export interface Plugin<Options = never> {
@@ -74,6 +75,8 @@ export interface Gateway {
   readonly state: State;
   /** Milliseconds that each plugin has taken of all requests since this gateway began, by the plugin's name. */
   readonly spentMs: () => ReadonlyMap<string, number>;
+  /** What is known of those who sent an admin key: for a plugin that lets people sign in, or that counts the failures. */
+  readonly signIns: SignIns;
   /** Codes of all errors that may be thrown: the core's and those that plugins declare. */
   readonly errorCodes: ReadonlySet<string>;
   readonly fetch: typeof fetch;

@@ -1,15 +1,44 @@
-/** Who may ask an endpoint: callers with a key of the gateway, whoever may see the log, or everybody. */
+/** Who may ask: under which names the gateway answers, and whether an endpoint is for callers with a key, for whoever may see the log, or for everybody. */
+import type { Server } from '../config.ts';
+import { GatewayError } from '../errors.ts';
 import type { Principal } from '../pipeline/context.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { RequestHooks } from '../pipeline/hooks.ts';
 import { authenticate } from '../pipeline/pipeline.ts';
 import { admitAdmin } from './admin.ts';
+import type { AdminFacts } from './admin.ts';
+import { hostName, isLoopback } from './loopback.ts';
 import type { Endpoint } from './routes.ts';
 
-/** The caller, where the endpoint asks for a key; else null. Throws 401 or 403 where the request may not ask. */
-export async function admit({ auth = 'key' }: Pick<Endpoint, 'auth'>, exchange: Exchange, hooks: RequestHooks): Promise<Principal | null> {
+export interface AccessFacts extends AdminFacts {
+  readonly hooks: RequestHooks;
+}
+
+/** The caller, where the endpoint asks for a key; else null. Throws 401, 403 or 429 where the request may not ask. */
+export async function admit({ auth = 'key' }: Pick<Endpoint, 'auth'>, exchange: Exchange, facts: AccessFacts): Promise<Principal | null> {
   if (auth === 'none') return null;
-  if (auth === 'key') return await authenticate(exchange, hooks);
-  admitAdmin(exchange);
+  if (auth === 'key') return await authenticate(exchange, facts.hooks);
+  await admitAdmin(exchange, facts);
   return null;
 }
+
+/**
+ * Makes the check of the `Host` header for a gateway. It gives null where the request may go on, and else the error to answer with.
+ * Without keys, whoever reaches the gateway may spend the money of its owner, so it answers under the names of its own machine only.
+ * safety: a page on the web can make its own name point to 127.0.0.1. Its requests come from this machine then, and only `Host` tells.
+ */
+export function createHostCheck({ isGuarded, allowedHosts }: Pick<Server, 'isGuarded' | 'allowedHosts'>): (host: string | undefined) => GatewayError | null {
+  // cost: nearly all requests name the same host, and comparing it with the last one is cheaper than reading it
+  let last: string | undefined;
+  return (host) => {
+    // a browser always sends a host; only a request of HTTP/1.0 may come here without one
+    if (isGuarded || host === undefined || host === last) return null;
+    const name = hostName(host);
+    if (!isLoopback(name) && !allowedHosts.includes(name)) return notAllowed(name);
+    last = host;
+    return null;
+  };
+}
+
+const notAllowed = (name: string): GatewayError =>
+  new GatewayError('host_not_allowed', `This gateway has no keys, so it answers under the names of its own machine only, such as localhost and 127.0.0.1, and not under "${name.slice(0, 100)}". Use such a name, add yours to server.allowed_hosts, or set keys.`);

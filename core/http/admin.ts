@@ -1,60 +1,74 @@
 /**
  * The admin's door: endpoints with `auth: 'admin'` (the log, the dashboard's data, the metrics) open to the admin key, to a
- * browser's session that was begun with that key, or, without an admin key, to programs on this machine. A caller's key opens none.
+ * browser's session that was begun with that key, or, where none is needed, to programs on this machine. A caller's key opens none.
  */
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import type { Arrived } from '../pipeline/context.ts';
 import { GatewayError } from '../errors.ts';
-import { isLoopback } from './loopback.ts';
-import type { Secret } from '../secret.ts';
+import { hostName, isLoopback } from './loopback.ts';
+import { readSession } from './sessions.ts';
+import type { Session } from './sessions.ts';
+import type { Claimant, SignIns } from './sign-ins.ts';
 
 /** The cookie of a browser that has shown the admin key. It holds a session, never the key. */
 export const adminCookie = 'gateway_admin';
 
-/** Returns where the request may ask. Throws `missing_api_key`, `invalid_api_key` (401) or `permission_denied` (403). */
-export function admitAdmin({ headers, config: { server }, method, createdAt }: Pick<Arrived, 'headers' | 'config' | 'method' | 'createdAt'>): void {
-  const { adminKey, host } = server;
-  if (adminKey === null) return admitNeighbour(headers, host);
-  const keys = [bearerOf(headers['authorization']), headers['x-api-key']].filter((key) => key !== undefined);
-  if (keys.some((key) => isSame(key, adminKey.reveal()))) return;
-  const session = cookieOf(headers['cookie']);
-  if (session !== undefined && isSameOrigin(method, headers) && isSession(session, adminKey, createdAt)) return;
-  const facts = { headers: { 'www-authenticate': 'Bearer' } };
-  throw keys.length > 0 || session !== undefined
-    ? new GatewayError('invalid_api_key', 'The admin key is not valid.', facts)
-    : new GatewayError('missing_api_key', 'The admin key is required. Send it as "Authorization: Bearer <key>".', facts);
+type Asked = Pick<Arrived, 'headers' | 'config' | 'method' | 'createdAt'>;
+
+export interface AdminFacts extends Claimant {
+  readonly signIns: SignIns;
 }
 
-/** Without an admin key only this machine may ask: the gateway listens on a loopback address, and no proxy has forwarded the request. */
-function admitNeighbour(headers: Arrived['headers'], listensOn: string): void {
-  if (!isLoopback(listensOn)) throw new GatewayError('permission_denied', 'This gateway listens for others too: set server.admin_key to see its log.');
+/** Returns where the request may ask. Throws `missing_api_key`, `invalid_api_key` (401), `permission_denied` (403) or `too_many_attempts` (429). */
+export async function admitAdmin(asked: Asked, facts: AdminFacts): Promise<void> {
+  const { headers, method, config: { server: { adminKey, adminOpen, isGuarded } } } = asked;
+  if (adminOpen || (adminKey === null && !isGuarded)) {
+    const why = whyNoNeighbour(headers, facts.address);
+    if (why === null) return;
+    if (adminKey === null) throw new GatewayError('permission_denied', `${why}: set server.admin_key to see the log from elsewhere.`);
+  }
+  if (adminKey === null) return refuseSocket(facts.address);
+  const keys = [bearerOf(headers['authorization']), headers['x-api-key']].filter((key) => key !== undefined);
+  if (keys.length > 0 && (await facts.signIns.isRight(keys, adminKey.reveal(), facts))) return;
+  const cookie = sessionCookie(headers['cookie']);
+  if (cookie !== undefined && isSameOrigin(method, headers) && sessionOf(asked, facts.signIns) !== null) return;
+  const more = { headers: { 'www-authenticate': 'Bearer' } };
+  throw keys.length > 0 || cookie !== undefined
+    ? new GatewayError('invalid_api_key', 'The admin key is not valid.', more)
+    : new GatewayError('missing_api_key', 'The admin key is required. Send it as "Authorization: Bearer <key>".', more);
+}
+
+/** Refuses where the gateway has no admin key to compare with, as when it was started from a program. A command of this process needs none. */
+function refuseSocket(address: string | null): void {
+  if (address !== null) throw new GatewayError('permission_denied', 'This gateway has keys and no admin key: set server.admin_key to see the log.');
+}
+
+/**
+ * Why a request does not come from a program on this machine; null: it does. The address of its socket decides, and headers can only
+ * speak against it.
+ */
+function whyNoNeighbour(headers: Arrived['headers'], address: string | null): string | null {
+  if (address === null) return null;
+  if (!isLoopback(address)) return 'The request comes from another machine';
   const forwarded = Object.keys(headers).find((name) => /^(?:x-forwarded-.*|forwarded|via|x-real-ip)$/.test(name) && headers[name] !== undefined);
-  if (forwarded !== undefined) throw new GatewayError('permission_denied', `The request came through a proxy (${forwarded}): set server.admin_key to see the log from elsewhere.`);
+  if (forwarded !== undefined) return `The request came through a proxy (${forwarded})`;
   // safety: a page on the web can make its own name point to 127.0.0.1, and would then read everything here
   const { host } = headers;
-  if (host !== undefined && !isLoopback(host.replace(/:\d*$/, ''))) throw new GatewayError('permission_denied', 'Without server.admin_key the log is shown under the name localhost only.');
+  return host === undefined || !isLoopback(hostName(host)) ? 'Without a key the log is shown under the name localhost only' : null;
 }
 
-/** The value of the session cookie: the time of its end, signed with the admin key. It needs no table, and another admin key ends it. */
-export function adminSession(adminKey: Secret, expiresAt: number): string {
-  const signature = createHmac('sha256', adminKey.reveal()).update(`${adminCookie} ${expiresAt}`).digest('base64url');
-  return `${expiresAt}.${signature}`;
-}
-
-function isSession(session: string, adminKey: Secret, now: number): boolean {
-  const expiresAt = Number(/^(\d{1,15})\./.exec(session)?.[1] ?? 0);
-  return isSame(session, adminSession(adminKey, expiresAt)) && expiresAt > now;
+/** The session of the request's cookie; null where it has none that is valid. */
+export function sessionOf({ headers, config: { server: { adminKey, dataDir } }, createdAt }: Asked, { ended }: Pick<SignIns, 'ended'>): Session | null {
+  const cookie = sessionCookie(headers['cookie']);
+  const session = cookie === undefined || adminKey === null ? null : readSession(cookie, { adminKey, now: createdAt });
+  return session === null || ended.has(session, dataDir) ? null : session;
 }
 
 /** safety: a browser sends the cookie with requests of every site's pages. Only a page of the gateway's own may change something by it. */
 const isSameOrigin = (method: string, headers: Arrived['headers']): boolean => method === 'GET' || method === 'HEAD' || headers['sec-fetch-site'] === 'same-origin';
 
-/** Compares two keys in constant time, whatever their lengths. */
-export const isSame = (given: string, right: string): boolean => timingSafeEqual(createHash('sha256').update(given).digest(), createHash('sha256').update(right).digest());
-
 const bearerOf = (header: string | undefined): string | undefined => /^Bearer ([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1];
 
-function cookieOf(header: string | undefined): string | undefined {
+function sessionCookie(header: string | undefined): string | undefined {
   const pair = header?.split(';').find((part) => part.trim().startsWith(`${adminCookie}=`));
   return pair?.trim().slice(adminCookie.length + 1);
 }

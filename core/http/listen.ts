@@ -1,7 +1,7 @@
 /** The port: listhen binds it; this file answers clients that are slow or send what is no HTTP, and closes it at the end. */
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { listen as bind } from 'listhen';
 import type { Limits } from '../config.ts';
 import { GatewayError } from '../errors.ts';
@@ -12,6 +12,8 @@ import type { Service } from './server.ts';
 export interface Listening {
   /** `http://127.0.0.1:4000` */
   readonly url: string;
+  /** The address that is bound, as an IP address. */
+  readonly address: string;
   /** Puts changed limits into force. The size of the headers counts for new connections only. */
   adopt(limits: Limits): void;
   /**
@@ -45,15 +47,16 @@ export async function listen({ host, port, limits: first, service }: ListenOptio
     connectionsCheckingInterval: 1000,
     // load balancers keep their side open for a minute or less; were ours closed first, they would write into a closed connection
     keepAliveTimeout: 75_000,
-    // Node's own refusal has no body; `refuseHostless` answers in the shape of every error
+    // Node's own refusal has no body; `refuseUnnamed` answers in the shape of every error
     requireHostHeader: false,
   };
   // listhen hands its first argument to http.createServer, which takes settings there as well as a listener
-  const { server, url } = await bindPort(settings as unknown as RequestListener, { host, port });
+  const { server, url, address } = await bindPort(settings as unknown as RequestListener, { host, port });
   const refuse = (error: NodeJS.ErrnoException, socket: Socket): void => void refuseBroken(error, { socket, service: service(), limits });
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     lastReply.set(request.socket, response);
-    if (request.headers.host === undefined && request.httpVersion === '1.1') void refuseHostless(service(), response);
+    const fault = faultOfHost(request);
+    if (fault !== null) void refuseUnnamed(fault, { service: service(), response });
     else service().node(request, response);
   };
   server.on('request', serve);
@@ -63,6 +66,7 @@ export async function listen({ host, port, limits: first, service }: ListenOptio
   server.on('clientError', refuse);
   return {
     url,
+    address,
     adopt(next) {
       limits = next;
       Object.assign(server, bounds(next));
@@ -73,14 +77,13 @@ export async function listen({ host, port, limits: first, service }: ListenOptio
 
 const anyHosts = new Set(['0.0.0.0', '::', '']);
 
-async function bindPort(handler: RequestListener, { host, port }: { host: string; port: number }): Promise<{ server: Server; url: string }> {
+async function bindPort(handler: RequestListener, { host, port }: { host: string; port: number }): Promise<{ server: Server; url: string; address: string }> {
   try {
     // for port 0 listhen looks for the first free port from 3000 on, and two gateways that start at once find the same
     const free = { random: true };
     const listener = await bind(handler, { hostname: host, port: port === 0 ? free : port, isProd: true, isTest: false, showURL: false, qr: false, autoClose: false, open: false, clipboard: false, public: anyHosts.has(host) });
-    const address = listener.server.address();
-    const bound = typeof address === 'object' && address !== null ? address.port : port;
-    return { server: listener.server, url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}` };
+    const { address, port: bound } = listener.server.address() as AddressInfo;
+    return { server: listener.server, address, url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}` };
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     const taken = code === 'EADDRINUSE' || (cause instanceof Error && cause.name === 'GetPortError');
@@ -134,8 +137,19 @@ function end(socket: Socket, last = ''): void {
   setTimeout(() => socket.destroy(), 1000);
 }
 
-async function refuseHostless(service: Service, response: ServerResponse): Promise<void> {
-  const { status = 400, headers, body } = await service.refuse(new GatewayError('bad_request', 'The request has no Host header.', { headers: { connection: 'close' } }));
+/** What is wrong with the number of a request's `Host` headers; null: nothing. safety: of two hosts, a proxy before the gateway may have gone by the other one. */
+function faultOfHost({ headers, rawHeaders, httpVersion }: IncomingMessage): string | null {
+  if (headers.host === undefined) return httpVersion === '1.1' ? 'The request has no Host header.' : null;
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1 ? 'The request has more than one Host header.' : null;
+}
+
+async function refuseUnnamed(fault: string, { service, response }: { service: Service; response: ServerResponse }): Promise<void> {
+  const { status = 400, headers, body } = await service.refuse(new GatewayError('bad_request', fault, { headers: { connection: 'close' } }));
   response.writeHead(status, { ...headers }).end(body);
 }
 

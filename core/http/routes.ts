@@ -25,7 +25,9 @@ export interface EndpointRequest {
   /** Of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Bytes of the body, bounded by `server.limits.body`. */
+  /** The remote address of the socket; null: the request comes from this process. */
+  readonly address: string | null;
+  /** Bytes of the body, bounded by the endpoint's `bodyLimit`. */
   body(): Promise<Buffer>;
 }
 

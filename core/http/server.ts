@@ -7,7 +7,7 @@ import { H3, HTTPResponse, toNodeHandler } from 'h3';
 import type { H3Event } from 'h3';
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors.ts';
-import { admit } from './access.ts';
+import { admit, createHostCheck } from './access.ts';
 import { Exchange } from '../pipeline/exchange.ts';
 import { bodyOf, endWhenClientLeaves, headersOf, nodePairOf, readBytes, readJson } from './inbound.ts';
 import type { NodePair } from './inbound.ts';
@@ -18,6 +18,7 @@ import type { Answer, Completion } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
 import type { Endpoint } from './routes.ts';
 import { RunningRequests, shuttingDown } from './running.ts';
+import type { SignIns } from './sign-ins.ts';
 import type { Slots } from './slots.ts';
 
 export interface ServiceParts {
@@ -26,6 +27,8 @@ export interface ServiceParts {
   readonly endpoints: readonly Endpoint[];
   readonly doors: readonly Door[];
   readonly clock: () => number;
+  /** What is known of those who sent an admin key. */
+  readonly signIns: SignIns;
 }
 
 /** Answers the requests of one gateway. A reload makes another. */
@@ -70,11 +73,14 @@ export function createService(parts: ServiceParts): Service {
   const app = createApp(shared);
   const byH3 = toNodeHandler(app);
   const doorAt = new Map(doors.map((door) => [door.path, door]));
+  const checkHost = createHostCheck(config.server);
   return {
     node(request, response) {
+      const refusal = checkHost(request.headers.host);
       // cost: the usual spelling of a door's path needs no event of h3 (test/bench)
       const door = request.method === 'POST' ? doorAt.get(request.url ?? '') : undefined;
-      void (door === undefined ? byH3(request, response) : serveDoor(door, { request, response }, shared));
+      if (refusal !== null) void serveRefusal(refusal, { request, response }, shared);
+      else void (door === undefined ? byH3(request, response) : serveDoor(door, { request, response }, shared));
     },
     fetch: async (request) => await app.fetch(request),
     refuse: async (error) => await refuse(begin('', '', {}), error, pipeline),
@@ -95,6 +101,13 @@ async function serveDoor(door: Door, { request, response }: NodePair, { begin, r
     pipeline.logger.error('a reply could not be written', { request: exchange.id, error });
     response.destroy();
   }
+}
+
+/** Answers a request with an error, whatever it asks for. Its body is not kept. Never rejects. */
+async function serveRefusal(error: GatewayError, { request, response }: NodePair, { begin, running, pipeline }: Shared): Promise<void> {
+  const path = (request.url ?? '').split('?', 1)[0] ?? '';
+  const exchange = begin(request.method ?? '', path, request.headers as Exchange['headers']);
+  await writeCompletion(await running.serve(exchange, { work: () => refuse(exchange, error, pipeline), whenOver: connect(response, exchange) }), response);
 }
 
 type Work = (exchange: Exchange, event: H3Event) => Promise<Answer>;
@@ -141,17 +154,24 @@ async function atDoor(door: Door, event: H3Event, shared: Shared): Promise<HTTPR
   return new HTTPResponse(null);
 }
 
-const workOf = (endpoint: Endpoint, { running, pipeline }: Shared): Work => async (exchange, event) => {
+const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Work => async (exchange, event) => {
   if (running.isDraining) throw shuttingDown();
-  const principal = await unlessCancelled(exchange.cancellation, admit(endpoint, exchange, pipeline.hooks));
+  const address = addressOf(event);
+  const principal = await unlessCancelled(exchange.cancellation, admit(endpoint, exchange, { hooks: pipeline.hooks, address, signIns, logger: pipeline.logger }));
   // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever
   const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange));
-  const answer = await endpoint.handle({ arrived: exchange, principal, params: paramsOf(event), query: event.url.searchParams, body });
+  const answer = await endpoint.handle({ arrived: exchange, principal, params: paramsOf(event), query: event.url.searchParams, address, body });
   if (!(answer.body instanceof ReadableStream)) return answer;
   const isEndless = answer.isEndless === true;
   if (isEndless) running.endless.add(exchange);
   return { ...answer, body: closingItsRequest(answer.body, { exchange, isEndless }) };
 };
+
+/** The remote address of the socket, empty where the socket is closed already; null for a request of this process, which has no socket. */
+function addressOf(event: H3Event): string | null {
+  const pair = nodePairOf(event);
+  return pair === null ? null : (pair.request.socket.remoteAddress ?? '');
+}
 
 /** The parameters of the path, decoded. h3 has refused a path that cannot be decoded. */
 const paramsOf = ({ context }: H3Event): Record<string, string> => Object.fromEntries(Object.entries(context.params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));

@@ -41,7 +41,7 @@ describe('a small file', () => {
 
   test('gets the defaults of the server', async () => {
     const { server } = await loadGood(small);
-    expect(server).toMatchObject({ host: '127.0.0.1', port: 4000, adminKey: null, finishReason: 'openai', limits: { body: 33554432, jsonDepth: 64, drainMs: 120000 } });
+    expect(server).toMatchObject({ host: '127.0.0.1', port: 4000, adminKey: null, adminOpen: false, allowedHosts: [], isGuarded: false, finishReason: 'openai', limits: { body: 33554432, jsonDepth: 64, drainMs: 120000 } });
   });
 
   test('gets a model record with every field', async () => {
@@ -132,8 +132,8 @@ describe('references', () => {
   });
 
   test('read files, without the newline at their end', async () => {
-    const { server } = await loadGood({ 'gateway.config.yaml': 'server: { admin_key: "${file:./secrets/admin}" }', 'secrets/admin': 'abc\n' });
-    expect(server.adminKey?.reveal()).toBe('abc');
+    const { server } = await loadGood({ 'gateway.config.yaml': 'server: { admin_key: "${file:./secrets/admin}" }', 'secrets/admin': 'abc-0123456789abcdef\n' });
+    expect(server.adminKey?.reveal()).toBe('abc-0123456789abcdef');
   });
 
   test('cannot bring YAML with them', async () => {
@@ -193,7 +193,7 @@ describe('included files', () => {
 
 describe('everything that was read', () => {
   test('is listed, so that it can be watched', async () => {
-    const loaded = await load({ 'gateway.config.yaml': 'include: [./a.yaml]\nserver: { admin_key: "${file:key}" }', 'a.yaml': 'models: []', key: 'k', '.env': 'A=1' });
+    const loaded = await load({ 'gateway.config.yaml': 'include: [./a.yaml]\nserver: { admin_key: "${file:key}" }', 'a.yaml': 'models: []', key: 'k-0123456789abcdef', '.env': 'A=1' });
     expect(loaded.files.map((file) => file.slice(loaded.folder.length + 1)).toSorted()).toEqual(['.env', 'a.yaml', 'gateway.config.yaml', 'key']);
   });
 
@@ -207,7 +207,7 @@ describe('everything that was read', () => {
 
 describe('secrets', () => {
   const file = 'server: { admin_key: "${A}" }\nkeys: [{ name: k, key: "${B}" }]\nproviders: { openai: { api_key: "${C}" }, cloud: { passphrase: "${D}", session_token: "${E}" } }\nplugins: [auth/keys, dialects/openai-chat, dialects/cloud, { use: log/journal, with: { url: "postgres://u:${F}@h/d" } }]';
-  const env = Object.fromEntries(['A', 'B', 'C', 'D', 'E', 'F'].map((name) => [name, `very-secret-${name}`]));
+  const env = Object.fromEntries(['A', 'B', 'C', 'D', 'E', 'F'].map((name) => [name, `very-secret-value-${name}`]));
 
   test('are in nothing that is printed', async () => {
     const config = await loadGood(file, env);
@@ -217,7 +217,7 @@ describe('secrets', () => {
 
   test('reach the plugins', async () => {
     const loaded = await load(file, env);
-    expect(loaded.ok && loaded.plugins.at(-1)?.options).toEqual({ store: 'sqlite', url: 'postgres://u:very-secret-F@h/d', bodies: true, retention_days: 30 });
+    expect(loaded.ok && loaded.plugins.at(-1)?.options).toEqual({ store: 'sqlite', url: 'postgres://u:very-secret-value-F@h/d', bodies: true, retention_days: 30 });
   });
 
   test('are masked in the lines that problems quote', async () => {

@@ -10,6 +10,7 @@ import { formatProblems } from '../../config/problems.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import type { Config } from '../../core/config.ts';
 import { startGateway } from '../../core/host/gateway.ts';
+import { SignIns } from '../../core/http/sign-ins.ts';
 import { guard } from '../../core/pipeline/guard.ts';
 import { createHooks } from '../../core/pipeline/hooks.ts';
 import { createLogAccess } from '../../core/log/store.ts';
@@ -137,6 +138,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
     logger,
     state: new States().forGateway().of(plugin.name),
     spentMs: () => new Map(),
+    signIns: new SignIns(),
     errorCodes: new Set(plugin.errors?.map(({ code }) => code)),
     checkHealth: refused,
     fetch: refused,

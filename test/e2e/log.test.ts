@@ -9,11 +9,11 @@ import type { Running } from '../_kit/executable.ts';
 import { pause } from '../_kit/upstream.ts';
 
 const config = (more: object = {}) => ({
-  server: { admin_key: 'the-admin-key', ...more },
+  server: { admin_key: 'the-admin-key-of-the-test', ...more },
   providers: { mock: { dialect: 'mock' } },
   models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
 });
-const admin = { authorization: 'Bearer the-admin-key' };
+const admin = { authorization: 'Bearer the-admin-key-of-the-test' };
 
 let gateway: Running;
 const ask = async (more: object = {}, headers: Record<string, string> = {}): Promise<string> => {
@@ -78,7 +78,7 @@ describe('the command line', () => {
 
   test('is told when its key is not the gateway’s', async () => {
     const other = join(dirname(gateway.file), 'other.yaml');
-    writeFileSync(other, JSON.stringify(config({ admin_key: 'another-key' })));
+    writeFileSync(other, JSON.stringify(config({ admin_key: 'another-admin-key-0123' })));
     const { code, stderr } = await run(['logs', '--config', other, '--port', String(gateway.port)]);
     expect([code, stderr]).toEqual([1, expect.stringContaining('The admin key is not valid.')]);
   });
@@ -93,7 +93,7 @@ describe('the command line', () => {
 function tail(headers = ''): Promise<{ until(text: string): Promise<string>; close(): void }> {
   return new Promise((resolve) => {
     let text = '';
-    const socket = connect(gateway.port, '127.0.0.1', () => socket.write(`GET /api/logs/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer the-admin-key\r\n${headers}\r\n`));
+    const socket = connect(gateway.port, '127.0.0.1', () => socket.write(`GET /api/logs/stream HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer the-admin-key-of-the-test\r\n${headers}\r\n`));
     socket.on('error', () => {});
     socket.on('data', (bytes) => (text += bytes));
     socket.once('data', () => {

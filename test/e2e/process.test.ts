@@ -67,11 +67,11 @@ describe.concurrent('the command line', () => {
 /** A request for a completion, as bytes. */
 function post(content: string, more: object = {}): string {
   const body = JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], ...more });
-  return `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  return `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
 /** A request whose body is still to come, all of it or the rest. */
-const begun = (framing: string, path = '/v1/chat/completions'): string => `POST ${path} HTTP/1.1\r\nhost: x\r\nx-gateway-team: a\r\ncontent-type: application/json\r\n${framing}\r\n\r\n`;
+const begun = (framing: string, path = '/v1/chat/completions'): string => `POST ${path} HTTP/1.1\r\nhost: localhost\r\nx-gateway-team: a\r\ncontent-type: application/json\r\n${framing}\r\n\r\n`;
 
 const brokenBody = `${begun('transfer-encoding: chunked')}zz\r\n`;
 
@@ -92,14 +92,14 @@ describe('a running gateway', () => {
   });
 
   test('answers headers that are too large with 431', async () => {
-    const answer = await rawExchange(gateway.port, `GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`);
+    const answer = await rawExchange(gateway.port, `GET / HTTP/1.1\r\nhost: localhost\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`);
     expect(answer).toMatch(/^HTTP\/1\.1 431 /);
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '')).toMatchObject({ error: { code: 'headers_too_large' } });
   });
 
   test('answers 100,000 headers with 431', async () => {
     const headers = Array.from({ length: 100_000 }, (_, at) => `x-gateway-${at}: v\r\n`);
-    expect(await rawExchange(gateway.port, ['GET / HTTP/1.1\r\nhost: x\r\n', ...headers, '\r\n'])).toMatch(/^HTTP\/1\.1 431 /);
+    expect(await rawExchange(gateway.port, ['GET / HTTP/1.1\r\nhost: localhost\r\n', ...headers, '\r\n'])).toMatch(/^HTTP\/1\.1 431 /);
   });
 
   test('answers what is no HTTP with 400', async () => {
@@ -111,18 +111,18 @@ describe('a running gateway', () => {
   test('answers what Node would refuse without a body', async () => {
     for (const [request, status, code] of [
       ['GET / HTTP/1.1\r\n\r\n', 400, 'bad_request'],
-      ['CONNECT elsewhere:443 HTTP/1.1\r\nhost: x\r\n\r\n', 405, 'method_not_allowed'],
+      ['CONNECT elsewhere:443 HTTP/1.1\r\nhost: localhost\r\n\r\n', 405, 'method_not_allowed'],
     ] as const) {
       const answer = await rawExchange(gateway.port, request);
       expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
       expect(answer).toMatch(/x-request-id: /);
       expect(answer).toContain(`"code":"${code}"`);
     }
-    expect(await rawExchange(gateway.port, 'GET / HTTP/1.1\r\nhost: x\r\nexpect: more\r\nconnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await rawExchange(gateway.port, 'GET / HTTP/1.1\r\nhost: localhost\r\nexpect: more\r\nconnection: close\r\n\r\n')).toMatch(/^HTTP\/1\.1 200 /);
   });
 
   test('refuses a body of 100 MB without reading it', async () => {
-    const answer = await rawExchange(gateway.port, 'POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 104857600\r\n\r\n{');
+    const answer = await rawExchange(gateway.port, 'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 104857600\r\n\r\n{');
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
@@ -201,9 +201,9 @@ describe('a running gateway', () => {
 
   test.each<[string, string, string?]>([
     ['what is no HTTP', 'HELLO\r\n\r\n'],
-    ['CONNECT', 'CONNECT elsewhere:443 HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['CONNECT', 'CONNECT elsewhere:443 HTTP/1.1\r\nhost: localhost\r\n\r\n'],
     ['a request that does not come in time', 'GET / HT', '[[words:30]] [[pace:120]]'],
-    ['headers that are too large', `GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`],
+    ['headers that are too large', `GET / HTTP/1.1\r\nhost: localhost\r\nx-big: ${'a'.repeat(20_000)}\r\n\r\n`],
     ['a body that is broken', brokenBody],
     ['a body of an endpoint that is broken', brokenBody.replace('/chat/completions', '/nothing')],
   ])('does not write into a running stream when %s follows it', async (_, bytes, prompt = '[[words:30]] [[pace:10]]') => {
@@ -242,7 +242,7 @@ describe.concurrent('a change of the config', () => {
     const gateway = await start({ ...mock, server: { limits: { header_time_ms: 60_000, request_time_ms: 30_000 } } });
     gateway.write({ ...mock, server: { limits: { headers: 2000, header_time_ms: 1000, request_time_ms: 1500, drain_ms: 200 } } });
     await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain('config reloaded');
-    expect(await rawExchange(gateway.port, `GET / HTTP/1.1\r\nhost: x\r\nx-big: ${'a'.repeat(3000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 [^]*larger than 2000 bytes/);
+    expect(await rawExchange(gateway.port, `GET / HTTP/1.1\r\nhost: localhost\r\nx-big: ${'a'.repeat(3000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 [^]*larger than 2000 bytes/);
     expect(await rawExchange(gateway.port, 'GET / HTTP/1.1\r\n')).toMatch(/^HTTP\/1\.1 408 /);
     expect(await rawExchange(gateway.port, begun('content-length: 500'))).toMatch(/^HTTP\/1\.1 408 /);
     const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });

@@ -20,13 +20,13 @@ export default definePlugin({
   name: 'endpoints/dashboard',
   summary: 'the dashboard at /dashboard: what happens, what it costs, and why',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, routes, config, clock, log, state }) {
+  apply({ hooks, routes, config, clock, log, logger, signIns, state }) {
     const watch = state('providers', createProviderWatch);
     let known: StaticFiles | null = null;
     const site = (): StaticFiles => (known ??= readStaticFiles());
     const loadedAt = clock();
     hooks.attempted.tap((result) => watch.saw(result, clock()));
-    const signIn = createSignIn(config.server.adminKey);
+    const signIn = createSignIn({ config, signIns, logger });
     const below = ({ arrived, params }: EndpointRequest): Answer => {
       const [, version, asset] = /^assets\/([\w-]+)\/(.+)$/.exec(params['path'] ?? '') ?? [];
       if (asset === undefined) return page(site(), params['path']);

@@ -1,33 +1,35 @@
 /** Signs a browser in: it sends the admin key once and gets a session cookie that scripts cannot read and other sites cannot use. */
-import { adminCookie, adminSession, isSame } from '../../../core/http/admin.ts';
+import { adminCookie, sessionOf } from '../../../core/http/admin.ts';
+import { newSession, sessionMs } from '../../../core/http/sessions.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { parseJson } from '../../../core/wire/json.ts';
+import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { EndpointRequest } from '../../../core/http/routes.ts';
 import { json } from '../../../core/pipeline/answer.ts';
-import type { Secret } from '../../../core/secret.ts';
-
-const sessionMs = 12 * 3_600_000;
 
 /**
  * Makes the handlers for `POST` and `DELETE /api/session`. `begin` throws a `GatewayError`: `bad_request` where there is no admin
- * key, `invalid_api_key` for a wrong one. Both throw `permission_denied` for requests of other sites, and `unsupported_media_type`.
+ * key, `invalid_api_key` for a wrong one, `too_many_attempts`. Both throw `permission_denied` for requests of other sites, and
+ * `unsupported_media_type`.
  */
-export function createSignIn(adminKey: Secret | null) {
-  const begin = async ({ arrived, body }: EndpointRequest): Promise<Answer> => {
+export function createSignIn({ config, signIns, logger }: Pick<Gateway, 'config' | 'signIns' | 'logger'>) {
+  const { adminKey, dataDir } = config.server;
+  const begin = async ({ arrived, address, body }: EndpointRequest): Promise<Answer> => {
     refuseForeign(arrived.headers);
     if (adminKey === null) throw new GatewayError('bad_request', 'Nobody can sign in, because the gateway has no admin key: set server.admin_key in the config.');
     const { key } = (parseJson(await body(), 4) ?? {}) as { key?: unknown };
-    if (typeof key !== 'string' || !isSame(key, adminKey.reveal())) throw new GatewayError('invalid_api_key', 'The admin key is not valid.', { param: 'key' });
-    const session = adminSession(adminKey, arrived.createdAt + sessionMs);
-    return json({ signed_in: true }, { headers: { 'set-cookie': cookie(session, arrived.headers, sessionMs / 1000), 'cache-control': 'no-store' } });
+    if (typeof key !== 'string' || !(await signIns.isRight([key], adminKey.reveal(), { address, logger }))) throw new GatewayError('invalid_api_key', 'The admin key is not valid.', { param: 'key' });
+    const { value } = newSession(adminKey, arrived.createdAt + sessionMs);
+    return json({ signed_in: true }, { headers: { 'set-cookie': cookie(value, arrived.headers, sessionMs / 1000), 'cache-control': 'no-store' } });
+  };
+  const end = ({ arrived }: EndpointRequest): Answer => {
+    refuseForeign(arrived.headers);
+    const session = sessionOf(arrived, signIns);
+    if (session !== null) signIns.ended.add(session, { dataDir, now: arrived.createdAt });
+    return json({ signed_in: false }, { headers: { 'set-cookie': cookie('', arrived.headers, 0), 'cache-control': 'no-store' } });
   };
   return { begin, end };
-}
-
-function end({ arrived }: EndpointRequest): Answer {
-  refuseForeign(arrived.headers);
-  return json({ signed_in: false }, { headers: { 'set-cookie': cookie('', arrived.headers, 0), 'cache-control': 'no-store' } });
 }
 
 type Headers = EndpointRequest['arrived']['headers'];

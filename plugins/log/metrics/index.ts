@@ -9,7 +9,7 @@ import { PluginMeters } from './plugins.ts';
 import { ProcessMeters } from './process.ts';
 import { labelOf, RequestMeters } from './requests.ts';
 import type { MeterOptions } from './requests.ts';
-import { configText, journalText } from './state.ts';
+import { configText, journalText, signInText } from './state.ts';
 
 const schema = {
   type: 'object',
@@ -34,7 +34,7 @@ export default definePlugin<Options>({
   name: 'log/metrics',
   summary: 'GET /metrics for Prometheus: requests, errors, latency, tokens, cost',
   schema,
-  apply({ hooks, routes, config, log, logger, state, errorCodes, spentMs }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
+  apply({ hooks, routes, config, log, logger, state, errorCodes, signIns, spentMs }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
     refuseTwins(metadataLabels);
     const options: MeterOptions = { metadataLabels, maxLabelValues };
     // the key has the options: with other labels the metrics are others, and their counts begin at 0
@@ -52,7 +52,7 @@ export default definePlugin<Options>({
       auth: isPublic ? 'none' : 'admin',
       async handle({ arrived }) {
         const [process, journal] = await Promise.all([meters.process.text(), journalText(log.reader())]);
-        return await answerOf(piecesOf(meters.requests, meters.plugins.text() + configText(config) + journal + process), arrived.headers['accept-encoding']);
+        return await answerOf(piecesOf(meters.requests, meters.plugins.text() + signInText(signIns) + configText(config) + journal + process), arrived.headers['accept-encoding']);
       },
     });
     return meters.plugins.begin(spentMs);

@@ -1,6 +1,7 @@
 /** The metrics about the config, the providers and the store of the log, read at the scrape. */
 import type { Config } from '../../../core/config.ts';
 import { lastReload } from '../../../core/host/last-reload.ts';
+import type { SignIns } from '../../../core/http/sign-ins.ts';
 import type { LogReader } from '../../../core/log/store.ts';
 import { readings, single } from './families.ts';
 
@@ -14,6 +15,12 @@ export function configText({ providers }: Config): string {
     readings('gauge', { name: 'gateway_provider_on', help: 'Whether a provider is on; it is off where the variable of its key is not set.' }, Array.from(providers.values(), ({ id, missing }) => [{ provider: id }, missing === null ? 1 : 0])),
   ];
   return parts.join('');
+}
+
+/** The text about wrong admin keys. */
+export function signInText({ wrong, unread }: SignIns): string {
+  const about = { name: 'gateway_admin_key_failures_total', help: 'Admin keys that were refused: wrong ones, and those that were not looked at because of too many wrong ones from their address.' };
+  return readings('counter', about, [[{ reason: 'wrong' }, wrong], [{ reason: 'too_many' }, unread]]);
 }
 
 /** The text about the store of the log and its lag behind the journal; empty where no plugin keeps a log, or where its reader does not answer. */

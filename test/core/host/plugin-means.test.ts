@@ -2,7 +2,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { defineError, GatewayError } from '../../../core/errors.ts';
 import type { AnyPlugin, Gateway } from '../../../core/host/plugin.ts';
-import { adminCookie, adminSession } from '../../../core/http/admin.ts';
+import { adminCookie } from '../../../core/http/admin.ts';
+import { newSession } from '../../../core/http/sessions.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import { withCheck } from '../../../core/pipeline/hooks.ts';
 import { Secret } from '../../../core/secret.ts';
@@ -139,7 +140,7 @@ describe('an endpoint of a plugin', () => {
   test('that changes something is not opened by the cookie of a browser when another site asks', async () => {
     const write = pluginOf(({ routes }) => routes.add({ method: 'POST', path: '/write', auth: 'admin', handle: () => json({ written: true }) }));
     const { gateway } = await gatewayWith(write, { server });
-    const cookie = `${adminCookie}=${adminSession(new Secret(server.admin_key), Date.now() + 60_000)}`;
+    const cookie = `${adminCookie}=${newSession(new Secret(server.admin_key), Date.now() + 60_000).value}`;
     const asked = async (site: string): Promise<number> => (await gateway.post({}, { path: '/write', headers: { cookie, 'sec-fetch-site': site } })).status;
     expect([await asked('same-origin'), await asked('cross-site'), await asked('none')]).toEqual([200, 401, 401]);
   });

@@ -39,7 +39,7 @@ async function served(step: Step, plugins: readonly AnyPlugin[] = []) {
 
 function post(path: string, more: object = {}): string {
   const body = JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more });
-  return `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+  return `POST ${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 }
 
 const endless: Step = async (response) => {
@@ -95,7 +95,7 @@ describe('a client that reads late', () => {
 describe('an endpoint’s client that does not read', () => {
   it('is let go of as well', async () => {
     const { askedBy } = await served(answers(completion('')), [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', handle: () => ({ body: long }) }))]);
-    const { socket } = await askedBy('GET /probe HTTP/1.1\r\nhost: x\r\n\r\n');
+    const { socket } = await askedBy('GET /probe HTTP/1.1\r\nhost: localhost\r\n\r\n');
     await stuck(socket);
     await vi.advanceTimersByTimeAsync(6.5 * minute);
     await expect.poll(() => socket.destroyed).toBe(true);

@@ -27,7 +27,7 @@ export function LoginPage({ params }) {
     <h1><${Icon} name="logo" /> Model Gateway</h1>
     <label for="key">Admin key</label>
     <input id="key" name="key" type="password" required autofocus autocomplete="current-password" aria-describedby="login-says" />
-    <p id="login-says" class=${fault === '' ? 'soft' : 'is-bad'} role="alert">${fault === '' ? 'It is server.admin_key of the config.' : fault}</p>
+    <p id="login-says" class=${fault === '' ? 'soft' : 'is-bad'} role="alert">${fault === '' ? 'It is server.admin_key of the config. Where the config has none, it is in the file admin-key of server.data_dir; the first start printed it.' : fault}</p>
     <button class="button button-main" disabled=${isBusy}>Sign in</button>
   </form></main>`;
 }

@@ -45,7 +45,7 @@ async function answers(url: string, headers: Readonly<Record<string, string>>): 
   if (response === null) return false;
   const body = (await response.json().catch(() => null)) as { version?: unknown; log?: unknown; error?: { message?: unknown } } | null;
   if ((response.status === 401 || response.status === 403) && typeof body?.error?.message === 'string') {
-    throw new Exit(1, `The gateway at ${url} does not let this command see its log: ${body.error.message} Is its config another one? See --config.`);
+    throw new Exit(1, `The gateway at ${url} does not let this command see its log: ${body.error.message} Its key is server.admin_key of its config, or the file admin-key in its data_dir: does --config name that config, and may this user read the file?`);
   }
   return response.ok && typeof body?.version === 'string' && body.log !== null && body.log !== undefined;
 }

@@ -206,7 +206,7 @@ describe('a model without a price, a request without bodies', () => {
 
 describe('with an admin key', () => {
   test('a browser signs in, comes back to where it was, and out again', async () => {
-    const locked = await stage(mockConfig({ server: { admin_key: 'the-admin-key' }, keys: [{ name: 'web', key: 'a-key-of-a-caller' }] }), scene.browser);
+    const locked = await stage(mockConfig({ server: { admin_key: 'the-admin-key-of-the-test' }, keys: [{ name: 'web', key: 'a-key-of-a-caller' }] }), scene.browser);
     try {
       const shown = await locked.open('/dashboard/models?show=all');
       // two answers of 401 may each lead to the login page, and the second navigation aborts the first
@@ -215,7 +215,7 @@ describe('with an admin key', () => {
       await shown.getByLabel('Admin key').fill('wrong');
       await shown.getByRole('button', { name: 'Sign in' }).click();
       await shown.getByText('The admin key is not valid.').waitFor();
-      await shown.getByLabel('Admin key').fill('the-admin-key');
+      await shown.getByLabel('Admin key').fill('the-admin-key-of-the-test');
       await shown.getByRole('button', { name: 'Sign in' }).click();
       await shown.locator('.models tbody tr').first().waitFor();
       expect(new URL(shown.url()).search).toBe('?show=all');

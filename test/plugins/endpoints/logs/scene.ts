@@ -11,10 +11,10 @@ export interface Scene extends TestGateway {
   read(path: string, headers?: Record<string, string>): Promise<{ status: number; body: any }>;
 }
 
-/** @param server the `server` block of the config */
-export async function logScene(server: object = {}): Promise<Scene> {
+/** @param server the `server` block of the config @param keys those of callers */
+export async function logScene(server: object = { admin_open: true }, keys: readonly object[] = [{ name: 'caller', key: 'a-caller-key' }]): Promise<Scene> {
   const log = memoryLog();
-  const config = oneUpstream('http://127.0.0.1:9/v1', { server, keys: [{ name: 'caller', key: 'a-caller-key' }], plugins: ['endpoints/health', 'endpoints/logs', 'auth/keys', 'dialects/openai-chat'] });
+  const config = oneUpstream('http://127.0.0.1:9/v1', { server, keys, plugins: ['endpoints/health', 'endpoints/logs', 'auth/keys', 'dialects/openai-chat'] });
   const gateway = await testGateway({ config, plugins: [keeping(log)], clock: () => noon });
   return {
     ...gateway,

@@ -6,7 +6,7 @@ import { at, logScene } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 let scene: Scene;
-beforeEach(async () => { scene = await logScene({ limits: { keep_alive_ms: 20 } }); });
+beforeEach(async () => { scene = await logScene({ admin_open: true, limits: { keep_alive_ms: 20 } }); });
 afterEach(async () => await scene.close());
 
 interface Event {

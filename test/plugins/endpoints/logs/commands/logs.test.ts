@@ -29,8 +29,8 @@ const output = { print: (text: string) => void (printed += text), say: () => {} 
 
 beforeEach(async () => {
   printed = '';
-  scene = await logScene({ admin_key: 'the-key' });
-  connection = await connect({ url: `http://127.0.0.1:${await freePort()}`, adminKey: 'the-key', openLog: async () => scene.gateway });
+  scene = await logScene({ admin_key: 'the-admin-key-of-the-test' });
+  connection = await connect({ url: `http://127.0.0.1:${await freePort()}`, adminKey: 'the-admin-key-of-the-test', openLog: async () => scene.gateway });
 });
 afterEach(async () => await scene.close());
 

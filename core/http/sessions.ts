@@ -1,0 +1,66 @@
+/**
+ * The sessions of browsers that have shown the admin key. The cookie holds a number, the time of its end, and a signature made with
+ * the admin key: every process with that key knows the session without a table, and another key ends it. Only the sessions that were
+ * ended before their time are kept.
+ */
+import { createHmac, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { isSame } from '../secret.ts';
+import type { Secret } from '../secret.ts';
+
+/** How long a session lasts. */
+export const sessionMs = 12 * 3_600_000;
+
+export interface Session {
+  /** The value of the cookie. */
+  readonly value: string;
+  readonly id: string;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+}
+
+/** A new session that ends at this time. */
+export const newSession = (adminKey: Secret, expiresAt: number): Session => signed(adminKey, randomBytes(16).toString('hex'), expiresAt);
+
+/** The session of a cookie's value; null where the value was not signed with this key, or the session's time is over. */
+export function readSession(value: string, { adminKey, now }: { adminKey: Secret; now: number }): Session | null {
+  const [, expires, id] = /^(\d{1,15})\.([0-9a-f]{32})\.[\w-]{43}$/.exec(value) ?? [];
+  if (expires === undefined || id === undefined) return null;
+  const session = signed(adminKey, id, Number(expires));
+  return isSame(value, session.value) && session.expiresAt > now ? session : null;
+}
+
+function signed(adminKey: Secret, id: string, expiresAt: number): Session {
+  const signature = createHmac('sha256', adminKey.reveal()).update(`admin session ${expiresAt} ${id}`).digest('base64url');
+  return { value: `${expiresAt}.${id}.${signature}`, id, expiresAt };
+}
+
+/**
+ * Sessions that were ended before their time. Each is an empty file in the data directory too, so that a restart does not bring it
+ * back, and so that other processes with the same directory know it. Where the directory cannot be written, this process alone knows.
+ */
+export class EndedSessions {
+  readonly #known = new Map<string, number>();
+
+  add({ id, expiresAt }: Session, { dataDir, now }: { dataDir: string; now: number }): void {
+    for (const [other, until] of this.#known) if (until < now) this.#known.delete(other);
+    this.#known.set(id, expiresAt);
+    // the directory is made by who keeps something in it; a gateway that keeps nothing leaves nothing behind
+    if (!existsSync(dataDir)) return;
+    const folder = folderIn(dataDir);
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      for (const file of readdirSync(folder)) if (statSync(join(folder, file)).mtimeMs < Date.now() - sessionMs) rmSync(join(folder, file), { force: true });
+      writeFileSync(join(folder, id), '', { mode: 0o600 });
+    } catch {
+      // this process knows; a read-only directory is no reason to refuse the sign-out
+    }
+  }
+
+  has({ id }: Session, dataDir: string): boolean {
+    return this.#known.has(id) || existsSync(join(folderIn(dataDir), id));
+  }
+}
+
+const folderIn = (dataDir: string): string => join(dataDir, 'signed-out');

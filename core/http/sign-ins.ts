@@ -1,0 +1,111 @@
+/**
+ * Whoever sends a wrong admin key is answered slowly, by address: a thousand guesses a second become a few. A right key is answered
+ * at once, and sessions are not slowed, so that nobody can lock the owner out by guessing from elsewhere. A process has one object
+ * of this class, which outlives reloads.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { GatewayError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { isSame } from '../secret.ts';
+import { EndedSessions } from './sessions.ts';
+
+/** Wrong keys of one address that are answered at once. */
+const free = 5;
+const firstHoldMs = 250;
+const longestHoldMs = 2000;
+/** Wrong keys of one address whose answers wait at the same time. While they wait, no other key of that address is looked at. */
+const seats = 8;
+/** An address is forgotten when it has sent no wrong key for so long. */
+const forgetMs = 600_000;
+/** safety: the limit of addresses that are kept; beyond it the one that was seen least recently is forgotten. */
+const mostAddresses = 10_000;
+/** The least time between two lines of the process log about wrong keys. */
+const reportMs = 10_000;
+
+interface Guesser {
+  wrong: number;
+  waiting: number;
+  lastAt: number;
+}
+
+/** Somebody who sends an admin key. */
+export interface Claimant {
+  /** The remote address of the socket; null: the request comes from this process. */
+  readonly address: string | null;
+  readonly logger: Logger;
+}
+
+export class SignIns implements Disposable {
+  readonly ended = new EndedSessions();
+  /** Wrong keys that were looked at. */
+  wrong = 0;
+  /** Keys that were not looked at, because of too many wrong ones from their address. */
+  unread = 0;
+  readonly #guessers = new Map<string, Guesser>();
+  #unsaid = { wrong: 0, unread: 0 };
+  #report: NodeJS.Timeout | null = null;
+
+  /** Whether one of these keys is the right one. Resolves late for a wrong one. Throws `too_many_attempts`. */
+  async isRight(given: readonly string[], right: string, claimant: Claimant): Promise<boolean> {
+    const place = networkOf(claimant.address ?? '');
+    if ((this.#guessers.get(place)?.waiting ?? 0) >= seats) {
+      this.unread++;
+      this.#say('unread', claimant);
+      throw new GatewayError('too_many_attempts', 'Too many wrong admin keys came from this address. Wait a moment, and try again.', { retryAfterMs: longestHoldMs });
+    }
+    if (given.some((key) => isSame(key, right))) return true;
+    this.wrong++;
+    this.#say('wrong', claimant);
+    await this.#hold(this.#guesserAt(place));
+    return false;
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#report !== null) clearTimeout(this.#report);
+  }
+
+  /** Waits before a wrong key is answered. The seat stays taken if the client leaves, so leaving makes nobody faster. */
+  async #hold(guesser: Guesser): Promise<void> {
+    guesser.wrong++;
+    guesser.lastAt = performance.now();
+    const beyond = guesser.wrong - free;
+    if (beyond <= 0) return;
+    guesser.waiting++;
+    await pause(Math.min(longestHoldMs, firstHoldMs * 2 ** Math.min(beyond - 1, 10)), undefined, { ref: false });
+    guesser.waiting--;
+  }
+
+  #guesserAt(place: string): Guesser {
+    const known = this.#guessers.get(place);
+    const guesser = known !== undefined && performance.now() - known.lastAt < forgetMs ? known : { wrong: 0, waiting: 0, lastAt: 0 };
+    // the map is in the order of use
+    this.#guessers.delete(place);
+    if (this.#guessers.size >= mostAddresses) this.#guessers.delete(this.#guessers.keys().next().value as string);
+    this.#guessers.set(place, guesser);
+    return guesser;
+  }
+
+  /** The first wrong key is in the process log at once; those of the next ten seconds are counted into one more line. */
+  #say(what: 'wrong' | 'unread', { address, logger }: Claimant): void {
+    this.#unsaid[what]++;
+    if (this.#report !== null) return;
+    const write = (): void => {
+      logger.warn('wrong admin keys were sent', { ...this.#unsaid, lastAddress: address });
+      this.#unsaid = { wrong: 0, unread: 0 };
+      this.#report = setTimeout(() => {
+        this.#report = null;
+        if (this.#unsaid.wrong + this.#unsaid.unread > 0) write();
+      }, reportMs).unref();
+    };
+    write();
+  }
+}
+
+/** An IPv4 address itself; the first half of an IPv6 address, because one machine may use all addresses of the other half. */
+export function networkOf(address: string): string {
+  const four = /^(?:::ffff:)?(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1];
+  if (four !== undefined) return four;
+  const [head = [], tail = []] = address.toLowerCase().split('::').map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0');
+  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
+}

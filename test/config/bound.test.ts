@@ -1,0 +1,30 @@
+/** A config that is read again is judged against the address that is open. */
+import { expect, test } from 'vitest';
+import { loadConfig } from '../../config/load.ts';
+import { headline } from '../../config/problems.ts';
+import { folderOf } from './folder.ts';
+import { options } from './plugins.ts';
+
+const model = 'providers: { mock: {} }\nmodels: [{ id: a, free: true, providers: [{ providerId: mock }] }]\n';
+const keys = 'keys: [{ name: web, key: a-callers-key-0123456789 }]\n';
+
+async function problemsOf(yaml: string, bound: string): Promise<string[]> {
+  const file = `${folderOf({ 'gateway.config.yaml': yaml })}/gateway.config.yaml`;
+  const loaded = await loadConfig(file, { ...options({}), bound });
+  return loaded.ok ? [] : loaded.problems.map((problem) => headline(problem).replace(`${file}:`, ''));
+}
+
+const refusal = (place: string, bound: string): string => `${place} server.host: the running gateway listens on ${bound} until it is restarted, where other machines can reach it, and there are no keys, keep \`keys\`, or restart the gateway with this file`;
+
+test.each(['0.0.0.0', '::', '192.168.1.5'])('without keys is refused while %s is open, whatever it says', async (bound) => {
+  expect(await problemsOf(`server: { host: 127.0.0.1 }\n${model}`, bound)).toEqual([refusal('1:17', bound)]);
+  expect(await problemsOf(model, bound)).toEqual([refusal('1:1', bound)]);
+});
+
+test.each(['0.0.0.0', '::'])('with keys is taken while %s is open', async (bound) => {
+  expect(await problemsOf(`server: { host: 127.0.0.1 }\n${keys}${model}`, bound)).toEqual([]);
+});
+
+test.each(['127.0.0.1', '::1', '127.0.0.2'])('without keys is taken while %s is open', async (bound) => {
+  expect(await problemsOf(model, bound)).toEqual([]);
+});
