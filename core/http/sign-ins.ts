@@ -45,6 +45,11 @@ export class SignIns implements Disposable {
   #unsaid = { wrong: 0, unread: 0 };
   #report: NodeJS.Timeout | null = null;
 
+  /** Those that are kept. */
+  get addresses(): number {
+    return this.#guessers.size;
+  }
+
   /** Whether one of these keys is the right one. Resolves late for a wrong one. Throws `too_many_attempts`. */
   async isRight(given: readonly string[], right: string, claimant: Claimant): Promise<boolean> {
     const place = networkOf(claimant.address ?? '');

@@ -1,0 +1,199 @@
+/** Who may see the log of a gateway with keys, over starts, reloads and several processes: the executable, its files, its sockets. */
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { run, start } from '../_kit/executable.ts';
+import type { Running } from '../_kit/executable.ts';
+
+const caller = 'a-callers-key-0123456789';
+const mock = {
+  providers: { mock: { dialect: 'mock' } },
+  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+};
+const keys = [{ name: 'web', key: caller }];
+const keyed = { ...mock, keys };
+const made = /gwa_\w{49}/g;
+
+const ends: (() => Promise<unknown> | void)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+async function started(config: object, more: { folder?: string; env?: Record<string, string> } = {}): Promise<Running> {
+  const gateway = await start(config, more.env, more.folder === undefined ? {} : { folder: more.folder });
+  ends.push(() => gateway.stop());
+  return gateway;
+}
+
+function newFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-admin-'));
+  ends.push(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+const keyFileOf = ({ file }: Running): string => join(dirname(file), 'data/admin-key');
+const keptKey = (gateway: Running): string => readFileSync(keyFileOf(gateway), 'utf8').trim();
+const printedKeys = (gateway: Running): string[] => Object.values(gateway.output()).join('\n').match(made) ?? [];
+const bearer = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
+const statusOf = async ({ url }: Running, path = '/api/logs', headers: Record<string, string> = {}): Promise<number> => (await fetch(url + path, { headers })).status;
+const chat = async ({ url }: Running, headers: Record<string, string> = {}): Promise<number> =>
+  (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) })).status;
+const told = (gateway: Running, text: string) => expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain(text);
+
+/** Writes a config and takes it over. */
+async function reload(gateway: Running, config: object, expected = 'config reloaded'): Promise<void> {
+  const before = gateway.output().stderr.split(expected).length;
+  gateway.write(config);
+  gateway.child.kill('SIGHUP');
+  await expect.poll(() => gateway.output().stderr.split(expected).length, { timeout: 10_000 }).toBe(before + 1);
+}
+
+async function signIn({ url }: Running, key: string): Promise<string> {
+  const response = await fetch(`${url}/api/session`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ key }) });
+  return (response.headers.get('set-cookie') ?? '').split(';')[0] as string;
+}
+const signOut = ({ url }: Running, cookie: string): Promise<Response> => fetch(`${url}/api/session`, { method: 'DELETE', headers: { 'content-type': 'application/json', cookie } });
+
+describe('the first start of a gateway with keys', () => {
+  test('makes an admin key that the log, the dashboard and the metrics need', async () => {
+    const gateway = await started(keyed);
+    const key = keptKey(gateway);
+    expect(statSync(keyFileOf(gateway)).mode & 0o777).toBe(0o600);
+    for (const path of ['/api/logs', '/api/status', '/api/views/overview', '/api/config', '/metrics']) {
+      expect([path, await statusOf(gateway, path), await statusOf(gateway, path, bearer(caller)), await statusOf(gateway, path, bearer(key))]).toEqual([path, 401, 401, 200]);
+    }
+    expect([await statusOf(gateway, '/'), await chat(gateway, bearer(caller))]).toEqual([200, 200]);
+  });
+
+  test('prints the key once, with the address of the dashboard, and not in the process log', async () => {
+    const gateway = await started(keyed);
+    await told(gateway, keptKey(gateway));
+    await told(gateway, `Sign in with it at ${gateway.url}/dashboard\n`);
+    expect(printedKeys(gateway)).toEqual([keptKey(gateway)]);
+    expect(Object.values(gateway.output()).join('\n').split('\n').filter((line) => line.startsWith('{') && line.includes('gwa_'))).toEqual([]);
+    expect(await (await fetch(`${gateway.url}/api/config`, { headers: bearer(keptKey(gateway)) })).text()).not.toMatch(made);
+  });
+
+  test('prints the key even where the port is taken', async () => {
+    const first = await started(mock);
+    const folder = newFolder();
+    const file = join(folder, 'gateway.config.yaml');
+    writeFileSync(file, JSON.stringify(keyed));
+    const { code, stderr } = await run(['start', '--config', file, '--port', String(first.port)]);
+    expect([code, stderr.match(made)]).toEqual([3, [readFileSync(join(folder, 'data/admin-key'), 'utf8').trim()]]);
+  });
+
+  test.each([['server.admin_key', { admin_key: 'an-admin-key-of-the-config' }, 401], ['server.admin_open', { admin_open: true }, 200]])('makes none where the config has %s', async (_, server, status) => {
+    const gateway = await started({ ...keyed, server });
+    expect(await statusOf(gateway)).toBe(status);
+    expect(readdirSync(join(dirname(gateway.file), 'data'))).not.toContain('admin-key');
+    expect(printedKeys(gateway)).toEqual([]);
+  });
+
+  test('makes a key that ends with the process where the data directory cannot be written', async () => {
+    const folder = newFolder();
+    writeFileSync(join(folder, 'taken'), '');
+    const gateway = await started({ ...keyed, server: { data_dir: './taken/data' }, plugins: ['endpoints/chat-completions', 'endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'] }, { folder });
+    await told(gateway, 'It could not be kept (ENOTDIR');
+    const [key = ''] = printedKeys(gateway);
+    expect([await statusOf(gateway, '/metrics'), await statusOf(gateway, '/metrics', bearer(key))]).toEqual([401, 200]);
+    await reload(gateway, { ...keyed, server: { data_dir: './taken/data' }, routing: { default: { max_attempts: 2 } }, plugins: ['endpoints/models', 'auth/keys', 'stream/mock', 'log/metrics'] });
+    expect([await statusOf(gateway, '/metrics', bearer(key)), printedKeys(gateway)]).toEqual([200, [key]]);
+  });
+
+  test('refuses a file that holds no key', async () => {
+    const folder = newFolder();
+    const first = await started(keyed, { folder });
+    writeFileSync(keyFileOf(first), 'short\n');
+    await first.stop();
+    const { code, stderr } = await run(['start', '--config', first.file, '--port', '0']);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/data\/admin-key holds no admin key of 16 characters or more\. Delete the file/)]);
+  });
+});
+
+describe('the kept key', () => {
+  test('is that of the next start, which prints nothing and closes the file to others', async () => {
+    const folder = newFolder();
+    const first = await started(keyed, { folder });
+    const key = keptKey(first);
+    await first.stop();
+    writeFileSync(keyFileOf(first), `${key}\n`, { mode: 0o644 });
+    chmodSync(keyFileOf(first), 0o644);
+    const second = await started(keyed, { folder });
+    expect([await statusOf(second), await statusOf(second, '/api/logs', bearer(key)), printedKeys(second)]).toEqual([401, 200, []]);
+    expect(statSync(keyFileOf(second)).mode & 0o777).toBe(0o600);
+  });
+
+  test('is one for all processes that start at the same time', async () => {
+    const folder = newFolder();
+    const gateways = await Promise.all([1, 2, 3].map(() => started(keyed, { folder })));
+    const key = keptKey(gateways[0] as Running);
+    expect(await Promise.all(gateways.map((gateway) => statusOf(gateway, '/api/logs', bearer(key))))).toEqual([200, 200, 200]);
+    await told(gateways.find((gateway) => printedKeys(gateway).length > 0) ?? (gateways[0] as Running), key);
+    expect(gateways.flatMap(printedKeys)).toEqual([key]);
+    expect(readdirSync(join(folder, 'data')).filter((name) => name.startsWith('admin-key'))).toEqual(['admin-key']);
+  });
+
+  test('is found by the command line', async () => {
+    const gateway = await started(keyed);
+    expect(await chat(gateway, bearer(caller))).toBe(200);
+    for (const command of ['logs', 'stats']) {
+      const { code, stdout, stderr } = await run([command, '--config', gateway.file, '--port', String(gateway.port)]);
+      expect([command, code, stderr, stdout.split('\n').length]).toEqual([command, 0, '', 3]);
+    }
+  });
+});
+
+describe('a reload', () => {
+  test('that adds keys makes the key and asks for it; one that removes them asks for none', async () => {
+    const gateway = await started(mock);
+    expect(await statusOf(gateway)).toBe(200);
+    await reload(gateway, keyed);
+    expect([await statusOf(gateway), await statusOf(gateway, '/api/logs', bearer(keptKey(gateway))), printedKeys(gateway)]).toEqual([401, 200, [keptKey(gateway)]]);
+    await reload(gateway, { ...keyed, server: { admin_key: 'an-admin-key-of-the-config' } });
+    expect([await statusOf(gateway, '/api/logs', bearer(keptKey(gateway))), await statusOf(gateway, '/api/logs', bearer('an-admin-key-of-the-config'))]).toEqual([401, 200]);
+    await reload(gateway, keyed);
+    expect([await statusOf(gateway, '/api/logs', bearer(keptKey(gateway))), printedKeys(gateway)]).toEqual([200, [keptKey(gateway)]]);
+    await reload(gateway, mock);
+    expect(await statusOf(gateway)).toBe(200);
+  });
+
+  test('that would open a port to others is refused, and told on the page of the config', async () => {
+    const gateway = await started({ ...keyed, server: { host: '0.0.0.0' } });
+    const key = keptKey(gateway);
+    const local = gateway.url.replace('0.0.0.0', '127.0.0.1');
+    const at = { ...gateway, url: local };
+    await reload(at, { ...mock, server: { host: '127.0.0.1' } }, 'the changed config is not used');
+    expect(gateway.output().stderr).toContain('the running gateway listens on 0.0.0.0 until it is restarted');
+    expect([await chat(at), await statusOf(at), await chat(at, bearer(caller)), await statusOf(at, '/api/logs', bearer(key))]).toEqual([401, 401, 200, 200]);
+    const { reload: shown } = (await (await fetch(`${local}/api/config`, { headers: bearer(key) })).json()) as { reload: { problems: string } };
+    expect(shown.problems).toContain('listens on 0.0.0.0 until it is restarted');
+  });
+
+  test('ends no session, and the end of a session outlives a reload and a restart', async () => {
+    const folder = newFolder();
+    const gateway = await started(keyed, { folder });
+    const key = keptKey(gateway);
+    const [mine, other] = [await signIn(gateway, key), await signIn(gateway, key)];
+    const both = async (at: Running): Promise<number[]> => [await statusOf(at, '/api/logs', { cookie: mine }), await statusOf(at, '/api/logs', { cookie: other })];
+    await reload(gateway, { ...keyed, routing: { default: { max_attempts: 2 } } });
+    expect(await both(gateway)).toEqual([200, 200]);
+    expect((await signOut(gateway, mine)).status).toBe(200);
+    expect(await both(gateway)).toEqual([401, 200]);
+    await reload(gateway, keyed);
+    expect(await both(gateway)).toEqual([401, 200]);
+    await gateway.stop();
+    expect(await both(await started(keyed, { folder }))).toEqual([401, 200]);
+  });
+});
+
+const outer = Object.values(networkInterfaces()).flatMap((list) => list ?? []).find(({ internal, family }) => !internal && family === 'IPv4')?.address;
+
+test.runIf(outer !== undefined)('a neighbour is one by the address of its socket, whatever its headers say', async () => {
+  const { port } = await started({ ...keyed, server: { host: '0.0.0.0', admin_open: true } });
+  const ask = async (host: string): Promise<number | undefined> =>
+    await new Promise((resolve, reject) => void get({ host, port, path: '/api/logs', headers: { host: '127.0.0.1' } }, (reply) => resolve(reply.resume().statusCode)).on('error', reject));
+  expect([await ask('127.0.0.1'), await ask(outer as string)]).toEqual([200, 403]);
+});
