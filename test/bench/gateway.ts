@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import { fileBeside, startProcess, wait, workFolder } from './processes.ts';
 import type { Started } from './processes.ts';
-import { callerKey } from './workload.ts';
+import { adminHeaders, adminKey, callerKey } from './workload.ts';
 
 const able = { streaming: true, tools: true, vision: true, parallelToolCalls: true, cancellation: true, reasoning: true };
 const pricing = { prompt: '0.00000125', completion: '0.00001', input_cache_read: '0.000000125' };
@@ -50,11 +50,13 @@ export interface StartedGateway extends Started {
   readonly dataDir: string;
 }
 
-/** Records in the journal that are not in the store yet; none where nothing is logged. */
+/** Records in the journal that are not in the store yet; none where nothing is logged, and there is no status. */
 export async function waitingRecordsOf(url: string): Promise<number> {
-  const answer = await fetch(`${url}/api/status`);
-  const { log } = (answer.ok ? await answer.json() : { log: null }) as { log: { waitingRecords: number } | null };
-  return log?.waitingRecords ?? 0;
+  const answer = await fetch(`${url}/api/status`, { headers: adminHeaders });
+  const text = await answer.text();
+  if (answer.status === 404) return 0;
+  if (!answer.ok) throw new Error(`The status of the gateway is refused: ${text}`);
+  return (JSON.parse(text) as { log: { waitingRecords: number } | null }).log?.waitingRecords ?? 0;
 }
 
 /** Resolves when every record is in the store. */
@@ -68,7 +70,7 @@ export function writeConfig({ upstream, catalogue = scripted, plugins = shippedP
   mkdirSync(folder);
   const file = join(folder, 'gateway.config.yaml');
   const config = {
-    server: { host: '127.0.0.1', port: 0, data_dir: join(folder, 'data') },
+    server: { host: '127.0.0.1', port: 0, admin_key: adminKey, data_dir: join(folder, 'data') },
     keys: [{ name: 'bench', key: callerKey, metadata: { team: 'bench' } }],
     providers: Object.fromEntries(catalogue.providers.map((id) => [id, { dialect: 'openai-chat', base_url: `${upstream}/v1`, api_key: 'upstream-key', trains_on_data: false }])),
     include: ['./models.yaml'],

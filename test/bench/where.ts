@@ -9,7 +9,7 @@ import type { Line } from './load.ts';
 import { cpuByThread, systemCallsOf, workFolder } from './processes.ts';
 import { mainProfileIn, partOf, profilerOptions } from './profile.ts';
 import type { Profile } from './profile.ts';
-import { requestFor } from './workload.ts';
+import { adminHeaders, requestFor } from './workload.ts';
 
 const connections = 32;
 const requests = 20_000;
@@ -28,7 +28,7 @@ async function byThread(line: Line): Promise<Figure[]> {
 
 /** Seconds by plugin, from the gateway's own metrics. */
 async function pluginSeconds(url: string): Promise<Map<string, number>> {
-  const text = await (await fetch(`${url}/metrics`)).text();
+  const text = await (await fetch(`${url}/metrics`, { headers: adminHeaders })).text();
   return new Map(Array.from(text.matchAll(/^gateway_plugin_seconds_total\{plugin="([^"]+)"\} (\S+)$/gm), ([, plugin = '', seconds]) => [plugin, Number(seconds)]));
 }
 

@@ -6,6 +6,11 @@ export const slow = { chunksPerWrite: 5, pauseMs: 200 };
 
 export const callerKey = 'bench-key';
 
+export const adminKey = 'the-admin-key-of-the-bench';
+
+/** They open the status and the metrics. */
+export const adminHeaders: Readonly<Record<string, string>> = { authorization: `Bearer ${adminKey}` };
+
 export const path = '/v1/chat/completions';
 
 export const headers: Readonly<Record<string, string>> = {
