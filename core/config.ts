@@ -40,6 +40,12 @@ export interface Server {
 export interface Limits {
   /** Bytes of a request body. */
   readonly body: number;
+  /** Bytes of the bodies of all completion requests that run at one time. */
+  readonly inFlightBytes: number;
+  /** Completion requests that run at one time. */
+  readonly inFlightRequests: number;
+  /** Requests of one connection that run at one time. */
+  readonly connectionRequests: number;
   /** Levels of nesting in a JSON body. */
   readonly jsonDepth: number;
   /** Bytes of all request headers together. */

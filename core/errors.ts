@@ -39,6 +39,7 @@ export const errorTable = {
   client_closed: [499, 'invalid_request_error'],
   plugin_error: [500, 'server_error'],
   internal_error: [500, 'server_error'],
+  server_overloaded: [503, 'server_error'],
   server_shutting_down: [503, 'server_error'],
   log_unavailable: [503, 'server_error'],
   no_provider_available: [503, 'upstream_error'],

@@ -6,7 +6,7 @@
 
 // a plugin
 export { definePlugin, noOptions } from './host/plugin.ts';
-export type { FieldSpec, Gateway, Plugin, Teardown } from './host/plugin.ts';
+export type { FieldSpec, Gateway, Plugin, Teardown, Traffic } from './host/plugin.ts';
 export type { Command, CommandRun, CommandSpec, Flag, FlagValues, OpenLog, Output } from './host/command.ts';
 export { Exit, UsageError } from './exit.ts';
 export type { State } from './host/state.ts';

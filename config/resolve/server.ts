@@ -4,6 +4,7 @@ import type { Server } from '../../core/config.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ServerBlock } from '../../schemas/server.ts';
 import { shortestAdminKey } from '../../core/api-key.ts';
+import { defaultsOfHeap } from '../../core/http/in-flight.ts';
 import { isLoopback } from '../../core/http/loopback.ts';
 import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
@@ -25,6 +26,7 @@ export interface ServerFacts {
 export function resolveServer(main: Reading, { overrides, isGuarded, bound }: ServerFacts, findings: Findings): Server {
   const block = main.value['server'] as ServerBlock;
   const { limits } = block;
+  const ofHeap = defaultsOfHeap();
   const host = overrides.host ?? block.host;
   const atHost = { source: main.source, path: ['server', 'host'] };
   if (!isGuarded && !isLoopback(host)) {
@@ -53,6 +55,9 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound }: Se
     finishReason: block.finish_reason,
     limits: {
       body: limits.body,
+      inFlightBytes: limits.in_flight_bytes ?? ofHeap.inFlightBytes,
+      inFlightRequests: limits.in_flight_requests ?? ofHeap.inFlightRequests,
+      connectionRequests: limits.connection_requests,
       jsonDepth: limits.json_depth,
       headers: limits.headers,
       headerTimeMs: limits.header_time_ms,

@@ -4,16 +4,18 @@ import type { Config } from '../config.ts';
 import type { Dialect } from '../wire/dialect.ts';
 import { errorTable, GatewayError } from '../errors.ts';
 import { guard } from '../pipeline/guard.ts';
-import { createHooks } from '../pipeline/hooks.ts';
+import { createHooks, withCheck } from '../pipeline/hooks.ts';
 import type { HealthQuery, HealthReport } from '../pipeline/hooks.ts';
 import { createLogAccess } from '../log/store.ts';
 import type { LogReader } from '../log/store.ts';
 import { createLogger } from '../logger.ts';
 import type { Logger, Write } from '../logger.ts';
-import type { Gateway, LoadedPlugin, Teardown } from './plugin.ts';
+import type { Gateway, LoadedPlugin, Teardown, Traffic } from './plugin.ts';
 import { States } from './state.ts';
 import { tapsOf } from './taps.ts';
 import type { Door } from '../pipeline/door.ts';
+import { Refusals } from '../pipeline/refusals.ts';
+import { InFlight } from '../http/in-flight.ts';
 import type { Endpoint, Routes } from '../http/routes.ts';
 import { SignIns } from '../http/sign-ins.ts';
 import { createService } from '../http/server.ts';
@@ -53,7 +55,9 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const teardowns: Teardown[] = [];
   const log = createLogAccess();
   const held = states.forGateway();
+  const refusals = held.of('core/host')('refusals', () => new Refusals());
   const signIns = held.of('core/host')('sign-ins', () => new SignIns());
+  const inFlight = held.of('core/host')('in flight', () => new InFlight());
   const shared = {
     errorCodes: errorCodesOf(plugins),
     spentMs: () => watch.spentMs(),
@@ -63,7 +67,8 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     clock,
     fetch: fetcher,
     signIns,
-    checkHealth: (report: HealthReport, query: HealthQuery) => hooks.health.promise(report, query),
+    traffic: (): Traffic => ({ bytes: inFlight.bytes, refused: refusals.counts, overloaded: inFlight.refused }),
+    checkHealth: (report: HealthReport, query: HealthQuery) => hooks.health.promise(inFlight.isOverloaded ? withCheck(report, 'load', overloaded) : report, query),
   };
 
   const routesOf = (plugin: string): Routes => ({ add: (endpoint) => void endpoints.push(blaming(plugin, endpoint)), addDoor: (door) => void doors.push(door) });
@@ -95,10 +100,13 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     throw error;
   }
 
-  const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger }, endpoints, doors, clock, signIns });
+  const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger, refusals }, endpoints, doors, clock, inFlight, signIns });
   let closed: Promise<void> | null = null;
   return { ...service, config, spentMs: shared.spentMs, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), close: () => (closed ??= closing()) };
 }
+
+/** Requests were refused a moment ago, because the limits of what runs at one time are reached. */
+const overloaded = { connected: false, error: 'overloaded' };
 
 /** The codes of the table and of plugins. Throws where two plugins declare the same code. */
 function errorCodesOf(plugins: readonly LoadedPlugin[]): ReadonlySet<string> {

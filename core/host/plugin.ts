@@ -59,6 +59,16 @@ export interface LoadedPlugin {
   readonly options: unknown;
 }
 
+/** Counts of the process, over reloads. */
+export interface Traffic {
+  /** Bytes of the bodies of requests that run. */
+  readonly bytes: number;
+  /** Requests that were refused before it was known who asks, by the code of the error; of these only a sample is on record. */
+  readonly refused: ReadonlyMap<string, number>;
+  /** Requests for which there was no room, by the limit: of bytes, of requests, or of those that wait on one connection. */
+  readonly overloaded: Readonly<Record<'bytes' | 'requests' | 'connection', number>>;
+}
+
 /** All that a plugin can reach. */
 export interface Gateway {
   readonly hooks: Tappable<Hooks<Gateway>>;
@@ -79,6 +89,8 @@ export interface Gateway {
   readonly signIns: SignIns;
   /** Codes of all errors that may be thrown: the core's and those that plugins declare. */
   readonly errorCodes: ReadonlySet<string>;
+  /** What the process has in work, and what it has refused. */
+  readonly traffic: () => Traffic;
   readonly fetch: typeof fetch;
   /** Epoch milliseconds. */
   readonly clock: () => number;

@@ -9,18 +9,38 @@ const tooLarge = (limit: number): GatewayError =>
 
 const brokenOff = (cause?: unknown): GatewayError => new GatewayError('client_closed', 'The client closed the connection before its request was complete.', { cause });
 
+export interface BodyBounds {
+  /** Bytes. */
+  readonly limit: number;
+  /** The header `content-length`. */
+  readonly announced: string | undefined;
+  /** Called with a number of bytes before they are kept: once for a body whose length is announced, else for each part. It throws where there is no room. */
+  readonly hold?: (bytes: number) => void;
+}
+
 /** Reads at most `limit` bytes. Throws `request_too_large`, without reading, for a body whose `content-length` announces more. */
-export async function readBody(source: Readable, { limit, announced }: { limit: number; announced: string | undefined }): Promise<Buffer> {
-  if (announced !== undefined && Number(announced) > limit) throw tooLarge(limit);
+export async function readBody(source: Readable, { limit, announced, hold }: BodyBounds): Promise<Buffer> {
+  if (announced !== undefined) {
+    const length = Number(announced);
+    if (length > limit) throw tooLarge(limit);
+    hold?.(length);
+  }
   return await new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let size = 0;
+    const stop = (error: unknown): void => {
+      source.removeAllListeners('data').pause();
+      reject(error);
+    };
     source.on('data', (part: Buffer) => {
       size += part.length;
-      if (size > limit) {
-        source.removeAllListeners('data').pause();
-        reject(tooLarge(limit));
-      } else parts.push(part);
+      if (size > limit) return stop(tooLarge(limit));
+      try {
+        if (announced === undefined) hold?.(part.length);
+      } catch (error) {
+        return stop(error);
+      }
+      parts.push(part);
     });
     // cost: every request closes after its end, and an error captures its stack
     const onClose = (): void => reject(brokenOff());

@@ -7,6 +7,7 @@ import { parseJson } from '../wire/json.ts';
 import { readBody } from './body.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
+import type { InFlight } from './in-flight.ts';
 
 /** Node's two ends of one request. */
 export interface NodePair {
@@ -38,16 +39,22 @@ export function endWhenClientLeaves(response: ServerResponse, exchange: Exchange
   return () => response.off('close', onClose);
 }
 
-/** The body, of at most `server.limits.body` bytes. */
-export const readBytes = (body: Readable, { headers, config }: Exchange): Promise<Buffer> => readBody(body, { limit: config.server.limits.body, announced: headers['content-length'] });
+/** safety: an endpoint that needs a larger body says so, and it is read before it is known what the caller wants. */
+const mostOfEndpoint = 65_536;
 
-/** The body as JSON. Throws 415 where the headers announce something else. */
-export async function readJson(body: Readable, exchange: Exchange): Promise<unknown> {
+/** The body of a plain endpoint's request. */
+export const readBytes = (body: Readable, { headers, config }: Exchange, most = mostOfEndpoint): Promise<Buffer> =>
+  readBody(body, { limit: Math.min(most, config.server.limits.body), announced: headers['content-length'] });
+
+/** The body of a completion request as JSON. Throws 415 where the headers announce something else, and 503 where there is no room for it. */
+export async function readJson(body: Readable, exchange: Exchange, inFlight: InFlight): Promise<unknown> {
   const type = exchange.headers['content-type'];
   if (type === undefined || !/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type)) {
     throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
   }
   const encoding = exchange.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') throw new GatewayError('unsupported_media_type', 'A compressed request body is not accepted; send it as it is.');
-  return parseJson(await readBytes(body, exchange), exchange.config.server.limits.jsonDepth);
+  const { limits } = exchange.config.server;
+  const bounds = { limit: Math.min(limits.body, limits.inFlightBytes), announced: exchange.headers['content-length'], hold: (bytes: number) => inFlight.hold(bytes, exchange) };
+  return parseJson(await readBody(body, bounds), limits.jsonDepth);
 }

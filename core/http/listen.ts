@@ -6,6 +6,7 @@ import { listen as bind } from 'listhen';
 import type { Limits } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import type { Answer } from '../pipeline/answer.ts';
+import { Line } from './pipelining.ts';
 import type { Service } from './server.ts';
 
 /** An open port. */
@@ -53,11 +54,22 @@ export async function listen({ host, port, limits: first, service }: ListenOptio
   // listhen hands its first argument to http.createServer, which takes settings there as well as a listener
   const { server, url, address } = await bindPort(settings as unknown as RequestListener, { host, port });
   const refuse = (error: NodeJS.ErrnoException, socket: Socket): void => void refuseBroken(error, { socket, service: service(), limits });
-  const serve = (request: IncomingMessage, response: ServerResponse): void => {
-    lastReply.set(request.socket, response);
+  const serveNow = (request: IncomingMessage, response: ServerResponse): void => {
     const fault = faultOfHost(request);
     if (fault !== null) void refuseUnnamed(fault, { service: service(), response });
     else service().node(request, response);
+  };
+  const serve = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request;
+    const before = lastReply.get(socket);
+    lastReply.set(socket, response);
+    if (before === undefined || before.writableFinished) return serveNow(request, response);
+    const line = lines.get(socket) ?? new Line(socket, serveNow);
+    lines.set(socket, line);
+    // the parser goes on with what it has read of a connection that was closed
+    if (socket.destroyed || line.take({ request, response }, { before, most: limits.connectionRequests })) return;
+    service().turnAway();
+    socket.destroy();
   };
   server.on('request', serve);
   // a request with an `expect` other than 100-continue is served as if it had none
@@ -103,6 +115,9 @@ const faulty = new WeakSet<Socket>();
 /** The reply to the last request of each socket. */
 const lastReply = new WeakMap<Socket, ServerResponse>();
 
+/** The line of each connection whose client pipelines. */
+const lines = new WeakMap<Socket, Line>();
+
 /** Whether this reply is still being written, to a request that is whole or is no longer read. Then no error may be written into it. */
 const isBeingWritten = (reply: ServerResponse): boolean => !reply.writableFinished && (reply.req.complete || reply.headersSent);
 
@@ -116,6 +131,8 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   // the client has closed its side in the middle of a request, so nobody waits for an answer
   if (error.code === 'HPE_INVALID_EOF_STATE') return void socket.destroy();
   const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.', { headers: { connection: 'close' } });
+  const before = reply === undefined ? null : (lines.get(socket)?.giveUp(reply) ?? null);
+  if (before !== null) return closeAfter(before, socket);
   if (reply === undefined || reply.req.complete) return end(socket, textOf(await service.refuse(fault)));
   // from here on the fault is in the body of a request: that request has its reply already, or its reply names the fault
   if (reply.writableFinished) return end(socket);

@@ -15,6 +15,8 @@ export interface Endpoint {
    * absent.
    */
   readonly auth?: 'key' | 'admin' | 'none';
+  /** Most bytes of its requests' bodies, 64 KiB where absent. `server.limits.body` bounds it too. */
+  readonly bodyLimit?: number;
   handle(request: EndpointRequest): Answer | Promise<Answer>;
 }
 

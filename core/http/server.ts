@@ -12,11 +12,12 @@ import { Exchange } from '../pipeline/exchange.ts';
 import { bodyOf, endWhenClientLeaves, headersOf, nodePairOf, readBytes, readJson } from './inbound.ts';
 import type { NodePair } from './inbound.ts';
 import { closingItsRequest, dropSlowReader, toWebResponse, writeCompletion } from './outflow.ts';
-import { complete, refuse, unlessCancelled } from '../pipeline/pipeline.ts';
+import { complete, identify, refuse, unlessCancelled } from '../pipeline/pipeline.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Answer, Completion } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
 import type { Endpoint } from './routes.ts';
+import type { InFlight } from './in-flight.ts';
 import { RunningRequests, shuttingDown } from './running.ts';
 import type { SignIns } from './sign-ins.ts';
 import type { Slots } from './slots.ts';
@@ -27,6 +28,7 @@ export interface ServiceParts {
   readonly endpoints: readonly Endpoint[];
   readonly doors: readonly Door[];
   readonly clock: () => number;
+  readonly inFlight: InFlight;
   /** What is known of those who sent an admin key. */
   readonly signIns: SignIns;
 }
@@ -39,6 +41,8 @@ export interface Service {
   readonly fetch: (request: Request) => Promise<Response>;
   /** The answer to what is no request: a fault of the HTTP parser. */
   refuse(error: GatewayError): Promise<Answer<string>>;
+  /** Counts a connection that is closed because too many requests wait on it. */
+  turnAway(): void;
   /** Ends the request of this reply, because its body turned out to be broken. The reply says so, unless it has begun. */
   cancel(error: GatewayError, reply: ServerResponse): void;
   /** Requests that are being served. */
@@ -66,7 +70,7 @@ interface Shared extends ServiceParts {
 }
 
 export function createService(parts: ServiceParts): Service {
-  const { config, pipeline, clock, doors } = parts;
+  const { config, pipeline, clock, doors, inFlight } = parts;
   const running = new RunningRequests(pipeline.logger);
   const begin: Shared['begin'] = (method, path, headers) => new Exchange({ method, path, headers, config, createdAt: clock() });
   const shared = { ...parts, running, begin };
@@ -84,6 +88,7 @@ export function createService(parts: ServiceParts): Service {
     },
     fetch: async (request) => await app.fetch(request),
     refuse: async (error) => await refuse(begin('', '', {}), error, pipeline),
+    turnAway: () => void inFlight.refuse('connection'),
     cancel: (error, reply) => requestOf.get(reply)?.cancel(error),
     running: running.exchanges,
     drain: () => running.drain(),
@@ -91,12 +96,22 @@ export function createService(parts: ServiceParts): Service {
 }
 
 /** Serves a completion request. Resolves when its answer is written. Never rejects. */
-async function serveDoor(door: Door, { request, response }: NodePair, { begin, running, pipeline }: Shared): Promise<void> {
+async function serveDoor(door: Door, { request, response }: NodePair, { begin, running, pipeline, inFlight }: Shared): Promise<void> {
   const exchange = begin('POST', door.path, request.headers as Exchange['headers']);
-  const body = (): Promise<unknown> => readJson(request, exchange);
-  const work = async (): Promise<Completion> => (running.isDraining ? await refuse(exchange, shuttingDown(), pipeline) : await complete(exchange, { door, body, pipeline }));
+  const body = (): Promise<unknown> => readJson(request, exchange, inFlight);
+  const work = async (): Promise<Completion> => {
+    if (running.isDraining) return await refuse(exchange, shuttingDown(), pipeline);
+    if (!inFlight.hasRoom(exchange.config.server.limits)) return await refuse(exchange, inFlight.refuse('requests'), pipeline);
+    inFlight.enter(exchange);
+    return await complete(exchange, { door, body, pipeline });
+  };
+  const disconnect = connect(response, exchange);
+  const whenOver = (): void => {
+    inFlight.leave(exchange);
+    disconnect();
+  };
   try {
-    await writeCompletion(await running.serve(exchange, { work, whenOver: connect(response, exchange) }), response);
+    await writeCompletion(await running.serve(exchange, { work, whenOver }), response);
   } catch (error) {
     pipeline.logger.error('a reply could not be written', { request: exchange.id, error });
     response.destroy();
@@ -140,8 +155,8 @@ function createApp(shared: Shared): H3 {
     on(endpoint.method, endpoint.path, (event) => serve(event, work));
     if (endpoint.method === 'GET') on('HEAD', endpoint.path, (event) => serve(event, work));
   }
-  for (const [path, methods] of allowed) app.all(path, (event) => serve(event, (exchange) => refuse(exchange, wrongMethod(exchange, methods), pipeline)));
-  app.all('/**', (event) => serve(event, (exchange) => refuse(exchange, unknownUrl(exchange), pipeline)));
+  for (const [path, methods] of allowed) app.all(path, (event) => serve(event, refusing((exchange) => wrongMethod(exchange, methods), pipeline)));
+  app.all('/**', (event) => serve(event, refusing(unknownUrl, pipeline)));
   return app;
 }
 
@@ -154,12 +169,18 @@ async function atDoor(door: Door, event: H3Event, shared: Shared): Promise<HTTPR
   return new HTTPResponse(null);
 }
 
+/** A refusal of a request that no door and no endpoint takes. One with a key that is known is on record as its owner's. */
+const refusing = (errorOf: (exchange: Exchange) => GatewayError, pipeline: Pipeline): Work => async (exchange) => {
+  await identify(exchange, pipeline);
+  return await refuse(exchange, errorOf(exchange), pipeline);
+};
+
 const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Work => async (exchange, event) => {
   if (running.isDraining) throw shuttingDown();
   const address = addressOf(event);
   const principal = await unlessCancelled(exchange.cancellation, admit(endpoint, exchange, { hooks: pipeline.hooks, address, signIns, logger: pipeline.logger }));
   // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever
-  const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange));
+  const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange, endpoint.bodyLimit));
   const answer = await endpoint.handle({ arrived: exchange, principal, params: paramsOf(event), query: event.url.searchParams, address, body });
   if (!(answer.body instanceof ReadableStream)) return answer;
   const isEndless = answer.isEndless === true;
@@ -183,7 +204,7 @@ function fromHttp(thrown: unknown): unknown {
 }
 
 const wrongMethod = ({ method, path }: Exchange, methods: readonly string[]): GatewayError =>
-  new GatewayError('method_not_allowed', `${method} is not allowed on ${path}; use ${methods.filter((name) => name !== 'HEAD').join(' or ')}.`, { headers: { allow: methods.join(', ') } });
+  new GatewayError('method_not_allowed', `${method} is not allowed on ${path.slice(0, 200)}; use ${methods.filter((name) => name !== 'HEAD').join(' or ')}.`, { headers: { allow: methods.join(', ') } });
 
 const unknownUrl = ({ method, path }: Exchange): GatewayError =>
   new GatewayError('unknown_url', `There is no ${method} ${path.slice(0, 200)}. Chat requests go to POST /v1/chat/completions.`);

@@ -6,7 +6,7 @@ import type { RequestRecord } from '../pipeline/context.ts';
 import { GatewayError } from '../errors.ts';
 
 /** A record as the log shows it in a list. */
-export type LoggedRequest = Omit<RequestRecord, 'request' | 'response' | 'reasoningContent' | 'served'>;
+export type LoggedRequest = Omit<RequestRecord, 'request' | 'response' | 'reasoningContent' | 'served' | 'standsFor'>;
 
 /** One record with its bodies. `null`: bodies were not stored, or the retention has deleted them. */
 export interface LoggedDetail extends LoggedRequest {

@@ -136,7 +136,9 @@ export interface RequestRecord {
   readonly userAgent: string | null;
   readonly createdAt: string;
   readonly method: string;
+  /** Its first 512 characters. */
   readonly path: string;
+  /** Its first 256 characters. */
   readonly requestedModel: string | null;
   readonly model: string | null;
   readonly provider: string | null;
@@ -168,6 +170,11 @@ export interface RequestRecord {
   readonly timings: Readonly<Record<string, number>>;
   /** What plugins add in `settle`, under the names that they declare in `fields`. */
   readonly fields: Readonly<Record<string, FieldValue>>;
+  /**
+   * Only on the record of a request that was refused before it was known who asks: the number of such requests that the record
+   * stands for, this one included. One in a second is on record for each error code. Not stored.
+   */
+  readonly standsFor?: number;
   readonly request: ChatRequest | null;
   readonly response: Reply | null;
   readonly reasoningContent: string | null;

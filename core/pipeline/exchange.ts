@@ -48,6 +48,8 @@ export class Exchange implements Arrived {
   /** HTTP status of the reply, and the error that it tells of. Set when the reply begins. */
   status = 200;
   error: GatewayError | null = null;
+  /** Bytes of its body that count among those of all running requests; null where the request does not count as running. */
+  heldBytes: number | null = null;
   /** The reply's status has been sent. */
   committed = false;
   recorded = false;

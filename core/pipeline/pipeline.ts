@@ -12,6 +12,8 @@ import type { Exchange } from './exchange.ts';
 import type { ReplyHeaders, RequestHooks } from './hooks.ts';
 import type { Logger } from '../logger.ts';
 import { recordOf } from './record.ts';
+import { standingFor } from './refusals.ts';
+import type { Refusals } from './refusals.ts';
 import type { ReplyHead } from './door.ts';
 import type { Answer, Completion } from './answer.ts';
 import type { Door } from './door.ts';
@@ -22,6 +24,8 @@ export interface Pipeline {
   readonly hooks: RequestHooks;
   readonly catalogue: Catalogue;
   readonly logger: Logger;
+  /** Those of requests whose caller is not known. */
+  readonly refusals: Refusals;
 }
 
 export type ReadBody = () => Promise<unknown>;
@@ -95,17 +99,34 @@ function nobodyLeft({ candidates, request }: Exchange): GatewayError {
   return new GatewayError('no_provider_available', `No provider can serve "${request?.model}": ${list}.`);
 }
 
-/** Puts the request on record: once, and before its last byte leaves. */
-async function finish(exchange: Exchange, error: GatewayError | null, { hooks, logger }: Pipeline): Promise<void> {
+/** Puts the request on record: once, and before its last byte leaves. Of those whose caller is not known one in a second is on record. */
+async function finish(exchange: Exchange, error: GatewayError | null, { hooks, logger, refusals }: Pipeline): Promise<void> {
   if (exchange.recorded) return;
   exchange.recorded = true;
   exchange.stopClock();
   if (error !== null && isBug(error)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
-  await hooks.log.promise(hooks.settle.call(recordOf(exchange, error), exchange));
+  const standsFor = error === null || exchange.principal !== null || isBug(error) ? 0 : refusals.count(error.code);
+  if (standsFor !== null) {
+    const record = recordOf(exchange, error);
+    await hooks.log.promise(hooks.settle.call(standsFor === 0 ? record : standingFor(record, standsFor), exchange));
+  }
   exchange.close();
 }
 
-/** Refuses a request that reached no door: an unknown URL, a fault of the HTTP parser. The refusal is on record. */
+/** Who asks, where the request came with a key that is known: its refusal is then on record in any case. */
+export async function identify(exchange: Exchange, { hooks, logger }: Pipeline): Promise<void> {
+  if (exchange.headers['authorization'] === undefined && exchange.headers['x-api-key'] === undefined) return;
+  try {
+    const principal = await unlessCancelled(exchange.cancellation, authenticate(exchange, hooks));
+    // without keys everybody is let in, and so nobody is known
+    if (principal.key !== null) exchange.principal = principal;
+  } catch (thrown) {
+    const error = GatewayError.from(thrown, exchange.id);
+    if (isBug(error)) logger.error('a plugin could not say who asks', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
+  }
+}
+
+/** Refuses a request that reached no door: an unknown URL, a fault of the HTTP parser. */
 export async function refuse(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Promise<Answer<string>> {
   const answer = refused(exchange, error, pipeline);
   await finish(exchange, error, pipeline);

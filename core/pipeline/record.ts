@@ -18,8 +18,8 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     userAgent: userAgentOf(exchange.headers),
     createdAt: new Date(exchange.createdAt).toISOString(),
     method: exchange.method,
-    path: exchange.path,
-    requestedModel: exchange.requestedModel,
+    path: recordedPath(exchange.path),
+    requestedModel: exchange.requestedModel === null ? null : recordedModel(exchange.requestedModel),
     model: served?.model.id ?? null,
     provider: served?.provider.id ?? null,
     key: exchange.principal?.key ?? null,
@@ -39,7 +39,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     attempts: exchange.attempts,
     ruledOut: exchange.candidates.flatMap(({ dropped, provider, model }) => (dropped === null ? [] : [{ provider: provider.id, model: model.id, by: dropped.by, reason: dropped.reason }])),
     adjustments: exchange.adjustments,
-    error: error === null ? null : { code: error.code, message: error.message, plugin: error.plugin },
+    error: error === null ? null : { code: error.code, message: cut(error.message, 2048), plugin: error.plugin },
     configHash: exchange.config.hash,
     timings: exchange.timings,
     fields: {},
@@ -84,3 +84,10 @@ export function clientRequestIdOf(headers: Arrived['headers']): string | null {
 }
 
 export const userAgentOf = (headers: Arrived['headers']): string | null => headers['user-agent']?.slice(0, 256) ?? null;
+
+/** safety: a caller writes these texts, and each is written to the journal, the store and the console. */
+export const recordedPath = (path: string): string => cut(path, 512);
+export const recordedModel = (model: string): string => cut(model, 256);
+
+/** A cut between the two halves of a character leaves a half that no store takes, so it is replaced. */
+const cut = (text: string, most: number): string => (text.length > most ? text.slice(0, most).toWellFormed() : text);

@@ -139,6 +139,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
     state: new States().forGateway().of(plugin.name),
     spentMs: () => new Map(),
     signIns: new SignIns(),
+    traffic: () => ({ bytes: 0, refused: new Map(), overloaded: { bytes: 0, requests: 0, connection: 0 } }),
     errorCodes: new Set(plugin.errors?.map(({ code }) => code)),
     checkHealth: refused,
     fetch: refused,

@@ -40,7 +40,7 @@ export default definePlugin({
     // the page itself has no data, so everybody may load it; each view refuses callers without access, and the page then shows the sign-in
     routes.add({ method: 'GET', path: '/dashboard', auth: 'none', title: 'Dashboard', handle: () => page(site()) });
     routes.add({ method: 'GET', path: '/dashboard/**:path', auth: 'none', handle: below });
-    routes.add({ method: 'POST', path: '/api/session', auth: 'none', handle: signIn.begin });
+    routes.add({ method: 'POST', path: '/api/session', auth: 'none', bodyLimit: 4096, handle: signIn.begin });
     routes.add({ method: 'DELETE', path: '/api/session', auth: 'none', handle: signIn.end });
 
     const view = (path: string, answer: (asked: ViewRequest, request: EndpointRequest) => Promise<Answer>): void =>

@@ -9,7 +9,7 @@ import { PluginMeters } from './plugins.ts';
 import { ProcessMeters } from './process.ts';
 import { labelOf, RequestMeters } from './requests.ts';
 import type { MeterOptions } from './requests.ts';
-import { configText, journalText, signInText } from './state.ts';
+import { configText, journalText, signInText, trafficText } from './state.ts';
 
 const schema = {
   type: 'object',
@@ -34,7 +34,7 @@ export default definePlugin<Options>({
   name: 'log/metrics',
   summary: 'GET /metrics for Prometheus: requests, errors, latency, tokens, cost',
   schema,
-  apply({ hooks, routes, config, log, logger, state, errorCodes, signIns, spentMs }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
+  apply({ hooks, routes, config, log, logger, state, errorCodes, signIns, spentMs, traffic }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
     refuseTwins(metadataLabels);
     const options: MeterOptions = { metadataLabels, maxLabelValues };
     // the key has the options: with other labels the metrics are others, and their counts begin at 0
@@ -45,14 +45,17 @@ export default definePlugin<Options>({
       return metadata;
     });
     hooks.attempted.tap((result, { request }) => meters.requests.attempted(result, { isStream: request.stream, codes: errorCodes }));
-    hooks.log.tap((record) => meters.requests.end(record, errorCodes));
+    hooks.log.tap((record) => {
+      // a sample of those that nobody knows: `traffic` has the count of all
+      if (record.standsFor === undefined) meters.requests.end(record, errorCodes);
+    });
     routes.add({
       method: 'GET',
       path: '/metrics',
       auth: isPublic ? 'none' : 'admin',
       async handle({ arrived }) {
         const [process, journal] = await Promise.all([meters.process.text(), journalText(log.reader())]);
-        return await answerOf(piecesOf(meters.requests, meters.plugins.text() + signInText(signIns) + configText(config) + journal + process), arrived.headers['accept-encoding']);
+        return await answerOf(piecesOf(meters.requests, meters.plugins.text() + trafficText(traffic(), config) + signInText(signIns) + configText(config) + journal + process), arrived.headers['accept-encoding']);
       },
     });
     return meters.plugins.begin(spentMs);

@@ -1,6 +1,7 @@
-/** The metrics about the config, the providers and the store of the log, read at the scrape. */
+/** The metrics about the config, the providers, the load and the store of the log, read at the scrape. */
 import type { Config } from '../../../core/config.ts';
 import { lastReload } from '../../../core/host/last-reload.ts';
+import type { Traffic } from '../../../core/host/plugin.ts';
 import type { SignIns } from '../../../core/http/sign-ins.ts';
 import type { LogReader } from '../../../core/log/store.ts';
 import { readings, single } from './families.ts';
@@ -13,6 +14,17 @@ export function configText({ providers }: Config): string {
     single('gauge', { name: 'gateway_config_last_reload_successful', help: 'Whether the config was valid when it was last read; if not, the previous config is still in force.' }, problems === null ? 1 : 0),
     single('gauge', { name: 'gateway_config_last_reload_timestamp_seconds', help: 'When the config was last read, valid or not, in seconds since 1970.' }, at / 1000),
     readings('gauge', { name: 'gateway_provider_on', help: 'Whether a provider is on; it is off where the variable of its key is not set.' }, Array.from(providers.values(), ({ id, missing }) => [{ provider: id }, missing === null ? 1 : 0])),
+  ];
+  return parts.join('');
+}
+
+/** The text about what is in work, and about what was refused because there was no room or because nobody knows who asks. */
+export function trafficText({ bytes, refused, overloaded }: Traffic, { server: { limits } }: Config): string {
+  const parts = [
+    readings('counter', { name: 'gateway_refused_total', help: 'Requests that were refused before it was known who asks, by the code of the error. They are in no other metric, and one in a second is on record for each code.' }, Array.from(refused, ([code, count]) => [{ code }, count])),
+    readings('counter', { name: 'gateway_overloaded_total', help: 'Requests for which there was no room, by the limit: of bytes, of requests, or of requests that wait on one connection (it is closed).' }, Object.entries(overloaded).map(([limit, count]) => [{ limit }, count])),
+    single('gauge', { name: 'gateway_in_flight_bytes', help: 'Bytes of the bodies of requests that run.' }, bytes),
+    single('gauge', { name: 'gateway_in_flight_bytes_limit', help: 'Limit of gateway_in_flight_bytes (server.limits.in_flight_bytes).' }, limits.inFlightBytes),
   ];
   return parts.join('');
 }

@@ -1,5 +1,7 @@
 /** What a record says of a request beside its outcome. */
 import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/errors.ts';
+import { jsonLine } from '../../../plugins/log/console.ts';
 import { oneUpstream, twoUpstreams } from '../../_kit/gateway.ts';
 import { answers, pause } from '../../_kit/upstream.ts';
 import { gatewayOf, probe, provider } from '../scene.ts';
@@ -22,6 +24,32 @@ describe('a finish reason is on record', () => {
     const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
     await chat({});
     expect(records).toMatchObject([{ finishReason: 'completed', nativeFinishReason: 'stop' }]);
+  });
+});
+
+describe('what a caller writes is on record at its beginning, where it is long', () => {
+  const long = 5_000_000;
+
+  it.each([['unknown', { model: 'x'.repeat(long) }], ['cut between the halves of a character', { model: `${'x'.repeat(255)}${'😀'.repeat(long / 2)}` }]])('the model: %s', async (_, asked) => {
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url));
+    expect((await chat(asked)).status).toBe(404);
+    const model = records[0]?.requestedModel;
+    expect([model?.length, model?.isWellFormed(), model?.slice(0, 255)]).toEqual([256, true, 'x'.repeat(255)]);
+    expect(jsonLine(records[0]!).length).toBeLessThan(2000);
+  });
+
+  it('the path', async () => {
+    const { get, records } = await gatewayOf(oneUpstream((await provider()).url));
+    await get(`/${'x'.repeat(7000)}`);
+    expect(records.map(({ path }) => path)).toEqual([`/${'x'.repeat(511)}`]);
+    expect(JSON.stringify(records[0]).length).toBeLessThan(2500);
+  });
+
+  it('the message of an error that repeats it', async () => {
+    const wordy = probe(({ hooks }) => hooks.normalise.tap('test/probe', ({ model }) => { throw new GatewayError('content_policy_violation', `Not ${model}.`); }));
+    const { chat, records } = await gatewayOf(oneUpstream((await provider()).url), { plugins: [wordy] });
+    await chat({ model: 'x'.repeat(long) });
+    expect(records[0]?.error?.message.length).toBe(2048);
   });
 });
 

@@ -247,9 +247,16 @@ describe('the counters', () => {
     const text = await response.text();
     const samples = parseExposition(text);
     expect(total(samples, 'gateway_errors_total', { code: 'model_not_found', model: '(none)', provider: '(none)' })).toBe(1);
-    expect(total(samples, 'gateway_errors_total', { code: 'unknown_url' })).toBe(1);
-    expect(total(samples, 'gateway_requests_total', { outcome: 'refused', status: '4xx' })).toBe(2);
+    expect(total(samples, 'gateway_requests_total', { outcome: 'refused', status: '4xx' })).toBe(1);
     expect(text).not.toContain('made-up');
+  });
+
+  it('count all requests of callers that nobody knows apart from the others', async () => {
+    const gateway = await gatewayOf(oneUpstream((await provider()).url));
+    for (let at = 0; at < 5; at++) await gateway.get('/nowhere');
+    const samples = parseExposition(await (await gateway.get('/metrics')).text());
+    expect(total(samples, 'gateway_refused_total', { code: 'unknown_url' })).toBe(5);
+    expect([total(samples, 'gateway_errors_total', {}), total(samples, 'gateway_requests_total', {})]).toEqual([0, 0]);
   });
 
   it('take a code that only a provider knows for (other)', async () => {

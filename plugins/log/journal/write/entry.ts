@@ -2,7 +2,7 @@
 import type { ChatRequest } from '../../../../core/chat.ts';
 import type { RequestRecord, Streaming } from '../../../../core/pipeline/context.ts';
 import type { LoggedRequest } from '../../../../core/log/store.ts';
-import { clientRequestIdOf, userAgentOf } from '../../../../core/pipeline/record.ts';
+import { clientRequestIdOf, recordedModel, recordedPath, userAgentOf } from '../../../../core/pipeline/record.ts';
 import type { FoldedChoice, Reply } from '../../../../core/pipeline/reply.ts';
 import { requestBody, responseBody } from '../sql/bodies.ts';
 import { IN_PARTS, STARTED } from './frames.ts';
@@ -46,8 +46,8 @@ export function startedFrame({ id, createdAt, method, path, headers, principal, 
     userAgent: userAgentOf(headers),
     createdAt,
     method,
-    path,
-    requestedModel: request.model,
+    path: recordedPath(path),
+    requestedModel: recordedModel(request.model),
     model: attempt.candidate.model.id,
     provider: attempt.candidate.provider.id,
     key: principal.key,

@@ -51,6 +51,33 @@ const journals = (): string[] => readdirSync(join(place.path, 'journal'), { with
 const files = (path: string): string[] => readdirSync(path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
 
 describe('log/journal', () => {
+  test('writes what a caller wrote at its beginning, also of a request that was only dispatched', async () => {
+    const dispatched = Promise.withResolvers<void>();
+    upstream.script(() => dispatched.resolve());
+    const long = 'x'.repeat(1_000_000);
+    const { post } = await begin({ bodies: false }, { routing: { models: { [long]: { candidates: ['plain'] } } } });
+    const client = new AbortController();
+    const left = expect(post({ model: long, messages: [{ role: 'user', content: 'hi' }] }, { signal: client.signal })).rejects.toThrow('abort');
+    await dispatched.promise;
+    expect(journals().flatMap(files).reduce((sum, file) => sum + statSync(file).size, 0)).toBeLessThan(100_000);
+    client.abort();
+    await left;
+  });
+
+  test('counts no request as an error whose caller nobody knows', async () => {
+    const { get, chat } = await begin({}, { keys: [{ name: 'team', key: 'the-only-key-1234' }] });
+    await get('/nowhere');
+    await chat({});
+    await chat({ model: 'nothing' }, { 'x-api-key': 'the-only-key-1234' });
+    await gateway?.close();
+    gateway = null;
+    const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
+    await store.open();
+    const [row] = await store.stats(everything, { by: null, limit: 1 });
+    await store.close();
+    expect([row?.requests, row?.errors]).toEqual([3, 1]);
+  });
+
   test('stores what the caller saw', async () => {
     const { chat, records } = await begin();
     const reply = await chat({ model: 'thinker', reasoning_effort: 'low', temperature: 0.5, own_field: 1 }, { 'x-gateway-tenant-id': 'acme' });

@@ -1,0 +1,82 @@
+/**
+ * What the requests of this process have in memory: how many run, and how many bytes their bodies have. Both are bounded, because a
+ * heap that is full ends the process. A request beyond a bound is refused before its body is read.
+ */
+import { getHeapStatistics } from 'node:v8';
+import type { Limits } from '../config.ts';
+import { GatewayError } from '../errors.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+
+/**
+ * cost: what a byte of a body takes of the heap at its worst: the text, the parsed values, the text for the provider and the one for
+ * the log, each with one or two bytes for a character. And a third of the heap is left for all else.
+ */
+const heapBytesPerByte = 8;
+/** cost: measured with running streams: the request, its socket, the connection to the provider. */
+const heapBytesPerRequest = 131_072;
+
+/** The bounds of a process whose config names none. */
+export function defaultsOfHeap(heapBytes: number = getHeapStatistics().heap_size_limit): Pick<Limits, 'inFlightBytes' | 'inFlightRequests'> {
+  return { inFlightBytes: Math.floor(heapBytes / heapBytesPerByte), inFlightRequests: Math.floor(heapBytes / heapBytesPerRequest) };
+}
+
+/** The limit that refused a request. */
+export type Bound = 'bytes' | 'requests' | 'connection';
+
+/** How long health says that requests are refused after the last one was. */
+const rememberedMs = 10_000;
+
+/** One object for all gateways of a process: during a reload the old and the new one share the heap. */
+export class InFlight {
+  bytes = 0;
+  requests = 0;
+  readonly refused: Record<Bound, number> = { bytes: 0, requests: 0, connection: 0 };
+  #refusedAt = -Infinity;
+
+  /** Whether a request was refused a moment ago. */
+  get isOverloaded(): boolean {
+    return performance.now() - this.#refusedAt < rememberedMs;
+  }
+
+  /** Whether one more request may run. */
+  hasRoom({ inFlightRequests }: Limits): boolean {
+    return this.requests < inFlightRequests;
+  }
+
+  /** Counts bytes of the request's body until the request leaves. Throws `server_overloaded` where there is no room. */
+  hold(bytes: number, exchange: Exchange): void {
+    const { inFlightBytes } = exchange.config.server.limits;
+    if (this.bytes + bytes > inFlightBytes) throw this.refuse('bytes');
+    // its client has left, and its body is not wanted
+    if (exchange.heldBytes === null) return;
+    this.bytes += bytes;
+    exchange.heldBytes += bytes;
+  }
+
+  /** Counts the request until it leaves. */
+  enter(exchange: Exchange): void {
+    this.requests++;
+    exchange.heldBytes = 0;
+  }
+
+  /** To be called when a request is over; more than once, and for one that never entered, it changes nothing. */
+  leave(exchange: Exchange): void {
+    if (exchange.heldBytes === null) return;
+    this.requests--;
+    this.bytes -= exchange.heldBytes;
+    exchange.heldBytes = null;
+  }
+
+  /** Counts a refusal, and gives its error. */
+  refuse(bound: Bound): GatewayError {
+    this.refused[bound]++;
+    this.#refusedAt = performance.now();
+    return new GatewayError('server_overloaded', says[bound], { retryAfterMs: 1000 });
+  }
+}
+
+const says: Readonly<Record<Bound, string>> = {
+  bytes: 'The gateway has too many bytes of requests in work. Try again in a moment.',
+  requests: 'The gateway has too many requests in work. Try again in a moment.',
+  connection: 'Too many requests wait on this connection.',
+};

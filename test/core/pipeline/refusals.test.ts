@@ -1,0 +1,109 @@
+/** Requests of callers that nobody knows: anybody can send them at any rate, and they cost neither disk nor the service's good name. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { Refusals } from '../../../core/pipeline/refusals.ts';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { rawExchange } from '../../_kit/executable.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { gatewayOf, probe, provider } from '../scene.ts';
+
+const keys = [{ name: 'team', key: 'the-only-key-1234' }];
+const known = { authorization: 'Bearer the-only-key-1234' };
+
+const serving = async (more: object = {}): Promise<TestGateway> => await gatewayOf({ ...oneUpstream((await provider()).url), keys, ...more });
+
+const refusedOf = ({ records }: TestGateway, code: string): readonly object[] => records.filter(({ error }) => error?.code === code);
+
+describe('of requests whose caller is not known', () => {
+  const many = 50;
+  const ways: [string, string, (gateway: TestGateway) => Promise<unknown>][] = [
+    ['an unknown URL', 'unknown_url', ({ get }) => get('/nowhere')],
+    ['an unknown URL with a key that is not known', 'unknown_url', ({ get }) => get('/nowhere', { authorization: 'Bearer wrong' })],
+    ['a wrong method', 'method_not_allowed', ({ ask }) => ask('/v1/chat/completions', { method: 'DELETE' })],
+    ['a malformed address', 'bad_request', ({ get }) => get('/%ff')],
+    ['what is no HTTP', 'bad_request', ({ url }) => rawExchange(Number(new URL(url).port), 'HELLO\r\n\r\n')],
+    ['no key', 'missing_api_key', ({ chat }) => chat({})],
+    ['a wrong key', 'invalid_api_key', ({ chat }) => chat({}, { authorization: 'Bearer wrong' })],
+  ];
+
+  it.each(ways)('a few are on record and all are counted: %s', async (_, code, send) => {
+    const gateway = await serving();
+    const startedAt = performance.now();
+    await Promise.all(Array.from({ length: many }, () => send(gateway)));
+    const seconds = Math.floor((performance.now() - startedAt) / 1000);
+    const rows = refusedOf(gateway, code);
+    expect(rows.length).toBeGreaterThan(0);
+    expect(rows.length).toBeLessThanOrEqual(1 + seconds);
+    expect(gateway.records).toHaveLength(rows.length);
+    expect(rows[0]).toMatchObject({ outcome: 'refused', key: null, standsFor: 1 });
+  });
+
+  it('each reason has its own row', async () => {
+    const gateway = await serving();
+    await Promise.all([gateway.get('/nowhere'), gateway.chat({}), gateway.get('/nowhere'), gateway.chat({})]);
+    expect(gateway.records.map(({ error }) => error?.code).sort()).toEqual(['missing_api_key', 'unknown_url']);
+  });
+
+  it('a row says for how many it stands', async () => {
+    const gateway = await serving();
+    for (let at = 0; at < 4; at++) await gateway.get('/nowhere');
+    await expect.poll(async () => { await gateway.get('/nowhere'); return gateway.records.length; }, { timeout: 5000 }).toBe(2);
+    const [, second] = gateway.records;
+    expect(second?.standsFor).toBeGreaterThanOrEqual(5);
+    expect(second?.error?.message).toContain(`The same for ${(second?.standsFor ?? 0) - 1} more`);
+  });
+});
+
+describe('a caller with a key that is known', () => {
+  it('has a row for each request, refused ones too', async () => {
+    const gateway = await serving();
+    await Promise.all(Array.from({ length: 20 }, (_, at) => (at % 2 === 0 ? gateway.get('/nowhere', known) : gateway.chat({ model: 'nothing' }, known))));
+    expect(gateway.records).toHaveLength(20);
+    expect(gateway.records.every(({ key, standsFor }) => key === 'team' && standsFor === undefined)).toBe(true);
+  });
+
+  it('is known for nobody where there are no keys', async () => {
+    const gateway = await gatewayOf(oneUpstream((await provider()).url));
+    await Promise.all(Array.from({ length: 20 }, () => gateway.get('/nowhere', known)));
+    expect(gateway.records.length).toBeLessThanOrEqual(2);
+  });
+});
+
+it('a plugin that fails to say who asks has every row', async () => {
+  const failing = probe(({ hooks }) => hooks.auth.tap({ stage: EARLY }, () => { throw new Error('down'); }));
+  const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), keys }, { plugins: [failing] });
+  await Promise.all([gateway.chat({}), gateway.chat({}), gateway.chat({})]);
+  expect(refusedOf(gateway, 'plugin_error')).toHaveLength(3);
+});
+
+it('a connection that opens and closes without a byte leaves no trace', async () => {
+  const gateway = await serving();
+  const ways = ['end', 'destroy', 'resetAndDestroy'] as const;
+  for (const way of ways) {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    socket.resume()[way]();
+    await once(socket, 'close');
+  }
+  await gateway.get('/nowhere');
+  expect([gateway.records.map(({ error }) => error?.code), gateway.lines]).toEqual([['unknown_url'], []]);
+  expect(gateway.gateway.running.size).toBe(0);
+});
+
+describe('the count of refusals', () => {
+  it('lets one row through in a second, for each code', () => {
+    const refusals = new Refusals();
+    const at = [0, 1, 999, 1000, 1001, 5000].map((now) => refusals.count('a', now));
+    expect(at).toEqual([1, null, null, 3, null, 2]);
+    expect(refusals.count('b', 1)).toBe(1);
+    expect(Object.fromEntries(refusals.counts)).toEqual({ a: 6, b: 1 });
+  });
+
+  it('keeps a hundred codes apart, and no more', () => {
+    const refusals = new Refusals();
+    for (let at = 0; at < 1000; at++) refusals.count(`code_${at}`, at);
+    expect([refusals.counts.size, refusals.counts.get('(other)')]).toEqual([101, 900]);
+  });
+});
