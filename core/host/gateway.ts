@@ -3,9 +3,10 @@ import { createCatalogue } from '../pipeline/catalogue.ts';
 import type { Config } from '../config.ts';
 import type { Dialect } from '../wire/dialect.ts';
 import { errorTable, GatewayError } from '../errors.ts';
-import { guard } from '../pipeline/guard.ts';
+import { guard } from '../taps/guard.ts';
 import { createHooks, withCheck } from '../pipeline/hooks.ts';
 import type { HealthQuery, HealthReport } from '../pipeline/hooks.ts';
+import { returns } from '../taps/returns.ts';
 import { createLogAccess } from '../log/store.ts';
 import type { LogReader } from '../log/store.ts';
 import { createLogger } from '../logger.ts';
@@ -48,7 +49,7 @@ export interface RunningGateway extends Service {
 export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch, states = new States() }: GatewayParts): Promise<RunningGateway> {
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
-  const watch = guard(hooks, logger);
+  const watch = guard(hooks, logger, returns);
   const endpoints: Endpoint[] = [];
   const doors: Door[] = [];
   const dialects = new Map<string, Dialect>(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));

@@ -177,11 +177,13 @@ const refusing = (errorOf: (exchange: Exchange) => GatewayError, pipeline: Pipel
 
 const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Work => async (exchange, event) => {
   if (running.isDraining) throw shuttingDown();
+  exchange.expire(exchange.config.routing.default);
   const address = addressOf(event);
   const principal = await unlessCancelled(exchange.cancellation, admit(endpoint, exchange, { hooks: pipeline.hooks, address, signIns, logger: pipeline.logger }));
   // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever
   const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange, endpoint.bodyLimit));
-  const answer = await endpoint.handle({ arrived: exchange, principal, params: paramsOf(event), query: event.url.searchParams, address, body });
+  const answer = await unlessCancelled(exchange.cancellation, endpoint.handle({ arrived: exchange.view, principal, params: paramsOf(event), query: event.url.searchParams, address, body }));
+  exchange.stopClock();
   if (!(answer.body instanceof ReadableStream)) return answer;
   const isEndless = answer.isEndless === true;
   if (isEndless) running.endless.add(exchange);

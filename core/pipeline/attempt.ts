@@ -5,17 +5,37 @@ import type { Attempt, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { ChunkSource } from './hooks.ts';
 import { Cancellation } from './cancellation.ts';
+import { isThenable } from '../taps/runners.ts';
 
 /** After the finish of an answer its token counts may still come. They come at once or never, so the wait for them is short. */
 const afterFinishMs = 5000;
 
-export class RunningAttempt implements Attempt {
+/** What plugins see of an attempt. */
+class SeenAttempt implements Attempt {
   readonly number: number;
   readonly candidate: Candidate;
   readonly reasoning: Reasoning;
   readonly policy: Policy;
   readonly startedAt = performance.now();
   readonly cancellation = new Cancellation();
+
+  constructor({ number, candidate, reasoning, policy }: Begun) {
+    this.number = number;
+    this.candidate = candidate;
+    this.reasoning = reasoning;
+    this.policy = policy;
+    Object.freeze(this);
+  }
+
+  get signal(): AbortSignal {
+    return this.cancellation.signal;
+  }
+}
+
+type Begun = Pick<Attempt, 'number' | 'candidate' | 'reasoning' | 'policy'>;
+
+export class RunningAttempt {
+  readonly seen: Attempt;
   /** `performance.now()` of the first piece of this attempt's answer. */
   firstPieceAt: number | null = null;
   source: ChunkSource | null = null;
@@ -31,19 +51,18 @@ export class RunningAttempt implements Attempt {
   #reject: ((reason: unknown) => void) | null = null;
 
   /** @param request the cancellation of the request, which ends its attempt too */
-  constructor({ number, candidate, reasoning, policy }: Pick<Attempt, 'number' | 'candidate' | 'reasoning' | 'policy'>, request: Cancellation) {
-    this.number = number;
-    this.candidate = candidate;
-    this.reasoning = reasoning;
-    this.policy = policy;
+  constructor(begun: Begun, request: Cancellation) {
+    this.seen = new SeenAttempt(begun);
     this.#request = request;
-    this.#idleMs = policy.timeouts.idle;
+    const { timeouts } = begun.policy;
+    this.#idleMs = timeouts.idle;
     this.#stopListening = request.onCancel(() => this.#cancel(request.reason));
-    this.#timer = this.#lookIn(Math.min(policy.timeouts.firstByte, this.#idleMs));
+    this.#timer = this.#lookIn(Math.min(timeouts.firstByte, this.#idleMs));
   }
 
-  get signal(): AbortSignal {
-    return this.cancellation.signal;
+  /** Ends with the request's cancellation, or when this attempt times out. */
+  get cancellation(): Cancellation {
+    return this.seen.cancellation;
   }
 
   read(): Promise<readonly Chunk[] | null> {
@@ -87,8 +106,9 @@ export class RunningAttempt implements Attempt {
 
   /** Milliseconds until the first byte is late. Cancels the attempt when it is. */
   #firstByteLeft(): number {
-    const { firstByte } = this.policy.timeouts;
-    const left = this.startedAt + firstByte - performance.now();
+    const { policy, startedAt } = this.seen;
+    const { firstByte } = policy.timeouts;
+    const left = startedAt + firstByte - performance.now();
     if (left <= 0) this.#cancel(new GatewayError('upstream_timeout', `The provider did not begin to answer within ${seconds(firstByte)}.`));
     return left;
   }
@@ -120,10 +140,11 @@ export class RunningAttempt implements Attempt {
   }
 }
 
-/** Cancels a source. safety: nobody waits for the source any more, so an error that its plugin throws here would end the process. */
+/** Cancels a source. safety: nobody waits for the source any more, so an error that its plugin throws here, at once or later, would end the process. */
 export function cancelSource(source: ChunkSource | null | undefined): void {
   try {
-    source?.cancel();
+    const cancelled = source?.cancel() as unknown;
+    if (isThenable(cancelled)) cancelled.then(undefined, () => {});
   } catch {
     // the attempt is over, and its record says why
   }

@@ -7,15 +7,19 @@ import type { Chunk } from '../chat.ts';
 import type { AttemptResult, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
-import { deciderOf, isThenable } from './tap-runners.ts';
+import { deciderOf, isThenable } from '../taps/runners.ts';
 import type { ChunkSource, RequestHooks } from './hooks.ts';
 import { Reply } from './reply.ts';
 import { cancelSource, RunningAttempt } from './attempt.ts';
+
+/** safety: a source that always has something at once, and be it nothing, would keep all other requests and all time limits waiting. */
+const readsInARow = 64;
 
 export class Attempts {
   readonly #exchange: Exchange;
   readonly #hooks: RequestHooks;
   #running: RunningAttempt | null = null;
+  #reads = 0;
 
   constructor(exchange: Exchange, hooks: RequestHooks) {
     this.#exchange = exchange;
@@ -62,7 +66,7 @@ export class Attempts {
     exchange.cancellation.throwIfCancelled();
     const running = new RunningAttempt({ number, candidate, reasoning: candidate.reasoning ?? request.reasoning, policy }, exchange.cancellation);
     this.#running = running;
-    exchange.attempt = running;
+    exchange.attempt = running.seen;
     exchange.reply = new Reply();
     const opening = this.#hooks.open.promise(exchange.as());
     const opened = isThenable(opening) ? await running.unlessCancelled(opening, cancelSource) : opening;
@@ -97,6 +101,7 @@ export class Attempts {
     const { upstreamBody } = config.server.limits;
     for (;;) {
       let read: readonly Chunk[] | null;
+      if (++this.#reads % readsInARow === 0) await new Promise((resolve) => setImmediate(resolve));
       try {
         read = await running.read();
       } catch (thrown) {
@@ -174,7 +179,7 @@ function faultOf(reason: unknown, source: ChunkSource | null): GatewayError | nu
   return plugin === undefined ? null : new GatewayError('plugin_error', `The plugin "${plugin}" failed in the middle of its answer.`, { plugin, cause: reason });
 }
 
-function resultOf({ startedAt }: Exchange, attempt: RunningAttempt, error: GatewayError | null): AttemptResult {
+function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt }: RunningAttempt, error: GatewayError | null): AttemptResult {
   const { provider, model, mapping } = attempt.candidate;
   const since = (at: number | null): number | null => (at === null ? null : Math.round(at - attempt.startedAt));
   return {
@@ -185,7 +190,7 @@ function resultOf({ startedAt }: Exchange, attempt: RunningAttempt, error: Gatew
     status: error === null ? 200 : error.upstreamStatus,
     startedMs: Math.round(attempt.startedAt - startedAt),
     durationMs: since(performance.now()) ?? 0,
-    timeToFirstTokenMs: since(attempt.firstPieceAt),
+    timeToFirstTokenMs: since(firstPieceAt),
     error: error === null ? null : error.message,
   };
 }

@@ -76,7 +76,8 @@ function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>): C
     const provider = providers.get(mapping.providerId);
     if (provider === undefined) return [];
     const dropped = provider.missing === null ? null : { by: 'core', reason: `${provider.missing} is not set`, error: null };
-    return [{ provider, model, mapping, reasoning: null, dropped }];
+    // safety: all requests for this model share the candidate
+    return [Object.freeze({ provider, model, mapping, reasoning: null, dropped })];
   });
 }
 

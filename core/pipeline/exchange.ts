@@ -1,4 +1,4 @@
-/** One request under way. Each stage sees a part of it, by the types of context.ts. Only this folder assigns to its fields. */
+/** One request under way. Plugins see a part of it (view.ts), which grows from stage to stage (context.ts). Only this folder assigns to its fields. */
 import type { ChatRequest } from '../chat.ts';
 import type { Config, Policy } from '../config.ts';
 import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Streaming } from './context.ts';
@@ -7,6 +7,8 @@ import { GatewayError } from '../errors.ts';
 import { Reply } from './reply.ts';
 import { createRequestId } from '../request-id.ts';
 import { Cancellation } from './cancellation.ts';
+import { View } from './view.ts';
+import { pendingTap } from '../taps/pending.ts';
 
 export interface Arrival {
   readonly method: string;
@@ -19,6 +21,7 @@ export interface Arrival {
 
 // cost: every field from the start, so that all requests share one hidden class
 export class Exchange implements Arrived {
+  readonly view = new View(this);
   readonly id: string;
   readonly startedAt: number = performance.now();
   readonly createdAt: number;
@@ -56,6 +59,7 @@ export class Exchange implements Arrived {
 
   readonly cancellation = new Cancellation();
   #deadline: NodeJS.Timeout | undefined;
+  #total = 0;
   #whenClosed: (() => void) | null = null;
   #isClosed = false;
 
@@ -77,16 +81,20 @@ export class Exchange implements Arrived {
     this.cancellation.cancel(reason);
   }
 
-  /** Starts the clock of the policy's total time. The time counts from the arrival of the request. */
-  expire(): void {
-    const { policy } = this;
-    if (policy === null || this.recorded) return;
-    const { total } = policy.timeouts;
-    // cost: an error captures its stack, so it is made where it is needed
-    const late = (): void => this.cancel(new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`));
+  /** Starts the clock of a policy's total time, instead of the one before. The time counts from the arrival of the request. */
+  expire({ timeouts: { total } }: Policy): void {
+    if (this.recorded || total === this.#total) return;
+    clearTimeout(this.#deadline);
+    this.#total = total;
     const left = this.startedAt + total - performance.now();
-    if (left <= 0) late();
-    else this.#deadline = setTimeout(late, left);
+    if (left <= 0) this.cancel(this.#late(total));
+    else this.#deadline = setTimeout(() => this.cancel(this.#late(total)), left);
+  }
+
+  #late(total: number): GatewayError {
+    const tap = pendingTap(this.view);
+    if (tap === undefined) return new GatewayError('upstream_timeout', `The request took longer than ${total / 1000} s.`);
+    return new GatewayError('plugin_error', `The plugin "${tap.plugin}" did not answer at "${tap.hook}" within the ${total / 1000} s of the request.`, { plugin: tap.plugin });
   }
 
   stopClock(): void {
@@ -104,8 +112,8 @@ export class Exchange implements Arrived {
     this.#whenClosed?.();
   }
 
-  /** The same object as the stages see it: the hook's type says which fields are set by then. */
+  /** What the stages see of it: the hook's type says which fields are set by then. */
   as(): Streaming {
-    return this as unknown as Streaming;
+    return this.view as unknown as Streaming;
   }
 }

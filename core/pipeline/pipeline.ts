@@ -4,6 +4,7 @@
  *   arrival ─ auth ─ metadata ─ parse ─ normalise ─ route ─ [ open ─ chunk* ─ attempted ]+ ─ settle ─ log
  *             401/403            400/413   400        404/503   next candidate │ in-band error    once, always
  */
+import type { ChatRequest } from '../chat.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Principal } from './context.ts';
 import type { Adjustment } from '../wire/dialect.ts';
@@ -53,28 +54,35 @@ export async function complete(exchange: Exchange, { door, body, pipeline }: { d
 }
 
 async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalogue } }: { door: Door; body: ReadBody; pipeline: Pipeline }): Promise<void> {
+  exchange.expire(exchange.config.routing.default);
   exchange.principal = await authenticate(exchange, hooks);
-  exchange.metadata = hooks.metadata.call(exchange.principal.metadata, exchange.as());
-  const request = door.parse(await body());
+  exchange.metadata = Object.freeze(hooks.metadata.call(exchange.principal.metadata, exchange.as()));
+  const request = frozen(door.parse(await body()));
   exchange.requestedModel = request.model;
   exchange.wantsStream = request.stream;
   exchange.request = request;
-  exchange.request = await hooks.normalise.promise(request, exchange.as());
+  exchange.request = frozen(await hooks.normalise.promise(request, exchange.as()));
   const { addressing, policy, candidates } = catalogue.resolve(exchange.request.model, exchange.principal.models);
   exchange.addressing = addressing;
   exchange.policy = policy;
   exchange.candidates = candidates;
-  exchange.expire();
+  exchange.expire(policy);
   exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
   exchange.cancellation.throwIfCancelled();
   if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
 }
 
+/** safety: a tap gets the same request as all others, and may return another one instead. cost: messages themselves are many, so they stay as they are. */
+function frozen(request: ChatRequest): ChatRequest {
+  Object.freeze(request.messages);
+  return Object.freeze(request);
+}
+
 /** Ends with the work, or rejects when the request is cancelled, whichever comes first. A plugin that hangs cannot keep the record from being written. */
-export function unlessCancelled<T>(cancellation: Cancellation, work: Promise<T>): Promise<T> {
+export function unlessCancelled<T>(cancellation: Cancellation, work: T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     cancellation.onCancel(() => reject(cancellation.reason));
-    work.then(resolve, reject);
+    Promise.resolve(work).then(resolve, reject);
     if (cancellation.isCancelled) reject(cancellation.reason);
   });
 }
@@ -82,7 +90,7 @@ export function unlessCancelled<T>(cancellation: Cancellation, work: Promise<T>)
 /** Who asks. Throws `missing_api_key` or `invalid_api_key` where no plugin recognises the caller. */
 export async function authenticate(exchange: Exchange, { auth }: Pick<RequestHooks, 'auth'>): Promise<Principal> {
   const principal = await auth.promise(exchange.as());
-  if (principal !== undefined) return principal;
+  if (principal !== undefined) return Object.freeze(principal);
   const { headers } = exchange;
   const sent = headers['authorization'] !== undefined || headers['x-api-key'] !== undefined;
   const facts = { headers: { 'www-authenticate': 'Bearer' } };
@@ -108,7 +116,7 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
   const standsFor = error === null || exchange.principal !== null || isBug(error) ? 0 : refusals.count(error.code);
   if (standsFor !== null) {
     const record = recordOf(exchange, error);
-    await hooks.log.promise(hooks.settle.call(standsFor === 0 ? record : standingFor(record, standsFor), exchange));
+    await hooks.log.promise(hooks.settle.call(standsFor === 0 ? record : standingFor(record, standsFor), exchange.view));
   }
   exchange.close();
 }
@@ -144,7 +152,7 @@ function refused(exchange: Exchange, error: GatewayError, pipeline: Pipeline): A
 function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: ReplyHeaders): ReplyHeaders {
   if (hooks.reply.taps.length === 0) return own;
   const headers: Record<string, string> = { ...own };
-  for (const [name, value] of Object.entries(hooks.reply.call(own, exchange))) {
+  for (const [name, value] of Object.entries(hooks.reply.call(own, exchange.view))) {
     const lower = name.toLowerCase();
     if (lower in own || framing.has(lower)) continue;
     if (/^[!#$%&'*+.^`|~\w-]+$/.test(lower) && /^[\t\x20-\x7e]*$/.test(value)) headers[lower] = value;

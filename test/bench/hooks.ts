@@ -1,6 +1,6 @@
 import type { Chunk } from '../../core/chat.ts';
 import type { Streaming } from '../../core/pipeline/context.ts';
-import { guard } from '../../core/pipeline/guard.ts';
+import { guard } from '../../core/taps/guard.ts';
 import { createHooks } from '../../core/pipeline/hooks.ts';
 import type { Hooks } from '../../core/pipeline/hooks.ts';
 import { createLogger } from '../../core/logger.ts';

@@ -11,7 +11,7 @@ import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import type { Config } from '../../core/config.ts';
 import { startGateway } from '../../core/host/gateway.ts';
 import { SignIns } from '../../core/http/sign-ins.ts';
-import { guard } from '../../core/pipeline/guard.ts';
+import { guard } from '../../core/taps/guard.ts';
 import { createHooks } from '../../core/pipeline/hooks.ts';
 import { createLogAccess } from '../../core/log/store.ts';
 import { createLogger } from '../../core/logger.ts';

@@ -1,11 +1,12 @@
 /**
- * Watches over the taps of every hook. tapable keeps them in their order; they are run by `tap-runners.ts`, because tapable leaves
+ * Watches over the taps of every hook. tapable keeps them in their order; they are run by `runners.ts`, because tapable leaves
  * five traps open: a tap that throws synchronously hangs the call, `tap(name, async fn)` is not awaited, a wrong `before` puts the
  * tap in front, `null` and `false` end a bail hook, and one observer that throws silences the rest.
  */
 import type { Logger } from '../logger.ts';
-import { bail, isThenable, observedWaterfall, observers, parallelObservers, series, seriesOfObservers, waterfall, waterfallAtOnce } from './tap-runners.ts';
-import type { GuardedTap, Run } from './tap-runners.ts';
+import { bail, isThenable, observedWaterfall, observers, parallelObservers, series, seriesOfObservers, waterfall, waterfallAtOnce } from './runners.ts';
+import type { GuardedTap, Run } from './tap.ts';
+import type { Returns } from './returns.ts';
 
 interface TapInfo {
   readonly name: string;
@@ -45,7 +46,8 @@ const runners: Readonly<Record<string, (taps: readonly GuardedTap[]) => Run>> = 
   'observed AsyncSeriesWaterfallHook': seriesOfObservers,
 };
 
-export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): Guard {
+/** @param returns what taps may return, by hook */
+export function guard(hooks: Readonly<Record<string, object>>, logger: Logger, returns: Readonly<Record<string, Returns>> = {}): Guard {
   const placed: { hook: string; plugin: string; before: string }[] = [];
   const spent = new Map<string, Spent>();
   let owner: string | null = null;
@@ -55,7 +57,7 @@ export function guard(hooks: Readonly<Record<string, object>>, logger: Logger): 
     const isAsync = kind.startsWith('Async');
     const runnerOf = runners[observing.has(name) ? `observed ${kind}` : kind];
     if (runnerOf === undefined) throw new Error(`the hook "${name}" is of a kind that nobody runs: ${kind}`);
-    hook.compile = ({ taps }) => runnerOf(taps.map(({ name: plugin, fn }) => ({ hook: name, plugin, run: timed(fn, { hook: name, plugin, spent: spentBy(plugin, spent) }), logger })));
+    hook.compile = ({ taps }) => runnerOf(taps.map(({ name: plugin, fn }) => ({ hook: name, plugin, run: timed(fn, { hook: name, plugin, spent: spentBy(plugin, spent) }), logger, returns: returns[name] })));
     hook.intercept({
       register(tap) {
         refuseTap(name, tap, { isAsync, owner });

@@ -3,18 +3,11 @@
  * cost: with a promise for each tap, a plain request makes forty promises and as many turns of the microtask queue.
  */
 import { GatewayError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
-
-/** All that a hook passes to its taps: the value, and the context where it has one. */
-export type Run = (first: unknown, second?: unknown) => unknown;
-
-/** One tap of one hook. */
-export interface GuardedTap {
-  readonly hook: string;
-  readonly plugin: string;
-  readonly run: Run;
-  readonly logger: Logger;
-}
+import { answerOf } from './pending.ts';
+import { kindOf } from './returns.ts';
+import { report } from './tap.ts';
+import type { GuardedTap, Run } from './tap.ts';
+import { Wait } from './wait.ts';
 
 export const isThenable = <Value>(value: Value | Promise<Value>): value is Promise<Value> => typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 
@@ -22,6 +15,12 @@ const deciders = new WeakMap<object, string>();
 
 /** The plugin whose tap gave this source of chunks. */
 export const deciderOf = (value: object): string | undefined => deciders.get(value);
+
+/** safety: a value of another shape would fail later, in the core or in another plugin, and nobody would know whose it is. */
+function sound(value: unknown, before: unknown, { returns }: GuardedTap): unknown {
+  if (returns === undefined || returns.holds(value, before)) return value;
+  throw new TypeError(`the tap returned ${kindOf(value)}, and not ${returns.expected}`);
+}
 
 function remember(value: unknown, { hook, plugin }: GuardedTap): void {
   if ((hook === 'open' || hook === 'opened') && typeof value === 'object' && value !== null) deciders.set(value, plugin);
@@ -41,20 +40,22 @@ export const bail = (taps: readonly GuardedTap[]): Run => (first) => {
   for (let at = 0; at < taps.length; at++) {
     const returned = decided(taps[at] as GuardedTap, first);
     if (isThenable(returned)) return bailLater(taps, { at, returned }, first);
-    if (!isDecision(returned)) continue;
-    remember(returned, taps[at] as GuardedTap);
-    return returned;
+    if (isDecision(returned)) return decision(returned, taps[at] as GuardedTap);
   }
   return undefined;
 };
 
+function decision(value: unknown, tap: GuardedTap): unknown {
+  checked(value, undefined, tap);
+  remember(value, tap);
+  return value;
+}
+
 async function bailLater(taps: readonly GuardedTap[], begun: Begun, first: unknown): Promise<unknown> {
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
-    const value = await awaited(at === begun.at ? begun.returned : decided(tap, first), tap);
-    if (!isDecision(value)) continue;
-    remember(value, tap);
-    return value;
+    const value = await awaited(at === begun.at ? begun.returned : decided(tap, first), tap, first);
+    if (isDecision(value)) return decision(value, tap);
   }
   return undefined;
 }
@@ -65,7 +66,7 @@ export const waterfall = (taps: readonly GuardedTap[]): Run => (first, context) 
   for (let at = 0; at < taps.length; at++) {
     const returned = decided(taps[at] as GuardedTap, value, context);
     if (isThenable(returned)) return waterfallLater(taps, { at, returned }, { value, context });
-    if (returned !== undefined) value = returned;
+    if (returned !== undefined) value = checked(returned, value, taps[at] as GuardedTap);
   }
   return value;
 };
@@ -74,8 +75,8 @@ async function waterfallLater(taps: readonly GuardedTap[], begun: Begun, { value
   let value = before;
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
-    const returned = await awaited(at === begun.at ? begun.returned : decided(tap, value, context), tap);
-    if (returned !== undefined) value = returned;
+    const returned = await awaited(at === begun.at ? begun.returned : decided(tap, value, context), tap, context);
+    if (returned !== undefined) value = checked(returned, value, tap);
   }
   return value;
 }
@@ -97,8 +98,8 @@ export const waterfallAtOnce = (taps: readonly GuardedTap[]): Run => (first, con
       throw named(thrown, tap);
     }
     if (returned === undefined || returned === value) continue;
-    remember(returned, tap);
-    value = returned;
+    value = checked(returned, value, tap);
+    remember(value, tap);
   }
   return value;
 };
@@ -107,8 +108,7 @@ export const waterfallAtOnce = (taps: readonly GuardedTap[]): Run => (first, con
 export const observedWaterfall = (taps: readonly GuardedTap[]): Run => (first, context) => {
   let value = first;
   for (let at = 0; at < taps.length; at++) {
-    const returned = observed(taps[at] as GuardedTap, value, context);
-    if (returned !== undefined) value = returned;
+    value = observed(taps[at] as GuardedTap, value, context) ?? value;
   }
   return value;
 };
@@ -136,7 +136,7 @@ export const seriesOfObservers = (taps: readonly GuardedTap[]): Run => {
   const waits = taps.map((tap) => new Wait(tap));
   return async (first, context) => {
     let value = first;
-    for (const [at, tap] of taps.entries()) value = (await begin(tap, waits[at] as Wait, [value, context])) ?? value;
+    for (const [at, tap] of taps.entries()) value = soundOr(value, await begin(tap, waits[at] as Wait, [value, context]), tap);
     return value;
   };
 };
@@ -149,17 +149,37 @@ function decided(tap: GuardedTap, first: unknown, second?: unknown): unknown {
   }
 }
 
-async function awaited(value: unknown, tap: GuardedTap): Promise<unknown> {
+function checked(value: unknown, before: unknown, tap: GuardedTap): unknown {
   try {
-    return await value;
+    return sound(value, before, tap);
   } catch (thrown) {
     throw named(thrown, tap);
   }
 }
 
+/** What an observer returned; the value before where it returned nothing, or something else than its hook takes. */
+function soundOr(before: unknown, value: unknown, tap: GuardedTap): unknown {
+  try {
+    return value === undefined ? before : sound(value, before, tap);
+  } catch (thrown) {
+    report(thrown, tap);
+    return before;
+  }
+}
+
+async function awaited(value: unknown, tap: GuardedTap, context?: unknown): Promise<unknown> {
+  try {
+    return tap.hook === 'open' ? await value : await answerOf(value, tap, context);
+  } catch (thrown) {
+    throw named(thrown, tap);
+  }
+}
+
+/** What the tap returned; undefined where it returned nothing, or failed. */
 function observed(tap: GuardedTap, first: unknown, second: unknown): unknown {
   try {
-    return refusePromise(tap.run(first, second), tap);
+    const value = refusePromise(tap.run(first, second), tap);
+    return value === undefined ? value : sound(value, first, tap);
   } catch (thrown) {
     return report(thrown, tap);
   }
@@ -175,8 +195,6 @@ function begin(tap: GuardedTap, wait: Wait, args: readonly [unknown, unknown?]):
   }
 }
 
-const report = (thrown: unknown, { plugin, hook, logger }: GuardedTap): void => logger.error('an observer failed; the request is untouched', { plugin, hook, error: thrown });
-
 function refusePromise(value: unknown, { hook }: GuardedTap): unknown {
   if (!isThenable(value)) return value;
   value.then(undefined, () => {});
@@ -190,71 +208,4 @@ function named(thrown: unknown, { hook, plugin }: GuardedTap): GatewayError {
     return thrown;
   }
   return new GatewayError('plugin_error', `The plugin "${plugin}" failed at "${hook}".`, { plugin, cause: thrown });
-}
-
-/** How long an observer may keep the others waiting, in milliseconds. */
-const patience: Readonly<Record<string, number>> = { log: 1000, health: 1000, close: 10_000 };
-/** An observer that was late so often, without a call in time in between, is not waited for any more. */
-const overrunsAtMost = 3;
-
-/** How long one observer is waited for: as long as its hook allows, and not at all once it has been late too often. A call in time makes it waited for again. */
-class Wait {
-  readonly #tapped: GuardedTap;
-  readonly #ms: number;
-  #overruns = 0;
-  #overranAt = -Infinity;
-
-  constructor(tapped: GuardedTap) {
-    this.#tapped = tapped;
-    this.#ms = patience[tapped.hook] ?? 1000;
-  }
-
-  /** Resolves as the observer's promise does, and rejects when that is late. Resolves at once where the observer is not waited for. */
-  for(answer: Promise<unknown>): Promise<unknown> {
-    const startedAt = performance.now();
-    const isTrusted = this.#isTrusted;
-    return new Promise((resolve, reject) => {
-      const timer = isTrusted ? setTimeout(() => reject(this.#overrun(startedAt)), this.#ms) : undefined;
-      if (!isTrusted) resolve(undefined);
-      const came = (): void => {
-        clearTimeout(timer);
-        if (performance.now() - startedAt < this.#ms) this.#inTime();
-      };
-      const answered = (value: unknown): void => {
-        came();
-        resolve(value);
-      };
-      const failed = (thrown: unknown): void => {
-        came();
-        if (isTrusted) reject(thrown);
-        else report(thrown, this.#tapped);
-      };
-      answer.then(answered, failed);
-    });
-  }
-
-  get #isTrusted(): boolean {
-    // a waterfall needs the value that its tap returns
-    return this.#tapped.hook === 'health' || this.#overruns < overrunsAtMost;
-  }
-
-  #overrun(startedAt: number): Error {
-    // calls that were under way at the same time count as one overrun
-    if (startedAt >= this.#overranAt) {
-      this.#overranAt = performance.now();
-      this.#overruns++;
-      if (!this.#isTrusted) this.#tell('warn', 'an observer is late again and again; it goes on, but nobody waits for it until it is in time');
-    }
-    return new Error(`no answer within ${this.#ms} ms`);
-  }
-
-  #inTime(): void {
-    if (!this.#isTrusted) this.#tell('info', 'an observer is in time again, and waited for');
-    this.#overruns = 0;
-  }
-
-  #tell(level: 'info' | 'warn', message: string): void {
-    const { plugin, hook, logger } = this.#tapped;
-    logger[level](message, { plugin, hook });
-  }
 }

@@ -2,8 +2,8 @@
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, SyncHook, SyncWaterfallHook } from 'tapable';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
-import { guard } from '../../../core/pipeline/guard.ts';
-import type { Guard } from '../../../core/pipeline/guard.ts';
+import { guard } from '../../../core/taps/guard.ts';
+import type { Guard } from '../../../core/taps/guard.ts';
 import { createLogger } from '../../../core/logger.ts';
 
 interface Scene {

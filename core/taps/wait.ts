@@ -1,0 +1,70 @@
+/** How long an observer is waited for. */
+import { report } from './tap.ts';
+import type { GuardedTap } from './tap.ts';
+
+/** How long an observer may keep the others waiting, in milliseconds. */
+const patience: Readonly<Record<string, number>> = { log: 1000, health: 1000, close: 10_000 };
+/** An observer that was late so often, without a call in time in between, is not waited for any more. */
+const overrunsAtMost = 3;
+
+/** How long one observer is waited for: as long as its hook allows, and not at all once it has been late too often. A call in time makes it waited for again. */
+export class Wait {
+  readonly #tapped: GuardedTap;
+  readonly #ms: number;
+  #overruns = 0;
+  #overranAt = -Infinity;
+
+  constructor(tapped: GuardedTap) {
+    this.#tapped = tapped;
+    this.#ms = patience[tapped.hook] ?? 1000;
+  }
+
+  /** Resolves as the observer's promise does, and rejects when that is late. Resolves at once where the observer is not waited for. */
+  for(answer: Promise<unknown>): Promise<unknown> {
+    const startedAt = performance.now();
+    const isTrusted = this.#isTrusted;
+    return new Promise((resolve, reject) => {
+      const timer = isTrusted ? setTimeout(() => reject(this.#overrun(startedAt)), this.#ms) : undefined;
+      if (!isTrusted) resolve(undefined);
+      const came = (): void => {
+        clearTimeout(timer);
+        if (performance.now() - startedAt < this.#ms) this.#inTime();
+      };
+      const answered = (value: unknown): void => {
+        came();
+        resolve(value);
+      };
+      const failed = (thrown: unknown): void => {
+        came();
+        if (isTrusted) reject(thrown);
+        else report(thrown, this.#tapped);
+      };
+      answer.then(answered, failed);
+    });
+  }
+
+  get #isTrusted(): boolean {
+    // a waterfall needs the value that its tap returns
+    return this.#tapped.hook === 'health' || this.#overruns < overrunsAtMost;
+  }
+
+  #overrun(startedAt: number): Error {
+    // calls that were under way at the same time count as one overrun
+    if (startedAt >= this.#overranAt) {
+      this.#overranAt = performance.now();
+      this.#overruns++;
+      if (!this.#isTrusted) this.#tell('warn', 'an observer is late again and again; it goes on, but nobody waits for it until it is in time');
+    }
+    return new Error(`no answer within ${this.#ms} ms`);
+  }
+
+  #inTime(): void {
+    if (!this.#isTrusted) this.#tell('info', 'an observer is in time again, and waited for');
+    this.#overruns = 0;
+  }
+
+  #tell(level: 'info' | 'warn', message: string): void {
+    const { plugin, hook, logger } = this.#tapped;
+    logger[level](message, { plugin, hook });
+  }
+}

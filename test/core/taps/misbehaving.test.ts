@@ -1,0 +1,160 @@
+/** Plugins that do what they should not: the request ends in time and names the plugin, and the other requests do not notice. */
+import { describe, expect, it } from 'vitest';
+import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
+import type { Gateway } from '../../../core/host/plugin.ts';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { errorOf, gatewayOf, probe, provider, routing } from '../scene.ts';
+
+async function served(apply: (gateway: Gateway) => unknown, more: Record<string, unknown> = {}): Promise<TestGateway> {
+  const up = await provider();
+  return await gatewayOf({ ...oneUpstream(up.url), ...more }, { plugins: [probe(apply)] });
+}
+
+/** Taps a hook whose name is not known before the test runs. */
+function tapAt({ hooks }: Gateway, hook: keyof Gateway['hooks'], fn: () => unknown): void {
+  (hooks[hook] as { tap(options: object, fn: () => unknown): void }).tap({ stage: EARLY }, fn);
+}
+
+const never = (): Promise<never> => new Promise(() => {});
+
+describe('a tap that never answers', () => {
+  const short = routing({ total: 300 });
+
+  it.each(['auth', 'normalise', 'route'] as const)('at %s ends with the time of the request, and is named', async (hook) => {
+    const { chat, records } = await served((gateway) => tapAt(gateway, hook, never), short);
+    const response = await chat({});
+    expect([response.status, await errorOf(response)]).toMatchObject([500, { code: 'plugin_error', message: `The plugin "test/probe" did not answer at "${hook}" within the 0.3 s of the request.` }]);
+    expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
+  });
+
+  it('at auth ends the request of an endpoint too', async () => {
+    const { get } = await served(({ hooks, routes }) => {
+      hooks.auth.tapPromise({ stage: EARLY }, never);
+      routes.add({ method: 'GET', path: '/probe', auth: 'key', handle: async () => ({ body: 'x' }) });
+    }, short);
+    expect((await errorOf(await get('/probe'))).message).toContain('"test/probe" did not answer at "auth"');
+  });
+
+  it('in an endpoint ends with the time of a request', async () => {
+    const { get } = await served(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: never }), short);
+    expect((await get('/probe')).status).toBe(504);
+  });
+});
+
+describe('a tap that returns something else than its hook takes', () => {
+  it.each([
+    ['auth', true, 'a boolean, and not a principal'],
+    ['auth', { key: 'x' }, 'an object, and not a principal'],
+    ['metadata', { team: 1 }, 'an object, and not an object of texts'],
+    ['metadata', null, 'null, and not an object of texts'],
+    ['normalise', {}, 'an object, and not a chat request'],
+    ['normalise', null, 'null, and not a chat request'],
+    ['route', {}, 'an object, and not a list of candidates'],
+    ['route', [null], 'a list, and not a list of candidates'],
+    ['open', {}, 'an object, and not a source of chunks'],
+    ['opened', 42, 'a number, and not a source of chunks'],
+    ['chunk', 'text', 'a string, and not a chunk, or null'],
+  ] as const)('at %s fails its own request: %j', async (hook, value, why) => {
+    const { chat, records, lines } = await served((gateway) => tapAt(gateway, hook, () => value));
+    const response = await chat({});
+    expect([response.status, (await errorOf(response)).message]).toEqual([500, `The plugin "test/probe" failed at "${hook}".`]);
+    expect(records).toMatchObject([{ error: { plugin: 'test/probe' } }]);
+    expect(lines.join('')).toContain(why);
+  });
+
+  it.each([null, {}, 42, [], 'done'])('at settle changes no record: %j', async (value) => {
+    const { chat, records, lines } = await served(({ hooks }) => hooks.settle.tap({ stage: LATE }, () => value as never));
+    expect((await chat({})).status).toBe(200);
+    expect(records).toMatchObject([{ status: 200, outcome: 'answered', usage: { promptTokens: expect.any(Number) as number } }]);
+    expect(lines.join('')).toContain('and not the record of the same request');
+  });
+
+  it('at settle cannot give a record another id', async () => {
+    const { chat, records } = await served(({ hooks }) => hooks.settle.tap((record) => ({ ...record, id: 'mine' })));
+    const response = await chat({});
+    expect(records[0]?.id).toBe(response.headers.get('x-request-id'));
+  });
+
+  it.each([null, {}, 42, { status: 'fine' }])('at health leaves the report as it was: %j', async (value) => {
+    const { get } = await served(({ hooks }) => hooks.health.tap({ stage: LATE }, () => value as never));
+    const response = await get('/');
+    expect([response.status, await response.json()]).toMatchObject([200, { health: { status: 'ok' } }]);
+  });
+
+  it.each([null, 42, { 'x-one': 1 }])('at reply leaves the headers as they were: %j', async (value) => {
+    const { chat } = await served(({ hooks }) => hooks.reply.tap(() => value as never));
+    const { status, headers } = await chat({});
+    expect([status, headers.get('content-type'), headers.get('x-one')]).toEqual([200, 'application/json', null]);
+  });
+});
+
+describe('a source of chunks', () => {
+  it('whose cancel() rejects later ends its own request only', async () => {
+    const { chat } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ request }) =>
+      request.user === 'bad'
+        ? { adjustments: [], read: () => Promise.reject(new Error('broken')), cancel: (): never => Promise.reject(new Error('late')) as never }
+        : undefined));
+    expect((await chat({ user: 'bad' })).status).toBe(500);
+    expect((await chat({})).status).toBe(200);
+  });
+
+  it('that gives nothing again and again lets others be served, and ends with its time', async () => {
+    const { chat, get } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ request }) =>
+      request.user === 'bad' ? { adjustments: [], read: async () => [], cancel: () => {} } : undefined), routing({ total: 500 }));
+    const busy = chat({ user: 'bad' });
+    expect([(await get('/')).status, (await chat({})).status]).toEqual([200, 200]);
+    expect((await busy).status).toBe(504);
+  });
+});
+
+describe('what a tap sees of a request', () => {
+  /** A context as JavaScript has it: nothing is read-only. */
+  interface Seen {
+    id: string;
+    mine: boolean;
+    metadata: Record<string, string>;
+    principal: { key: string };
+    request: { model: string; messages: object[] };
+  }
+  const set = (way: (context: Seen) => void) => ({ hooks }: Gateway): void => hooks.route.tap((candidates, context) => {
+    way(context as unknown as Seen);
+    return candidates;
+  });
+
+  it.each<[string, (context: Seen) => void]>([
+    ['its id', (context) => void (context.id = 'mine')],
+    ['a new field', (context) => void (context.mine = true)],
+    ['its metadata', ({ metadata }) => void (metadata['team'] = 'mine')],
+    ['who asks', ({ principal }) => void (principal.key = 'mine')],
+    ['its model', ({ request }) => void (request.model = 'mine')],
+    ['its messages', ({ request }) => void request.messages.push({})],
+  ])('cannot be set: %s', async (_, way) => {
+    const { chat, records } = await served(set(way));
+    const response = await chat({});
+    expect([response.status, (await errorOf(response)).message]).toEqual([500, 'The plugin "test/probe" failed at "route".']);
+    expect(records[0]?.id).toBe(response.headers.get('x-request-id'));
+  });
+
+  it('cannot be set: a candidate, which all requests share', async () => {
+    const { chat } = await served(({ hooks }) => hooks.route.tap({ stage: EARLY }, (candidates) => {
+      (candidates[0] as { provider: unknown }).provider = {};
+      return candidates;
+    }));
+    expect((await chat({})).status).toBe(500);
+  });
+
+  it('cannot be set: its attempt', async () => {
+    const { chat } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ attempt }) => {
+      (attempt as { number: number }).number = 7;
+      return undefined;
+    }));
+    expect((await chat({})).status).toBe(500);
+  });
+
+  it('has no way to call a hook', async () => {
+    let seen: string[] = [];
+    await served(({ hooks }) => (seen = Object.values(hooks).flatMap((hook) => Object.keys(hook))));
+    expect(new Set(seen)).toEqual(new Set(['tap', 'tapPromise']));
+  });
+});
