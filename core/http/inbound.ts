@@ -7,6 +7,7 @@ import { parseJson } from '../wire/json.ts';
 import { readBody } from './body.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
+import { bytesPerContainer } from './in-flight.ts';
 import type { InFlight } from './in-flight.ts';
 
 /** Node's two ends of one request. */
@@ -55,6 +56,6 @@ export async function readJson(body: Readable, exchange: Exchange, inFlight: InF
   const encoding = exchange.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') throw new GatewayError('unsupported_media_type', 'A compressed request body is not accepted; send it as it is.');
   const { limits } = exchange.config.server;
-  const bounds = { limit: Math.min(limits.body, limits.inFlightBytes), announced: exchange.headers['content-length'], hold: (bytes: number) => inFlight.hold(bytes, exchange) };
-  return parseJson(await readBody(body, bounds), limits.jsonDepth);
+  const bounds = { limit: limits.body, announced: exchange.headers['content-length'], hold: (bytes: number) => inFlight.hold(bytes, exchange) };
+  return parseJson(await readBody(body, bounds), limits.jsonDepth, (containers) => inFlight.hold(containers * bytesPerContainer, exchange));
 }

@@ -137,7 +137,8 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   // from here on the fault is in the body of a request: that request has its reply already, or its reply names the fault
   if (reply.writableFinished) return end(socket);
   closeAfter(reply, socket);
-  service.cancel(fault, reply);
+  // the head and the fault may come in one packet: it is found out first who asks, because the request of a known caller is on record in any case
+  setImmediate(() => service.cancel(fault, reply));
 }
 
 function textOf({ status = 400, headers, body }: Answer<string>): string {

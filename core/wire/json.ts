@@ -6,11 +6,14 @@ import { GatewayError } from '../errors.ts';
  * Parses the body of a request. If a key comes twice, the last value counts, also in what is sent to the provider.
  * Throws a GatewayError: `invalid_json`, `invalid_utf8`, `json_too_deep` (more than `maxDepth` levels), `invalid_request` for the key
  * `__proto__` at the top, `invalid_value` for a number beyond the range of a double.
+ * @param weigh called with the number of objects and arrays before they are made; it throws where there is no room for them
  */
-export function parseJson(bytes: Buffer, maxDepth: number): unknown {
+export function parseJson(bytes: Buffer, maxDepth: number, weigh?: (containers: number) => void): unknown {
   if (bytes.length === 0) throw new GatewayError('invalid_json', 'The request body is empty; a JSON object is expected.');
   if (!isUtf8(bytes)) throw new GatewayError('invalid_utf8', 'The request body is not valid UTF-8.');
-  if (isDeeper(bytes, maxDepth)) throw new GatewayError('json_too_deep', `The request body is nested deeper than ${maxDepth} levels.`);
+  const containers = containersIn(bytes, maxDepth);
+  if (containers === null) throw new GatewayError('json_too_deep', `The request body is nested deeper than ${maxDepth} levels.`);
+  weigh?.(containers);
   let value: unknown;
   try {
     value = JSON.parse(bytes.toString('utf8'));
@@ -77,22 +80,27 @@ const BACKSLASH = 0x5c;
 const OPEN = [0x5b, 0x7b];
 const CLOSE = [0x5d, 0x7d];
 
+/** True if the brackets outside strings are nested deeper than `limit` levels. */
+export const isDeeper = (bytes: Buffer, limit: number): boolean => containersIn(bytes, limit) === null;
+
 /**
- * True if the brackets outside strings are nested deeper than `limit` levels.
+ * The number of objects and arrays; null if they are nested deeper than `limit` levels.
  * cost: JSON.parse and JSON.stringify are slow on deep input, or overflow the stack. This check skips strings, so long texts cost little.
  */
-export function isDeeper(bytes: Buffer, limit: number): boolean {
+function containersIn(bytes: Buffer, limit: number): number | null {
   let depth = 0;
+  let containers = 0;
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] as number;
     if (byte === QUOTE) {
       at = endOfString(bytes, at);
-      if (at < 0) return false;
+      if (at < 0) return containers;
     } else if (byte === OPEN[0] || byte === OPEN[1]) {
-      if (++depth > limit) return true;
+      containers++;
+      if (++depth > limit) return null;
     } else if (byte === CLOSE[0] || byte === CLOSE[1]) depth--;
   }
-  return false;
+  return containers;
 }
 
 /** Index of the quote that closes the string opened at `start`, or -1. */

@@ -136,7 +136,7 @@ describe('a running gateway', () => {
 
   /** The output once it has the lines of all requests so far. */
   const linesSoFar = async (): Promise<string> => {
-    const { headers } = await fetch(`${gateway.url}/marks-the-place`);
+    const { headers } = await ask(gateway.url, 'marks the place');
     await expect.poll(() => gateway.output().stdout).toContain(`${headers.get('x-request-id')}`);
     return gateway.output().stdout;
   };

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { GatewayError } from '../../../core/errors.ts';
 import { readBody } from '../../../core/http/body.ts';
 import { isDeeper, objectIn, parseJson } from '../../../core/wire/json.ts';
 
@@ -43,6 +44,13 @@ describe('parsing', () => {
 
   it.each([['{"a": 1e999}', 'a'], ['{"a": {"b": [0, {"c": -1e400}]}}', 'a.b[1].c'], [`{"a": [1${'0'.repeat(400)}]}`, 'a[0]'], [`{"${'k'.repeat(10_000)}": 1e999}`, 'k'.repeat(256)]])('refuses a number that it would have to send on as null: %s', (json, param) => {
     expect(() => parseJson(Buffer.from(json), 64)).toThrow(expect.objectContaining({ code: 'invalid_value', param }) as Error);
+  });
+
+  it('tells how many objects and arrays there are, before it makes them', () => {
+    const told: number[] = [];
+    parseJson(Buffer.from('{"a":[{},[],"{[{"],"b":{}}'), 64, (containers) => void told.push(containers));
+    expect(told).toEqual([5]);
+    expect(() => parseJson(Buffer.from('no JSON'), 64, () => { throw new GatewayError('request_too_large', ''); })).toThrow(expect.objectContaining({ code: 'request_too_large' }) as Error);
   });
 
   it.each(['{"a": 1e308}', '{"a": -0.1e-999}', '{"a": "1e999"}'])('takes %s', (json) => expect(parseJson(Buffer.from(json), 64)).toEqual(JSON.parse(json)));

@@ -124,6 +124,16 @@ describe('the bytes of all bodies', () => {
     expect([response.status, (await errorOf(response)).code]).toEqual([413, 'request_too_large']);
   });
 
+  it('are more where a body has many objects, which take more of the heap than their text', async () => {
+    const { gateway, letGo } = await scene();
+    letGo();
+    const many = (containers: number): Promise<Response> => gateway.post(`${body('hi').slice(0, -1)},"metadata":[${'{},'.repeat(containers)}{}]}`);
+    expect((await many(10_000)).status).toBe(200);
+    const response = await many(16_000);
+    expect([response.status, (await errorOf(response)).code]).toEqual([413, 'request_too_large']);
+    expect((await gateway.post(body('x'.repeat(48_000)))).status).toBe(200);
+  });
+
   it('and their refusals are in the health report and in the metrics', async () => {
     const { gateway, up, large, letGo } = await scene();
     const health = async (): Promise<object> => (await (await gateway.get('/')).json()) as object;
