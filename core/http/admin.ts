@@ -34,7 +34,7 @@ export async function admitAdmin(asked: Asked, facts: AdminFacts): Promise<void>
   const more = { headers: { 'www-authenticate': 'Bearer' } };
   throw keys.length > 0 || cookie !== undefined
     ? new GatewayError('invalid_api_key', 'The admin key is not valid.', more)
-    : new GatewayError('missing_api_key', 'The admin key is required. Send it as "Authorization: Bearer <key>".', more);
+    : new GatewayError('missing_api_key', 'The admin key is required: server.admin_key of the config or, without it, the key in the file admin-key of server.data_dir. Send it as "Authorization: Bearer <key>".', more);
 }
 
 /** Refuses where the gateway has no admin key to compare with, as when it was started from a program. A command of this process needs none. */

@@ -16,7 +16,7 @@ const rtl = 'مرحبا 👩‍👩‍👧 \u202Etxt.exe';
 function longCatalogue(): object {
   const { providers, models } = mockConfig() as { providers: object; models: object[] };
   const served = { providerId: longProvider, externalId: longModel, streaming: true, tools: true, vision: true, reasoning: true };
-  return mockConfig({ keys: [key], providers: { ...providers, [longProvider]: { dialect: 'mock' } }, models: [...models, { id: longModel, pricing: { prompt: '0.000001' }, providers: [served] }] });
+  return mockConfig({ server: { admin_open: true }, keys: [key], providers: { ...providers, [longProvider]: { dialect: 'mock' } }, models: [...models, { id: longModel, pricing: { prompt: '0.000001' }, providers: [served] }] });
 }
 
 let scene: Stage;
