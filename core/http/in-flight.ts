@@ -50,7 +50,7 @@ export class InFlight {
     // its client has left, and its body is not wanted
     if (exchange.heldBytes === null) return;
     const { inFlightBytes } = exchange.config.server.limits;
-    if (exchange.heldBytes + bytes > inFlightBytes) throw new GatewayError('request_too_large', 'The request body needs more memory than this gateway has for all bodies together.', { headers: { connection: 'close' } });
+    if (exchange.heldBytes + bytes > inFlightBytes) throw new GatewayError('request_too_large', 'The request body needs more memory than this gateway has for the bodies of all requests.', { headers: { connection: 'close' } });
     if (this.bytes + bytes > inFlightBytes) throw this.refuse('bytes');
     this.bytes += bytes;
     exchange.heldBytes += bytes;
