@@ -154,7 +154,8 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_requests_total', { key: 'search' })).toBe(2);
     expect(total(samples, 'gateway_tokens_total', { key: 'chat' })).toBe(15);
     expect(total(samples, 'gateway_cost_dollars_total', { key: 'chat' })).toBe(0.00002);
-    expect(total(samples, 'gateway_requests_total', { key: '(none)', outcome: 'refused' })).toBe(1);
+    expect(total(samples, 'gateway_requests_total', { key: '(none)' })).toBe(0);
+    expect(total(samples, 'gateway_refused_total', { code: 'invalid_api_key' })).toBe(1);
   });
 
   it('count each token in one kind', async () => {
