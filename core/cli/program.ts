@@ -12,9 +12,11 @@ import type { CommandSpec, FlagValues, Output } from '../host/command.ts';
 import { startGateway } from '../host/gateway.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import { createPluginLoader } from '../host/loader.ts';
+import { Places } from '../host/places.ts';
 import { watchConfig } from '../host/reload.ts';
 import type { Rebuilt } from '../host/reload.ts';
 import { States } from '../host/state.ts';
+import { watchLoop } from '../host/watchdog.ts';
 import { listen, PortInUse } from '../http/listen.ts';
 import type { Listening } from '../http/listen.ts';
 import { isLoopback } from '../http/loopback.ts';
@@ -32,7 +34,9 @@ import { commandsOf, createCommandCheck, runPluginCommand } from './plugin-comma
 
 type Good = Extract<Loaded, { ok: true }>;
 
-const loadPlugin = createPluginLoader(new URL('../../plugins/', import.meta.url));
+const pluginsFolder = new URL('../../plugins/', import.meta.url);
+const places = new Places(pluginsFolder.href);
+const loadPlugin = createPluginLoader(pluginsFolder, places);
 const toStderr: Write = (line) => void process.stderr.write(`${line}\n`);
 const logger = createLogger(toStderr);
 const output: Output = { print: (text) => void process.stdout.write(text), say: (text) => void process.stderr.write(text) };
@@ -152,6 +156,7 @@ async function start(flags: FlagValues): Promise<void> {
     });
   }
   process.on('SIGHUP', () => void watching.reload());
+  watchLoop(places);
 
   const isText = process.stdout.isTTY && !flags.has('json');
   process.stdout.write(isText ? bannerOf({ url, config, pages: current.pages, file: resolve(file), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
@@ -249,8 +254,17 @@ process.on('uncaughtException', (error) => {
     process.stderr.write(`${error.message}. Choose another port: --port N\n`);
     process.exit(3);
   }
-  logger.error('a bug ended the gateway', { error, stack: error.stack });
-  process.exit(70);
+  const plugin = places.pluginIn(error);
+  if (plugin === null) {
+    logger.error('a bug ended the gateway', { error, stack: error.stack });
+    process.exit(70);
+  }
+  logger.error('a plugin threw an error that nobody catches; the gateway goes on', { plugin, error, stack: error.stack });
+});
+
+// a request whose promise was rejected has its own error; what is left here is work that nobody waits for
+process.on('unhandledRejection', (error) => {
+  logger.error('a promise was rejected that nobody waits for; the gateway goes on', { plugin: places.pluginIn(error), error, ...(error instanceof Error && { stack: error.stack }) });
 });
 
 try {

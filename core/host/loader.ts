@@ -4,6 +4,7 @@ import { isBuiltin } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { resolvePackage, serveOwnName } from './own-package.ts';
+import type { Places } from './places.ts';
 import type { AnyPlugin } from './plugin.ts';
 import { didYouMean } from '../suggest.ts';
 
@@ -13,13 +14,17 @@ interface Found {
   readonly isShipped: boolean;
 }
 
-/** `root`: the `plugins/` folder. The sources are `.ts`, a built package holds `.js`. */
-export function createPluginLoader(root: URL) {
+/**
+ * `root`: the `plugins/` folder. The sources are `.ts`, a built package holds `.js`.
+ * @param places gets the file of each plugin from elsewhere
+ */
+export function createPluginLoader(root: URL, places?: Places) {
   const folder = fileURLToPath(root);
   return async (use: string, baseDir: string): Promise<AnyPlugin> => {
     const { file, isShipped } = find(folder, use, baseDir);
     if (!isShipped) serveOwnName();
-    const module: unknown = await import(pathToFileURL(file).href).catch((cause: unknown) => {
+    const { href } = pathToFileURL(file);
+    const module: unknown = await import(href).catch((cause: unknown) => {
       throw new Error(`cannot be loaded: ${reasonOf(cause)}`, { cause });
     });
     const plugin = (module as { default?: unknown }).default;
@@ -27,6 +32,7 @@ export function createPluginLoader(root: URL) {
     if (fault !== null) throw new Error(`is not a plugin: ${fault}`);
     const found = plugin as AnyPlugin;
     if (isShipped && found.name !== use) throw new Error(`calls itself "${found.name}"; a plugin's name is its path`);
+    if (!isShipped) places?.add(href, found.name);
     return found;
   };
 }

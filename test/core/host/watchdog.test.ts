@@ -1,0 +1,55 @@
+/** A process whose event loop is held, watched from its thread. */
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, expect, test } from 'vitest';
+
+const folder = mkdtempSync(join(tmpdir(), 'gateway-watchdog-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const core = (file: string): string => JSON.stringify(new URL(`../../../core/host/${file}`, import.meta.url).href);
+
+/** Writes a module, and returns its address. */
+function written(name: string, code: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, code);
+  return pathToFileURL(file).href;
+}
+
+/** What the process log says of a process that runs this code. */
+function logOf(code: string): { level: string; msg: string; plugin?: string | null; at?: string[] }[] {
+  const main = written('main.mjs', code);
+  const script = `${process.execPath} ${new URL(main).pathname} 2>&1`;
+  return execFileSync('sh', ['-c', script], { encoding: 'utf8' }).split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as ReturnType<typeof logOf>[number]);
+}
+
+const spin = written('spin.mjs', 'export function spin(ms) { const end = Date.now() + ms; while (Date.now() < end); }');
+
+const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON.stringify(spin)}, 'mine/spin']])`): string => `
+  import { setTimeout as wait } from 'node:timers/promises';
+  import { Places } from ${core('places.ts')};
+  import { watchLoop } from ${core('watchdog.ts')};
+  import { spin } from ${JSON.stringify(spin)};
+  watchLoop(${places}, 600);
+  await wait(700);
+  ${work}
+  process.exit(0);
+`;
+
+test('names the plugin that holds the event loop, and its place', () => {
+  const [held, over] = logOf(watched('spin(2500); await wait(800);'));
+  expect(held).toMatchObject({ level: 'error', plugin: 'mine/spin', msg: 'the event loop is held by the plugin mine/spin; no request is served meanwhile' });
+  expect(held?.at?.[0]).toBe(`spin ${spin}:1`);
+  expect(over).toMatchObject({ level: 'info', msg: 'the event loop turns again' });
+});
+
+test('says where the loop is held by code that is no plugin', () => {
+  const [held] = logOf(watched('spin(2500);', "new Places('file:///plugins/')"));
+  expect(held).toMatchObject({ plugin: null, msg: 'the event loop is held; no request is served meanwhile' });
+});
+
+test('says nothing of short work', () => {
+  expect(logOf(watched('for (let at = 0; at < 20; at++) { spin(50); await wait(10); }'))).toEqual([]);
+});

@@ -1,0 +1,49 @@
+/** Errors of a plugin that nobody catches: the process goes on, and its log names the plugin. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { start } from '../_kit/executable.ts';
+import type { Running } from '../_kit/executable.ts';
+import { pause } from '../_kit/upstream.ts';
+
+const code = `export default {
+  name: 'mine/stray',
+  summary: 'throws where nobody catches',
+  apply({ hooks }) {
+    hooks.normalise.tap((request) => {
+      if (request.user === 'timer') setTimeout(() => { throw new Error('thrown in a timer'); });
+      if (request.user === 'promise') void Promise.reject(new Error('rejected by itself'));
+    });
+  },
+};`;
+
+let gateway: Running;
+
+beforeAll(async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-stray-'));
+  writeFileSync(join(folder, 'stray.mjs'), code);
+  gateway = await start({
+    providers: { mock: { dialect: 'mock' } },
+    models: [{ id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+    plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './stray.mjs'],
+  }, {}, { folder });
+});
+
+afterAll(async () => {
+  await gateway.stop();
+});
+
+const ask = (user: string): Promise<Response> =>
+  fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', user, messages: [{ role: 'user', content: 'hi' }] }) });
+
+test.each([
+  ['timer', 'a plugin threw an error that nobody catches; the gateway goes on', 'thrown in a timer'],
+  ['promise', 'a promise was rejected that nobody waits for; the gateway goes on', 'rejected by itself'],
+])('the gateway goes on after one: %s', async (user, message, words) => {
+  expect((await ask(user)).status).toBe(200);
+  while (!gateway.output().stderr.includes(words)) await pause(10);
+  expect((await ask('nobody')).status).toBe(200);
+  const line = gateway.output().stderr.split('\n').find((text) => text.includes(words)) ?? '';
+  expect(JSON.parse(line)).toMatchObject({ level: 'error', msg: message, plugin: 'mine/stray' });
+});
