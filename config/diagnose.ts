@@ -5,7 +5,8 @@ import type { Expansion } from './expand.ts';
 import { writtenAs } from './expand.ts';
 import { didYouMean } from './problems.ts';
 import type { Path, Source } from './source.ts';
-import { isSecretName, literalAt } from './source.ts';
+import { isSecretPath } from './masks.ts';
+import { literalAt } from './source.ts';
 
 /** One fault of a file, in words. */
 export interface Diagnosis {
@@ -108,7 +109,7 @@ function quoted(error: ErrorObject, { source, expansion, pathOf }: Origin): stri
   const path = pathOf(error);
   const written = writtenAs(source, expansion, path);
   if (written !== null) return `the value of ${written}`;
-  if (isSecretName(path.at(-1))) return 'this value';
+  if (isSecretPath(path)) return 'this value';
   return typeof error.data === 'string' ? JSON.stringify(error.data) : literal(error, source, path);
 }
 
@@ -132,7 +133,7 @@ const yesAndNo: Readonly<Record<string, string>> = { yes: 'true', on: 'true', tr
 function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wanted: readonly string[]): string | null {
   const data: unknown = error.data;
   const path = pathOf(error);
-  if (writtenAs(source, expansion, path) !== null || isSecretName(path.at(-1))) return null;
+  if (writtenAs(source, expansion, path) !== null || isSecretPath(path)) return null;
   if (typeof data === 'number' || typeof data === 'boolean') return wanted.includes('string') ? `write "${withoutExponent(literal(error, source, path))}" in quotes` : null;
   if (typeof data !== 'string') return null;
   const wantsNumber = wanted.includes('integer') || wanted.includes('number');

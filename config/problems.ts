@@ -1,5 +1,6 @@
 /** Collects the faults of a config file (where, what is wrong, what to do), so that all of them are shown at once. */
 import { nearest } from '../core/suggest.ts';
+import { maskShapes } from './masks.ts';
 import type { Path, Position, Source } from './source.ts';
 import { locate } from './source.ts';
 
@@ -51,7 +52,7 @@ export function createFindings(): Findings {
       warnings.push(problemAt(place, message, hint));
     },
     errorAt(source, range, message) {
-      problems.push({ ...source.position(range), path: '', message, hint: null });
+      problems.push({ ...source.position(range), path: '', message: maskShapes(message), hint: null });
     },
     isSound: ({ source, path }) => faulty.get(source)?.has(keyOf(path)) !== true,
   };
@@ -59,9 +60,9 @@ export function createFindings(): Findings {
 
 const problemAt = (place: Place, message: string, hint: string | null): Problem => ({
   ...locate(place.source, place.path, place.at ?? 'value'),
-  path: pathText(place.path),
-  message,
-  hint,
+  path: maskShapes(pathText(place.path)),
+  message: maskShapes(message),
+  hint: hint === null ? null : maskShapes(hint),
 });
 
 const keyOf = (path: Path): string => path.map((step) => `\0${step}`).join('');

@@ -3,6 +3,7 @@ import type { Document, Node, Pair } from 'yaml';
 import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, visit } from 'yaml';
 import type { Json, Range, Ranges } from './json.ts';
 import { createFinder, readJson } from './json.ts';
+import { maskLine } from './masks.ts';
 
 /** The way from the root to a value: keys of maps and positions in lists, for example `['models', 0, 'id']`. */
 export type Path = readonly (string | number)[];
@@ -70,7 +71,7 @@ export function parseSource(file: string, shown: string, text: string): Source {
       const from = start - col + 1;
       const content = lineAt(text, from, from + longestLine + 1);
       const marked = lineAt(text, start, Math.min(end, start + longestLine)).trimEnd();
-      return { file: shown, line, col, source: content.length > longestLine ? '' : maskSecrets(content), length: Math.max(marked.length, 1) };
+      return { file: shown, line, col, source: content.length > longestLine ? '' : maskLine(content), length: Math.max(marked.length, 1) };
     },
   };
 }
@@ -156,12 +157,3 @@ const follow = (document: Document, node: Node | null): Node | null => (isAlias(
 
 /** The name that a key node has in the resulting object. */
 export const keyText = (key: unknown): string => String(isScalar(key) ? key.value : key);
-
-const secretSetting = /((?:\b\w*_key|\b\w*-key|\bkey|\b\w*token|\b\w*secret\w*|\baccess_key_id|\b\w*password|\bauthorization)["']?\s*:\s*)("[^"]*"?|'[^']*'?|[^,}\]]+)/gi;
-
-// safety: a problem quotes its line of the file, and that line may contain an API key
-const maskSecrets = (line: string): string =>
-  line.replaceAll(secretSetting, (_, setting: string, value: string) => setting + (/\$\{[^}]*\}?/.test(value) ? value : value.replaceAll(/[^\s"']/g, '*')));
-
-/** Whether a setting of this name may hold a secret; if so, no message may quote its value. */
-export const isSecretName = (name: string | number | undefined): boolean => typeof name === 'string' && /(^|[_-])(key|token|password|authorization|access_key_id)$|secret/i.test(name);

@@ -1,0 +1,44 @@
+/** Keeps secrets out of messages about the config. Secrets are known by the name of their setting, by a name that is nearly one, and by their shape. */
+import { distance } from 'fastest-levenshtein';
+
+const secretNames = ['apikey', 'adminkey', 'accesskeyid', 'secretaccesskey', 'sessiontoken', 'password', 'authorization'];
+/** The most letters in which a misspelt name differs. */
+const mostEdits = 2;
+
+/** Whether a setting of this name may hold a secret; if so, no message may quote its value. `hash` too: people write the key itself there. */
+export function isSecretName(name: string): boolean {
+  if (/(^|[_-])(keys?|hash|token|passw(or)?d|authorization|credentials?|access_key_id)$|secret|api-?key/i.test(name)) return true;
+  const bare = name.replaceAll(/[-_]/g, '').toLowerCase();
+  return secretNames.some((known) => Math.abs(known.length - bare.length) <= mostEdits && distance(known, bare) <= mostEdits);
+}
+
+/** Whether the value at this path may be a secret: the name of the setting, or of the list that it is in, says so. */
+export const isSecretPath = (path: readonly (string | number)[]): boolean => isSecretName(path.findLast((step): step is string => typeof step === 'string') ?? '');
+
+/** Names that providers give to the beginnings of their keys, and long words that mix letters with digits: no name of a model is one. */
+const shapes = [
+  /\b(?:sk|pk|rk|gsk|xai|gwk|gwa|ghp|gho|ghs|hf|r8|fw|pplx|nvapi|csk|tgp|glpat|lsv2)[-_][\w-]{8,}/g,
+  /\b(?:AIza|AKIA|ASIA|ya29\.)[\w-]{8,}/g,
+  /\bBearer\s+\S+/gi,
+  /(?<!sha256:)\b(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9]{24,}\b/g,
+];
+const userInUrl = /(?<=:\/\/)[^\s/@"']+(?=@)/g;
+const secretInQuery = /(?<=[?&][\w-]*(?:key|token|sig|signature|password|secret)=)[^&\s"']+/gi;
+
+const stars = (text: string): string => text.replaceAll(/[^\s"',[\]]/g, '*');
+
+/** The text without what has the shape of a secret. */
+export function maskShapes(text: string): string {
+  let masked = text;
+  for (const shape of [userInUrl, secretInQuery, ...shapes]) masked = masked.replaceAll(shape, stars);
+  return masked;
+}
+
+const setting = /([\w-]+)(["']?\s*:\s*)(\[[^\]]*\]?|"[^"]*"?|'[^']*'?|[^\s{,}\]][^,}\]]*)/g;
+
+/** `${NAME}` stays, and of `${NAME:-default}` the name. */
+const maskValue = (value: string): string => value.replaceAll(/(\$\{[\w:/.-]*?(?::-|\}|$))|(\$\$)|([^$]+|\$)/g, (text: string, reference?: string) => (reference === undefined ? stars(text) : text));
+
+/** A line of the file without secrets. */
+export const maskLine = (line: string): string =>
+  maskShapes(line.replaceAll(setting, (_, name: string, colon: string, value: string) => name + colon + (isSecretName(name) && !/^["']?sha256:/.test(value) ? maskValue(value) : value)));

@@ -1,0 +1,71 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { isSecretPath, maskLine, maskShapes } from '../../config/masks.ts';
+import { formatProblems } from '../../config/problems.ts';
+import { loadConfig } from '../../config/load.ts';
+import { folderOf } from './folder.ts';
+import { options } from './plugins.ts';
+
+describe('a line of the file', () => {
+  test.each([
+    ['hash: my-own-plain-key', 'hash: ****************'],
+    ['admin_keys: [topsecret, "b c"]', 'admin_keys: [*********, "* *"]'],
+    ['admin-key: topsecret', 'admin-key: *********'],
+    ['apikey: topsecret', 'apikey: *********'],
+    ['aip_key: topsecret', 'aip_key: *********'],
+    ['pasword: topsecret', 'pasword: *********'],
+    ['store: postgres://bob:hunter2@db/x', 'store: postgres://***********@db/x'],
+    ['redis_url: redis://:hunter2@cache:1', 'redis_url: redis://********@cache:1'],
+    ['base_url: https://host/v1?api_key=topsecret', 'base_url: https://host/v1?api_key=*********'],
+    ['- sk-proj-abcdefghijkl', '- ********************'],
+    ['note: Bearer topsecret', 'note: ****** *********'],
+    ['x: 4fzHjq8DkL2mNp5RtVwXyZ7b', 'x: ************************'],
+    ['{ api_key: [aaaa, bbbb], models: [c] }', '{ api_key: [****, ****], models: [c] }'],
+    ['api_key: ${KEY:-topsecret}', 'api_key: ${KEY:-*********}'],
+  ])('hides %s', (line, shown) => {
+    expect(maskLine(line)).toBe(shown);
+  });
+
+  test.each([
+    'key: ${SEARCH_KEY}',
+    'api_key: ${file:/run/secrets/openai}',
+    `hash: sha256:${'0123456789abcdef'.repeat(4)}`,
+    'max_tokens: 4096',
+    'id: us.anthropic.claude-sonnet-4-5-20250929-v1:0',
+    'externalId: accounts/fireworks/models/llama-v3p1-405b-instruct',
+    'base_url: http://10.0.0.5:8000/v1',
+  ])('shows %s', (line) => {
+    expect(maskLine(line)).toBe(line);
+  });
+
+  test('of the catalogue is shown as it is', () => {
+    const folder = join(import.meta.dirname, '../../config/catalogue');
+    const lines = globSync('*.yaml', { cwd: folder }).flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'));
+    expect(lines.filter((line) => maskLine(line) !== line)).toEqual([]);
+  });
+});
+
+test('a value is a secret by the name of its setting, or of the list that it is in', () => {
+  expect([['keys', 0, 'hash'], ['server', 'admin_keys', 0], ['providers', 'openai', 'api_key'], ['models', 0, 'id']].map(isSecretPath)).toEqual([true, true, true, false]);
+});
+
+test('no message of the file quotes a secret, wherever it stands', async () => {
+  const secret = 'sk-live-abcdefgh12345678';
+  const folder = folderOf({
+    'gateway.config.yaml': [
+      'server: { admin_keys: topsecretvalue1, port: "postgres://bob:hunter2@db/x" }',
+      `providers: { openai: { aip_key: plainsecret99, base_url: "nope://bob:hunter2@host" }, ${secret}: 1 }`,
+      'keys: [{ name: a, hash: plainsecret99 }]',
+      'models: []',
+    ].join('\n'),
+  });
+  const loaded = await loadConfig(join(folder, 'gateway.config.yaml'), options());
+  const text = loaded.ok ? '' : `${formatProblems(loaded.problems)}${JSON.stringify(loaded.problems)}`;
+  expect(text).toContain('admin_keys');
+  for (const hidden of ['topsecretvalue1', 'hunter2', 'plainsecret99', secret]) expect(text).not.toContain(hidden);
+});
+
+test('a text is shown without what has the shape of a secret', () => {
+  expect(maskShapes('the value "gsk_abcdefgh12345678" is not a number')).toBe('the value "********************" is not a number');
+});
