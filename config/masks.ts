@@ -41,4 +41,4 @@ const maskValue = (value: string): string => value.replaceAll(/(\$\{[\w:/.-]*?(?
 
 /** A line of the file without secrets. */
 export const maskLine = (line: string): string =>
-  maskShapes(line.replaceAll(setting, (_, name: string, colon: string, value: string) => name + colon + (isSecretName(name) && !/^["']?sha256:/.test(value) ? maskValue(value) : value)));
+  maskShapes(line.replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => name + colon + (isSecretName(name) && !/^["']?sha256:/.test(value) ? maskValue(value) : value)));
