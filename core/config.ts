@@ -60,6 +60,8 @@ export interface Limits {
   readonly upstreamBody: number;
   /** Milliseconds of silence after which the gateway sends a keep-alive comment into a stream. */
   readonly keepAliveMs: number;
+  /** Milliseconds between the signal to stop and the end of the port, for load balancers to look elsewhere. */
+  readonly lameDuckMs: number;
   /** Milliseconds that running requests get when the gateway stops. */
   readonly drainMs: number;
 }

@@ -65,6 +65,7 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound }: Se
       upstreamEvent: limits.upstream_event,
       upstreamBody: limits.upstream_body,
       keepAliveMs: limits.keep_alive_ms,
+      lameDuckMs: limits.lame_duck_ms,
       drainMs: limits.drain_ms,
     },
   };

@@ -27,6 +27,7 @@ import { bannerOf } from './banner.ts';
 import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand } from './command-line.ts';
 import { coreCommands, defaultConfigFile } from './command-table.ts';
 import type { CoreCommand } from './command-table.ts';
+import { endOnSignals } from './ending.ts';
 import { commandList, overview } from './help.ts';
 import { createKey } from './keys.ts';
 import { modelTable } from './model-table.ts';
@@ -119,7 +120,7 @@ async function start(flags: FlagValues): Promise<void> {
   let current = await buildServed(loaded).catch(exit);
   const listening = await listen({ ...config.server, service: () => current });
   refuseOpenPort(listening, config);
-  const { url, address, adopt, drain } = listening;
+  const { url, address, adopt } = listening;
 
   const rebuild = async (): Promise<Rebuilt> => {
     const again = await load(file, { overrides, bound: address });
@@ -140,21 +141,7 @@ async function start(flags: FlagValues): Promise<void> {
   };
   const watching = watchConfig({ logger, files: loaded.files, bound: config.server, rebuild, swap, readAt });
 
-  const stop = async (): Promise<void> => {
-    watching.stop();
-    const former = [...watching.retiring];
-    await drain(current.config.server.limits.drainMs, former);
-    await Promise.all([current, ...former].map((gateway) => gateway.close()));
-    process.exit(0);
-  };
-  let stopping = false;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      // the second signal is from somebody who does not want to wait for running streams
-      void (stopping ? current.close().finally(() => process.exit(0)) : stop());
-      stopping = true;
-    });
-  }
+  endOnSignals({ current: () => current, watching, listening });
   process.on('SIGHUP', () => void watching.reload());
   watchLoop(places);
 

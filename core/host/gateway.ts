@@ -41,6 +41,8 @@ export interface RunningGateway extends Service {
   readonly pages: readonly { readonly title: string; readonly path: string }[];
   /** The log that a plugin keeps; null where none does. */
   readonly log: LogReader | null;
+  /** From now on plugins know that the process is about to stop. Requests are served all the same. */
+  leave(): void;
   /** Ends what the plugins opened, in reverse order. Idempotent. */
   close(): Promise<void>;
 }
@@ -59,11 +61,12 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const refusals = held.of('core/host')('refusals', () => new Refusals());
   const signIns = held.of('core/host')('sign-ins', () => new SignIns());
   const inFlight = held.of('core/host')('in flight', () => new InFlight());
+  let isLeaving = false;
   const shared = {
+    isLeaving: () => isLeaving,
     errorCodes: errorCodesOf(plugins),
     spentMs: () => watch.spentMs(),
-    log,
-    dialects,
+    log, dialects,
     config,
     clock,
     fetch: fetcher,
@@ -103,7 +106,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
 
   const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger, refusals }, endpoints, doors, clock, inFlight, signIns });
   let closed: Promise<void> | null = null;
-  return { ...service, config, spentMs: shared.spentMs, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), close: () => (closed ??= closing()) };
+  return { ...service, config, spentMs: shared.spentMs, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), leave: () => void (isLeaving = true), close: () => (closed ??= closing()) };
 }
 
 /** Requests were refused a moment ago, because the limits of what runs at one time are reached. */

@@ -81,6 +81,8 @@ export interface Gateway {
   readonly logger: Logger;
   /** Runs the checks of the `health` hook over a first report. */
   readonly checkHealth: (report: HealthReport, query: HealthQuery) => Promise<HealthReport>;
+  /** Whether the process is about to stop. It serves requests, and load balancers should send no more. */
+  readonly isLeaving: () => boolean;
   /** Values of this plugin's that outlive a reload. */
   readonly state: State;
   /** Milliseconds that each plugin has taken of all requests since this gateway began, by the plugin's name. */

@@ -17,6 +17,8 @@ export interface Listening {
   readonly address: string;
   /** Puts changed limits into force. The size of the headers counts for new connections only. */
   adopt(limits: Limits): void;
+  /** From now on each reply closes its connection, so that clients and load balancers connect anew, perhaps elsewhere. The port stays open. */
+  leave(): void;
   /**
    * Closes the port. New requests are refused; running ones, those of former services too, may take `drainMs`, and are then ended
    * with an error. Resolves when the last connection is closed.
@@ -42,6 +44,7 @@ const bounds = ({ headerTimeMs, requestTimeMs, headers }: Limits): object => ({ 
 /** Opens the port. Throws `PortInUse` where somebody else has it. */
 export async function listen({ host, port, limits: first, service }: ListenOptions): Promise<Listening> {
   let limits = first;
+  let isLeaving = false;
   const settings = {
     ...bounds(limits),
     // safety: Node looks for slow clients only every 30 s by default
@@ -55,6 +58,7 @@ export async function listen({ host, port, limits: first, service }: ListenOptio
   const { server, url, address } = await bindPort(settings as unknown as RequestListener, { host, port });
   const refuse = (error: NodeJS.ErrnoException, socket: Socket): void => void refuseBroken(error, { socket, service: service(), limits });
   const serveNow = (request: IncomingMessage, response: ServerResponse): void => {
+    if (isLeaving) response.shouldKeepAlive = false;
     const fault = faultOfHost(request);
     if (fault !== null) void refuseUnnamed(fault, { service: service(), response });
     else service().node(request, response);
@@ -83,6 +87,7 @@ export async function listen({ host, port, limits: first, service }: ListenOptio
       limits = next;
       Object.assign(server, bounds(next));
     },
+    leave: () => void (isLeaving = true),
     drain: (drainMs, former) => drain(server, [...former, service()], drainMs),
   };
 }

@@ -142,6 +142,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
     traffic: () => ({ bytes: 0, refused: new Map(), overloaded: { bytes: 0, requests: 0, connection: 0 } }),
     errorCodes: new Set(plugin.errors?.map(({ code }) => code)),
     checkHealth: refused,
+    isLeaving: () => false,
     fetch: refused,
     clock: () => 0,
   };

@@ -262,6 +262,31 @@ describe.concurrent('the end', () => {
     expect(await gateway.stop()).toBe(0);
   });
 
+  test('serves on for the time of the lame duck while load balancers are told, then closes the port', async ({ expect }) => {
+    const gateway = await start({ ...mock, server: { limits: { lame_duck_ms: 1500 } } });
+    const stream = await ask(gateway.url, '[[words:60]] [[pace:50]]', { stream: true });
+    const probe = async (name: string): Promise<number> => (await fetch(`${gateway.url}/health/${name}`)).status;
+    expect([await probe('live'), await probe('ready')]).toEqual([200, 200]);
+    const signalAt = performance.now();
+    gateway.child.kill('SIGTERM');
+    await expect.poll(() => probe('ready'), { interval: 10 }).toBe(503);
+    expect(performance.now() - signalAt).toBeLessThan(1000);
+    const late = await ask(gateway.url, 'late');
+    expect([late.status, late.headers.get('connection'), await probe('live')]).toEqual([200, 'close', 200]);
+    expect(await late.text()).toContain('late');
+    await expect.poll(() => ask(gateway.url, 'later').then(({ status }) => status, () => 'closed'), { timeout: 5000, interval: 20 }).toBe('closed');
+    expect(performance.now() - signalAt).toBeGreaterThan(1400);
+    expect(await stream.text()).toContain('[DONE]');
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  test('comes at once at the second signal, also while it is a lame duck', async ({ expect }) => {
+    const gateway = await start({ ...mock, server: { limits: { lame_duck_ms: 60_000 } } });
+    gateway.child.kill('SIGTERM');
+    await expect.poll(async () => (await fetch(`${gateway.url}/health/ready`)).status).toBe(503);
+    expect(await gateway.stop()).toBe(0);
+  });
+
   test('cuts a stream from before a reload like any other', async ({ expect }) => {
     const config = { ...mock, server: { limits: { drain_ms: 200 } } };
     const gateway = await start(config);

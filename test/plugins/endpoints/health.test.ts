@@ -45,3 +45,19 @@ describe('the health record', () => {
     expect((await health('', (report) => ({ ...report, status: 'error' }))).status).toBe(503);
   });
 });
+
+describe('the probes', () => {
+  it.each(['/health/live', '/health/ready'])('%s is 200 without a key, whatever the stores say', async (path) => {
+    const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1', { keys: [{ name: 'one', key: 'a-key-of-one-caller' }] }), { plugins: [probe(({ hooks }) => hooks.health.tap('test/probe', (report) => ({ ...report, status: 'error' })))] });
+    const response = await get(path);
+    expect([response.status, response.headers.get('cache-control'), await response.json()]).toEqual([200, 'no-store', { status: path.slice('/health/'.length) }]);
+    expect((await get('/')).status).toBe(503);
+  });
+
+  it('say that a gateway which is about to stop lives, and is not ready', async () => {
+    const { get, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1'));
+    gateway.leave();
+    const [live, ready] = [await get('/health/live'), await get('/health/ready')];
+    expect([live.status, ready.status, await ready.json()]).toEqual([200, 503, { status: 'stopping' }]);
+  });
+});
