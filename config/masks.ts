@@ -17,7 +17,7 @@ export const isSecretPath = (path: readonly (string | number)[]): boolean => isS
 
 /** Names that providers give to the beginnings of their keys, and long words that mix letters with digits: no name of a model is one. */
 const shapes = [
-  /\b(?:sk|pk|rk|gsk|xai|gwk|gwa|ghp|gho|ghs|hf|r8|fw|pplx|nvapi|csk|tgp|glpat|lsv2)[-_][\w-]{8,}/g,
+  /\b(?:sk|pk|rk|gsk|gwk|gwa|ghp|gho|ghs|hf|r8|fw|pplx|nvapi|csk|tgp|glpat|lsv2)[-_][\w-]{8,}/g,
   /\b(?:AIza|AKIA|ASIA|ya29\.)[\w-]{8,}/g,
   /\bBearer\s+\S+/gi,
   /(?<!sha256:)\b(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9]{24,}\b/g,

@@ -33,23 +33,21 @@ export type ReadBody = () => Promise<unknown>;
 
 /** Serves one completion request through every stage. Never rejects: what goes wrong becomes the reply, an error with its status. */
 export async function complete(exchange: Exchange, { door, body, pipeline }: { door: Door; body: ReadBody; pipeline: Pipeline }): Promise<Completion> {
-  const ended = async (error: GatewayError | null): Promise<void> => await finish(exchange, error, pipeline);
+  const ended = (error: GatewayError | null): Promise<GatewayError | null> => finish(exchange, error, pipeline);
   try {
     await unlessCancelled(exchange.cancellation, admit(exchange, { door, body, pipeline }));
     if (!exchange.wantsStream) {
       await collect(exchange, pipeline.hooks);
       const answer: Completion = { headers: replyHeaders(exchange, pipeline, headersOf(exchange, 'application/json')), body: door.encode(exchange.reply, headOf(exchange)) };
-      await ended(null);
-      return answer;
+      const unlogged = await ended(null);
+      return unlogged === null ? answer : refused(exchange, unlogged, pipeline);
     }
     const stream = await openStream(exchange, { hooks: pipeline.hooks, encoder: () => door.encoder(headOf(exchange)), ended });
     const headers = { ...headersOf(exchange, 'text/event-stream; charset=utf-8'), 'cache-control': 'no-cache', 'x-accel-buffering': 'no' };
     return { headers: replyHeaders(exchange, pipeline, headers), body: stream };
   } catch (thrown) {
     const error = GatewayError.from(exchange.cancellation.isCancelled ? exchange.cancellation.reason : thrown, exchange.id);
-    const answer = refused(exchange, error, pipeline);
-    await ended(error);
-    return answer;
+    return await refuse(exchange, error, pipeline);
   }
 }
 
@@ -107,18 +105,24 @@ function nobodyLeft({ candidates, request }: Exchange): GatewayError {
   return new GatewayError('no_provider_available', `No provider can serve "${request?.model}": ${list}.`);
 }
 
-/** Puts the request on record: once, and before its last byte leaves. Of those whose caller is not known one in a second is on record. */
-async function finish(exchange: Exchange, error: GatewayError | null, { hooks, logger, refusals }: Pipeline): Promise<void> {
-  if (exchange.recorded) return;
+/** Puts the request on record: once, and before its last byte leaves. Returns the error to answer with instead, where a plugin may not lose the record and cannot keep it. Of those whose caller is not known one in a second is on record. */
+async function finish(exchange: Exchange, error: GatewayError | null, { hooks, logger, refusals }: Pipeline): Promise<GatewayError | null> {
+  if (exchange.recorded) return null;
   exchange.recorded = true;
   exchange.stopClock();
   if (error !== null && isBug(error)) logger.error('a request met a bug', { request: exchange.id, plugin: error.plugin, error: error.cause ?? error });
   const standsFor = error === null || exchange.principal !== null || isBug(error) ? 0 : refusals.count(error.code);
-  if (standsFor !== null) {
-    const record = recordOf(exchange, error);
-    await hooks.log.promise(hooks.settle.call(standsFor === 0 ? record : standingFor(record, standsFor), exchange.view));
+  try {
+    if (standsFor !== null) {
+      const record = recordOf(exchange, error);
+      await hooks.log.promise(hooks.settle.call(standsFor === 0 ? record : standingFor(record, standsFor), exchange.view));
+    }
+    return null;
+  } catch (thrown) {
+    return GatewayError.from(thrown, exchange.id);
+  } finally {
+    exchange.close();
   }
-  exchange.close();
 }
 
 /** Who asks, where the request came with a key that is known: its refusal is then on record in any case. */
@@ -137,8 +141,8 @@ export async function identify(exchange: Exchange, { hooks, logger }: Pipeline):
 /** Refuses a request that reached no door: an unknown URL, a fault of the HTTP parser. */
 export async function refuse(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Promise<Answer<string>> {
   const answer = refused(exchange, error, pipeline);
-  await finish(exchange, error, pipeline);
-  return answer;
+  const unlogged = await finish(exchange, error, pipeline);
+  return unlogged === null ? answer : refused(exchange, unlogged, pipeline);
 }
 
 function refused(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Answer<string> {

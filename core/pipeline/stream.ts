@@ -14,8 +14,8 @@ import type { Encoder } from './door.ts';
 const keepAlive = ': keep-alive\n\n';
 
 export interface Ending {
-  /** Puts the request on record. Resolves before the last byte may leave. */
-  (error: GatewayError | null): Promise<void>;
+  /** Puts the request on record. Resolves before the last byte may leave; with an error, where the stream must end as broken because it cannot be on record. */
+  (error: GatewayError | null): Promise<GatewayError | null>;
 }
 
 /** Reads the whole answer into the exchange's reply. */
@@ -149,8 +149,8 @@ export class Pump implements StreamedBody {
     this.#close();
     this.#encoder ??= this.#parts.encoder();
     const last = error === null ? this.#encoder.end() : this.#encoder.error(error.body());
-    await this.#parts.ended(error);
-    return last;
+    const unlogged = await this.#parts.ended(error);
+    return unlogged === null ? last : this.#encoder.error(unlogged.body());
   }
 
   #close(): void {

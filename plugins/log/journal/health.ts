@@ -4,11 +4,11 @@ import { StoreUnavailable } from './drain/client.ts';
 
 const freshMs = 1000;
 
-/** The fault to report while the journal cannot be written to the disk: the store gets no records then. */
-export const journalStuck = 'journal_not_written';
-
-/** Adds to the health report whether the store answers. The store is asked at most once a second, however often the report is. */
-export function createHealth(client: Pick<StoreClient, 'ping'>, isStuck: () => boolean): (report: HealthReport) => Promise<HealthReport> {
+/**
+ * Adds to the health report whether the store answers. The store is asked at most once a second, however often the report is.
+ * @param trouble of the journal: the store gets no records, or not all of them
+ */
+export function createHealth(client: Pick<StoreClient, 'ping'>, trouble: () => string | null): (report: HealthReport) => Promise<HealthReport> {
   let asked: Promise<string | null> = Promise.resolve(null);
   let askedAt = -Infinity;
   const faultOf = (): Promise<string | null> => client.ping().then(() => null, (error: unknown) => (error instanceof StoreUnavailable ? error.fault : 'refused'));
@@ -17,7 +17,7 @@ export function createHealth(client: Pick<StoreClient, 'ping'>, isStuck: () => b
       askedAt = performance.now();
       asked = faultOf();
     }
-    const fault = isStuck() ? journalStuck : await asked;
+    const fault = trouble() ?? (await asked);
     if (fault === null) return { ...report, database: { connected: true } };
     return { ...report, status: report.status === 'ok' ? 'degraded' : report.status, database: { connected: false, error: fault } };
   };

@@ -4,6 +4,7 @@
  * here fails or bends a request, or holds it up by more than its own write.
  */
 import type { FromSchema } from 'json-schema-to-ts';
+import { GatewayError } from '../../../core/errors.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
@@ -29,7 +30,7 @@ const schema = {
     url: { type: 'string', minLength: 1, description: 'Address of PostgreSQL, 13 or newer. Example: ${DATABASE_URL}.' },
     bodies: { type: 'boolean', default: true, description: 'Whether prompts and answers are kept; a request says no for itself by the header `x-log-bodies: off`. Example: false.' },
     retention_days: { type: 'integer', minimum: 0, default: 30, description: 'Days after which records are dropped; 0 keeps them. Example: 30.' },
-    durability: { enum: ['os', 'disk'], default: 'os', description: 'What a record survives when its answer is complete: `os`, the end of the process; `disk`, that of the machine too. Example: disk.' },
+    durability: { enum: ['os', 'disk', 'strict'], default: 'os', description: 'What a record survives when its answer is complete: `os`, the end of the process; `disk`, that of the machine too; `strict`, as `disk`, and a request that cannot be on record is answered with 503 `log_unavailable`. Example: disk.' },
     max_bytes: { type: 'integer', minimum: 65_536, default: 1_073_741_824, description: 'Bytes of the journal while the store is down: near the bound bodies are left out, at the bound records. Example: 1073741824.' },
   },
 } as const;
@@ -48,14 +49,15 @@ export default definePlugin<Options>({
     if (store === 'postgres' && url === null) throw new Error('`store: postgres` needs `url`, for example url: ${DATABASE_URL}');
     const { dataDir } = config.server;
     const root = rootOf(dataDir);
-    const isDurable = durability === 'disk';
+    const isDurable = durability !== 'os';
+    const isStrict = durability === 'strict';
     let instance: Instance | null = null;
     let writer: JournalWriter | null = null;
     const events: LogEvents = createEvents(logger);
     const disk = ({ removed, elsewhere }: { removed: number; elsewhere: number }): void => writer?.onDisk(removed, elsewhere);
     const client = createClient({ logger, disk });
-    const isStuck = (): boolean => writer?.isStuck === true;
-    log.provide(createLogReader({ client, events, isStuck, counts: () => writer?.counts ?? { written: 0, dropped: 0, bodiesDropped: 0 }, retentionDays, bodies }));
+    const trouble = (): string | null => writer?.trouble ?? null;
+    log.provide(createLogReader({ client, events, trouble, counts: () => writer?.counts ?? { written: 0, dropped: 0, bodiesDropped: 0 }, retentionDays, bodies }));
 
     hooks.boot.tapPromise(async () => {
       instance = begin(root);
@@ -71,15 +73,17 @@ export default definePlugin<Options>({
     });
     hooks.open.tapPromise({ stage: EARLY }, async (context) => {
       // safety: on record before it is dispatched, so that a process killed right after it leaves `interrupted` and no hole
-      if (context.attempt.number === 1 && writer !== null) await begun(writer, startedFrame(context));
+      if (context.attempt.number === 1 && writer !== null) await (isStrict ? certain(writer.append(startedFrame(context))) : begun(writer, startedFrame(context)));
       return undefined;
     });
     hooks.log.tapPromise(async (record) => {
       const isKept = !withoutBodies.delete(record.id) && bodies;
       events.tell(record);
-      if (writer !== null) await put(record, { writer, isKept, logger });
+      if (writer === null) return;
+      const written = put(record, { writer, isKept, logger });
+      await (isStrict ? certain(written) : written);
     });
-    const health = createHealth(client, isStuck);
+    const health = createHealth(client, trouble);
     hooks.health.tapPromise(async (report, { skip }) => (skip.has('database') ? report : await health(report)));
 
     return async () => {
@@ -93,19 +97,32 @@ export default definePlugin<Options>({
 });
 
 const startedPatienceMs = 100;
+/** Less than the core waits for an observer. */
+const strictPatienceMs = 900;
 
 /** The write, but a disk that hangs holds no request up. */
 async function begun(writer: JournalWriter, frame: Frame): Promise<void> {
   const { writesNow } = writer;
   const written = writer.append(frame);
   // cost: a timer for each request, made and cleared, where no write can hang
-  if (writesNow) return await written;
+  await (writesNow ? written : within(written, startedPatienceMs));
+}
+
+/** The write, or an error: nothing is asked of a provider, and no answer ends, without a record on the disk. */
+async function certain(written: Promise<boolean>): Promise<void> {
+  if (await within(written, strictPatienceMs)) return;
+  throw new GatewayError('log_unavailable', 'The request log cannot be written now, and this gateway answers only what is on record.', { retryAfterMs: 1000 });
+}
+
+/** What the write resolves to; false where it takes longer. */
+async function within(written: Promise<boolean>, ms: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, startedPatienceMs);
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(resolve, ms, false);
   });
-  await Promise.race([written, late]);
+  const isWritten = await Promise.race([written, late]);
   clearTimeout(timer);
+  return isWritten;
 }
 
 /** A folder for this gateway's journal. Without one nothing could be kept, and that is said before the first request. */
@@ -124,8 +141,8 @@ interface Keeping {
   readonly logger: Logger;
 }
 
-/** Into the journal; resolves when it is written. */
-function put(record: RequestRecord, { writer, isKept, logger }: Keeping): Promise<void> {
+/** Into the journal; resolves when it is written, or is known not to be. */
+function put(record: RequestRecord, { writer, isKept, logger }: Keeping): Promise<boolean> {
   if (!isKept || (record.request === null && record.response === null)) return writer.append(finishedFrame(record));
   const frame = writer.pressure === 'none' ? withBodies(record, logger) : null;
   if (frame !== null && writer.hasRoomFor(lengthOf(frame))) return writer.append(frame);

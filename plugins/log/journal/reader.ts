@@ -5,7 +5,6 @@ import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
 import { StoreUnavailable } from './drain/client.ts';
 import type { StoreClient } from './drain/client.ts';
 import type { LogEvents } from './events.ts';
-import { journalStuck } from './health.ts';
 import type { Counts } from './write/writer.ts';
 
 export interface ReaderParts {
@@ -13,12 +12,12 @@ export interface ReaderParts {
   readonly events: LogEvents;
   /** The counts of the writer, which runs on the request thread. */
   counts(): Readonly<Counts>;
-  isStuck(): boolean;
+  trouble(): string | null;
   readonly retentionDays: number;
   readonly bodies: boolean;
 }
 
-export function createLogReader({ client, events, counts, isStuck, retentionDays, bodies }: ReaderParts): LogReader {
+export function createLogReader({ client, events, counts, trouble, retentionDays, bodies }: ReaderParts): LogReader {
   return {
     list: (query, page) => client.list(query, page).catch(refuse),
     exportRows: (query, page) => client.exportRows(query, page).catch(refuse),
@@ -27,7 +26,7 @@ export function createLogReader({ client, events, counts, isStuck, retentionDays
     series: (query, options) => client.series(query, options).catch(refuse),
     facets: (query) => client.facets(query).catch(refuse),
     metadataKeys: (query) => client.metadataKeys(query).catch(refuse),
-    status: () => statusOf({ client, counts, isStuck, retentionDays, bodies }),
+    status: () => statusOf({ client, counts, trouble, retentionDays, bodies }),
     onRecord: (listener) => events.onRecord(listener),
   };
 }
@@ -40,12 +39,13 @@ function refuse(thrown: unknown): never {
 }
 
 /** The state of the log, also while the store or its thread does not answer. */
-async function statusOf({ client, counts, isStuck, retentionDays, bodies }: Omit<ReaderParts, 'events'>): Promise<StoreStatus> {
+async function statusOf({ client, counts, trouble, retentionDays, bodies }: Omit<ReaderParts, 'events'>): Promise<StoreStatus> {
   const { written, dropped, bodiesDropped } = counts();
   const settings = { dropped, bodiesDropped, retentionDays, bodies };
   try {
     const { connected, error, depthBytes, deadLettered, lastDrainAt, drained } = await client.state();
-    const standing = isStuck() ? { connected: false, error: journalStuck } : { connected, error };
+    const found = trouble();
+    const standing = found === null ? { connected, error } : { connected: false, error: found };
     return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: Math.max(0, written - drained), deadLettered, lastDrainAt };
   } catch (thrown) {
     const error = thrown instanceof StoreUnavailable ? thrown.fault : 'refused';

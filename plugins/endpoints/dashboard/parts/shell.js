@@ -72,7 +72,8 @@ function StoreBanner({ status }) {
   const { connected, error, waitingRecords = 0, dropped = 0, deadLettered = 0 } = status;
   const lost = dropped + deadLettered;
   return html`
-    ${connected === false && html`<${Notice} tone="bad" title="The log store is away${error ? ` (${String(error).replaceAll('_', ' ')})` : ''}">Requests are served as before. ${waitingRecords > 0 ? `${plural(waitingRecords, 'record')} wait in the journal and` : 'Their records wait in the journal and'} are stored when it is back; the live tail goes on.<//>`}
+    ${error === 'journal_full' && html`<${Notice} tone="bad" title="The journal is full: records are lost">Requests are served as before. Records are kept again when the store has taken some of the journal.<//>`}
+    ${connected === false && error !== 'journal_full' && html`<${Notice} tone="bad" title="The log store is away${error ? ` (${String(error).replaceAll('_', ' ')})` : ''}">Requests are served as before. ${waitingRecords > 0 ? `${plural(waitingRecords, 'record')} wait in the journal and` : 'Their records wait in the journal and'} are stored when it is back; the live tail goes on.<//>`}
     ${lost > 0 && html`<${Notice} tone="warn" title="${plural(lost, 'record')} lost since the start">${dropped > 0 ? 'The journal was full while the store was away. ' : ''}${deadLettered > 0 ? 'The store refused some; they are in journal/dead-letter.jsonl.' : ''}<//>`}`;
 }
 

@@ -59,9 +59,10 @@ export class JournalWriter {
   readonly #scratch = Buffer.allocUnsafeSlow(scratchBytes);
   #waiting: Frame[] = [];
   #waitingBytes = 0;
-  #told = Promise.withResolvers<void>();
+  #told = Promise.withResolvers<boolean>();
   #running: Promise<void> | null = null;
   #fault: unknown = null;
+  #isFull = false;
   /** A write is under way that began in an earlier turn of the event loop. */
   #isAway = false;
   /** safety: a disk that lets a write wait must not stop all requests again and again: until then other threads write. */
@@ -89,9 +90,9 @@ export class JournalWriter {
     return this.#file !== null && !this.#isAway && !this.#settings.isDurable && performance.now() >= this.#slowUntil;
   }
 
-  /** Frames wait in memory because the last write failed. */
-  get isStuck(): boolean {
-    return this.#fault !== null;
+  /** Why records are not kept as they should be: the last write failed and they wait in memory, or there is no room for more. */
+  get trouble(): 'journal_not_written' | 'journal_full' | null {
+    return this.#fault !== null ? 'journal_not_written' : this.pressure === 'full' ? 'journal_full' : null;
   }
 
   /** The share of the room that is taken when so many bytes are added. */
@@ -107,17 +108,19 @@ export class JournalWriter {
     this.#elsewhere = elsewhere;
   }
 
-  /** Resolves when the frame is written, or when the write failed and the frame waits in memory: no request waits for a broken disk. */
-  append(frame: Frame): Promise<void> {
+  /** Resolves to true when the frame is written; to false when it was dropped, or when the write failed and the frame waits in memory: no request waits for a broken disk. */
+  append(frame: Frame): Promise<boolean> {
     const isRecord = frame.kind !== STARTED;
-    if (this.pressure === 'full') {
+    const { pressure } = this;
+    this.#say(pressure);
+    if (pressure === 'full') {
       if (isRecord) this.counts.dropped++;
-      return Promise.resolve();
+      return Promise.resolve(false);
     }
     if (isRecord) this.counts.written++;
     this.#waiting.push(frame);
     this.#waitingBytes += lengthOf(frame);
-    if (this.#fault !== null) return Promise.resolve();
+    if (this.#fault !== null) return Promise.resolve(false);
     this.#running ??= this.#run();
     return this.#told.promise;
   }
@@ -145,13 +148,13 @@ export class JournalWriter {
       try {
         await this.#write(encodeFrames(group, this.#scratch));
         this.#recovered();
-        told.resolve();
+        told.resolve(true);
       } catch (error) {
         this.#waiting = [...group, ...this.#waiting];
         this.#waitingBytes = this.#waiting.reduce((sum, frame) => sum + lengthOf(frame), 0);
         this.#failed(error);
-        told.resolve();
-        this.#told.resolve();
+        told.resolve(false);
+        this.#told.resolve(false);
         break;
       }
     }
@@ -242,8 +245,18 @@ export class JournalWriter {
     await files.close(file).catch(() => {});
   }
 
+  /** Says once that the journal is full, and once that it has room again. */
+  #say(pressure: Pressure): void {
+    const { logger, maxBytes, maxWaiting } = this.#settings;
+    const { dropped, bodiesDropped } = this.counts;
+    if (pressure === 'full' && !this.#isFull) logger.error('the journal is full: records are lost until the store takes some', { maxBytes, maxWaiting, bodiesDropped });
+    if (pressure === 'none' && this.#isFull) logger.info('the journal has room again', { dropped, bodiesDropped });
+    if (pressure !== 'bodies') this.#isFull = pressure === 'full';
+  }
+
   #failed(error: unknown): void {
-    if (this.#fault === null) this.#settings.logger.error('the journal cannot be written; requests are still served, and their records wait in memory', { error, dropped: this.counts.dropped });
+    const { logger, maxWaiting } = this.#settings;
+    if (this.#fault === null) logger.error('the journal cannot be written; requests are still served, and their records wait in memory, where the end of the process loses them', { error, maxWaiting, dropped: this.counts.dropped });
     this.#fault = error;
     this.#retry = setTimeout(() => void (this.#running ??= this.#run()), this.#settings.retryMs);
     this.#retry.unref();

@@ -33,7 +33,7 @@ beforeEach(() => {
   writer = new JournalWriter({ folder: instance.folder, maxBytes: 2 ** 30, isDurable: false, logger });
   client = createClient({ logger, disk: ({ removed, elsewhere }) => writer.onDisk(removed, elsewhere) });
   events = createEvents(logger);
-  reader = createLogReader({ client, events, counts: () => writer.counts, isStuck: () => writer.isStuck, retentionDays: 0, bodies: true });
+  reader = createLogReader({ client, events, counts: () => writer.counts, trouble: () => writer.trouble, retentionDays: 0, bodies: true });
 });
 afterEach(async () => {
   await writer.close();
@@ -42,7 +42,7 @@ afterEach(async () => {
   place.remove();
 });
 
-const write = (number: number): Promise<void> => writer.append({ kind: FINISHED, payload: JSON.stringify(finished({ number })) });
+const write = (number: number): Promise<boolean> => writer.append({ kind: FINISHED, payload: JSON.stringify(finished({ number })) });
 
 describe('the client of the store', () => {
   test('reads what was written before, although the drain waits for more', async () => {

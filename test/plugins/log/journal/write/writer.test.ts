@@ -74,8 +74,8 @@ describe('the writer', () => {
     symlinkSync('/dev/null', pathOf(place.path, 1));
     const writer = writerIn(place.path, { isDurable, retryMs: 5 });
     await writer.append(frame(1));
-    expect(writer.isStuck).toBe(isDurable);
-    while (writer.isStuck) await pause(5);
+    expect(writer.trouble).toBe(isDurable ? 'journal_not_written' : null);
+    while (writer.trouble !== null) await pause(5);
     await writer.append(frame(2));
     await writer.close();
     expect(segmentsOf(place.path)).toEqual(isDurable ? [1, 2] : [1]);
@@ -164,12 +164,23 @@ describe('the writer', () => {
   test('cuts off what a full disk took in part, and tries once more when it closes', async () => {
     await onSmallDisk({ retryMs: 60_000 }, async ({ disk, writer, grow }) => {
       for (let at = 0; at < 60; at++) await writer.append(frame(at, 'x'.repeat(1000)));
-      expect(writer.isStuck).toBe(true);
+      expect(writer.trouble).toBe('journal_not_written');
       expect(readAll(disk).damaged).toBe(0);
       grow();
       await writer.close();
       expect(readAll(disk).payloads).toEqual(Array.from({ length: 60 }, (_, at) => payload(at, 'x'.repeat(1000))));
     });
+  });
+
+  test('says once that it is full, and once that it has room again', async () => {
+    const writer = writerIn(place.path, { maxBytes: 65_536 });
+    while (writer.trouble === null) await writer.append(frame(1, 'x'.repeat(1000)));
+    expect(await writer.append(frame(2))).toBe(false);
+    expect([writer.trouble, writer.counts.dropped]).toEqual(['journal_full', 1]);
+    writer.onDisk(60_000, 0);
+    expect(await writer.append(frame(3))).toBe(true);
+    expect(lines).toEqual(['the journal is full: records are lost until the store takes some', 'the journal has room again']);
+    await writer.close();
   });
 
   test('gives up a folder that is gone without failing anybody', async () => {
