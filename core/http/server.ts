@@ -84,7 +84,7 @@ export function createService(parts: ServiceParts): Service {
       // cost: the usual spelling of a door's path needs no event of h3 (test/bench)
       const door = request.method === 'POST' ? doorAt.get(request.url ?? '') : undefined;
       if (refusal !== null) void serveRefusal(refusal, { request, response }, shared);
-      else void (door === undefined ? byH3(request, response) : serveDoor(door, { request, response }, shared));
+      else void (door === undefined ? serveByH3(byH3, { request, response }, shared) : serveDoor(door, { request, response }, shared));
     },
     fetch: async (request) => await app.fetch(request),
     refuse: async (error) => await refuse(begin('', '', {}), error, pipeline),
@@ -117,6 +117,19 @@ async function serveDoor(door: Door, { request, response }: NodePair, { begin, r
     response.destroy();
   }
 }
+
+/** Serves a request whose route h3 finds. Never rejects. */
+async function serveByH3(byH3: ReturnType<typeof toNodeHandler>, pair: NodePair, shared: Shared): Promise<void> {
+  try {
+    await byH3(pair.request, pair.response);
+  } catch (thrown) {
+    // safety: h3 makes a URL of the address and the host before it catches errors, and an error that nobody catches ends the gateway
+    if (pair.response.headersSent) pair.response.destroy();
+    else await serveRefusal((thrown as { code?: unknown }).code === 'ERR_INVALID_URL' ? badAddress(thrown) : GatewayError.from(thrown), pair, shared);
+  }
+}
+
+const badAddress = (cause: unknown): GatewayError => new GatewayError('bad_request', 'The address or the Host header of the request is malformed.', { cause });
 
 /** Answers a request with an error, whatever it asks for. Its body is not kept. Never rejects. */
 async function serveRefusal(error: GatewayError, { request, response }: NodePair, { begin, running, pipeline }: Shared): Promise<void> {
