@@ -6,12 +6,14 @@ const port: Flag = { type: 'string', short: 'p', value: 'N', range: [0, 65_535],
 const host: Flag = { type: 'string', short: 'H', value: 'H', help: 'listen on this address, over server.host' };
 const json: Flag = { type: 'boolean', help: 'print JSON for machines' };
 const help: Flag = { type: 'boolean', short: 'h', help: 'this text' };
+const pid: Flag = { type: 'string', value: 'N', range: [2, 4_194_304], help: 'the process to restart, where several run with one config' };
 const name: Flag = { type: 'string', value: 'NAME', help: 'the name under which the log shows requests with this key' };
 
 export const defaultConfigFile = 'gateway.config.yaml';
 
 export const coreCommands = [
   { name: 'start', summary: 'serve requests; this also runs when no command is given', flags: { config, port, host, json, help }, examples: ['gateway start --port 5000'] },
+  { name: 'restart', summary: 'put a new process in the place of the running one; no request is lost', flags: { config, pid, help }, examples: ['gateway restart --config /etc/gateway.yaml'] },
   { name: 'check', summary: 'read the config and load every plugin, print what is wrong, serve nothing', flags: { config, help }, examples: ['gateway check --config /etc/gateway.yaml'] },
   { name: 'models', summary: 'list the models, their providers and prices', flags: { config, json, help } },
   { name: 'keys create', summary: "make a caller's key, and the lines for the config", flags: { name, json, help } },

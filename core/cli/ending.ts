@@ -1,36 +1,101 @@
-/** How a gateway process ends: at SIGTERM or SIGINT it first tells load balancers, then closes its port, and its running requests end. */
+/**
+ * How a gateway process ends. At SIGTERM or SIGINT it tells load balancers, then closes its port, and its running requests end. At
+ * SIGUSR2 (`gateway restart`) it starts the process that follows it, and leaves the port to that one.
+ */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RunningGateway } from '../host/gateway.ts';
 import type { Watch } from '../host/reload.ts';
 import type { Listening } from '../http/listen.ts';
+import type { Logger } from '../logger.ts';
+import { restartSignal } from './restart.ts';
+import type { RunningFile } from './running-files.ts';
+import { startSuccessor } from './succession.ts';
+import type { Origin, Successor } from './succession.ts';
 
 export interface EndingParts {
   /** The gateway that serves now. */
   readonly current: () => RunningGateway;
   readonly watching: Watch;
   readonly listening: Listening;
+  readonly logger: Logger;
+  readonly file: RunningFile;
+  readonly origin: Origin;
+  /** What the config named when the port was opened. */
+  readonly asked: { readonly host: string; readonly port: number };
+}
+
+type ClosePort = (drainMs: number, former: readonly RunningGateway[]) => Promise<void>;
+
+class Ending {
+  readonly #parts: EndingParts;
+  /** The process that is to follow, until it is ready. */
+  #successor: Successor | null = null;
+  #isHandedOver = false;
+  #signals = 0;
+
+  constructor(parts: EndingParts) {
+    this.#parts = parts;
+  }
+
+  /** Ends the process. The second call is from somebody who does not want to wait for running streams. */
+  signalled(): void {
+    this.#signals++;
+    this.#successor?.end();
+    void (this.#signals > 1 ? this.#parts.current().close().finally(() => process.exit(0)) : this.#stop());
+  }
+
+  /** Starts a process that follows this one, and ends this one when it serves. */
+  async succeed(): Promise<void> {
+    const { listening, asked, origin, file, logger } = this.#parts;
+    if (this.#signals > 0 || this.#isHandedOver || this.#successor !== null) return;
+    if (origin.noSuccessor !== null) return this.#refuse(5, origin.noSuccessor);
+    try {
+      this.#successor = startSuccessor(asked, listening.fd);
+    } catch (error) {
+      return this.#refuse(5, `No process can be started: ${(error as Error).message}`);
+    }
+    const { outcome, pid } = this.#successor;
+    const told = await outcome;
+    this.#successor = null;
+    if (!told.ready) return this.#refuse(told.code, `The new process refuses: ${told.reason}`);
+    logger.info('another process has taken over the port', { pid });
+    this.#isHandedOver = true;
+    file.remove();
+    if (this.#signals > 0) return;
+    await this.#leave((drainMs, former) => listening.handOver(drainMs, former));
+  }
+
+  #refuse(code: number, reason: string): void {
+    this.#parts.logger.error('the gateway is not restarted, and serves on', { reason });
+    this.#parts.file.refuse({ code, reason });
+  }
+
+  async #stop(): Promise<void> {
+    const { current, listening } = this.#parts;
+    await this.#leave(async (drainMs, former) => {
+      const { lameDuckMs } = current().config.server.limits;
+      if (lameDuckMs > 0 && !this.#isHandedOver) await wait(lameDuckMs);
+      await listening.drain(drainMs, former);
+    });
+  }
+
+  async #leave(closePort: ClosePort): Promise<void> {
+    const { current, watching, listening } = this.#parts;
+    watching.stop();
+    const gateway = current();
+    gateway.leave();
+    listening.leave();
+    const former = [...watching.retiring];
+    await closePort(gateway.config.server.limits.drainMs, former);
+    await Promise.all([gateway, ...former].map((one) => one.close()));
+    process.exit(0);
+  }
 }
 
 /** Ends the process at a signal, with the code 0. */
-export function endOnSignals({ current, watching, listening }: EndingParts): void {
-  const stop = async (): Promise<void> => {
-    watching.stop();
-    const gateway = current();
-    const { lameDuckMs, drainMs } = gateway.config.server.limits;
-    gateway.leave();
-    listening.leave();
-    if (lameDuckMs > 0) await wait(lameDuckMs);
-    const former = [...watching.retiring];
-    await listening.drain(drainMs, former);
-    await Promise.all([gateway, ...former].map((one) => one.close()));
-    process.exit(0);
-  };
-  let signals = 0;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    process.on(signal, () => {
-      signals++;
-      // the second signal is from somebody who does not want to wait for running streams
-      void (signals > 1 ? current().close().finally(() => process.exit(0)) : stop());
-    });
-  }
+export function endOnSignals(parts: EndingParts): void {
+  const ending = new Ending(parts);
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ending.signalled());
+  process.on(restartSignal, () => void ending.succeed());
+  process.on('exit', () => parts.file.remove());
 }

@@ -17,7 +17,8 @@ import { watchConfig } from '../host/reload.ts';
 import type { Rebuilt } from '../host/reload.ts';
 import { States } from '../host/state.ts';
 import { watchLoop } from '../host/watchdog.ts';
-import { listen, PortInUse } from '../http/listen.ts';
+import { PortInUse, UnusableSocket } from '../http/bind.ts';
+import { listen } from '../http/listen.ts';
 import type { Listening } from '../http/listen.ts';
 import { isLoopback } from '../http/loopback.ts';
 import { createLogger } from '../logger.ts';
@@ -32,6 +33,10 @@ import { commandList, overview } from './help.ts';
 import { createKey } from './keys.ts';
 import { modelTable } from './model-table.ts';
 import { commandsOf, createCommandCheck, runPluginCommand } from './plugin-commands.ts';
+import { restart } from './restart.ts';
+import { RunningFile } from './running-files.ts';
+import { originOf, tellReady, tellRefusal } from './succession.ts';
+import type { Origin } from './succession.ts';
 
 type Good = Extract<Loaded, { ok: true }>;
 
@@ -105,9 +110,10 @@ process.on('exit', () => tellAdminKey([]));
 
 const pagesOf = ({ pages }: RunningGateway, url: string): string[] => pages.map(({ path }) => url + path);
 
-/** A name in `server.host` may stand for another address than it says. */
-function refuseOpenPort({ address }: Listening, { server: { host, isGuarded } }: Config): void {
-  if (!isGuarded && !isLoopback(address)) throw new Exit(1, `server.host: ${host} is the address ${address}, where other machines can reach the gateway, and there are no keys. Add \`keys\`, or write host: 127.0.0.1`);
+/** A name in `server.host` may stand for another address than it says, and a socket that was open already may have any. */
+function refuseOpenPort({ address }: Listening, { server: { host, isGuarded } }: Config, { inherited }: Origin): void {
+  const said = inherited === null ? `server.host: ${host} is` : 'The socket that the gateway was given has';
+  if (!isGuarded && !isLoopback(address)) throw new Exit(1, `${said} the address ${address}, where other machines can reach the gateway, and there are no keys. Add \`keys\`, or listen on 127.0.0.1`);
 }
 
 async function start(flags: FlagValues): Promise<void> {
@@ -117,9 +123,10 @@ async function start(flags: FlagValues): Promise<void> {
   const overrides = { ...(host !== null && { host }), ...(port !== null && { port }) };
   const loaded = await loadGood(file, { overrides });
   const { config } = loaded;
+  const origin = originOf(config.server);
   let current = await buildServed(loaded).catch(exit);
-  const listening = await listen({ ...config.server, service: () => current });
-  refuseOpenPort(listening, config);
+  const listening = await listen({ ...config.server, inherited: origin.inherited, service: () => current });
+  refuseOpenPort(listening, config, origin);
   const { url, address, adopt } = listening;
 
   const rebuild = async (): Promise<Rebuilt> => {
@@ -141,7 +148,8 @@ async function start(flags: FlagValues): Promise<void> {
   };
   const watching = watchConfig({ logger, files: loaded.files, bound: config.server, rebuild, swap, readAt });
 
-  endOnSignals({ current: () => current, watching, listening });
+  const runningFile = new RunningFile(config.server.dataDir, { config: resolve(file), url, follows: origin.follows });
+  endOnSignals({ current: () => current, watching, listening, logger, file: runningFile, origin, asked: config.server });
   process.on('SIGHUP', () => void watching.reload());
   watchLoop(places);
 
@@ -149,6 +157,7 @@ async function start(flags: FlagValues): Promise<void> {
   process.stdout.write(isText ? bannerOf({ url, config, pages: current.pages, file: resolve(file), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
   if (!isText) reportOff(config);
   tellAdminKey(pagesOf(current, url));
+  await tellReady();
 }
 
 /** Providers that are off, said once. */
@@ -168,8 +177,15 @@ async function models(flags: FlagValues): Promise<void> {
   output.print(flags.has('json') ? `${JSON.stringify(config.models, null, 2)}\n` : modelTable(config));
 }
 
+async function restartRunning(flags: FlagValues): Promise<void> {
+  const file = fileOf(flags);
+  const { config } = await loadGood(file);
+  await restart({ dataDir: config.server.dataDir, config: resolve(file), pid: flags.number('pid') }, output);
+}
+
 const coreRuns: Readonly<Record<CoreCommand['name'], (flags: FlagValues) => Promise<void> | void>> = {
   start,
+  restart: restartRunning,
   check,
   models,
   'keys create': (flags) => createKey({ name: flags.text('name'), json: flags.has('json') }, output),
@@ -257,7 +273,9 @@ process.on('unhandledRejection', (error) => {
 try {
   await main(process.argv.slice(2));
 } catch (thrown) {
-  const code = thrown instanceof Exit ? thrown.code : thrown instanceof PortInUse ? 3 : 70;
-  process.stderr.write(`${!(thrown instanceof Exit) && code === 70 && thrown instanceof Error ? thrown.stack : (thrown as Error).message}\n`);
+  const code = thrown instanceof Exit ? thrown.code : thrown instanceof PortInUse ? 3 : thrown instanceof UnusableSocket ? 1 : 70;
+  const text = !(thrown instanceof Exit) && code === 70 && thrown instanceof Error ? thrown.stack : (thrown as Error).message;
+  process.stderr.write(`${text}\n`);
+  await tellRefusal(code, String(text));
   process.exit(code);
 }

@@ -1,11 +1,13 @@
-/** The port: listhen binds it; this file answers clients that are slow or send what is no HTTP, and closes it at the end. */
+/** The port: answers clients that are slow or send what is no HTTP, and closes it at the end. `core/http/bind.ts` opens it. */
 import { STATUS_CODES } from 'node:http';
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { listen as bind } from 'listhen';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { Server as PlainServer } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Limits } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import type { Answer } from '../pipeline/answer.ts';
+import { bindPort } from './bind.ts';
+import type { Place } from './bind.ts';
 import { Line } from './pipelining.ts';
 import type { Service } from './server.ts';
 
@@ -24,14 +26,16 @@ export interface Listening {
    * with an error. Resolves when the last connection is closed.
    */
   drain(drainMs: number, former: Iterable<Service>): Promise<void>;
+  /**
+   * Leaves the port to another process that has the same socket. Connections that are open are served until they close; each reply
+   * closes its own. What is left of them after `drainMs` is drained. Resolves when the last connection is closed.
+   */
+  handOver(drainMs: number, former: Iterable<Service>): Promise<void>;
+  /** The file descriptor of the socket, for a process that is to serve on it too. */
+  readonly fd: number;
 }
 
-/** Somebody else listens on the port. */
-export class PortInUse extends Error {}
-
-export interface ListenOptions {
-  readonly host: string;
-  readonly port: number;
+export interface ListenOptions extends Place {
   /** Those at the start; `adopt` replaces them. */
   readonly limits: Limits;
   /** Called for each request: a reload replaces the service. */
@@ -41,8 +45,8 @@ export interface ListenOptions {
 /** The limits under Node's names. Node reads the times at each check and the size at each connection, and refuses a header time above the request's. */
 const bounds = ({ headerTimeMs, requestTimeMs, headers }: Limits): object => ({ headersTimeout: Math.min(headerTimeMs, requestTimeMs), requestTimeout: requestTimeMs, maxHeaderSize: headers });
 
-/** Opens the port. Throws `PortInUse` where somebody else has it. */
-export async function listen({ host, port, limits: first, service }: ListenOptions): Promise<Listening> {
+/** Opens the port. Throws as `bindPort` does. */
+export async function listen({ limits: first, service, ...place }: ListenOptions): Promise<Listening> {
   let limits = first;
   let isLeaving = false;
   const settings = {
@@ -54,8 +58,8 @@ export async function listen({ host, port, limits: first, service }: ListenOptio
     // Node's own refusal has no body; `refuseUnnamed` answers in the shape of every error
     requireHostHeader: false,
   };
-  // listhen hands its first argument to http.createServer, which takes settings there as well as a listener
-  const { server, url, address } = await bindPort(settings as unknown as RequestListener, { host, port });
+  const { server, url, address } = await bindPort(settings, place);
+  const sockets = socketsOf(server);
   const refuse = (error: NodeJS.ErrnoException, socket: Socket): void => void refuseBroken(error, { socket, service: service(), limits });
   const serveNow = (request: IncomingMessage, response: ServerResponse): void => {
     if (isLeaving) response.shouldKeepAlive = false;
@@ -89,24 +93,27 @@ export async function listen({ host, port, limits: first, service }: ListenOptio
     },
     leave: () => void (isLeaving = true),
     drain: (drainMs, former) => drain(server, [...former, service()], drainMs),
+    handOver(drainMs, former) {
+      isLeaving = true;
+      for (const socket of sockets) closeOnceQuiet(socket);
+      return handOver(server, [...former, service()], drainMs);
+    },
+    get fd() {
+      return handleOf(server).fd;
+    },
   };
 }
 
-const anyHosts = new Set(['0.0.0.0', '::', '']);
+/** Node names the file descriptor of a server nowhere else. */
+const handleOf = (server: Server): { readonly fd: number } => (server as unknown as Record<'_handle', { readonly fd: number }>)['_handle'];
 
-async function bindPort(handler: RequestListener, { host, port }: { host: string; port: number }): Promise<{ server: Server; url: string; address: string }> {
-  try {
-    // for port 0 listhen looks for the first free port from 3000 on, and two gateways that start at once find the same
-    const free = { random: true };
-    const listener = await bind(handler, { hostname: host, port: port === 0 ? free : port, isProd: true, isTest: false, showURL: false, qr: false, autoClose: false, open: false, clipboard: false, public: anyHosts.has(host) });
-    const { address, port: bound } = listener.server.address() as AddressInfo;
-    return { server: listener.server, address, url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}` };
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
-    const taken = code === 'EADDRINUSE' || (cause instanceof Error && cause.name === 'GetPortError');
-    if (!taken) throw cause;
-    throw new PortInUse(`Port ${port} on ${host} is in use. Stop what listens there, or choose another: --port ${port + 1}`, { cause });
-  }
+function socketsOf(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
+  return sockets;
 }
 
 const faults: Readonly<Record<string, (limits: Limits) => GatewayError>> = {
@@ -188,4 +195,23 @@ async function drain(server: Server, services: readonly Service[], drainMs: numb
   await closed;
   clearTimeout(stop);
   clearInterval(idle);
+}
+
+/** After such a silence a client has probably left its connection alone. safety: a request that comes as a connection is closed is lost. */
+const quietMs = 10_000;
+
+/** The next request, if there is one, ends this limit; its reply closes the connection. */
+const closeOnceQuiet = (socket: Socket): void => void (lastReply.get(socket)?.writableFinished === true && socket.setTimeout(quietMs));
+
+async function handOver(server: Server, services: readonly Service[], drainMs: number): Promise<void> {
+  server.keepAliveTimeout = quietMs;
+  // safety: http.Server.close() would also close the idle connections at once, while clients write their next requests into them
+  const closed = new Promise<void>((resolve) => void PlainServer.prototype.close.call(server, () => resolve()));
+  const tails = setInterval(() => {
+    for (const service of services) service.endTails();
+  }, 100);
+  const late = setTimeout(() => void drain(server, services, 0), drainMs);
+  await closed;
+  clearInterval(tails);
+  clearTimeout(late);
 }

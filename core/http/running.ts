@@ -44,6 +44,11 @@ export class RunningRequests {
   /** From now on new requests are to be refused. */
   drain(): void {
     this.isDraining = true;
+    this.endTails();
+  }
+
+  /** Ends the streams that have no end of their own. */
+  endTails(): void {
     for (const exchange of this.exchanges) if (this.endless.has(exchange)) exchange.cancel(shuttingDown());
   }
 

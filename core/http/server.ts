@@ -47,6 +47,8 @@ export interface Service {
   cancel(error: GatewayError, reply: ServerResponse): void;
   /** Requests that are being served. */
   readonly running: Slots<Exchange>;
+  /** Ends the streams that have no end of their own, such as the live tail of the log. Their clients ask again. */
+  endTails(): void;
   /** From now on every new request is refused. */
   drain(): void;
 }
@@ -91,6 +93,7 @@ export function createService(parts: ServiceParts): Service {
     turnAway: () => void inFlight.refuse('connection'),
     cancel: (error, reply) => requestOf.get(reply)?.cancel(error),
     running: running.exchanges,
+    endTails: () => running.endTails(),
     drain: () => running.drain(),
   };
 }

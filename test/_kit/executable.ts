@@ -1,6 +1,6 @@
 /** The gateway as its users start it: the executable, a config file, a port. */
 import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
+import type { ChildProcess, ChildProcessWithoutNullStreams } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -23,6 +23,10 @@ export interface Place {
   readonly cwd?: string;
   readonly env?: Record<string, string>;
   readonly main?: string;
+  /** A command that starts the executable: its words come before those of the executable. */
+  readonly by?: readonly string[];
+  /** Its file descriptors from 3 on. */
+  readonly descriptors?: readonly number[];
 }
 
 /** Runs a command to its end. */
@@ -43,8 +47,9 @@ const endsWithParent = `data:text/javascript,${encodeURIComponent(`
   if (isMainThread) process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume().unref();
 `)}`;
 
-function launch(args: readonly string[], { cwd = root, env = {}, main = join(root, 'core/main.ts') }: Place): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
-  const child = spawn(node, ['--import', endsWithParent, main, ...args], { cwd, env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+function launch(args: readonly string[], { cwd = root, env = {}, main = join(root, 'core/main.ts'), by = [], descriptors = [] }: Place): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
+  const [program = '', ...words] = [...by, node, '--import', endsWithParent, main, ...args];
+  const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env }, stdio: ['pipe', 'pipe', 'pipe', ...descriptors] }) as ChildProcessWithoutNullStreams;
   child.once('close', closeAtEndOfFile({ close: () => child.kill('SIGKILL') }));
   let stdout = '';
   let stderr = '';
@@ -66,12 +71,12 @@ export interface Running {
 }
 
 /** Starts it on a port of its own; resolves when it says that it listens. `folder`: where the config is, a new one where absent. */
-export async function start(config: object | string, env: Record<string, string> = {}, { folder: given, main }: { folder?: string; main?: string } = {}): Promise<Running> {
+export async function start(config: object | string, env: Record<string, string> = {}, { folder: given, ...place }: { folder?: string } & Pick<Place, 'main' | 'by' | 'descriptors'> = {}): Promise<Running> {
   const folder = given ?? mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
   const file = join(folder, 'gateway.config.yaml');
   const write = (next: object | string): void => writeFileSync(file, typeof next === 'string' ? next : JSON.stringify(next, null, 2));
   write(config);
-  const { child, output, ended } = launch(['start', '--config', file, '--port', '0'], { env, ...(main !== undefined && { main }) });
+  const { child, output, ended } = launch(['start', '--config', file, '--port', '0'], { env, ...place });
   let url: string | undefined;
   while (url === undefined) {
     if (child.exitCode !== null) throw new Error(`the gateway ended with ${child.exitCode}\n${output().stdout}${output().stderr}`);

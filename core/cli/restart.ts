@@ -1,0 +1,59 @@
+/** `gateway restart`: asks the gateway that runs to start the next process and hand over its port, and says how that went. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { Exit, UsageError } from '../exit.ts';
+import type { Output } from '../host/command.ts';
+import { runningWith } from './running-files.ts';
+import type { RunningProcess } from './running-files.ts';
+
+/** The signal that asks for it. */
+export const restartSignal = 'SIGUSR2';
+/** Longer than a gateway waits for the process that is to follow it. */
+const patienceMs = 70_000;
+
+export interface Asked {
+  readonly dataDir: string;
+  /** The config file, with its whole path. */
+  readonly config: string;
+  /** The process id that the command line names; null: none. */
+  readonly pid: number | null;
+}
+
+/** Resolves when the next process serves. Throws an Exit where there is none to restart (5), or with the code of the process that refuses to serve. */
+export async function restart(asked: Asked, { print }: Output): Promise<void> {
+  const old = find(asked);
+  signal(old);
+  const next = await successorOf(old, asked);
+  print(`process ${next.pid} serves at ${next.url}; process ${old.pid} takes no more connections and ends when its running requests have\n`);
+}
+
+function find({ dataDir, config, pid }: Asked): RunningProcess {
+  const all = runningWith(dataDir).filter((one) => one.config === config);
+  const found = pid === null ? all : all.filter((one) => one.pid === pid);
+  const [first] = found;
+  if (first === undefined) throw new Exit(5, `There is no gateway to restart: none serves with ${config} and the data directory ${dataDir}${pid === null ? '' : ` as process ${pid}`}.`);
+  if (found.length > 1) throw new UsageError(`${found.length} gateways serve with ${config}. Say which one to restart: ${found.map((one) => `--pid ${one.pid} (${one.url})`).join(', ')}`);
+  return first;
+}
+
+function signal({ pid }: RunningProcess): void {
+  try {
+    process.kill(pid, restartSignal);
+  } catch (cause) {
+    throw new Exit(5, `The gateway cannot be asked to restart: process ${pid}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+async function successorOf(old: RunningProcess, { dataDir }: Asked): Promise<RunningProcess> {
+  const until = performance.now() + patienceMs;
+  while (performance.now() < until) {
+    await wait(50);
+    const running = runningWith(dataDir);
+    const next = running.find(({ follows, config }) => follows === old.pid && config === old.config);
+    const now = running.find(({ pid }) => pid === old.pid);
+    if (next !== undefined && now === undefined) return next;
+    const refused = now?.refused ?? null;
+    if (refused !== null && refused.count !== (old.refused?.count ?? 0)) throw new Exit(refused.code, `The gateway is not restarted; process ${old.pid} serves on. ${refused.reason}`);
+    if (now === undefined) throw new Exit(5, `The gateway with the process id ${old.pid} has ended, and no other has taken its place.`);
+  }
+  throw new Exit(5, `The gateway did not say how its restart went; process ${old.pid} may serve on. See its output.`);
+}

@@ -1,0 +1,126 @@
+/** Which gateways serve with a data directory: each keeps `<data_dir>/running/<machine>-<process id>.json` as long as it takes new connections. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+
+/** A process that refused to follow another one. */
+export interface Refused {
+  /** One more for each that refused. */
+  readonly count: number;
+  /** The exit code that fits. */
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** A gateway that serves. */
+export interface RunningProcess {
+  readonly pid: number;
+  /** When the process began, in the words of its system: a later process may have the same id. */
+  readonly born: string;
+  /** The config file. */
+  readonly config: string;
+  readonly url: string;
+  /** The id of the process whose place it took; null: it took nobody's. */
+  readonly follows: number | null;
+  /** The last process that was to follow this one, and refused; null: none did. */
+  readonly refused: Refused | null;
+}
+
+// safety: the files of several containers may be in one directory, and their process ids mean nothing here
+const prefix = `${hostname().replaceAll(/[^\w.-]/g, '_')}-`;
+const folderOf = (dataDir: string): string => join(dataDir, 'running');
+
+/** When the process with this id began; null: there is none. */
+function birthOf(pid: number): string | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // the name of the program is in brackets and may hold spaces; the time is the 20th value after it
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
+  } catch {
+    return birthByPs(pid);
+  }
+}
+
+/** For systems without /proc. */
+function birthByPs(pid: number): string | null {
+  try {
+    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim() || null;
+  } catch {
+    return null;
+  }
+}
+
+const isAlive = ({ pid, born }: RunningProcess): boolean => birthOf(pid) === born;
+
+/** The file of this process. Where the data directory cannot be written there is none, and `gateway restart` does not find the process. */
+export class RunningFile {
+  readonly #file: string;
+  #content: RunningProcess;
+
+  constructor(dataDir: string, facts: Pick<RunningProcess, 'config' | 'url' | 'follows'>) {
+    this.#file = join(folderOf(dataDir), `${prefix}${process.pid}.json`);
+    this.#content = { ...facts, pid: process.pid, born: birthOf(process.pid) ?? '', refused: null };
+    runningWith(dataDir, forget);
+    this.#write();
+  }
+
+  refuse(refused: Omit<Refused, 'count'>): void {
+    this.#content = { ...this.#content, refused: { ...refused, count: (this.#content.refused?.count ?? 0) + 1 } };
+    this.#write();
+  }
+
+  remove(): void {
+    forget(this.#file);
+  }
+
+  #write(): void {
+    const next = `${this.#file}.next`;
+    try {
+      mkdirSync(join(this.#file, '..'), { recursive: true, mode: 0o700 });
+      writeFileSync(next, `${JSON.stringify(this.#content)}\n`, { mode: 0o600 });
+      renameSync(next, this.#file);
+    } catch {
+      // a gateway without a data directory serves all the same
+    }
+  }
+}
+
+function forget(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // the directory may be read-only by now
+  }
+}
+
+/** The gateways of this machine that serve with this data directory. @param dead called with the file of each that was killed */
+export function runningWith(dataDir: string, dead: (file: string) => void = () => {}): RunningProcess[] {
+  const folder = folderOf(dataDir);
+  return namesIn(folder).flatMap((name) => {
+    const file = join(folder, name);
+    const found = read(file);
+    if (found === null) return [];
+    if (isAlive(found)) return [found];
+    dead(file);
+    return [];
+  });
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => name.startsWith(prefix) && name.endsWith('.json'));
+  } catch {
+    return [];
+  }
+}
+
+/** Null: the file was removed a moment ago, or is not ours. */
+function read(file: string): RunningProcess | null {
+  try {
+    const found = JSON.parse(readFileSync(file, 'utf8')) as Partial<RunningProcess>;
+    return Number.isSafeInteger(found.pid) && typeof found.born === 'string' ? (found as RunningProcess) : null;
+  } catch {
+    return null;
+  }
+}

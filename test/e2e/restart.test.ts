@@ -1,0 +1,242 @@
+/** A gateway that is restarted: nobody who uses it notices, and nothing is missing in its log. */
+import { closeSync, existsSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { describe, test } from 'vitest';
+import { run, start } from '../_kit/executable.ts';
+import type { Running } from '../_kit/executable.ts';
+
+const key = 'the-admin-key-of-the-test';
+const mock = (limits: object = {}): Record<string, unknown> => ({
+  server: { admin_key: key, limits },
+  providers: { mock: { dialect: 'mock' } },
+  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+});
+
+/** A shell between the test and the gateway keeps stdin open when the first process ends; the processes end with stdin. */
+const underShell = ['sh', '-c', '"$@"; cat', 'sh'];
+/** systemd names the process that it starts: the shell names itself, and becomes the gateway. */
+const asSystemd = (names: string): string[] => ['sh', '-c', `${names} exec "$@"`, 'sh'];
+
+const ask = (url: string, content: string, { stream = false, connection = 'keep-alive' } = {}): Promise<Response> =>
+  fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', connection }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], stream }) });
+
+interface Process {
+  readonly pid: number;
+  readonly follows: number | null;
+}
+
+const processesOf = ({ file }: Running): Process[] => {
+  const folder = join(dirname(file), 'data/running');
+  return existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.json')).map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as Process) : [];
+};
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+const restart = (gateway: Running, ...more: string[]) => run(['restart', '--config', gateway.file, ...more]);
+const idsIn = async (url: string): Promise<Set<string>> => {
+  const text = await (await fetch(`${url}/api/logs/export?format=jsonl&since=1h`, { headers: { authorization: `Bearer ${key}` } })).text();
+  return new Set(text.split('\n').filter((line) => line !== '').map((line) => (JSON.parse(line) as { id: string }).id));
+};
+
+/** A client that asks without pause until it is stopped: the ids of its replies, and what went wrong. */
+class Client {
+  readonly ids: string[] = [];
+  readonly faults: string[] = [];
+  readonly #done: Promise<void>;
+  #isStopped = false;
+
+  constructor(send: () => Promise<Response>, isWhole: (text: string) => boolean) {
+    this.#done = this.#run(send, isWhole);
+  }
+
+  async #run(send: () => Promise<Response>, isWhole: (text: string) => boolean): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        const response = await send();
+        const text = await response.text();
+        if (response.status !== 200 || !isWhole(text)) this.faults.push(`${response.status} ${text.slice(-200)}`);
+        this.ids.push(response.headers.get('x-request-id') ?? '');
+      } catch (error) {
+        this.faults.push(String((error as Error).cause ?? error));
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#done;
+  }
+}
+
+const isAnswer = (text: string): boolean => text.includes('"content":"again"');
+const isStream = (text: string): boolean => text.endsWith('data: [DONE]\n\n');
+
+describe.concurrent('gateway restart', () => {
+  test('loses no request of clients that ask without pause, and no record', { timeout: 60_000 }, async ({ expect }) => {
+    const gateway = await start(mock(), {}, { by: underShell });
+    const { url } = gateway;
+    const first = processesOf(gateway)[0]?.pid ?? 0;
+    const long = await ask(url, '[[words:100]] [[pace:40]]', { stream: true });
+    const clients = [
+      new Client(() => ask(url, 'again'), isAnswer),
+      new Client(() => ask(url, 'again', { connection: 'close' }), isAnswer),
+      new Client(() => ask(url, '[[words:5]] [[pace:20]]', { stream: true }), isStream),
+      new Client(() => ask(url, '[[words:30]] [[pace:10]]', { stream: true }), isStream),
+    ];
+    for (const time of [1, 2]) {
+      const before = clients.map(({ ids }) => ids.length);
+      const { code, stdout, stderr } = await restart(gateway);
+      expect([code, stderr]).toEqual([0, '']);
+      expect(stdout).toContain(`serves at ${url}`);
+      expect(processesOf(gateway), `after restart ${time}`).toHaveLength(1);
+      await expect.poll(() => clients.every(({ ids }, at) => ids.length > (before[at] ?? 0) + 2)).toBe(true);
+    }
+    for (const client of clients) await client.stop();
+    expect(clients.flatMap(({ faults }) => faults)).toEqual([]);
+    expect(await long.text()).toContain('[DONE]');
+    await expect.poll(() => isAlive(first), { timeout: 20_000 }).toBe(false);
+    const asked = [long.headers.get('x-request-id') ?? '', ...clients.flatMap(({ ids }) => ids)];
+    expect(asked.length).toBeGreaterThan(50);
+    const missing = async (): Promise<string[]> => {
+      const stored = await idsIn(url);
+      return asked.filter((id) => !stored.has(id));
+    };
+    await expect.poll(missing, { timeout: 20_000 }).toEqual([]);
+    const last = processesOf(gateway)[0]?.pid ?? 0;
+    process.kill(last, 'SIGTERM');
+    await expect.poll(() => isAlive(last), { timeout: 20_000 }).toBe(false);
+    expect(processesOf(gateway)).toEqual([]);
+    gateway.child.stdin?.end();
+    await gateway.stop();
+  });
+
+  test('serves an idle connection of the former process once more, and closes it with the reply', async ({ expect }) => {
+    const gateway = await start(mock(), {}, { by: underShell });
+    const bytes = `GET /health/ready HTTP/1.1\r\nhost: localhost\r\n\r\n`;
+    let answer = '';
+    const socket = connect(gateway.port, '127.0.0.1', () => socket.write(bytes));
+    const closed = new Promise<void>((resolve) => void socket.once('close', () => resolve()));
+    socket.on('data', (data) => (answer += data));
+    await expect.poll(() => answer).toContain('"ready"');
+    expect((await restart(gateway)).code).toBe(0);
+    answer = '';
+    socket.write(bytes);
+    await closed;
+    expect(answer).toMatch(/^HTTP\/1\.1 503 [^]*connection: close[^]*"stopping"/i);
+    expect((await fetch(`${gateway.url}/health/ready`)).status).toBe(200);
+    gateway.child.stdin?.end();
+    await gateway.stop();
+  });
+
+  test('leaves the gateway as it is where the new process refuses to start', async ({ expect }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-restart-'));
+    const plugin = `import { existsSync } from 'node:fs';
+      export default { name: 'log/moody', summary: 'refuses a second start', apply({ hooks }) {
+        hooks.boot.tap(() => { if (existsSync('${folder}/refuse')) throw new Error('not in the mood'); });
+      } };`;
+    writeFileSync(join(folder, 'moody.ts'), plugin);
+    const gateway = await start({ ...mock(), plugins: ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'stream/mock', './moody.ts'] }, {}, { by: underShell, folder });
+    const before = processesOf(gateway);
+    writeFileSync(join(folder, 'refuse'), '');
+    for (const _ of [1, 2]) {
+      const { code, stdout, stderr } = await restart(gateway);
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toContain(`process ${before[0]?.pid} serves on. The new process refuses: The plugin "log/moody" refuses to start: not in the mood`);
+      expect(processesOf(gateway)).toMatchObject(before.map(({ pid }) => ({ pid })));
+      expect((await ask(gateway.url, 'still here')).status).toBe(200);
+    }
+    rmSync(join(folder, 'refuse'));
+    expect((await restart(gateway)).code).toBe(0);
+    gateway.child.stdin?.end();
+    await gateway.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('says that there is none to restart', async ({ expect }) => {
+    const gateway = await start(mock());
+    expect(await restart(gateway, '--pid', '4194304')).toMatchObject({ code: 5, stdout: '', stderr: expect.stringContaining('There is no gateway to restart') });
+    gateway.child.kill('SIGKILL');
+    await expect.poll(() => gateway.child.signalCode).toBe('SIGKILL');
+    expect(processesOf(gateway)).toHaveLength(1);
+    expect(await restart(gateway)).toMatchObject({ code: 5, stderr: expect.stringContaining(`none serves with ${gateway.file}`) });
+    await gateway.stop();
+  });
+
+  test('leaves a gateway to systemd that systemd has started', async ({ expect }) => {
+    const gateway = await start(mock(), {}, { by: asSystemd('SYSTEMD_EXEC_PID=$$') });
+    expect(await restart(gateway)).toMatchObject({ code: 5, stderr: expect.stringContaining('Run systemctl restart') });
+    expect((await ask(gateway.url, 'still here')).status).toBe(200);
+    await gateway.stop();
+  });
+});
+
+/** Opens a port as systemd does, and starts a gateway that gets it as its first descriptor after stderr. */
+async function startOnSocket(host: string, names: string, config = mock()): Promise<{ port: number; started: Promise<Running> }> {
+  const server = createServer();
+  await new Promise<void>((resolve) => void server.listen(0, host, resolve));
+  const { port } = server.address() as AddressInfo;
+  const { fd } = (server as unknown as Record<'_handle', { fd: number }>)['_handle'];
+  const started = start(config, {}, { by: asSystemd(names), descriptors: [fd] });
+  // the process has its own copy by now, and this one would take connections too
+  server.close();
+  return { port, started };
+}
+
+describe.concurrent('a socket that systemd hands over', () => {
+  test('is served on, and no other', async ({ expect }) => {
+    const { port, started } = await startOnSocket('127.0.0.1', 'LISTEN_PID=$$ LISTEN_FDS=1');
+    const early = ask(`http://127.0.0.1:${port}`, 'early');
+    const gateway = await started;
+    expect(gateway.url).toBe(`http://127.0.0.1:${port}`);
+    expect((await early).status).toBe(200);
+    expect(await restart(gateway)).toMatchObject({ code: 5, stderr: expect.stringContaining('Run systemctl restart') });
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  test('is left alone where it is for another process', async ({ expect }) => {
+    const { port, started } = await startOnSocket('127.0.0.1', 'LISTEN_PID=1 LISTEN_FDS=1');
+    const gateway = await started;
+    expect(gateway.port).not.toBe(port);
+    await gateway.stop();
+  });
+
+  test('is refused where other machines reach it and there are no keys', async ({ expect }) => {
+    const { server: _, ...open } = mock();
+    const { started } = await startOnSocket('0.0.0.0', 'LISTEN_PID=$$ LISTEN_FDS=1', open);
+    await expect(started).rejects.toThrow(/ended with 1\n[^]*has the address 0\.0\.0\.0, where other machines can reach the gateway/);
+  });
+
+  test('is refused where it is one of several, or no socket', async ({ expect }) => {
+    const { started } = await startOnSocket('127.0.0.1', 'LISTEN_PID=$$ LISTEN_FDS=2');
+    await expect(started).rejects.toThrow(/ended with 1\n[^]*systemd hands over 2 sockets/);
+    const file = openSync('/dev/null', 'r');
+    await expect(start(mock(), {}, { by: asSystemd('LISTEN_PID=$$ LISTEN_FDS=1'), descriptors: [file] })).rejects.toThrow(/ended with 1\n[^]*no open port/);
+    closeSync(file);
+  });
+});
+
+test('what a killed process left in its journal is stored by another one that runs', async ({ expect }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-restart-'));
+  const [killed, other] = [await start(mock(), {}, { folder }), await start(mock(), {}, { folder })];
+  const stream = await ask(killed.url, '[[words:500]] [[pace:50]]', { stream: true });
+  await stream.body?.getReader().read();
+  const id = stream.headers.get('x-request-id') ?? '';
+  expect(await idsIn(other.url)).not.toContain(id);
+  killed.child.kill('SIGKILL');
+  await expect.poll(() => idsIn(other.url), { timeout: 20_000 }).toContain(id);
+  const record = (await (await fetch(`${other.url}/api/logs/${id}`, { headers: { authorization: `Bearer ${key}` } })).json()) as { outcome: string };
+  expect(record.outcome).toBe('interrupted');
+  await expect.poll(() => readdirSync(join(folder, 'data/journal')).length, { timeout: 20_000 }).toBe(1);
+  await killed.stop();
+  await other.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
