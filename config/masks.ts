@@ -42,3 +42,22 @@ const maskValue = (value: string): string => value.replaceAll(/(\$\{[\w:/.-]*?(?
 /** A line of the file without secrets. */
 export const maskLine = (line: string): string =>
   maskShapes(line.replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => name + colon + (isSecretName(name) && !/^["']?sha256:/.test(value) ? maskValue(value) : value)));
+
+const indentOf = (line: string): number => line.search(/\S|$/);
+const isItem = (line: string): boolean => /^\s*-(?:\s|$)/.test(line);
+
+/** The setting that a line belongs to: the last one of the nearest line above that is indented less. `above`: the lines before, the nearest first. */
+function settingAbove(line: string, above: readonly string[]): string {
+  const indent = indentOf(line);
+  const parent = above.find((one) => one.trim() !== '' && (indentOf(one) < indent || (isItem(line) && !isItem(one) && indentOf(one) === indent)));
+  return /([\w-]+)["']?\s*:[^:]*$/.exec(parent ?? '')?.[1] ?? '';
+}
+
+/** A line of the file without secrets, also where the name of the secret stands on a line before: a list, a text of several lines. */
+export function maskPart(line: string, above: readonly string[]): string {
+  const name = settingAbove(line, above);
+  const hasSettings = /[\w-]["']?\s*:(?:\s|$)/.test(line);
+  // `keys` is a list of maps, which are shown with their own secrets masked
+  const isSecret = isSecretName(name) && !(hasSettings && name === 'keys');
+  return isSecret ? line.replace(/^(\s*(?:- *)*)(.*)$/, (_, start: string, rest: string) => start + stars(rest)) : maskLine(line);
+}

@@ -1,6 +1,6 @@
 /** Collects the faults of a config file (where, what is wrong, what to do), so that all of them are shown at once. */
 import { nearest } from '../core/suggest.ts';
-import { maskShapes } from './masks.ts';
+import { maskLine, maskShapes } from './masks.ts';
 import type { Path, Position, Source } from './source.ts';
 import { locate } from './source.ts';
 
@@ -60,8 +60,9 @@ export function createFindings(): Findings {
 
 const problemAt = (place: Place, message: string, hint: string | null): Problem => ({
   ...locate(place.source, place.path, place.at ?? 'value'),
-  path: maskShapes(pathText(place.path)),
-  message: maskShapes(message),
+  // a map that stands where a key should be is a key with settings in it
+  path: maskLine(pathText(place.path)),
+  message: maskLine(message),
   hint: hint === null ? null : maskShapes(hint),
 });
 

@@ -3,7 +3,7 @@ import type { Document, Node, Pair } from 'yaml';
 import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, visit } from 'yaml';
 import type { Json, Range, Ranges } from './json.ts';
 import { createFinder, readJson } from './json.ts';
-import { maskLine } from './masks.ts';
+import { maskPart } from './masks.ts';
 
 /** The way from the root to a value: keys of maps and positions in lists, for example `['models', 0, 'id']`. */
 export type Path = readonly (string | number)[];
@@ -71,7 +71,8 @@ export function parseSource(file: string, shown: string, text: string): Source {
       const from = start - col + 1;
       const content = lineAt(text, from, from + longestLine + 1);
       const marked = lineAt(text, start, Math.min(end, start + longestLine)).trimEnd();
-      return { file: shown, line, col, source: content.length > longestLine ? '' : maskLine(content), length: Math.max(marked.length, 1) };
+      const source = content.length > longestLine ? '' : maskPart(content, linesAbove(text, from));
+      return { file: shown, line, col, source, length: Math.max(marked.length, 1) };
     },
   };
 }
@@ -82,6 +83,20 @@ const longestLine = 4096;
 /** The text from `start` to `end`, or to the end of the line where that comes first. */
 const lineAt = (text: string, start: number, end: number): string => /^[^\r\n]*/.exec(text.slice(start, end))?.[0] ?? '';
 
+/** How far the setting may be above a line of its value. */
+const mostAbove = 20;
+
+/** The lines before this place of the text, the nearest first. */
+function linesAbove(text: string, start: number): string[] {
+  const lines: string[] = [];
+  for (let end = start - 1; end > 0 && lines.length < mostAbove; ) {
+    const from = text.lastIndexOf('\n', end - 1) + 1;
+    lines.push(lineAt(text, from, Math.min(end, from + longestLine)));
+    end = from - 1;
+  }
+  return lines;
+}
+
 function linesOf(text: string): LineCounter {
   const lines = new LineCounter();
   lines.addNewLine(0);
@@ -90,7 +105,8 @@ function linesOf(text: string): LineCounter {
 }
 
 function parseText(text: string): Document {
-  const document = parseDocument(hideBraces(text), { uniqueKeys: true, prettyErrors: false });
+  // safety: the parser's own warnings go to stderr, and quote the file without a mask
+  const document = parseDocument(hideBraces(text), { uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
   if (text.includes('${')) {
     visit(document, {
       Scalar(_, node) {
