@@ -72,6 +72,8 @@ class Ending {
 
   async #stop(): Promise<void> {
     const { current, listening } = this.#parts;
+    // a gateway that has handed over its port stays ready: who asks on an old connection asks about the port
+    if (!this.#isHandedOver) current().leave();
     await this.#leave(async (drainMs, former) => {
       const { lameDuckMs } = current().config.server.limits;
       if (lameDuckMs > 0 && !this.#isHandedOver) await wait(lameDuckMs);
@@ -83,7 +85,6 @@ class Ending {
     const { current, watching, listening } = this.#parts;
     watching.stop();
     const gateway = current();
-    gateway.leave();
     listening.leave();
     const former = [...watching.retiring];
     await closePort(gateway.config.server.limits.drainMs, former);
