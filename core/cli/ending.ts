@@ -57,6 +57,8 @@ class Ending {
     const { outcome, pid } = this.#successor;
     const told = await outcome;
     this.#successor = null;
+    // a signal has ended both
+    if (!told.ready && this.#signals > 0) return;
     if (!told.ready) return this.#refuse(told.code, `The new process refuses: ${told.reason}`);
     logger.info('another process has taken over the port', { pid });
     this.#isHandedOver = true;
