@@ -79,6 +79,41 @@ function describeStream(folder: string, { bytes, reader, replay }: Stream): void
       replay(events.map((event, index) => (index === at ? { ...event, data: withOneReplaced(event.data, place, value) } : event)));
     }));
   });
+
+  it('survives its events in any order, twice, changed or not at all', () => {
+    const step = fc.record({ at: fc.nat(events.length - 1), change: fc.option(fc.tuple(fc.nat(), oddValue)) });
+    fc.assert(fc.property(fc.array(step, { maxLength: 2 * events.length }), (steps) => {
+      expectWellFormed(replay(steps.map(({ at, change }) => {
+        const event = events[at] as WireEvent;
+        return change === null || !event.data.startsWith('{') ? event : { ...event, data: withOneReplaced(event.data, ...change) };
+      })));
+    }), few());
+  });
+
+  it('survives damaged bytes', () => {
+    const damage = fc.tuple(fc.nat(bytes.length), fc.nat(4), fc.oneof(fc.uint8Array({ maxLength: 3 }), fc.constantFrom(...['', '\n', '\n\n', '\r', '"', '}', ',', 'data:', '\\', '\\ud800', 'null'].map((text) => new TextEncoder().encode(text)))));
+    fc.assert(fc.property(fc.array(damage, { minLength: 1, maxLength: 4 }), fc.nat(bytes.length), (damages, tear) => {
+      let damaged: Uint8Array = bytes;
+      for (const [at, length, put] of damages) damaged = Buffer.concat([damaged.subarray(0, at), put, damaged.subarray(at + length)]);
+      expectWellFormed(replayed([damaged.subarray(0, tear), damaged.subarray(tear)]));
+    }), few());
+  });
+}
+
+/** cost: a dialect has dozens of cases, and each is tried. */
+const few = (): { numRuns: number } => ({ numRuns: fc.readConfigureGlobal().numRuns ?? 25 });
+
+/** Chunks that the rest of the gateway can take, whatever came. */
+function expectWellFormed({ chunks }: Outcome): void {
+  for (const chunk of chunks) {
+    expect(typeof chunk.type).toBe('string');
+    if ('choice' in chunk) expect(Number.isSafeInteger(chunk.choice) && chunk.choice >= 0, JSON.stringify(chunk)).toBe(true);
+    if ('text' in chunk) expect(typeof chunk.text, JSON.stringify(chunk)).toBe('string');
+    if (chunk.type === 'tool-start') expect([typeof chunk.id, typeof chunk.name], JSON.stringify(chunk)).toEqual(['string', 'string']);
+    if (chunk.type === 'tool-delta') expect(typeof chunk.arguments, JSON.stringify(chunk)).toBe('string');
+    if (chunk.type === 'usage') for (const count of Object.values(chunk.usage)) expect(count === null || (Number.isFinite(count) && count >= 0), JSON.stringify(chunk)).toBe(true);
+  }
+  expect(() => JSON.stringify(folded(chunks))).not.toThrow();
 }
 
 function expectOutcome(folder: string, outcome: Outcome): void {
