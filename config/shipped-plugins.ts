@@ -11,6 +11,7 @@ export const shippedPlugins = [
   'normalise/continuity',
   'route/capability',
   'route/policy',
+  'route/health',
   'stream/upstream',
   'stream/mock',
   'log/estimate',

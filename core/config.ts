@@ -96,6 +96,8 @@ export interface Provider {
   readonly settings: Readonly<Record<string, string | Secret>>;
   /** The limit of connections to this provider at one time. */
   readonly connections: number;
+  /** When its targets rest because of failures; null: never. */
+  readonly breaker: { readonly failures: number; readonly restMs: number } | null;
   /** The environment variable that the provider needs and that is not set: the provider is off. Null: it is on. */
   readonly missing: string | null;
 }
@@ -192,9 +194,20 @@ export interface Policy {
   /** Root ids of models; null: the model that the request asks for. */
   readonly candidates: readonly string[] | null;
   readonly strategy: (typeof strategies)[number];
-  /** The limit of candidates that are tried for one request. */
+  /** The limit of calls of providers for one request: the first and all tries again. */
   readonly maxAttempts: number;
+  readonly retry: Retry;
   readonly timeouts: Timeouts;
+}
+
+/** Tries again of the same target, where no other one is left. */
+export interface Retry {
+  /** The limit for each target. */
+  readonly sameTarget: number;
+  /** The longest pause before the first try again, in milliseconds; it doubles from try to try. The pause is random, from 0 on. */
+  readonly baseMs: number;
+  /** The limit of a pause, and of the wait for a target that rests, in milliseconds. */
+  readonly maxMs: number;
 }
 
 /** Time limits in milliseconds. */

@@ -13,6 +13,20 @@ export const providerSchema = {
     trains_on_data: { type: 'boolean', description: 'Whether the provider trains on the requests. ?no_training hides the models of providers with true, and of those where this is left out.' },
     headers: { type: 'object', additionalProperties: { type: 'string' }, default: {}, description: 'Headers that are sent with each request, for example { openai-organization: org-1 }. They replace headers of the dialect.' },
     connections: { type: 'integer', minimum: 1, maximum: 65535, default: 1024, description: 'Limit of connections to the provider at one time, for example 1024. A connection carries one request; further requests wait, and the process log says so.' },
+    breaker: {
+      description: 'When a model of this provider rests because it fails: after so many failures in a row, for example { failures: 5, rest_ms: 5000 }. false: never.',
+      anyOf: [
+        { const: false },
+        {
+          type: 'object',
+          additionalProperties: false,
+          properties: {
+            failures: { type: 'integer', minimum: 1, description: 'Failures in a row after which the model rests, 5 where it is left out.' },
+            rest_ms: { type: 'integer', minimum: 1, maximum: 60000, description: 'Length of the first rest in milliseconds, 5000 where it is left out. It doubles up to a minute.' },
+          },
+        },
+      ],
+    },
     region: { type: 'string', minLength: 1, description: 'Region of the vendor\'s cloud, for example eu-central-1.' },
     access_key_id: { type: 'string', minLength: 1, description: 'Access key id for signed requests, for example ${AWS_ACCESS_KEY_ID}.' },
     secret_access_key: { type: 'string', minLength: 1, description: 'Secret access key for signed requests, for example ${AWS_SECRET_ACCESS_KEY}.' },

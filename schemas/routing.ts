@@ -7,13 +7,18 @@ const strategy = {
   description: 'Order of the candidates: balanced (each request begins at the next one), cheapest (by price), or ordered (as written).',
 } as const satisfies JSONSchema;
 
-const attempts = { type: 'integer', minimum: 1, maximum: 10, description: 'Limit of candidates that are tried for one request, 1 to 10.' } as const satisfies JSONSchema;
+const attempts = { type: 'integer', minimum: 1, maximum: 10, description: 'Limit of calls of providers for one request, the first and all tries again, 1 to 10.' } as const satisfies JSONSchema;
 
 const milliseconds = { type: 'integer', minimum: 1 } as const satisfies JSONSchema;
 const connect = { ...milliseconds, description: 'Limit of the time to connect to a provider, in milliseconds.' } as const satisfies JSONSchema;
 const firstByte = { ...milliseconds, description: 'Limit of the time from the start of an attempt to the first byte of its answer, in milliseconds.' } as const satisfies JSONSchema;
 const idle = { ...milliseconds, description: 'Limit of silence inside an answer, in milliseconds. Comments and spaces end the silence.' } as const satisfies JSONSchema;
 const total = { ...milliseconds, description: 'Limit of the whole request with all its attempts, from its arrival, in milliseconds.' } as const satisfies JSONSchema;
+
+const sameTarget = { type: 'integer', minimum: 0, maximum: 10, description: 'Limit of tries again of one target, where no other one is left.' } as const satisfies JSONSchema;
+const base = { ...milliseconds, description: 'The longest pause before the first try again, in milliseconds; it doubles from try to try.' } as const satisfies JSONSchema;
+const most = { ...milliseconds, description: 'Limit of a pause, and of the wait for a target that rests, in milliseconds.' } as const satisfies JSONSchema;
+const retry = { type: 'object', description: 'Tries again of the same target.', additionalProperties: false } as const satisfies JSONSchema;
 
 const timeouts = { type: 'object', description: 'Time limits of a request, in milliseconds.', additionalProperties: false } as const satisfies JSONSchema;
 
@@ -26,6 +31,7 @@ export const defaultPolicySchema = {
   properties: {
     strategy: { ...strategy, default: 'balanced' },
     max_attempts: { ...attempts, default: 3 },
+    retry: { ...retry, default: {}, properties: { same_target: { ...sameTarget, default: 1 }, base_ms: { ...base, default: 200 }, max_ms: { ...most, default: 2000 } } },
     timeout_ms: {
       ...timeouts,
       default: {},
@@ -48,6 +54,7 @@ export const policySchema = {
     candidates: { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 }, description: 'Ids of the models behind this name, for example [gpt-5-mini, gpt-4o-mini].' },
     strategy,
     max_attempts: attempts,
+    retry: { ...retry, properties: { same_target: sameTarget, base_ms: base, max_ms: most } },
     timeout_ms: { ...timeouts, properties: { connect, first_byte: firstByte, idle, total } },
   },
 } as const satisfies JSONSchema;

@@ -26,7 +26,7 @@ export interface KnownDialects {
 
 const secretSettings = new Set(['access_key_id', 'secret_access_key', 'session_token']);
 /** Settings that have a field of their own in `Provider`. */
-const ownFields = new Set(['dialect', 'base_url', 'api_key', 'trains_on_data', 'headers', 'connections']);
+const ownFields = new Set(['dialect', 'base_url', 'api_key', 'trains_on_data', 'headers', 'connections', 'breaker']);
 
 /**
  * Collects the dialects and their settings from plugins.
@@ -72,6 +72,7 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
     headers: resolveHeaders(entry, findings),
     settings: resolveSettings(value, known),
     connections: value.connections,
+    breaker: value.breaker === false ? null : { failures: value.breaker?.failures ?? 5, restMs: value.breaker?.rest_ms ?? 5000 },
     missing,
   };
   checkDialect(entry, provider, { known, findings });

@@ -21,17 +21,18 @@ export function resolveRouting(blocks: PolicyBlocks, names: Names, findings: Fin
   return { default: fallback, models: new Map(sound.map(({ id, value }) => [id, resolvePolicy(value, fallback)])) };
 }
 
-function resolveDefault({ strategy, max_attempts: maxAttempts, timeout_ms: timeouts }: DefaultPolicyBlock): Policy {
-  return { candidates: null, strategy, maxAttempts, timeouts: { connect: timeouts.connect, firstByte: timeouts.first_byte, idle: timeouts.idle, total: timeouts.total } };
+function resolveDefault({ strategy, max_attempts: maxAttempts, retry, timeout_ms: timeouts }: DefaultPolicyBlock): Policy {
+  return { candidates: null, strategy, maxAttempts, retry: { sameTarget: retry.same_target, baseMs: retry.base_ms, maxMs: retry.max_ms }, timeouts: { connect: timeouts.connect, firstByte: timeouts.first_byte, idle: timeouts.idle, total: timeouts.total } };
 }
 
 function resolvePolicy(block: PolicyBlock, fallback: Policy): Policy {
-  const { timeout_ms: own = {} } = block;
-  const { timeouts } = fallback;
+  const { timeout_ms: own = {}, retry = {} } = block;
+  const { timeouts, retry: usual } = fallback;
   return {
     candidates: block.candidates ?? null,
     strategy: block.strategy ?? fallback.strategy,
     maxAttempts: block.max_attempts ?? fallback.maxAttempts,
+    retry: { sameTarget: retry.same_target ?? usual.sameTarget, baseMs: retry.base_ms ?? usual.baseMs, maxMs: retry.max_ms ?? usual.maxMs },
     timeouts: { connect: own.connect ?? timeouts.connect, firstByte: own.first_byte ?? timeouts.firstByte, idle: own.idle ?? timeouts.idle, total: own.total ?? timeouts.total },
   };
 }

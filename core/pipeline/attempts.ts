@@ -1,14 +1,16 @@
 /**
- * Tries the candidates in order until one answers. A stream may move on to the next candidate until the first piece of its answer
+ * Tries the candidates in order until one answers; then those again whose failure may have passed. A stream may move on to the next candidate until the first piece of its answer
  * has come; a plain request may do so until the last piece. All time limits but that of connecting are kept here, so they hold
  * for every plugin that supplies chunks.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Chunk } from '../chat.ts';
 import type { AttemptResult, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import { deciderOf, isThenable } from '../taps/runners.ts';
 import type { ChunkSource, RequestHooks } from './hooks.ts';
+import { unlessCancelled } from './cancellation.ts';
 import { Reply } from './reply.ts';
 import { cancelSource, RunningAttempt } from './attempt.ts';
 
@@ -44,20 +46,44 @@ export class Attempts {
     if (this.#running !== null) this.#broke(reason);
   }
 
+  /** Asks one candidate after the other, and then those again whose failure may have passed, until one has begun to answer. */
   async #begin(): Promise<readonly Chunk[] | null> {
-    const { policy, candidates, cancellation } = this.#exchange;
-    const standing = candidates.filter(({ dropped }) => dropped === null).slice(0, policy?.maxAttempts);
+    const { candidates, cancellation } = this.#exchange;
+    const { policy } = this.#exchange.as();
     const errors: GatewayError[] = [];
-    for (const candidate of standing) {
-      try {
-        return await this.#try(candidate, errors.length + 1);
-      } catch (thrown) {
-        const error = this.#broke(thrown);
-        if (cancellation.isCancelled || !(error.retryable || cannotSay(error))) throw error;
-        errors.push(error);
+    /** The largest context window that was too small. */
+    let tooSmall = 0;
+    let standing = candidates.filter(({ dropped }) => dropped === null);
+    for (let round = 0; round <= policy.retry.sameTarget && standing.length > 0; round++) {
+      const again: Candidate[] = [];
+      for (const candidate of standing) {
+        if (errors.length >= policy.maxAttempts || (tooSmall > 0 && candidate.model.context_length <= tooSmall)) continue;
+        if (round > 0 && !(await this.#pause(round, errors.at(-1)?.retryAfterMs ?? 0))) throw worthTelling(errors);
+        try {
+          return await this.#try(candidate, errors.length + 1);
+        } catch (thrown) {
+          const error = this.#broke(thrown);
+          if (cancellation.isCancelled || !mayMoveOn(error)) throw error;
+          errors.push(error);
+          if (error.code === 'context_length_exceeded') tooSmall = Math.max(tooSmall, candidate.model.context_length, 1);
+          if (mayPass.has(error.code)) again.push(candidate);
+        }
       }
+      standing = again;
     }
     throw worthTelling(errors);
+  }
+
+  /** Waits before a target is asked again: a random time, and at least as long as its provider asked for. False where the time for it is too short. */
+  async #pause(round: number, retryAfterMs: number): Promise<boolean> {
+    const { cancellation } = this.#exchange;
+    const { policy, startedAt } = this.#exchange.as();
+    const { baseMs, maxMs } = policy.retry;
+    const pauseMs = Math.max(retryAfterMs, Math.random() * Math.min(maxMs, baseMs * 2 ** (round - 1)));
+    const isLate = performance.now() + pauseMs >= startedAt + policy.timeouts.total;
+    if (pauseMs > maxMs || isLate) return false;
+    await unlessCancelled(cancellation, wait(pauseMs));
+    return true;
   }
 
   async #try(candidate: Candidate, number: number): Promise<readonly Chunk[] | null> {
@@ -168,6 +194,12 @@ export class Attempts {
   }
 }
 
+/** Failures that may be over in a moment, so that the same target may be asked again. A time limit that has passed is not waited for once more. */
+const mayPass: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream_unreachable', 'upstream_invalid_response', 'upstream_truncated', 'upstream_error', 'upstream_unavailable', 'upstream_overloaded']);
+
+/** Whether another candidate may answer where this one failed: also one whose format can express the request, or whose context window is larger. */
+const mayMoveOn = (error: GatewayError): boolean => error.retryable || cannotSay(error) || error.code === 'context_length_exceeded';
+
 /** Whether the dialect refused before anything was sent, because this provider's format cannot express the request. Another provider's format may. */
 const cannotSay = ({ code, upstreamStatus }: GatewayError): boolean => code === 'unsupported_value' && upstreamStatus === null;
 
@@ -191,6 +223,7 @@ function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt }: Runn
     startedMs: Math.round(attempt.startedAt - startedAt),
     durationMs: since(performance.now()) ?? 0,
     timeToFirstTokenMs: since(firstPieceAt),
+    retryAfterMs: error?.retryAfterMs ?? null,
     error: error === null ? null : error.message,
   };
 }

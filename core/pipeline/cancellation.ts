@@ -58,3 +58,12 @@ export class Cancellation {
     while (listeners.at(-1) === null) listeners.pop();
   }
 }
+
+/** Ends with the work, or rejects when the request is cancelled, whichever comes first. A plugin that hangs cannot keep the record from being written. */
+export function unlessCancelled<T>(cancellation: Cancellation, work: T | Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    cancellation.onCancel(() => reject(cancellation.reason));
+    Promise.resolve(work).then(resolve, reject);
+    if (cancellation.isCancelled) reject(cancellation.reason);
+  });
+}

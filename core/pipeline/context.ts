@@ -119,6 +119,8 @@ export interface AttemptResult {
   readonly startedMs: number | null;
   readonly durationMs: number;
   readonly timeToFirstTokenMs: number | null;
+  /** How long the provider asks not to be asked again; null where it did not say, and on records that are older than the field. */
+  readonly retryAfterMs: number | null;
   readonly error: string | null;
 }
 

@@ -18,7 +18,7 @@ import type { Refusals } from './refusals.ts';
 import type { ReplyHead } from './door.ts';
 import type { Answer, Completion } from './answer.ts';
 import type { Door } from './door.ts';
-import type { Cancellation } from './cancellation.ts';
+import { unlessCancelled } from './cancellation.ts';
 import { collect, openStream } from './stream.ts';
 
 export interface Pipeline {
@@ -76,15 +76,6 @@ function frozen(request: ChatRequest): ChatRequest {
   return Object.freeze(request);
 }
 
-/** Ends with the work, or rejects when the request is cancelled, whichever comes first. A plugin that hangs cannot keep the record from being written. */
-export function unlessCancelled<T>(cancellation: Cancellation, work: T | Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    cancellation.onCancel(() => reject(cancellation.reason));
-    Promise.resolve(work).then(resolve, reject);
-    if (cancellation.isCancelled) reject(cancellation.reason);
-  });
-}
-
 /** Who asks. Throws `missing_api_key` or `invalid_api_key` where no plugin recognises the caller. */
 export async function authenticate(exchange: Exchange, { auth }: Pick<RequestHooks, 'auth'>): Promise<Principal> {
   const principal = await auth.promise(exchange.as());
@@ -99,7 +90,10 @@ export async function authenticate(exchange: Exchange, { auth }: Pick<RequestHoo
 
 /** Why no candidate is left: the error that a plugin gave for it, or the list of reasons. */
 function nobodyLeft({ candidates, request }: Exchange): GatewayError {
-  for (const { dropped } of candidates) if (dropped?.error) return dropped.error;
+  const errors = candidates.flatMap(({ dropped }) => dropped?.error ?? []);
+  // what is possible again in a moment helps the caller more than what this candidate can never do
+  const worthTelling = errors.find(({ retryAfterMs }) => retryAfterMs !== null) ?? errors[0];
+  if (worthTelling !== undefined) return worthTelling;
   const reasons = candidates.slice(0, 8).map(({ provider, dropped }) => `${provider.id} – ${dropped?.reason}`);
   const list = reasons.length === 0 ? 'none is configured' : [...new Set(reasons)].join('; ');
   return new GatewayError('no_provider_available', `No provider can serve "${request?.model}": ${list}.`);

@@ -119,7 +119,8 @@ export const oneUpstream = (url: string, more: Record<string, unknown> = {}): Re
 export const twoUpstreams = (first: string, second: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
   providers: { one: { dialect: 'openai-chat', base_url: first, api_key: 'k1' }, two: { dialect: 'openai-chat', base_url: second, api_key: 'k2' } },
   models: [{ id: 'plain', pricing: prices, providers: ['one', 'two'].map((providerId) => ({ providerId, externalId: 'plain-1', ...able })) }],
-  routing: { default: { strategy: 'ordered' } },
+  // each is asked once: tries again have tests of their own
+  routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
   ...more,
 });
 

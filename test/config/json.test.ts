@@ -9,6 +9,7 @@ import { loadConfig } from '../../config/load.ts';
 import { createFindings, headline } from '../../config/problems.ts';
 import type { Path } from '../../config/source.ts';
 import { parseSource } from '../../config/source.ts';
+import { runs } from '../_kit/fuzz.ts';
 import { folderOf } from './folder.ts';
 import { options } from './plugins.ts';
 
@@ -58,7 +59,7 @@ describe('JSON', () => {
         read += 1;
         expect(value).toEqual(asYaml(text));
       }),
-      { numRuns: 5000 },
+      runs(5000),
     );
     expect(read).toBeGreaterThan(2000);
   });
@@ -74,7 +75,7 @@ describe('JSON', () => {
           expect(json.find(path)).toEqual(yaml.find(path));
         }
       }),
-      { numRuns: 2000 },
+      runs(2000),
     );
   });
 

@@ -10,6 +10,7 @@ import { gatewaySchema } from '../../schemas/gateway.ts';
 import { modelSchema } from '../../schemas/models.ts';
 import { providerSchema } from '../../schemas/providers.ts';
 import { serverSchema } from '../../schemas/server.ts';
+import { runs } from '../_kit/fuzz.ts';
 import { folderOf } from './folder.ts';
 import { options } from './plugins.ts';
 
@@ -55,7 +56,7 @@ describe('a text without references', () => {
         const loaded = await loadConfig(file, options());
         expect(loaded.ok && loaded.config.models[0]?.description).toBe(text);
       }),
-      { numRuns: 200 },
+      runs(200),
     );
   });
 });

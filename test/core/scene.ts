@@ -44,5 +44,5 @@ export const errorOf = async (response: Response): Promise<WireError> => ((await
 
 export const contentOf = async (response: Response): Promise<string> => ((await response.json()) as { choices: { message: { content: string } }[] }).choices[0]?.message.content ?? '';
 
-/** Routing with short limits, tried in order. */
-export const routing = (timeouts: Record<string, number> = {}, more: Record<string, unknown> = {}): Record<string, unknown> => ({ routing: { default: { strategy: 'ordered', timeout_ms: timeouts, ...more } } });
+/** Routing with short limits, tried in order, each target once. */
+export const routing = (timeouts: Record<string, number> = {}, more: Record<string, unknown> = {}): Record<string, unknown> => ({ routing: { default: { strategy: 'ordered', timeout_ms: timeouts, retry: { same_target: 0 }, ...more } } });

@@ -81,7 +81,7 @@ describe('Chat completion request', () => {
 
   it('a named provider has no substitute', async () => {
     const { chat, up } = await house();
-    up.script(answers({ error: { message: 'no' } }, { status: 500 }));
+    up.script(answers({ error: { message: 'no' } }, { status: 401 }));
     await chat({ model: 'thinks/root' });
     expect(up.asked).toHaveLength(1);
   });
@@ -222,7 +222,7 @@ describe('Reasoning token budget', () => {
 
   it('rule 4: no fallback leads to a provider that takes none', async () => {
     const { chat, up } = await house();
-    up.script(answers({ error: { message: 'no' } }, { status: 500 }));
+    up.script(answers({ error: { message: 'no' } }, { status: 401 }));
     expect((await chat({ model: 'root', reasoning: { max_tokens: 5000 } })).status).toBe(502);
     expect(up.asked).toHaveLength(1);
   });

@@ -14,7 +14,7 @@ describe('the depth scan', () => {
       fc.property(fc.jsonValue({ maxDepth: 12 }), fc.nat(14), fc.constantFrom(undefined, 2), (value, limit, space) => {
         expect(isDeeper(Buffer.from(JSON.stringify(value, null, space)), limit)).toBe(depthOf(value) > limit);
       }),
-      { numRuns: 1000 },
+      runs(1000),
     );
   });
 

@@ -154,7 +154,7 @@ describe('whatever is asked', () => {
         }));
         expect(uncaught.splice(0)).toEqual([]);
       }),
-      { ...runs(150), endOnFailure: process.env['FUZZ'] === undefined },
+      runs(150, 8),
     );
     for (const gateway of gateways) await expectWell(gateway);
   }, 600_000);
@@ -178,7 +178,7 @@ describe('whatever is asked', () => {
         }));
         expect(uncaught.splice(0)).toEqual([]);
       }),
-      { ...runs(20), endOnFailure: process.env['FUZZ'] === undefined },
+      runs(20, 12),
     );
     for (const gateway of gateways) await expectWell(gateway);
   }, 600_000);

@@ -76,5 +76,5 @@ test('selects what the store does', async () => {
   await fc.assert(fc.asyncProperty(anyQuery, async (query) => {
     const stored = (await store.list(query, { limit: 1000 })).data.map(({ id }) => id);
     expect(new Set(stored)).toEqual(new Set(records.filter((record) => selects(query, record)).map(({ id }) => id)));
-  }), { numRuns: 500 });
+  }), runs(500));
 });

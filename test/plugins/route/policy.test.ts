@@ -11,7 +11,7 @@ async function order(strategy: string, pricing: readonly (object | undefined)[],
   const { chat, records } = await gatewayOf({
     providers: Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: up.url, api_key: 'k' }])),
     models: [{ id: 'plain', pricing: price('0.5', '0.5'), providers: ids.map((providerId, at) => ({ providerId, externalId: 'x', ...(pricing[at] && { pricing: pricing[at] }) })) }],
-    routing: { default: { strategy, max_attempts: 9 } },
+    routing: { default: { strategy, max_attempts: 9, retry: { same_target: 0 } } },
   });
   for (let at = 0; at < times; at++) await chat({});
   return records.map(({ attempts }) => attempts.map(({ provider: id }) => id));

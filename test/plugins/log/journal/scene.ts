@@ -48,7 +48,7 @@ export function finished(more: Partial<Finished> & { at?: number; number?: numbe
     cost: '0.000123',
     prices: { prompt: '0.000001', completion: '0.000002' },
     metadata: {},
-    attempts: [{ provider: 'up', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, startedMs: 5, durationMs: 90, timeToFirstTokenMs: 20, error: null }],
+    attempts: [{ provider: 'up', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, startedMs: 5, durationMs: 90, timeToFirstTokenMs: 20, retryAfterMs: null, error: null }],
     ruledOut: [],
     adjustments: [],
     error: null,

@@ -1,0 +1,126 @@
+/**
+ * Keeps requests away from targets that rest: after a rate limit for as long as the provider said, after failures in a row, after a
+ * refused key. It learns at `attempted`, and acts at `route`, after all other plugins have dropped and ordered candidates. Where
+ * every target rests, the request waits for the first to wake if that is soon, and else is answered at once.
+ */
+import { setTimeout as wait } from 'node:timers/promises';
+import { GatewayError } from '../../../core/errors.ts';
+import { LATE } from '../../../core/pipeline/hooks.ts';
+import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
+import { drop } from '../../../core/pipeline/context.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
+import { Target } from './target.ts';
+import type { Standing } from './target.ts';
+
+const name = 'route/health';
+
+/** How often a request that waits looks whether another request has woken a target. */
+const lookEveryMs = 20;
+
+export default definePlugin({
+  name,
+  summary: 'targets that are limited or broken rest, so that nobody waits for them',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  apply({ hooks, state }) {
+    const targets = state('targets', () => new Map<string, Target>());
+    // cost: the names of a target are not joined for each request
+    const known = new WeakMap<Candidate['mapping'], Target>();
+    const targetOf = ({ provider, mapping }: Candidate): Target => {
+      const target = known.get(mapping) ?? targetNamed(`${provider.id} ${mapping.externalId}`, targets);
+      known.set(mapping, target);
+      return target;
+    };
+    /** Requests for which one target alone stood. */
+    const alone = new WeakSet<object>();
+    /** Targets that a request is to try after their rest. */
+    const tried = new WeakMap<object, Target[]>();
+    const look = (candidates: readonly Candidate[], context: Normalised): Look => {
+      const looked = lookAt(candidates, (candidate) => {
+        const target = targetOf(candidate);
+        const standing = target.standing(context.id, performance.now());
+        if (standing.is === 'to be tried') tried.set(context, [...(tried.get(context) ?? []), target]);
+        return standing;
+      });
+      if (looked.standing === 1) alone.add(context);
+      return looked;
+    };
+
+    hooks.route.tapPromise({ stage: LATE }, async (candidates, context) => {
+      const looked = look(candidates, context);
+      return looked.standing > 0 || looked.resting === 0 ? looked.candidates : await outwait(looked, candidates, { context, look });
+    });
+    hooks.attempted.tap((result, context) => {
+      const { candidate } = context.attempt;
+      targetOf(candidate).learn(result, { request: context.id, now: performance.now(), breaker: candidate.provider.breaker, isAlone: alone.has(context) });
+    });
+    hooks.settle.tap((record, context) => {
+      for (const target of tried.get(context) ?? []) target.release(record.id);
+      return record;
+    });
+  },
+});
+
+function targetNamed(key: string, targets: Map<string, Target>): Target {
+  const target = targets.get(key) ?? new Target();
+  targets.set(key, target);
+  return target;
+}
+
+interface Look {
+  /** Those of targets that rest are dropped. */
+  readonly candidates: readonly Candidate[];
+  readonly standing: number;
+  readonly resting: number;
+  /** Milliseconds until the first wakes; null where that depends on another request. */
+  readonly wakesInMs: number | null;
+  readonly isLimited: boolean;
+}
+
+function lookAt(candidates: readonly Candidate[], standingOf: (candidate: Candidate) => Standing): Look {
+  let [standing, resting, isLimited] = [0, 0, false];
+  let wakesInMs: number | null = null;
+  const looked = candidates.map((candidate) => {
+    if (candidate.dropped !== null) return candidate;
+    const found = standingOf(candidate);
+    if (found.is !== 'rests' && found.is !== 'tried by another') {
+      standing++;
+      return candidate;
+    }
+    resting++;
+    isLimited ||= found.why === 'rate limit';
+    if (found.is === 'rests') wakesInMs = Math.min(wakesInMs ?? Infinity, found.ms);
+    return drop(candidate, { by: name, reason: reasonOf(found), error: null });
+  });
+  return { candidates: resting === 0 ? candidates : looked, standing, resting, wakesInMs, isLimited };
+}
+
+const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
+
+const reasonOf = (found: Exclude<Standing, { is: 'standing' | 'to be tried' }>): string =>
+  found.is === 'rests' ? `rests for ${seconds(found.ms)} (${found.why})` : `rests until another request has tried it (${found.why})`;
+
+interface Waiting {
+  readonly context: Normalised;
+  readonly look: (candidates: readonly Candidate[], context: Normalised) => Look;
+}
+
+/** Waits until a target wakes, within the time for tries again and that of the request. Where that is too long, each candidate gets the error to answer with. */
+async function outwait(first: Look, candidates: readonly Candidate[], { context, look }: Waiting): Promise<readonly Candidate[]> {
+  const { policy, startedAt, request } = context;
+  const until = Math.min(performance.now() + policy.retry.maxMs, startedAt + policy.timeouts.total);
+  for (let looked = first; ; looked = look(candidates, context)) {
+    if (looked.standing > 0) return looked.candidates;
+    const pause = Math.max(1, looked.wakesInMs ?? lookEveryMs);
+    if (performance.now() + pause > until) return looked.candidates.map((candidate) => withError(candidate, errorOf(looked, request.model)));
+    await wait(pause);
+  }
+}
+
+function errorOf({ wakesInMs, isLimited }: Look, model: string): GatewayError {
+  const retryAfterMs = wakesInMs ?? 1000;
+  return isLimited
+    ? new GatewayError('upstream_rate_limited', `The providers of "${model}" are rate limited; the next try is possible in ${seconds(retryAfterMs)}.`, { retryAfterMs })
+    : new GatewayError('no_provider_available', `The providers of "${model}" have failed and rest; the next try is possible in ${seconds(retryAfterMs)}.`, { retryAfterMs });
+}
+
+const withError = (candidate: Candidate, error: GatewayError): Candidate => (candidate.dropped?.by === name ? { ...candidate, dropped: { ...candidate.dropped, error } } : candidate);

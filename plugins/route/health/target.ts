@@ -1,0 +1,131 @@
+/**
+ * What is known of one target: a provider and the model that it is asked for. A target rests after a rate limit or after failures;
+ * when its rest is over, one request at a time tries it, until one succeeds.
+ */
+import type { AttemptResult } from '../../../core/pipeline/context.ts';
+
+/** When a target rests because of failures; null: only limits and refused keys make it rest. */
+export type Breaker = { readonly failures: number; readonly restMs: number } | null;
+
+/** What an outcome says about the target. All other outcomes are faults of the caller, of the gateway, or of a client that left. */
+const failures: ReadonlySet<string> = new Set([
+  'upstream_unreachable', 'upstream_invalid_response', 'upstream_response_too_large', 'upstream_event_too_large', 'upstream_redirect', 'upstream_model_not_found',
+  'upstream_truncated', 'upstream_error', 'upstream_unavailable', 'upstream_overloaded', 'upstream_timeout', 'upstream_idle_timeout',
+]);
+const keyFaults: ReadonlySet<string> = new Set(['upstream_auth_error', 'upstream_quota_exhausted']);
+
+const keyRestMs = 60_000;
+const limitRestMs = { first: 1000, most: 60_000, told: 600_000 };
+const mostRestMs = 60_000;
+const windowSeconds = 30;
+const busySeconds = 10;
+/** From so many calls in the window on, its share of failures counts; a target with so many calls in ten seconds is busy. */
+const manyCalls = 20;
+
+/** Why a target rests. */
+export type Why = 'rate limit' | 'failures' | 'refused key';
+
+export type Standing =
+  | { readonly is: 'standing' }
+  /** Its rest is over, and this request is the one that tries it. */
+  | { readonly is: 'to be tried' }
+  | { readonly is: 'tried by another'; readonly why: Why }
+  | { readonly is: 'rests'; readonly ms: number; readonly why: Why };
+
+const standing: Standing = { is: 'standing' };
+const toBeTried: Standing = { is: 'to be tried' };
+
+export class Target {
+  /** Null: it does not rest, and nothing is to be proved. */
+  #why: Why | null = null;
+  #restUntil = 0;
+  /** The length of the last rest; a rest that follows it is twice as long. */
+  #restMs = 0;
+  /** The request that tries it after a rest. */
+  #probe: string | null = null;
+  #inRow = 0;
+  /** Calls and failures of each of the last seconds. */
+  readonly #seconds: { at: number; calls: number; failures: number }[] = [];
+
+  /** Whether this request may ask it now. Where its rest is over, the request that asks first is the one that tries it. */
+  standing(request: string, now: number): Standing {
+    if (this.#why === null) return standing;
+    if (now < this.#restUntil) return { is: 'rests', ms: this.#restUntil - now, why: this.#why };
+    this.#probe ??= request;
+    return this.#probe === request ? toBeTried : { is: 'tried by another', why: this.#why };
+  }
+
+  /** The request is over: if it was to try the target and did not, another one may. */
+  release(request: string): void {
+    if (this.#probe === request) this.#probe = null;
+  }
+
+  /**
+   * What came of an attempt.
+   * @param isAlone no other target of the request stood: then more failures are borne, because a flaky target is not a dead one
+   */
+  learn({ outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>, { request, now, breaker, isAlone }: { request: string; now: number; breaker: Breaker; isAlone: boolean }): void {
+    this.release(request);
+    if (outcome === 'answered') return this.#succeeded(now);
+    if (keyFaults.has(outcome)) return this.#rest('refused key', keyRestMs, now);
+    if (outcome === 'upstream_rate_limited') return this.#rest('rate limit', retryAfterMs === null ? this.#longer(limitRestMs.first, limitRestMs.most) : Math.min(retryAfterMs, limitRestMs.told), now);
+    if (!failures.has(outcome) || breaker === null) return;
+    this.#count(now, true);
+    this.#inRow++;
+    if (this.#why === 'failures' || this.#isBroken(now, breaker, isAlone)) this.#rest('failures', this.#longer(breaker.restMs, mostRestMs), now);
+  }
+
+  /** Ends its rest. */
+  wake(): void {
+    this.#why = null;
+    this.#restMs = 0;
+    this.#probe = null;
+    this.#inRow = 0;
+    this.#seconds.length = 0;
+  }
+
+  #succeeded(now: number): void {
+    if (this.#why !== null) this.wake();
+    this.#inRow = 0;
+    this.#count(now, false);
+  }
+
+  #longer(first: number, most: number): number {
+    return this.#restMs === 0 ? first : Math.min(most, this.#restMs * 2);
+  }
+
+  #rest(why: Why, ms: number, now: number): void {
+    // answers of requests that were under way when the rest began do not make it longer
+    const isResting = this.#why !== null && now < this.#restUntil;
+    if (isResting && now + ms <= this.#restUntil) return;
+    if (isResting && why === 'failures') return;
+    this.#why = why;
+    this.#restMs = ms;
+    this.#restUntil = now + ms;
+  }
+
+  #count(now: number, isFailure: boolean): void {
+    const at = Math.floor(now / 1000);
+    let last = this.#seconds.at(-1);
+    if (last?.at !== at) {
+      last = { at, calls: 0, failures: 0 };
+      this.#seconds.push(last);
+      while ((this.#seconds[0]?.at ?? at) <= at - windowSeconds) this.#seconds.shift();
+    }
+    last.calls++;
+    if (isFailure) last.failures++;
+  }
+
+  #isBroken(now: number, { failures: most }: { failures: number }, isAlone: boolean): boolean {
+    const at = Math.floor(now / 1000);
+    let [calls, failed, recent] = [0, 0, 0];
+    for (const second of this.#seconds) {
+      if (second.at <= at - windowSeconds) continue;
+      calls += second.calls;
+      failed += second.failures;
+      if (second.at > at - busySeconds) recent += second.calls;
+    }
+    if (this.#inRow >= (isAlone || recent >= manyCalls ? most * 2 : most)) return true;
+    return calls >= manyCalls && failed * 2 >= calls;
+  }
+}

@@ -1,0 +1,136 @@
+/** Targets that rest, over sockets: who is asked, and what callers are told. */
+import { describe, expect, it } from 'vitest';
+import { States } from '../../../../core/host/state.ts';
+import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { answers, completion, hangs } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
+import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
+
+const fault = (status: number, headers: Record<string, string> = {}): Step => answers({ error: { message: 'no' } }, { status, headers });
+const fine = answers(completion('hello'));
+const once = { routing: { default: { strategy: 'ordered', retry: { same_target: 0, base_ms: 10, max_ms: 300 } } } };
+
+interface Pair extends TestGateway {
+  readonly one: ScriptedUpstream;
+  readonly two: ScriptedUpstream;
+}
+
+async function pair(one: Step[], two: Step[] = [fine], more: Record<string, unknown> = once): Promise<Pair> {
+  const [first, second] = [await provider(...one), await provider(...two)];
+  return { one: first, two: second, ...(await gatewayOf(twoUpstreams(first.url, second.url, more))) };
+}
+
+async function statusesOf({ chat }: TestGateway, times: number): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let at = 0; at < times; at++) statuses.push((await chat({})).status);
+  return statuses;
+}
+
+describe('a target that is limited', () => {
+  it('is not asked while another one stands', async () => {
+    const gateway = await pair([fault(429, { 'retry-after': '60' })]);
+    expect(new Set(await statusesOf(gateway, 20))).toEqual(new Set([200]));
+    expect([gateway.one.asked.length, gateway.two.asked.length]).toEqual([1, 20]);
+    expect(gateway.records[1]?.ruledOut).toEqual([{ provider: 'one', model: 'plain', by: 'route/health', reason: 'rests for 60 s (rate limit)' }]);
+  });
+
+  it('is asked again when its rest is over', async () => {
+    const gateway = await pair([fault(429, { 'retry-after-ms': '100' }), fine]);
+    await gateway.chat({});
+    await expect.poll(async () => (await gateway.chat({})).headers.get('x-provider')).toBe('one');
+  });
+
+  it('rests for its other requests after a reload too', async () => {
+    const one = await provider(fault(429, { 'retry-after': '60' }));
+    const two = await provider(fine);
+    const states = new States();
+    const before = await gatewayOf(twoUpstreams(one.url, two.url, once), { states });
+    await before.chat({});
+    const after = await gatewayOf(twoUpstreams(one.url, two.url, once), { states });
+    await after.chat({});
+    expect([one.asked.length, two.asked.length]).toEqual([1, 2]);
+  });
+});
+
+describe('a dead target', () => {
+  it('is asked five times, and then rests', async () => {
+    const gateway = await pair([fault(503)]);
+    expect(new Set(await statusesOf(gateway, 30))).toEqual(new Set([200]));
+    expect(gateway.one.asked).toHaveLength(5);
+  });
+
+  it('is asked as often as its breaker says', async () => {
+    const [one, two] = [await provider(fault(503)), await provider(fine)];
+    const config = twoUpstreams(one.url, two.url, once) as { providers: { one: object } };
+    const gateway = await gatewayOf({ ...config, providers: { ...config.providers, one: { ...config.providers.one, breaker: { failures: 2 } } } });
+    await statusesOf(gateway, 10);
+    expect(one.asked).toHaveLength(2);
+  });
+
+  it('is always asked where its breaker is off', async () => {
+    const [one, two] = [await provider(fault(503)), await provider(fine)];
+    const config = twoUpstreams(one.url, two.url, once) as { providers: { one: object } };
+    const gateway = await gatewayOf({ ...config, providers: { ...config.providers, one: { ...config.providers.one, breaker: false } } });
+    await statusesOf(gateway, 10);
+    expect(one.asked).toHaveLength(10);
+  });
+
+  it('is tried by one request when its rest is over, while the others go elsewhere', async () => {
+    const [one, two] = [await provider(fault(503)), await provider(fine)];
+    const config = twoUpstreams(one.url, two.url, once) as { providers: { one: object } };
+    const gateway = await gatewayOf({ ...config, providers: { ...config.providers, one: { ...config.providers.one, breaker: { failures: 1, rest_ms: 50 } } } });
+    await gateway.chat({});
+    one.script(hangs);
+    const left = new AbortController();
+    const tries = (async () => {
+      for (let asked = one.asked.length; one.asked.length === asked;) await Promise.race([gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: left.signal }), new Promise((resolve) => setTimeout(resolve, 60))]).catch(() => {});
+    })();
+    await tries;
+    const asked = one.asked.length;
+    expect(await statusesOf(gateway, 5)).toEqual([200, 200, 200, 200, 200]);
+    expect(one.asked).toHaveLength(asked);
+    left.abort();
+  });
+});
+
+describe('where every target rests', () => {
+  it('a caller is told at once when to come back after a limit, and nobody is asked', async () => {
+    const up = await provider(fault(429, { 'retry-after': '60' }));
+    const { chat } = await gatewayOf(oneUpstream(up.url, once));
+    await chat({});
+    const response = await chat({});
+    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '60']);
+    expect(await errorOf(response)).toMatchObject({ code: 'upstream_rate_limited', message: 'The providers of "plain" are rate limited; the next try is possible in 60 s.' });
+    expect(up.asked).toHaveLength(1);
+  });
+
+  it('a caller is told at once when to come back after failures', async () => {
+    const up = await provider(fault(503));
+    const { chat, records } = await gatewayOf(oneUpstream(up.url, once));
+    for (let at = 0; at < 10; at++) await chat({});
+    const response = await chat({});
+    expect([response.status, response.headers.get('retry-after'), (await errorOf(response)).code, up.asked.length]).toEqual([503, '5', 'no_provider_available', 10]);
+    expect(records.at(-1)).toMatchObject({ outcome: 'refused', attempts: [], ruledOut: [{ by: 'route/health', reason: 'rests for 5 s (failures)' }] });
+  });
+
+  it('a request waits for the first to wake, where that is soon', async () => {
+    const up = await provider(fault(429, { 'retry-after-ms': '200' }), fine);
+    const { chat } = await gatewayOf(oneUpstream(up.url, once));
+    expect((await chat({})).status).toBe(429);
+    expect([(await chat({})).status, up.asked.length]).toEqual([200, 2]);
+  });
+
+  it('a refused key rests for a minute', async () => {
+    const gateway = await pair([fault(401)]);
+    await statusesOf(gateway, 5);
+    expect(gateway.one.asked).toHaveLength(1);
+    expect(gateway.records.at(-1)?.ruledOut).toMatchObject([{ reason: 'rests for 60 s (refused key)' }]);
+  });
+});
+
+it('faults of callers make no target rest', async () => {
+  const gateway = await pair([fault(400)]);
+  expect(new Set(await statusesOf(gateway, 30))).toEqual(new Set([400]));
+  expect(gateway.one.asked).toHaveLength(30);
+});
