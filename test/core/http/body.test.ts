@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
 import { readBody } from '../../../core/http/body.ts';
 import { isDeeper, objectIn, parseJson } from '../../../core/wire/json.ts';
+import { runs } from '../../_kit/fuzz.ts';
 
 const depthOf = (value: unknown): number => (typeof value !== 'object' || value === null ? 0 : 1 + Math.max(0, ...Object.values(value).map(depthOf)));
 

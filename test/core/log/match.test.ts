@@ -9,6 +9,7 @@ import type { Condition, LoggedDetail, LogQuery } from '../../../core/log/store.
 import { rowOf } from '../../../plugins/log/journal/sql/rows.ts';
 import { createStore } from '../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../plugins/log/journal/store/store.ts';
+import { runs } from '../../_kit/fuzz.ts';
 import { aRecord } from '../../_kit/log.ts';
 
 const begin = Date.parse('2026-03-01T12:00:00Z');

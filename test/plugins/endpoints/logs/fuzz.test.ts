@@ -76,7 +76,7 @@ async function expectAnswer(address: string): Promise<void> {
 describe('whatever is asked of the log', () => {
   it('is answered, or refused in words', async () => {
     const address = fc.tuple(path, fc.array(parameter, { maxLength: 3 }), fc.array(option, { maxLength: 1 })).map(([where, parameters, options]) => {
-      const query = new URLSearchParams([...parameters, ...options].map(([name, value]) => [name.toWellFormed(), value.toWellFormed()])).toString();
+      const query = new URLSearchParams([...parameters, ...options].map(([name, value]): [string, string] => [name.toWellFormed(), value.toWellFormed()])).toString();
       return query === '' ? where : `${where}?${query}`;
     });
     await expect.poll(async () => ((await (await gateway.get('/api/logs')).json()) as { data: unknown[] }).data.length).toBeGreaterThan(10);
