@@ -32,7 +32,7 @@ describe('a target that is limited', () => {
     const gateway = await pair([fault(429, { 'retry-after': '60' })]);
     expect(new Set(await statusesOf(gateway, 20))).toEqual(new Set([200]));
     expect([gateway.one.asked.length, gateway.two.asked.length]).toEqual([1, 20]);
-    expect(gateway.records[1]?.ruledOut).toEqual([{ provider: 'one', model: 'plain', by: 'route/health', reason: 'rests for 60 s (rate limit)' }]);
+    expect(gateway.records[1]?.ruledOut).toEqual([{ provider: 'one', model: 'plain', by: 'route/health', reason: expect.stringMatching(/^rests for [56]\d s \(rate limit\)$/) as string }]);
   });
 
   it('is asked again when its rest is over', async () => {
@@ -100,8 +100,9 @@ describe('where every target rests', () => {
     const { chat } = await gatewayOf(oneUpstream(up.url, once));
     await chat({});
     const response = await chat({});
-    expect([response.status, response.headers.get('retry-after')]).toEqual([429, '60']);
-    expect(await errorOf(response)).toMatchObject({ code: 'upstream_rate_limited', message: 'The providers of "plain" are rate limited; the next try is possible in 60 s.' });
+    const seconds = response.headers.get('retry-after') ?? '';
+    expect([response.status, Number(seconds) > 50]).toEqual([429, true]);
+    expect(await errorOf(response)).toMatchObject({ code: 'upstream_rate_limited', message: `The providers of "plain" are rate limited; the next try is possible in ${seconds} s.` });
     expect(up.asked).toHaveLength(1);
   });
 
@@ -110,8 +111,8 @@ describe('where every target rests', () => {
     const { chat, records } = await gatewayOf(oneUpstream(up.url, once));
     for (let at = 0; at < 10; at++) await chat({});
     const response = await chat({});
-    expect([response.status, response.headers.get('retry-after'), (await errorOf(response)).code, up.asked.length]).toEqual([503, '5', 'no_provider_available', 10]);
-    expect(records.at(-1)).toMatchObject({ outcome: 'refused', attempts: [], ruledOut: [{ by: 'route/health', reason: 'rests for 5 s (failures)' }] });
+    expect([response.status, Number(response.headers.get('retry-after')) > 0, (await errorOf(response)).code, up.asked.length]).toEqual([503, true, 'no_provider_available', 10]);
+    expect(records.at(-1)).toMatchObject({ outcome: 'refused', attempts: [], ruledOut: [{ by: 'route/health', reason: expect.stringMatching(/^rests for \d s \(failures\)$/) as string }] });
   });
 
   it('a request waits for the first to wake, where that is soon', async () => {
@@ -125,7 +126,7 @@ describe('where every target rests', () => {
     const gateway = await pair([fault(401)]);
     await statusesOf(gateway, 5);
     expect(gateway.one.asked).toHaveLength(1);
-    expect(gateway.records.at(-1)?.ruledOut).toMatchObject([{ reason: 'rests for 60 s (refused key)' }]);
+    expect(gateway.records.at(-1)?.ruledOut).toMatchObject([{ reason: expect.stringMatching(/^rests for [56]\d s \(refused key\)$/) as string }]);
   });
 });
 
