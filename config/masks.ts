@@ -40,16 +40,25 @@ const setting = /([\w-]+)(["']?\s*:\s*)(\[[^\]]*\]?|"[^"]*"?|'[^']*'?|[^\s{,}\]]
 const maskValue = (value: string): string => value.replaceAll(/(\$\{[\w:/.-]*?(?::-|\}|$))|(\$\$)|([^$]+|\$)/g, (text: string, reference?: string) => (reference === undefined ? stars(text) : text));
 
 /** A line of the file without secrets. */
-export const maskLine = (line: string): string =>
-  maskShapes(line.replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => name + colon + (isSecretName(name) && !/^["']?sha256:/.test(value) ? maskValue(value) : value)));
+export const maskLine = (line: string): string => maskShapes(maskSettings(line));
+
+/** What follows a setting on its line may be another one: two lines that became one. */
+function maskSettings(text: string): string {
+  return text.replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => {
+    if (/^["']?sha256:/.test(value)) return name + colon + value;
+    return name + colon + (isSecretName(name) ? maskValue(value) : maskSettings(value));
+  });
+}
 
 const indentOf = (line: string): number => line.search(/\S|$/);
+/** Where a line begins, after the dash of a list's item. */
+const contentAt = (line: string): number => /^\s*(?:-\s+)*/.exec(line)?.[0].length ?? 0;
 const isItem = (line: string): boolean => /^\s*-(?:\s|$)/.test(line);
 
 /** The setting that a line belongs to: the last one of the nearest line above that is indented less. `above`: the lines before, the nearest first. */
 function settingAbove(line: string, above: readonly string[]): string {
   const indent = indentOf(line);
-  const parent = above.find((one) => one.trim() !== '' && (indentOf(one) < indent || (isItem(line) && !isItem(one) && indentOf(one) === indent)));
+  const parent = above.find((one) => one.trim() !== '' && (contentAt(one) < indent || (isItem(line) && !isItem(one) && indentOf(one) === indent)));
   return /([\w-]+)["']?\s*:[^:]*$/.exec(parent ?? '')?.[1] ?? '';
 }
 
@@ -59,5 +68,7 @@ export function maskPart(line: string, above: readonly string[]): string {
   const hasSettings = /[\w-]["']?\s*:(?:\s|$)/.test(line);
   // `keys` is a list of maps, which are shown with their own secrets masked
   const isSecret = isSecretName(name) && !(hasSettings && name === 'keys');
-  return isSecret ? line.replace(/^(\s*(?:- *)*)(.*)$/, (_, start: string, rest: string) => start + stars(rest)) : maskLine(line);
+  if (isSecret) return line.replace(/^(\s*(?:- *)*)(.*)$/, (_, start: string, rest: string) => start + stars(rest));
+  const open = /([\w-]+)["']?\s*:\s*$/.exec(above.find((one) => one.trim() !== '') ?? '')?.[1] ?? '';
+  return maskLine(isSecretName(open) ? line.replace(/^\s*[^\s,:{}[\]][^,:{}[\]]*(?=[,}\]]|$)/, stars) : line);
 }

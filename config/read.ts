@@ -112,7 +112,7 @@ function toValue(source: Source, context: ReadContext): Parsed {
 function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed {
   const { document } = source;
   const faults = [...document.errors, ...document.warnings];
-  for (const { code, message, pos } of faults) findings.errorAt(source, pos, code === 'DUPLICATE_KEY' ? 'this key is in the same map twice' : `not valid YAML: ${message}`);
+  for (const { code, message, pos } of faults) findings.errorAt(source, pos, code === 'DUPLICATE_KEY' ? 'this key is in the same map twice' : `not valid YAML: ${quoted(message, source.position(pos).source)}`);
   // after a syntax fault the parser guesses, and further faults would be about its guesses
   if (faults.some(({ code }) => code !== 'DUPLICATE_KEY')) return unread();
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
@@ -129,10 +129,17 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
   try {
     return { value: withoutAbsent(document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>), expansion, isComplete: true };
   } catch (thrown) {
-    findings.errorAt(source, [0, 1], `the YAML aliases of this file cannot be resolved (${(thrown as Error).message}), write the values out`);
+    findings.errorAt(source, [0, 1], `the YAML aliases of this file cannot be resolved (${quoted((thrown as Error).message, '')}), write the values out`);
     return { ...unread(), expansion };
   }
 }
+
+/**
+ * The message of the YAML reader. safety: some end in a piece of the file, which may be a secret. That piece stays only where the line shows it too.
+ * @param line the line of the fault, with its secrets masked
+ */
+const quoted = (message: string, line: string): string =>
+  message.replace(/(?<=token in YAML stream|extra characters|^Unresolved alias[^:]*): "?(.*?)"?$/s, (all, piece: string) => (line.includes(piece) ? all : ''));
 
 /** Removes blocks that are null: where all entries of a block are commented out, the block counts as absent. */
 const withoutAbsent = (value: Record<string, unknown>): Record<string, unknown> => Object.fromEntries(Object.entries(value).filter(([, block]) => block !== null));
