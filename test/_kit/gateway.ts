@@ -112,6 +112,7 @@ export const oneUpstream = (url: string, more: Record<string, unknown> = {}): Re
     { id: 'thinker', aliases: ['thinker-2025'], pricing: prices, providers: [{ providerId: 'up', externalId: 'thinker-1', ...able, reasoning: true }] },
     { id: 'budgeted', pricing: prices, providers: [{ providerId: 'up', externalId: 'budgeted-1', ...able, reasoning: { efforts: ['low', 'high'], max_tokens: true } }] },
   ],
+  routing: { default: { retry: { same_target: 0 } } },
   ...more,
 });
 

@@ -1,5 +1,6 @@
 /** What goes wrong upstream, as the `openai` package meets it behind the started executable. `@copilotkit/aimock` makes the trouble. */
 import OpenAI, { RateLimitError } from 'openai';
+import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import type { APIError } from 'openai';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { protocolConfig, protocols, startAimock } from '../_kit/aimock.ts';
@@ -37,7 +38,7 @@ beforeAll(async () => {
   const moreModels = dialects.map((dialect) => ({ id: `scripted-${dialect}`, pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: `scripted-${dialect}`, externalId: 'any' }] }));
   const mappings = models.filter(({ id }) => id === 'anthropic' || id === 'gemini').flatMap((model) => model.providers);
   const pair = { id: 'pair', pricing: { prompt: '0', completion: '0' }, providers: mappings };
-  gateway = await start({ providers: { ...providers, ...moreProviders }, models: [...models, pair, ...moreModels], routing: { default: { strategy: 'ordered' } } });
+  gateway = await start({ providers: { ...providers, ...moreProviders }, models: [...models, pair, ...moreModels], routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } }, plugins: shippedPlugins.filter((name) => name !== 'route/health') });
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none', maxRetries: 0 });
 });
 

@@ -17,7 +17,7 @@ export const mockConfig = (more: object = {}): object => ({
     { id: 'unpriced', pricing: { completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'unpriced', ...able }] },
     { id: 'far', pricing: prices, providers: [{ providerId: 'elsewhere', externalId: 'far', ...able }] },
   ],
-  routing: { default: { strategy: 'ordered' }, models: { auto: { candidates: ['mock'], strategy: 'ordered' } } },
+  routing: { default: { strategy: 'ordered', retry: { same_target: 0 } }, models: { auto: { candidates: ['mock'], strategy: 'ordered' } } },
   ...more,
 });
 
