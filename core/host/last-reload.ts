@@ -11,6 +11,7 @@ let last: LastReload | null = null;
 /** Null where the config has not changed since the start of the process. */
 export const lastReload = (): LastReload | null => last;
 
-export function tellReload(reload: LastReload): void {
+/** Null: as at the start of the process. */
+export function tellReload(reload: LastReload | null): void {
   last = reload;
 }

@@ -88,6 +88,8 @@ describe('a scrape', () => {
   });
 
   it('tells whether the last change of the config is used', async () => {
+    // another test of this process may have changed a config
+    tellReload(null);
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     const atStart = await scrape(gateway);
     expect(total(atStart, 'gateway_config_last_reload_successful')).toBe(1);
