@@ -82,7 +82,10 @@ export async function listen({ limits: first, service, ...place }: ListenOptions
   server.on('request', serve);
   // a request with an `expect` other than 100-continue is served as if it had none
   server.on('checkExpectation', serve);
-  server.on('connect', (_: IncomingMessage, socket: Socket) => refuse(Object.assign(new Error('a proxy is asked for'), { code: 'CONNECT' }), socket));
+  server.on('connect', (_: IncomingMessage, socket: Socket) => {
+    listenAgain(socket);
+    refuse(Object.assign(new Error('a proxy is asked for'), { code: 'CONNECT' }), socket);
+  });
   server.on('clientError', refuse);
   return {
     url,
@@ -132,6 +135,17 @@ const lines = new WeakMap<Socket, Line>();
 
 /** Whether this reply is still being written, to a request that is whole or is no longer read. Then no error may be written into it. */
 const isBeingWritten = (reply: ServerResponse): boolean => !reply.writableFinished && (reply.req.complete || reply.headersSent);
+
+/**
+ * Takes care of a socket that Node has handed over, because a proxy is asked for.
+ * safety: Node takes its listeners off. An error that nobody hears ends the process, and a running reply would not learn that its client has left.
+ */
+function listenAgain(socket: Socket): void {
+  socket.on('error', () => socket.destroy());
+  const reply = lastReply.get(socket);
+  if (reply === undefined || !isBeingWritten(reply)) return;
+  socket.on('end', () => socket.destroy()).resume();
+}
 
 /** Answers a fault of the HTTP parser, in the same shape as every other error, and closes the connection. */
 async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, limits }: { socket: Socket; service: Service; limits: Limits }): Promise<void> {

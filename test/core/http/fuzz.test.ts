@@ -1,5 +1,8 @@
 /** Every route, asked in every odd way: the gateway never fails, never ends, never shows a secret, and frames each reply soundly. */
+import { once } from 'node:events';
 import { mkdtempSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -10,7 +13,7 @@ import { Secret } from '../../../core/secret.ts';
 import { runs } from '../../_kit/fuzz.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
-import { answers, completion, said, startUpstream, streams } from '../../_kit/upstream.ts';
+import { answers, completion, pause, said, startUpstream, streams } from '../../_kit/upstream.ts';
 import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
 import { exchangeBytes } from '../../_kit/wire.ts';
 import type { WireReply } from '../../_kit/wire.ts';
@@ -199,5 +202,38 @@ describe('what such runs have found', () => {
     expect(replies.map(({ status, body: bytes }) => [status, (JSON.parse(bytes.toString()) as { error: { code: string } }).error.code])).toEqual([[400, 'bad_request']]);
     expect(uncaught.splice(0)).toEqual([]);
     await expectWell(gateway);
+  });
+
+  const connected = async (gateway: TestGateway): Promise<Socket> => {
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').on('error', () => {});
+    await once(socket, 'connect');
+    return socket;
+  };
+  const proxied = 'CONNECT elsewhere:443 HTTP/1.1\r\nhost: localhost\r\n\r\n';
+
+  it('a connection that asks for a proxy and is reset ends nothing else', async () => {
+    const gateway = gateways[0] as TestGateway;
+    for (let waitMs = 0; waitMs < 5; waitMs++) {
+      const socket = await connected(gateway);
+      socket.write(proxied);
+      await pause(waitMs);
+      socket.resetAndDestroy();
+      await expectWell(gateway);
+    }
+    expect(uncaught.splice(0)).toEqual([]);
+  });
+
+  it.each(['end', 'resetAndDestroy'] as const)('a stream behind which a proxy is asked for ends when its client leaves: %s', async (leave) => {
+    const gateway = gateways[0] as TestGateway;
+    const socket = await connected(gateway);
+    socket.write(wireOf({ method: 'GET', target: '/api/logs/stream', headers: [], body: '', claim: 'admin' }, false));
+    await once(socket, 'data');
+    socket.write(proxied);
+    await pause(50);
+    expect(gateway.gateway.running.size).toBe(1);
+    socket[leave]();
+    await expectWell(gateway);
+    expect(uncaught.splice(0)).toEqual([]);
+    socket.destroy();
   });
 });
