@@ -94,13 +94,15 @@ export interface Sent {
   readonly from?: string;
   /** The replies after which the client leaves; it leaves an endless stream at its first event. Where absent, it leaves after a silence. */
   readonly wanted?: number;
+  /** The client resets the connection so many milliseconds after the last part. */
+  readonly resetMs?: number;
 }
 
 const silenceMs = 40;
 const patienceMs = 15_000;
 
 /** Sends the parts one by one on a connection of their own. Rejects where a reply is not sound, or where none comes. */
-export async function exchangeBytes(url: string, { parts, isHead = false, from = '127.0.0.1', wanted }: Sent): Promise<Replies> {
+export async function exchangeBytes(url: string, { parts, isHead = false, from = '127.0.0.1', wanted, resetMs }: Sent): Promise<Replies> {
   const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port), localAddress: from });
   let bytes = Buffer.alloc(0);
   let quiet: NodeJS.Timeout | undefined;
@@ -118,7 +120,7 @@ export async function exchangeBytes(url: string, { parts, isHead = false, from =
     };
     const listen = (): void => {
       clearTimeout(quiet);
-      if (wanted === undefined) quiet = setTimeout(() => socket.end(), silenceMs);
+      if (wanted === undefined && resetMs === undefined) quiet = setTimeout(() => socket.end(), silenceMs);
     };
     socket.on('data', (part) => {
       bytes = Buffer.concat([bytes, part]);
@@ -135,7 +137,8 @@ export async function exchangeBytes(url: string, { parts, isHead = false, from =
     socket.on('close', () => finish(() => readReplies(bytes, { isHead, isClosed: true })));
     void (async () => {
       for (const part of parts) await new Promise((sent) => socket.write(part, sent));
-      listen();
+      if (resetMs === undefined) listen();
+      else setTimeout(() => socket.resetAndDestroy(), resetMs);
     })();
   });
 }

@@ -168,17 +168,17 @@ describe('whatever is asked', () => {
   it('in bytes that are hardly HTTP, each reply is sound', async () => {
     const damage = fc.tuple(fc.nat(), fc.nat(3), fc.constantFrom('', '\r\n', '\n', '\r', '\0', ' ', ':', 'Content-Length: 5\r\n', 'Transfer-Encoding: chunked\r\n', 'Host: evil.example\r\n', 'Connection: close\r\n', 'Connection: upgrade\r\nUpgrade: h2c\r\n', '0\r\n\r\n', 'zz\r\n', '\xff', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', '\x16\x03\x01', 'HTTP/1.1 200 OK\r\n\r\n', 'HTTP/1.0', '-1', '9'.repeat(20), ';', ',', '\t'));
     const noHead = asked.filter(({ method }) => method !== 'HEAD');
-    const raw = fc.record({ all: fc.array(noHead, { minLength: 1, maxLength: 3 }), damages: fc.array(damage, { maxLength: 3 }), tears: fc.array(fc.nat(), { maxLength: 2 }) });
+    const raw = fc.record({ all: fc.array(noHead, { minLength: 1, maxLength: 3 }), damages: fc.array(damage, { maxLength: 3 }), tears: fc.array(fc.nat(), { maxLength: 2 }), reset: fc.option(fc.nat(20), { freq: 3 }) });
     await fc.assert(
       fc.asyncProperty(place, fc.array(raw, { minLength: 1, maxLength: 12 }), async (at, sent) => {
         const gateway = gateways[at] as TestGateway;
-        await Promise.all(sent.map(async ({ all, damages, tears }) => {
+        await Promise.all(sent.map(async ({ all, damages, tears, reset }) => {
           let text = all.map((one) => wireOf(one, false).toString('latin1')).join('');
           for (const [where, length, put] of damages) text = text.slice(0, where % (text.length + 1)) + put + text.slice((where % (text.length + 1)) + length);
           const bytes = bytesOf(text);
           const cuts = [0, ...tears.map((tear) => tear % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
           const parts = cuts.slice(1).map((cut, index) => bytes.subarray(cuts[index], cut));
-          const { replies } = await exchangeBytes(gateway.url, { parts });
+          const { replies } = await exchangeBytes(gateway.url, { parts, ...(reset !== null && { resetMs: reset }) });
           expect(replies.length).toBeLessThanOrEqual(20);
           for (const reply of replies) expectSound(reply, false);
         }));
