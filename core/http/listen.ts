@@ -70,6 +70,7 @@ export async function listen({ limits: first, service, ...place }: ListenOptions
   const serve = (request: IncomingMessage, response: ServerResponse): void => {
     const { socket } = request;
     const before = lastReply.get(socket);
+    if (before !== undefined && isBehindTheEnd(response, before)) return;
     lastReply.set(socket, response);
     if (before === undefined || before.writableFinished) return serveNow(request, response);
     const line = lines.get(socket) ?? new Line(socket, serveNow);
@@ -82,10 +83,7 @@ export async function listen({ limits: first, service, ...place }: ListenOptions
   server.on('request', serve);
   // a request with an `expect` other than 100-continue is served as if it had none
   server.on('checkExpectation', serve);
-  server.on('connect', (_: IncomingMessage, socket: Socket) => {
-    listenAgain(socket);
-    refuse(Object.assign(new Error('a proxy is asked for'), { code: 'CONNECT' }), socket);
-  });
+  server.on('connect', (_: IncomingMessage, socket: Socket) => refuse(proxyAsked(socket), socket));
   server.on('clientError', refuse);
   return {
     url,
@@ -136,15 +134,29 @@ const lines = new WeakMap<Socket, Line>();
 /** Whether this reply is still being written, to a request that is whole or is no longer read. Then no error may be written into it. */
 const isBeingWritten = (reply: ServerResponse): boolean => !reply.writableFinished && (reply.req.complete || reply.headersSent);
 
+/** Connections on which the reply that closes them was written, while other requests of theirs waited. */
+const closing = new WeakSet<Socket>();
+
 /**
- * Takes care of a socket that Node has handed over, because a proxy is asked for.
+ * Whether this request came behind a reply that closes the connection. Such a request is not served.
+ * safety: Node gives the socket to its reply although the reply before it waits, and would end the process once both are written.
+ */
+function isBehindTheEnd(response: ServerResponse, before: ServerResponse): boolean {
+  if (before.writableFinished) return false;
+  const { socket } = response.req;
+  if (response.socket !== null) closing.add(socket);
+  return closing.has(socket);
+}
+
+/**
+ * Takes care of a socket that Node has handed over, because a proxy is asked for. Returns that fault.
  * safety: Node takes its listeners off. An error that nobody hears ends the process, and a running reply would not learn that its client has left.
  */
-function listenAgain(socket: Socket): void {
+function proxyAsked(socket: Socket): NodeJS.ErrnoException {
   socket.on('error', () => socket.destroy());
   const reply = lastReply.get(socket);
-  if (reply === undefined || !isBeingWritten(reply)) return;
-  socket.on('end', () => socket.destroy()).resume();
+  if (reply !== undefined && isBeingWritten(reply)) socket.on('end', () => socket.destroy()).resume();
+  return Object.assign(new Error('a proxy is asked for'), { code: 'CONNECT' });
 }
 
 /** Answers a fault of the HTTP parser, in the same shape as every other error, and closes the connection. */

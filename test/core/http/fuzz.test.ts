@@ -236,4 +236,16 @@ describe('what such runs have found', () => {
     expect(uncaught.splice(0)).toEqual([]);
     socket.destroy();
   });
+
+  it('requests behind one whose reply closes the connection are dropped', async () => {
+    const gateway = gateways[0] as TestGateway;
+    const behind = (target: string, text = '{}'): string => `POST ${target} HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${text.length}\r\n\r\n${text}`;
+    const unnamed = 'GET / HTTP/1.1\r\n\r\n';
+    for (const targets of [['/a', '/b'], ['/api/session', '/a', '/b', '/a'], ['/v1/chat%2Fcompletions', '/health/live', '/v1/models', '/a', '/b']]) {
+      const { replies } = await exchangeBytes(gateway.url, { parts: [bytesOf([unnamed, ...targets.map((target) => behind(target))].join(''))] });
+      expect(replies.map(({ status }) => status)).toEqual([400]);
+    }
+    expect(uncaught.splice(0)).toEqual([]);
+    await expectWell(gateway);
+  });
 });
