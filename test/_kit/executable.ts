@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { closeAtEndOfFile } from './left-open.ts';
 import { pause } from './upstream.ts';
 
@@ -48,7 +48,7 @@ const endsWithParent = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 function launch(args: readonly string[], { cwd = root, env = {}, main = join(root, 'core/main.ts'), by = [], descriptors = [] }: Place): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
-  const [program = '', ...words] = [...by, node, '--import', endsWithParent, main, ...args];
+  const [program = '', ...words] = [...by, node, '--import', pathToFileURL(join(root, 'core/compile-cache.mjs')).href, '--import', endsWithParent, main, ...args];
   const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env }, stdio: ['pipe', 'pipe', 'pipe', ...descriptors] }) as ChildProcessWithoutNullStreams;
   child.once('close', closeAtEndOfFile({ close: () => child.kill('SIGKILL') }));
   let stdout = '';

@@ -39,17 +39,17 @@ const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON
 `;
 
 test('names the plugin that holds the event loop, and its place', () => {
-  const [held, over] = logOf(watched('spin(2500); await wait(800);'));
+  const [held, over] = logOf(watched('spin(1500); await wait(700);'));
   expect(held).toMatchObject({ level: 'error', plugin: 'mine/spin', msg: 'the event loop is held by the plugin mine/spin; no request is served meanwhile' });
   expect(held?.at?.[0]).toBe(`spin ${spin}:1`);
   expect(over).toMatchObject({ level: 'info', msg: 'the event loop turns again' });
 });
 
 test('says where the loop is held by code that is no plugin', () => {
-  const [held] = logOf(watched('spin(2500);', "new Places('file:///plugins/')"));
+  const [held] = logOf(watched('spin(1500);', "new Places('file:///plugins/')"));
   expect(held).toMatchObject({ plugin: null, msg: 'the event loop is held; no request is served meanwhile' });
 });
 
 test('says nothing of short work', () => {
-  expect(logOf(watched('for (let at = 0; at < 20; at++) { spin(50); await wait(10); }'))).toEqual([]);
+  expect(logOf(watched('for (let at = 0; at < 12; at++) { spin(50); await wait(10); }'))).toEqual([]);
 });
