@@ -1,7 +1,7 @@
 /**
- * Tries the candidates in order until one answers; then those again whose failure may have passed. A stream may move on to the next candidate until the first piece of its answer
- * has come; a plain request may do so until the last piece. All time limits but that of connecting are kept here, so they hold
- * for every plugin that supplies chunks.
+ * Tries the candidates in order until one answers; then those again whose failure may have passed. A stream may move on to the next
+ * candidate until the first piece of its answer has come; a plain request may do so until the last piece. All time limits but that of
+ * connecting are kept here, so they hold for every plugin that supplies chunks.
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Chunk } from '../chat.ts';
@@ -16,6 +16,15 @@ import { cancelSource, RunningAttempt } from './attempt.ts';
 
 /** safety: a source that always has something at once, and be it nothing, would keep all other requests and all time limits waiting. */
 const readsInARow = 64;
+
+/** A candidate that is to be asked. */
+interface Turn {
+  readonly candidate: Candidate;
+  /** How often it was asked before. */
+  readonly round: number;
+  /** `performance.now()` from which on its provider wants to be asked. */
+  readonly notBefore: number;
+}
 
 export class Attempts {
   readonly #exchange: Exchange;
@@ -53,35 +62,33 @@ export class Attempts {
     const errors: GatewayError[] = [];
     /** The largest context window that was too small. */
     let tooSmall = 0;
-    let standing = candidates.filter(({ dropped }) => dropped === null);
-    for (let round = 0; round <= policy.retry.sameTarget && standing.length > 0; round++) {
-      const again: Candidate[] = [];
-      for (const candidate of standing) {
-        if (errors.length >= policy.maxAttempts || (tooSmall > 0 && candidate.model.context_length <= tooSmall)) continue;
-        if (round > 0 && !(await this.#pause(round, errors.at(-1)?.retryAfterMs ?? 0))) throw worthTelling(errors);
-        try {
-          return await this.#try(candidate, errors.length + 1);
-        } catch (thrown) {
-          const error = this.#broke(thrown);
-          if (cancellation.isCancelled || !mayMoveOn(error)) throw error;
-          errors.push(error);
-          if (error.code === 'context_length_exceeded') tooSmall = Math.max(tooSmall, candidate.model.context_length, 1);
-          if (mayPass.has(error.code)) again.push(candidate);
-        }
+    const turns: Turn[] = candidates.filter(({ dropped }) => dropped === null).map((candidate) => ({ candidate, round: 0, notBefore: 0 }));
+    // a candidate whose failure may pass gets another turn behind all others
+    for (const { candidate, round, notBefore } of turns) {
+      if (errors.length >= policy.maxAttempts) break;
+      if (tooSmall > 0 && candidate.model.context_length <= tooSmall) continue;
+      if (round > 0 && !(await this.#pause(round, notBefore))) continue;
+      try {
+        return await this.#try(candidate, errors.length + 1);
+      } catch (thrown) {
+        const error = this.#broke(thrown);
+        if (cancellation.isCancelled || !mayMoveOn(error)) throw error;
+        errors.push(error);
+        if (error.code === 'context_length_exceeded') tooSmall = Math.max(tooSmall, candidate.model.context_length, 1);
+        if (round < policy.retry.sameTarget && mayPass.has(error.code)) turns.push({ candidate, round: round + 1, notBefore: performance.now() + (error.retryAfterMs ?? 0) });
       }
-      standing = again;
     }
     throw worthTelling(errors);
   }
 
-  /** Waits before a target is asked again: a random time, and at least as long as its provider asked for. False where the time for it is too short. */
-  async #pause(round: number, retryAfterMs: number): Promise<boolean> {
+  /** Waits before a target is asked again: a random time, and at least until its provider wants to be asked. False where that is too long. */
+  async #pause(round: number, notBefore: number): Promise<boolean> {
     const { cancellation } = this.#exchange;
     const { policy, startedAt } = this.#exchange.as();
     const { baseMs, maxMs } = policy.retry;
-    const pauseMs = Math.max(retryAfterMs, Math.random() * Math.min(maxMs, baseMs * 2 ** (round - 1)));
-    const isLate = performance.now() + pauseMs >= startedAt + policy.timeouts.total;
-    if (pauseMs > maxMs || isLate) return false;
+    const now = performance.now();
+    const pauseMs = Math.max(notBefore - now, Math.random() * Math.min(maxMs, baseMs * 2 ** (round - 1)));
+    if (pauseMs > maxMs || now + pauseMs >= startedAt + policy.timeouts.total) return false;
     await unlessCancelled(cancellation, wait(pauseMs));
     return true;
   }

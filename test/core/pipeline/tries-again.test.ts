@@ -89,6 +89,16 @@ describe('of two targets', () => {
     expect(records[0]?.attempts.map(({ provider: id }) => id)).toEqual(['one', 'two', 'one', 'two']);
   });
 
+  it.each([
+    ['first', fault(429, { 'retry-after': '60' }), [fault(503), fine], ['one', 'two', 'two']],
+    ['second', fault(503), [fault(429, { 'retry-after': '60' })], ['one', 'two', 'one']],
+  ] as const)('the one that wants to be left alone is passed by: the %s', async (_, first, second, order) => {
+    const [one, two] = [await provider(first, fine), await provider(...second)];
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, policy({ max_attempts: 9 })));
+    expect((await chat({})).status).toBe(200);
+    expect(records[0]?.attempts.map(({ provider: id }) => id)).toEqual(order);
+  });
+
   it('only the one whose failure may pass is asked again', async () => {
     const [one, two] = [await provider(fault(401)), await provider(fault(503), fine)];
     const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, policy({ max_attempts: 9 })));
