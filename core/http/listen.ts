@@ -9,6 +9,7 @@ import type { Answer } from '../pipeline/answer.ts';
 import { bindPort } from './bind.ts';
 import type { Place } from './bind.ts';
 import { Line } from './pipelining.ts';
+import { Slots } from './slots.ts';
 import type { Service } from './server.ts';
 
 /** An open port. */
@@ -108,12 +109,9 @@ export async function listen({ limits: first, service, ...place }: ListenOptions
 /** Node names the file descriptor of a server nowhere else. */
 const handleOf = (server: Server): { readonly fd: number } => (server as unknown as Record<'_handle', { readonly fd: number }>)['_handle'];
 
-function socketsOf(server: Server): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
-  });
+function socketsOf(server: Server): Slots<Socket> {
+  const sockets = new Slots<Socket>();
+  server.on('connection', (socket: Socket) => void socket.once('close', sockets.add(socket)));
   return sockets;
 }
 
