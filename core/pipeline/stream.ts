@@ -10,6 +10,7 @@ import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { RequestHooks } from './hooks.ts';
 import type { Encoder } from './door.ts';
+import { within } from '../within.ts';
 
 const keepAlive = ': keep-alive\n\n';
 
@@ -36,22 +37,9 @@ export async function openStream(exchange: Exchange, parts: StreamParts): Promis
   const attempts = new Attempts(exchange, parts.hooks);
   const first = attempts.read();
   const patience = exchange.config.server.limits.keepAliveMs;
-  const began = await settledWithin(first, patience);
+  const began = await within(first.then(() => true), patience, false);
   exchange.committed = true;
   return new Pump({ exchange, attempts, first, ...parts }, began ? null : keepAlive);
-}
-
-/** True when the promise fulfils in time, false when it is still pending; rejects as it rejects. */
-async function settledWithin(work: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, ms, false);
-  });
-  try {
-    return await Promise.race([work.then(() => true), late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 interface PumpParts extends StreamParts {

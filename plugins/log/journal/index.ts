@@ -9,6 +9,7 @@ import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { within } from '../../../core/within.ts';
 import { databaseCommands } from './commands.ts';
 import type { LogEvents } from './events.ts';
 import { createEvents } from './events.ts';
@@ -105,24 +106,13 @@ async function begun(writer: JournalWriter, frame: Frame): Promise<void> {
   const { writesNow } = writer;
   const written = writer.append(frame);
   // cost: a timer for each request, made and cleared, where no write can hang
-  await (writesNow ? written : within(written, startedPatienceMs));
+  await (writesNow ? written : within(written, startedPatienceMs, false));
 }
 
 /** The write, or an error: nothing is asked of a provider, and no answer ends, without a record on the disk. */
 async function certain(written: Promise<boolean>): Promise<void> {
-  if (await within(written, strictPatienceMs)) return;
+  if (await within(written, strictPatienceMs, false)) return;
   throw new GatewayError('log_unavailable', 'The request log cannot be written now, and this gateway answers only what is on record.', { retryAfterMs: 1000 });
-}
-
-/** What the write resolves to; false where it takes longer. */
-async function within(written: Promise<boolean>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(resolve, ms, false);
-  });
-  const isWritten = await Promise.race([written, late]);
-  clearTimeout(timer);
-  return isWritten;
 }
 
 /** A folder for this gateway's journal. Without one nothing could be kept, and that is said before the first request. */
