@@ -64,6 +64,9 @@ export const errorTable = {
 /** A code of the table. */
 export type ErrorCode = keyof typeof errorTable;
 
+/** Codes of failures of a provider: the next candidate may succeed. */
+export const retryableCodes: ReadonlySet<string> = new Set(Object.entries(errorTable).flatMap(([code, [, , retryable]]: [string, Row]) => (retryable === undefined ? [] : [code])));
+
 /** What an error may say besides its code and its message. */
 export interface ErrorFacts {
   /** JSON path of the faulty parameter of the request. */

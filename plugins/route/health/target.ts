@@ -2,16 +2,13 @@
  * What is known of one target: a provider and the model that it is asked for. A target rests after a rate limit or after failures;
  * when its rest is over, one request at a time tries it, until one succeeds.
  */
+import { retryableCodes } from '../../../core/errors.ts';
 import type { AttemptResult } from '../../../core/pipeline/context.ts';
 
 /** When a target rests because of failures; null: only limits and refused keys make it rest. */
 export type Breaker = { readonly failures: number; readonly restMs: number } | null;
 
-/** What an outcome says about the target. All other outcomes are faults of the caller, of the gateway, or of a client that left. */
-const failures: ReadonlySet<string> = new Set([
-  'upstream_unreachable', 'upstream_invalid_response', 'upstream_response_too_large', 'upstream_event_too_large', 'upstream_redirect', 'upstream_model_not_found',
-  'upstream_truncated', 'upstream_error', 'upstream_unavailable', 'upstream_overloaded', 'upstream_timeout', 'upstream_idle_timeout',
-]);
+/** What an outcome says about a key. Other codes of failures speak against the target, and all that is no failure of the provider is the caller's, the gateway's or the client's. */
 const keyFaults: ReadonlySet<string> = new Set(['upstream_auth_error', 'upstream_quota_exhausted']);
 
 const keyRestMs = 60_000;
@@ -69,7 +66,7 @@ export class Target {
     if (outcome === 'answered') return this.#succeeded(now);
     if (keyFaults.has(outcome)) return this.#rest('refused key', keyRestMs, now);
     if (outcome === 'upstream_rate_limited') return this.#rest('rate limit', retryAfterMs === null ? this.#longer(limitRestMs.first, limitRestMs.most) : Math.min(retryAfterMs, limitRestMs.told), now);
-    if (!failures.has(outcome) || breaker === null) return;
+    if (!retryableCodes.has(outcome) || breaker === null) return;
     this.#count(now, true);
     this.#inRow++;
     if (this.#why === 'failures' || this.#isBroken(now, breaker, isAlone)) this.#rest('failures', this.#longer(breaker.restMs, mostRestMs), now);
