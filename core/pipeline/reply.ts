@@ -1,5 +1,6 @@
 /** A whole answer, added up from its chunks: the reply to a caller who did not ask for a stream, and what the record keeps. */
 import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../chat.ts';
+import { isFields } from '../wire/fields.ts';
 
 export interface FoldedToolCall {
   readonly id: string;
@@ -101,12 +102,10 @@ function addExtra(choice: FoldedChoice, { on, field, value }: Chunk & { type: 'e
 
 function joined(first: unknown, second: unknown): unknown {
   if (Array.isArray(first) && Array.isArray(second)) return [...(first as unknown[]), ...(second as unknown[])];
-  if (isRecord(first) && isRecord(second)) {
+  if (isFields(first) && isFields(second)) {
     const both: Record<string, unknown> = { ...first };
     for (const [field, value] of Object.entries(second)) both[field] = field in both ? joined(both[field], value) : value;
     return both;
   }
   return second;
 }
-
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);

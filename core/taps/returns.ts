@@ -1,5 +1,8 @@
 /** What a tap may return, by hook. A plugin may be JavaScript, so the types of the hooks promise nothing at run time. */
 
+import { isFields } from '../wire/fields.ts';
+import type { Fields } from '../wire/fields.ts';
+
 /** @param before the value that the tap was given, where its hook is a waterfall */
 type Check = (value: unknown, before: unknown) => boolean;
 
@@ -9,30 +12,27 @@ export interface Returns {
   readonly holds: Check;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isText = (value: unknown): boolean => typeof value === 'string';
 const isFunction = (value: unknown): boolean => typeof value === 'function';
 
 function isOfTexts(value: unknown): boolean {
-  if (!isObject(value)) return false;
+  if (!isFields(value)) return false;
   for (const key in value) if (!isText(value[key])) return false;
   return true;
 }
 
-const isPrincipal: Check = (value) => isObject(value) && (value['key'] === null || isText(value['key'])) && (value['models'] === null || Array.isArray(value['models'])) && isOfTexts(value['metadata']);
-const isRequest: Check = (value) => isObject(value) && isText(value['model']) && Array.isArray(value['messages']);
-const isCandidate = (value: unknown): boolean => isObject(value) && isObject(value['provider']) && isObject(value['model']) && isObject(value['mapping']);
-const isSource: Check = (value) => isObject(value) && isFunction(value['read']) && isFunction(value['cancel']) && Array.isArray(value['adjustments']);
-const isChunk: Check = (value) => value === null || (isObject(value) && isText(value['type']));
-const isCheck = (value: unknown): boolean => isObject(value) && typeof value['connected'] === 'boolean';
+const isPrincipal: Check = (value) => isFields(value) && (value['key'] === null || isText(value['key'])) && (value['models'] === null || Array.isArray(value['models'])) && isOfTexts(value['metadata']);
+const isRequest: Check = (value) => isFields(value) && isText(value['model']) && Array.isArray(value['messages']);
+const isCandidate = (value: unknown): boolean => isFields(value) && isFields(value['provider']) && isFields(value['model']) && isFields(value['mapping']);
+const isSource: Check = (value) => isFields(value) && isFunction(value['read']) && isFunction(value['cancel']) && Array.isArray(value['adjustments']);
+const isChunk: Check = (value) => value === null || (isFields(value) && isText(value['type']));
+const isCheck = (value: unknown): boolean => isFields(value) && typeof value['connected'] === 'boolean';
 const statuses: ReadonlySet<unknown> = new Set(['ok', 'degraded', 'error']);
-const isReport: Check = (value) => isObject(value) && statuses.has(value['status']) && isCheck(value['redis']) && isCheck(value['database']) && (value['checks'] === undefined || (isObject(value['checks']) && Object.values(value['checks']).every(isCheck)));
+const isReport: Check = (value) => isFields(value) && statuses.has(value['status']) && isCheck(value['redis']) && isCheck(value['database']) && (value['checks'] === undefined || (isFields(value['checks']) && Object.values(value['checks']).every(isCheck)));
 
 /** safety: the record of a request is found by its id, and the log, the metrics and the console read these fields of each record. */
 const isRecord: Check = (value, before) =>
-  isObject(value) && value['id'] === (before as Fields)['id'] && isText(value['createdAt']) && typeof value['status'] === 'number' && isObject(value['usage']) && isObject(value['metadata']) && Array.isArray(value['attempts']) && isObject(value['fields']);
+  isFields(value) && value['id'] === (before as Fields)['id'] && isText(value['createdAt']) && typeof value['status'] === 'number' && isFields(value['usage']) && isFields(value['metadata']) && Array.isArray(value['attempts']) && isFields(value['fields']);
 
 export const returns: Readonly<Record<string, Returns>> = {
   auth: { expected: 'a principal: { key, models, metadata }', holds: isPrincipal },

@@ -4,8 +4,8 @@
  */
 import type { ChatRequest, ContentPart, Message, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
-
-type Fields = Record<string, unknown>;
+import { isFields } from '../../../core/wire/fields.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
 
 function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
@@ -17,14 +17,12 @@ const missing = (param: string, wanted: string): GatewayError => new GatewayErro
 const wrongType = (param: string, wanted: string, value: unknown): GatewayError => new GatewayError('invalid_type', `"${param}" must be ${wanted}, not ${kindOf(value)}.`, { param });
 const wrongValue = (param: string, text: string): GatewayError => new GatewayError('invalid_value', `"${param}" ${text}.`, { param });
 
-const isObject = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /**
  * The request that a JSON body describes. Throws a `GatewayError` with the `param` at fault: `missing_required_parameter`,
  * `invalid_type` or `invalid_value`.
  */
 export function parseChatRequest(body: unknown): ChatRequest {
-  if (!isObject(body)) throw new GatewayError('invalid_type', `The request body must be a JSON object, not ${kindOf(body)}.`);
+  if (!isFields(body)) throw new GatewayError('invalid_type', `The request body must be a JSON object, not ${kindOf(body)}.`);
   const { model, messages, stream, stream_options, tools, tool_choice, parallel_tool_calls, response_format, max_tokens, max_completion_tokens, ...more } = body;
   const { temperature, top_p, stop, seed, n, presence_penalty, frequency_penalty, logit_bias, logprobs, top_logprobs, user, ...rest } = more;
   const streamOptions = optional('stream_options', stream_options, object);
@@ -88,7 +86,7 @@ const count: Check<number> = (param, value) => {
 };
 
 const object: Check<Fields> = (param, value) => {
-  if (!isObject(value)) throw wrongType(param, 'an object', value);
+  if (!isFields(value)) throw wrongType(param, 'an object', value);
   return value;
 };
 
