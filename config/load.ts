@@ -22,6 +22,7 @@ import type { PluginLoader, PluginSet } from './resolve/plugins.ts';
 import { resolvePlugins } from './resolve/plugins.ts';
 import type { KnownDialects } from './resolve/providers.ts';
 import { knownDialects, resolveProviders } from './resolve/providers.ts';
+import { resolveRedis } from './resolve/redis.ts';
 import { resolveRouting } from './resolve/routing.ts';
 import type { ServerFacts } from './resolve/server.ts';
 import { resolveServer } from './resolve/server.ts';
@@ -89,8 +90,9 @@ function resolveConfig(main: Reading, { plugins, known, overrides, bound }: Part
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;
   const routing = fallback === undefined ? null : resolveRouting({ default: fallback, models: blocks.policies }, names, findings);
   const keys = resolveKeys(blocks.keys, [...names.ids, ...names.aliases.keys(), ...names.policies], findings);
+  const redis = isSound('redis') ? resolveRedis(main, findings) : null;
   if (server === null || routing === null || findings.problems.length > 0) return null;
-  const content = { server, keys, providers, models, routing };
+  const content = { server, keys, providers, models, routing, redis };
   const hash = fingerprint({ ...content, plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })) });
   return deepFreeze({ hash, ...content, plugins: plugins.entries });
 }

@@ -23,6 +23,8 @@ const shapes = [
   /(?<!sha256:)\b(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9]{24,}\b/g,
 ];
 const userInUrl = /(?<=:\/\/)[^\s/@"']+(?=@)/g;
+/** The password of a Redis may hold slashes. */
+const userOfRedis = /(?<=\brediss?:\/\/)[^\s"']+(?=@)/gi;
 const secretInQuery = /(?<=[?&][\w-]*(?:key|token|sig|signature|password|secret)=)[^&\s"']+/gi;
 
 const stars = (text: string): string => text.replaceAll(/[^\s"',[\]]/g, '*');
@@ -30,7 +32,7 @@ const stars = (text: string): string => text.replaceAll(/[^\s"',[\]]/g, '*');
 /** The text without what has the shape of a secret. */
 export function maskShapes(text: string): string {
   let masked = text;
-  for (const shape of [userInUrl, secretInQuery, ...shapes]) masked = masked.replaceAll(shape, stars);
+  for (const shape of [userInUrl, userOfRedis, secretInQuery, ...shapes]) masked = masked.replaceAll(shape, stars);
   return masked;
 }
 

@@ -14,6 +14,8 @@ export interface Config {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly models: readonly Model[];
   readonly routing: Routing;
+  /** Null: each gateway keeps and counts for itself. */
+  readonly redis: Redis | null;
   readonly plugins: readonly PluginEntry[];
 }
 
@@ -229,3 +231,11 @@ export interface PluginEntry {
   /** The options with their defaults. References are not expanded, so secrets stay hidden. */
   readonly with: Readonly<Record<string, unknown>>;
 }
+/** The `redis` block. */
+export interface Redis {
+  /** It may hold a password. */
+  readonly url: Secret;
+  /** While Redis does not answer, each gateway counts limits for itself (`local`), or limited callers are refused (`refuse`). */
+  readonly whenAway: 'local' | 'refuse';
+}
+

@@ -9,6 +9,7 @@ export { definePlugin, noOptions } from './host/plugin.ts';
 export type { FieldSpec, Gateway, Plugin, Teardown, Traffic } from './host/plugin.ts';
 export type { Command, CommandRun, CommandSpec, Flag, FlagValues, OpenLog, Output } from './host/command.ts';
 export { Exit, UsageError } from './exit.ts';
+export type { SharedRedis } from './host/redis.ts';
 export type { State } from './host/state.ts';
 export type { Tappable, TapOptions } from './host/taps.ts';
 

@@ -7,6 +7,7 @@ import { keysSchema } from './keys.ts';
 import { modelsSchema } from './models.ts';
 import { pluginsSchema } from './plugins.ts';
 import { providersSchema } from './providers.ts';
+import { redisSchema } from './redis.ts';
 import { routingSchema } from './routing.ts';
 import { serverSchema } from './server.ts';
 
@@ -22,6 +23,7 @@ export const gatewaySchema = {
     providers: providersSchema,
     models: modelsSchema,
     routing: routingSchema,
+    redis: redisSchema,
     include: {
       type: 'array',
       items: { type: 'string', minLength: 1 },

@@ -12,6 +12,7 @@ import type { LogReader } from '../log/store.ts';
 import { createLogger } from '../logger.ts';
 import type { Logger, Write } from '../logger.ts';
 import type { Gateway, LoadedPlugin, Teardown, Traffic } from './plugin.ts';
+import { RedisClient } from './redis.ts';
 import { States } from './state.ts';
 import { tapsOf } from './taps.ts';
 import type { Door } from '../pipeline/door.ts';
@@ -62,17 +63,17 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const signIns = held.of('core/host')('sign-ins', () => new SignIns());
   const inFlight = held.of('core/host')('in flight', () => new InFlight());
   let isLeaving = false;
+  const redis = openRedis(config, held.of('core/host'), logger);
+  await redis?.open();
   const shared = {
     isLeaving: () => isLeaving,
     errorCodes: errorCodesOf(plugins),
     spentMs: () => watch.spentMs(),
-    log, dialects,
-    config,
-    clock,
+    log, dialects, config, clock, redis,
     fetch: fetcher,
     signIns,
     traffic: (): Traffic => ({ bytes: inFlight.bytes, refused: refusals.counts, overloaded: inFlight.refused }),
-    checkHealth: (report: HealthReport, query: HealthQuery) => hooks.health.promise(inFlight.isOverloaded ? withCheck(report, 'load', overloaded) : report, query),
+    checkHealth: async (report: HealthReport, query: HealthQuery) => await hooks.health.promise(await ownChecks(report, query, { inFlight, redis }), query),
   };
 
   const routesOf = (plugin: string): Routes => ({ add: (endpoint) => void endpoints.push(blaming(plugin, endpoint)), addDoor: (door) => void doors.push(door) });
@@ -110,6 +111,17 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
 }
 
 /** Requests were refused a moment ago, because the limits of what runs at one time are reached. */
+/** The client of the process for the Redis of this config; null: the config names none. A reload with the same address keeps the connection. */
+const openRedis = ({ redis }: Config, state: State, logger: Logger): RedisClient | null => (redis === null ? null : state(`redis ${redis.url.reveal()}`, () => new RedisClient(redis.url, logger)));
+
+/** The report with the checks of the gateway itself. */
+async function ownChecks(report: HealthReport, { skip }: HealthQuery, { inFlight, redis }: { inFlight: InFlight; redis: RedisClient | null }): Promise<HealthReport> {
+  const checked = inFlight.isOverloaded ? withCheck(report, 'load', overloaded) : report;
+  if (redis === null || skip.has('redis')) return checked;
+  const check = await redis.health();
+  return { ...checked, redis: check, status: check.connected || checked.status !== 'ok' ? checked.status : 'degraded' };
+}
+
 const overloaded = { connected: false, error: 'overloaded' };
 
 /** The codes of the table and of plugins. Throws where two plugins declare the same code. */

@@ -3,6 +3,7 @@ import type { ErrorKind } from '../errors.ts';
 import type { Command } from './command.ts';
 import type { Dialect } from '../wire/dialect.ts';
 import type { HealthQuery, HealthReport, Hooks } from '../pipeline/hooks.ts';
+import type { SharedRedis } from './redis.ts';
 import type { State } from './state.ts';
 import type { Tappable } from './taps.ts';
 import type { LogAccess } from '../log/store.ts';
@@ -85,6 +86,8 @@ export interface Gateway {
   readonly isLeaving: () => boolean;
   /** Values of this plugin's that outlive a reload. */
   readonly state: State;
+  /** The Redis that gateways share; null where the config names none. */
+  readonly redis: SharedRedis | null;
   /** Milliseconds that each plugin has taken of all requests since this gateway began, by the plugin's name. */
   readonly spentMs: () => ReadonlyMap<string, number>;
   /** What is known of those who sent an admin key: for a plugin that lets people sign in, or that counts the failures. */

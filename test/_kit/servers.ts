@@ -31,18 +31,24 @@ export function ensureProgram(paths: readonly string[], debianPackage: string): 
 
 export interface RedisServer {
   readonly url: string;
+  /** SIGSTOP: connections open, answers do not come. */
+  freeze(): void;
+  thaw(): void;
   stop(): Promise<void>;
 }
 
-export async function startRedis(): Promise<RedisServer> {
+/** @param at the port; any free one where absent */
+export async function startRedis(at?: number): Promise<RedisServer> {
   const program = ensureProgram(['/usr/bin/redis-server'], 'redis-server');
-  const port = await freePort();
+  const port = at ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-'));
   const child = spawn(program, ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder], { stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   await reachable(port);
   return {
     url: `redis://127.0.0.1:${port}`,
+    freeze: () => void child.kill('SIGSTOP'),
+    thaw: () => void child.kill('SIGCONT'),
     async stop() {
       child.kill('SIGKILL');
       await ended;

@@ -135,6 +135,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
     routes: { add() {}, addDoor() {} },
     log: createLogAccess(),
     config,
+    redis: null,
     logger,
     state: new States().forGateway().of(plugin.name),
     spentMs: () => new Map(),

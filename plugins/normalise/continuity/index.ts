@@ -9,10 +9,12 @@ import type { FromSchema } from 'json-schema-to-ts';
 import type { ChatRequest, Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { RedisClient } from '../../../core/host/redis.ts';
+import type { SharedRedis } from '../../../core/host/redis.ts';
 import type { FoldedChoice } from '../../../core/pipeline/reply.ts';
+import { Secret } from '../../../core/secret.ts';
 import { createMemory, Kept } from './memory.ts';
-import type { Thought } from './memory.ts';
-import { connectRedis } from './redis.ts';
+import type { Shared, Thought } from './memory.ts';
 
 const schema = {
   type: 'object',
@@ -20,7 +22,7 @@ const schema = {
   properties: {
     max_bytes: { type: 'integer', minimum: 1024, default: 67_108_864, description: 'Limit of the reasoning state in memory, in bytes; the oldest state is dropped first. Example: 67108864.' },
     ttl_seconds: { type: 'integer', minimum: 1, default: 86_400, description: 'Seconds after which the reasoning state of a tool loop is dropped. Example: 86400.' },
-    redis_url: { type: 'string', description: 'Address of a Redis through which gateways share reasoning state. Example: ${REDIS_URL}.' },
+    redis_url: { type: 'string', description: 'Address of a Redis through which gateways share reasoning state, where it is not that of the `redis` block. Example: ${REDIS_URL}.' },
   },
 } as const;
 
@@ -30,24 +32,37 @@ export default definePlugin<Options>({
   name: 'normalise/continuity',
   summary: 'remembers reasoning state in tool loops, for clients that drop it',
   schema,
-  apply({ hooks, logger, state }, { max_bytes: maxBytes, ttl_seconds: ttlSeconds, redis_url: url }) {
-    const redis = url === undefined ? null : connectRedis(url, { ttlSeconds, logger });
+  apply({ hooks, logger, state, redis }, { max_bytes: maxBytes, ttl_seconds: ttlSeconds, redis_url: url }) {
+    const own = url === undefined ? null : new RedisClient(new Secret(url), logger);
+    const client = own ?? redis;
     const bounds = { maxBytes, ttlSeconds };
-    const memory = createMemory(state('thoughts', () => new Kept(bounds)), { bounds, shared: redis });
+    const memory = createMemory(state('thoughts', () => new Kept(bounds)), { bounds, shared: client === null ? null : sharedBy(client, ttlSeconds) });
 
     hooks.log.tap((record) => {
       for (const [id, thought] of thoughtsOf(record)) memory.keep(keyOf(record.key, id), thought);
     });
     hooks.normalise.tapPromise(async (request, { principal }) => await recalled(request, (id) => memory.recall(keyOf(principal.key, id))));
-    if (redis !== null) {
-      hooks.boot.tapPromise(() => redis.open());
-      hooks.health.tapPromise(async (report, { skip }) => (skip.has('redis') ? report : { ...report, ...(await redis.health(report.status)) }));
-    }
-    return async () => {
-      await redis?.close();
-    };
+    if (own === null) return undefined;
+    hooks.boot.tapPromise(() => own.open());
+    hooks.health.tapPromise(async (report, { skip }) => {
+      if (skip.has('redis')) return report;
+      const check = await own.health();
+      return { ...report, redis: check, status: check.connected || report.status !== 'ok' ? report.status : 'degraded' };
+    });
+    return () => own[Symbol.dispose]();
   },
 });
+
+/** The memory in Redis. Where Redis does not answer, a thought is not kept or not found, and requests are served. */
+const sharedBy = (redis: SharedRedis, ttlSeconds: number): Shared => ({
+  keep: (key, text) => void redis.set(prefix + key, text, ttlSeconds).catch(ignored),
+  recall: async (key) => (await redis.get(prefix + key).catch(ignored)) ?? undefined,
+});
+
+const prefix = 'model-gateway:thought:';
+
+/** The client reports its own failures. */
+const ignored = (): null => null;
 
 /** safety: the caller's key is part of the memory's key, so no caller gets the reasoning state of another. */
 const keyOf = (key: string | null, id: string): string => `${key ?? ''} ${id}`;

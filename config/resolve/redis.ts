@@ -1,0 +1,17 @@
+/** Resolves `redis`. The address stays a secret, because it may hold a password. */
+import type { Redis } from '../../core/config.ts';
+import { Secret } from '../../core/secret.ts';
+import type { RedisBlock } from '../../schemas/redis.ts';
+import type { Findings } from '../problems.ts';
+import type { Reading } from '../read.ts';
+
+/** Resolves the block of the main file, which has passed the schema. Null: there is none. An address that is no Redis URL is reported to `findings`. */
+export function resolveRedis(main: Reading, findings: Findings): Redis | null {
+  const block = main.value['redis'] as RedisBlock | undefined;
+  if (block === undefined) return null;
+  const url = block.url.trim();
+  const isAddress = URL.canParse(url) && /^rediss?:$/.test(new URL(url).protocol);
+  // safety: the message does not quote the address
+  if (!isAddress) findings.error({ source: main.source, path: ['redis', 'url'] }, 'is no address of a Redis', 'for example redis://127.0.0.1:6379');
+  return { url: new Secret(url), whenAway: block.when_away };
+}

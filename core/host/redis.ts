@@ -1,0 +1,198 @@
+/**
+ * The Redis of the process. Every feature that shares something between gateways uses this one client, and it never holds up a request for long:
+ * each command has a short time limit, and a Redis that failed three times in a row is left alone until it answers a ping again.
+ */
+import { createHash } from 'node:crypto';
+import type { Redis as Client } from 'ioredis';
+import type { Logger } from '../logger.ts';
+import type { HealthCheck } from '../pipeline/hooks.ts';
+import type { Secret } from '../secret.ts';
+
+/** What a plugin may do with Redis. Each call rejects within its time limit, and at once while Redis is away. */
+export interface SharedRedis {
+  /** Redis is not connected, or has failed again and again: each call rejects at once. */
+  readonly isAway: boolean;
+  /** Null: there is no such key. */
+  get(key: string): Promise<string | null>;
+  set(key: string, text: string, ttlSeconds: number): Promise<void>;
+  /** Runs a Lua script: its text is sent once, and its hash from then on. */
+  run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>;
+  /** What `GET /` says of it. */
+  health(): Promise<HealthCheck>;
+}
+
+/** Time limits in milliseconds. A script decides whether a request is served, so it gets more time than what only saves work. */
+const limitMs = { text: 50, script: 300, ping: 300, open: 1000 };
+
+const mostFailures = 3;
+const restMs = { min: 500, max: 5000 };
+
+export class RedisClient implements SharedRedis {
+  readonly #url: Secret;
+  readonly #logger: Logger;
+  #client: Client | null = null;
+  #opening: Promise<void> | null = null;
+  #failures = 0;
+  #isDown = false;
+  #isClosed = false;
+  #restMs = restMs.min;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #hashes = new Map<string, string>();
+
+  constructor(url: Secret, logger: Logger) {
+    this.#url = url;
+    this.#logger = logger;
+  }
+
+  /** Loads the library and connects. It waits for the connection for a second at most, and does not fail where there is none. */
+  async open(): Promise<void> {
+    await (this.#opening ??= this.#connect());
+  }
+
+  async #connect(): Promise<void> {
+    const { Redis } = await import('ioredis');
+    if (this.#isClosed) return;
+    const client = new Redis(this.#url.reveal(), {
+      enableOfflineQueue: false,
+      maxRetriesPerRequest: 0,
+      autoResendUnfulfilledCommands: false,
+      connectTimeout: limitMs.open,
+      retryStrategy: (times) => Math.min(times * 100, 2000),
+      // wire: after a failover the former primary takes no writes (https://redis.io/docs/latest/operate/oss_and_stack/management/sentinel/)
+      reconnectOnError: (error) => error.message.startsWith('READONLY'),
+      connectionName: 'model-gateway',
+    });
+    this.#client = client;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, limitMs.open);
+      const settled = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      client.on('error', (error: Error) => {
+        this.#failed(error);
+        settled();
+      });
+      client.on('ready', () => {
+        this.#answered();
+        settled();
+      });
+    });
+  }
+
+  get isAway(): boolean {
+    return this.#failures >= mostFailures || this.#client?.status !== 'ready';
+  }
+
+  async get(key: string): Promise<string | null> {
+    return await this.#ask(limitMs.text, (client) => client.get(key));
+  }
+
+  async set(key: string, text: string, ttlSeconds: number): Promise<void> {
+    await this.#ask(limitMs.text, (client) => client.set(key, text, 'EX', ttlSeconds));
+  }
+
+  async run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    const all = [...keys, ...args];
+    return await this.#ask(limitMs.script, async (client) => {
+      try {
+        return await client.evalsha(this.#hashOf(script), keys.length, ...all);
+      } catch (error) {
+        // wire: a Redis that was restarted, or whose scripts were flushed, does not know the hash (https://redis.io/docs/latest/commands/evalsha/)
+        if (!(error as Error).message.startsWith('NOSCRIPT')) throw error;
+        return await client.eval(script, keys.length, ...all);
+      }
+    });
+  }
+
+  async health(): Promise<HealthCheck> {
+    const client = this.#client;
+    if (client === null) return { connected: false, error: 'refused' };
+    try {
+      await within(client.ping(), limitMs.ping);
+      return { connected: true };
+    } catch (error) {
+      return { connected: false, error: error === late ? 'timeout' : reasonOf(error as Error) };
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    this.#client?.disconnect();
+  }
+
+  #hashOf(script: string): string {
+    const known = this.#hashes.get(script) ?? createHash('sha1').update(script).digest('hex');
+    this.#hashes.set(script, known);
+    return known;
+  }
+
+  async #ask<Value>(ms: number, ask: (client: Client) => Promise<Value>): Promise<Value> {
+    const client = this.#client;
+    if (client === null || this.isAway) throw away;
+    try {
+      const value = await within(ask(client), ms);
+      this.#answered();
+      return value;
+    } catch (error) {
+      this.#failed(error as Error);
+      throw error;
+    }
+  }
+
+  #answered(): void {
+    if (this.#isDown) this.#logger.info('Redis answers again');
+    this.#isDown = false;
+    this.#failures = 0;
+    this.#restMs = restMs.min;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #failed(error: Error): void {
+    if (this.#isClosed) return;
+    this.#failures++;
+    if (!this.isAway) return;
+    if (!this.#isDown) this.#logger.warn('Redis does not answer; until it does, nothing is shared with other gateways', { error });
+    this.#isDown = true;
+    if (this.#failures >= mostFailures) this.#probeLater();
+  }
+
+  /** Asks whether Redis answers again, so that no request has to find out. */
+  #probeLater(): void {
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => void this.#probe(), this.#restMs);
+    this.#timer.unref();
+    this.#restMs = Math.min(this.#restMs * 2, restMs.max);
+  }
+
+  async #probe(): Promise<void> {
+    this.#timer = undefined;
+    const client = this.#client;
+    if (client === null || this.#isClosed) return;
+    try {
+      await within(client.ping(), limitMs.ping);
+      this.#answered();
+    } catch {
+      // a connection through which nothing comes any more is replaced; one that is being made reports by itself
+      if (client.status === 'ready') client.disconnect(true);
+      this.#probeLater();
+    }
+  }
+}
+
+const late = new Error('Redis did not answer in time');
+const away = new Error('Redis is away');
+
+/** One word or two, for everybody who asks. */
+const reasonOf = ({ message }: Error): string => (/^(?:NOAUTH|WRONGPASS|NOPERM)/.test(message) ? 'auth_failed' : 'refused');
+
+/** The value, or a rejection after the time limit. */
+function within<Value>(work: Promise<Value>, ms: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    // safety: after a pause of the event loop timers come before what the socket has received; so the answer is looked for once more
+    const timer = setTimeout(() => setImmediate(() => reject(late)), ms);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}

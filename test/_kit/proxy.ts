@@ -1,0 +1,65 @@
+/** A TCP proxy that can fall silent, delay what it passes on, refuse new connections, and cut those that are open. */
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+
+export interface Proxy {
+  readonly url: string;
+  /** How many pieces came from the client. */
+  requests: number;
+  /** Nothing is passed on. */
+  isMute: boolean;
+  /** Milliseconds by which each answer is late. */
+  delayMs: number;
+  /** New connections are closed at once. */
+  isShut: boolean;
+  /** Closes all connections. */
+  cut(): void;
+  close(): Promise<void>;
+}
+
+/** @param url of the server behind the proxy; the proxy has the same scheme */
+export async function proxyTo(url: string): Promise<Proxy> {
+  const target = new URL(url);
+  const sockets = new Set<Socket>();
+  const server = createServer((near) => {
+    if (proxy.isShut) {
+      near.destroy();
+      return;
+    }
+    const far = connect(Number(target.port), target.hostname);
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => sockets.delete(socket));
+    }
+    near.on('data', (bytes) => {
+      proxy.requests++;
+      if (!proxy.isMute) far.write(bytes);
+    });
+    far.on('data', (bytes) => {
+      if (proxy.isMute) return;
+      if (proxy.delayMs === 0) near.write(bytes);
+      else setTimeout(() => near.write(bytes), proxy.delayMs);
+    });
+    near.on('close', () => far.destroy());
+    far.on('close', () => near.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const cut = (): void => {
+    for (const socket of sockets) socket.destroy();
+    sockets.clear();
+  };
+  const proxy: Proxy = {
+    url: `${target.protocol}//127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests: 0,
+    isMute: false,
+    delayMs: 0,
+    isShut: false,
+    cut,
+    async close() {
+      cut();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+  return proxy;
+}

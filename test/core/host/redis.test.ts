@@ -1,0 +1,104 @@
+/** The shared Redis behind a proxy that can fall silent, be slow, or cut its connections. */
+import { expect, onTestFinished, test } from 'vitest';
+import { RedisClient } from '../../../core/host/redis.ts';
+import { createLogger } from '../../../core/logger.ts';
+import { Secret } from '../../../core/secret.ts';
+import { proxyTo } from '../../_kit/proxy.ts';
+import { startRedis } from '../../_kit/servers.ts';
+import { oneUpstream, testGateway } from '../../_kit/gateway.ts';
+
+interface Scene {
+  readonly client: RedisClient;
+  readonly proxy: Awaited<ReturnType<typeof proxyTo>>;
+  readonly messages: () => string[];
+}
+
+async function scene(): Promise<Scene> {
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  const proxy = await proxyTo(redis.url);
+  onTestFinished(() => proxy.close());
+  const lines: string[] = [];
+  const client = new RedisClient(new Secret(proxy.url), createLogger((line) => void lines.push(line)));
+  onTestFinished(() => client[Symbol.dispose]());
+  await client.open();
+  return { client, proxy, messages: () => lines.map((line) => (JSON.parse(line) as { msg: string }).msg) };
+}
+
+const outcome = (work: Promise<unknown>): Promise<unknown> => work.catch((error: Error) => error.message);
+
+test('is connected when open() has resolved, and keeps texts for so many seconds', async () => {
+  const { client } = await scene();
+  expect(client.isAway).toBe(false);
+  expect(await client.get('none')).toBeNull();
+  await client.set('one', 'text', 60);
+  expect(await client.get('one')).toBe('text');
+  expect(await client.run('return redis.call("TTL", KEYS[1])', ['one'], [])).toBe(60);
+  expect(await client.health()).toEqual({ connected: true });
+});
+
+test('sends a script by its hash, and again as text where Redis does not know it any more', async () => {
+  const { client } = await scene();
+  const script = 'return {KEYS[1], ARGV[1]}';
+  expect(await client.run(script, ['a'], [1])).toEqual(['a', '1']);
+  await client.run('return redis.call("SCRIPT", "FLUSH")', [], []).catch(() => {});
+  expect(await client.run(script, ['a'], [2])).toEqual(['a', '2']);
+});
+
+test('leaves a Redis alone that did not answer three times in a row, until it is back', async () => {
+  const { client, proxy, messages } = await scene();
+  proxy.isMute = true;
+  const before = proxy.requests;
+  for (let at = 0; at < 6; at++) expect(await outcome(client.get('one'))).toMatch(/in time|away/);
+  expect(proxy.requests - before).toBe(3);
+  expect(client.isAway).toBe(true);
+
+  proxy.isMute = false;
+  await expect.poll(() => client.isAway, { timeout: 5000 }).toBe(false);
+  expect(await client.get('one')).toBeNull();
+  expect(messages()).toEqual(['Redis does not answer; until it does, nothing is shared with other gateways', 'Redis answers again']);
+});
+
+test('rejects at once while Redis is away, and a late answer does no harm', async () => {
+  const { client, proxy } = await scene();
+  proxy.delayMs = 2000;
+  const startedAt = performance.now();
+  for (let at = 0; at < 20; at++) await outcome(client.run('return 1', [], []));
+  expect(performance.now() - startedAt).toBeLessThan(1900);
+  expect(await client.health()).toEqual({ connected: false, error: 'timeout' });
+});
+
+test('finds a Redis that was away when the gateway started', async () => {
+  const redis = await startRedis();
+  await redis.stop();
+  const client = new RedisClient(new Secret(redis.url), createLogger(() => {}));
+  onTestFinished(() => client[Symbol.dispose]());
+  await client.open();
+  expect(client.isAway).toBe(true);
+  expect(await client.health()).toEqual({ connected: false, error: 'refused' });
+  expect(await outcome(client.get('one'))).toBe('Redis is away');
+  const again = await startRedis(Number(new URL(redis.url).port));
+  onTestFinished(() => again.stop());
+  await expect.poll(() => client.isAway, { timeout: 5000 }).toBe(false);
+});
+
+test('is shown by GET /, one client for all gateways of the process with that address', async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.stop());
+  const gateway = await testGateway({ config: oneUpstream('http://127.0.0.1:9/v1', { redis: { url: redis.url } }) });
+  onTestFinished(() => gateway.close());
+  const health = async (query = ''): Promise<any> => ((await (await gateway.get(`/${query}`)).json()) as any).health;
+  expect(await health()).toMatchObject({ status: 'ok', redis: { connected: true } });
+  await redis.stop();
+  await expect.poll(() => health()).toMatchObject({ status: 'degraded', redis: { connected: false, error: 'refused' } });
+  expect(await health('?skip=redis')).toMatchObject({ status: 'ok', redis: { connected: false, error: 'skipped' } });
+});
+
+test('prints the password of its address nowhere', async () => {
+  const lines: string[] = [];
+  const client = new RedisClient(new Secret('redis://user:hunter2hunter@127.0.0.1:1'), createLogger((line) => void lines.push(line)));
+  onTestFinished(() => client[Symbol.dispose]());
+  await client.open();
+  expect(lines.length).toBeGreaterThan(0);
+  expect(lines.join('')).not.toContain('hunter2');
+});
