@@ -8,12 +8,13 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FromSchema } from 'json-schema-to-ts';
 import type { ChatRequest, Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
+import { KeptTexts } from '../../../core/host/kept-texts.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { RedisClient } from '../../../core/host/redis.ts';
 import type { SharedRedis } from '../../../core/host/redis.ts';
 import type { FoldedChoice } from '../../../core/pipeline/reply.ts';
 import { Secret } from '../../../core/secret.ts';
-import { createMemory, Kept } from './memory.ts';
+import { createMemory } from './memory.ts';
 import type { Shared, Thought } from './memory.ts';
 
 const schema = {
@@ -36,7 +37,7 @@ export default definePlugin<Options>({
     const own = url === undefined ? null : new RedisClient(new Secret(url), logger);
     const client = own ?? redis;
     const bounds = { maxBytes, ttlSeconds };
-    const memory = createMemory(state('thoughts', () => new Kept(bounds)), { bounds, shared: client === null ? null : sharedBy(client, ttlSeconds) });
+    const memory = createMemory(state('thoughts', () => new KeptTexts(bounds)), { bounds, shared: client === null ? null : sharedBy(client, ttlSeconds) });
 
     hooks.log.tap((record) => {
       for (const [id, thought] of thoughtsOf(record)) memory.keep(keyOf(record.key, id), thought);
