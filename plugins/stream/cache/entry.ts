@@ -1,0 +1,101 @@
+/** An answer as the cache keeps it, and how it is recorded from the chunks of a provider. */
+import type { Chunk, FinishReason } from '../../../core/chat.ts';
+import type { Candidate } from '../../../core/pipeline/context.ts';
+import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
+import { sourceOf } from '../../../core/pipeline/hooks.ts';
+import type { Adjustment } from '../../../core/wire/dialect.ts';
+import { isFields } from '../../../core/wire/fields.ts';
+
+export interface Entry {
+  readonly provider: string;
+  readonly model: string;
+  readonly externalId: string;
+  /** What could not be asked as the caller set it; a hit says so again. */
+  readonly adjustments: readonly Adjustment[];
+  /** In the order of the provider; neighbours of one kind are joined. */
+  readonly chunks: readonly Chunk[];
+}
+
+/** The entry that a text holds; null where it holds none. safety: what is read from Redis may be of another program. */
+export function entryIn(text: string): Entry | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  if (!isFields(value)) return null;
+  const { provider, model, externalId, adjustments, chunks } = value;
+  const isSound = typeof provider === 'string' && typeof model === 'string' && typeof externalId === 'string' && Array.isArray(adjustments) && Array.isArray(chunks);
+  return isSound ? (value as unknown as Entry) : null;
+}
+
+/** Gives the kept answer as a provider gives it. */
+export const replayOf = ({ chunks, adjustments }: Entry): ChunkSource => ({ ...sourceOf(chunks), adjustments });
+
+/** The candidate that gave this answer; undefined where it does not stand any more. */
+export const giverOf = ({ provider, model, externalId }: Entry, candidates: readonly Candidate[]): Candidate | undefined =>
+  candidates.find((candidate) => candidate.dropped === null && candidate.mapping.externalId === externalId && candidate.provider.id === provider && candidate.model.id === model);
+
+/** An answer that ended in one of these ways is kept. One that was cut at a limit or by a filter may be better when it is asked again. */
+const kept: ReadonlySet<FinishReason> = new Set(['completed', 'tool_calls']);
+
+export const isKept = ({ chunks }: Entry): boolean => chunks.every((chunk) => chunk.type !== 'finish' || kept.has(chunk.reason));
+
+/** Takes down the answer of one attempt, as it passes. */
+export class Recording {
+  readonly #chunks: Chunk[] = [];
+  /** By choice: the place of its last chunk. */
+  readonly #lastOf: number[] = [];
+  #usage: Chunk | null = null;
+  #adjustments: readonly Adjustment[] = [];
+  #hasEnded = false;
+
+  /** The source, which is taken down while it is read. */
+  of(source: ChunkSource): ChunkSource {
+    this.#adjustments = source.adjustments;
+    return {
+      adjustments: source.adjustments,
+      read: async () => {
+        const chunks = await source.read();
+        if (chunks === null) this.#hasEnded = true;
+        else for (const chunk of chunks) this.#add(chunk);
+        return chunks;
+      },
+      cancel: () => source.cancel(),
+    };
+  }
+
+  /** The answer, where it came to its clean end; null where it did not. */
+  entryFrom({ provider, model, mapping: { externalId } }: Candidate): Entry | null {
+    if (!this.#hasEnded) return null;
+    return { provider: provider.id, model: model.id, externalId, adjustments: this.#adjustments, chunks: this.#usage === null ? this.#chunks : [...this.#chunks, this.#usage] };
+  }
+
+  #add(chunk: Chunk): void {
+    // the last counts count, and their place does not matter
+    if (chunk.type === 'usage') {
+      this.#usage = chunk;
+      return;
+    }
+    const at = this.#lastOf[chunk.choice] ?? this.#chunks.length;
+    const longer = joined(this.#chunks[at], chunk);
+    if (longer !== null) this.#chunks[at] = longer;
+    else this.#lastOf[chunk.choice] = this.#chunks.push(chunk) - 1;
+  }
+}
+
+/** Both chunks as one; null where they are of two kinds. A provider sends a word at a time, which as a list of chunks is many times the size of the text. */
+function joined(first: Chunk | undefined, second: Chunk): Chunk | null {
+  if (first?.type !== second.type) return null;
+  switch (second.type) {
+    case 'text-delta':
+    case 'reasoning-delta':
+    case 'refusal-delta':
+      return { ...second, text: (first as typeof second).text + second.text };
+    case 'tool-delta':
+      return (first as typeof second).index === second.index ? { ...second, arguments: (first as typeof second).arguments + second.arguments } : null;
+    default:
+      return null;
+  }
+}

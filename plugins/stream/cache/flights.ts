@@ -1,0 +1,82 @@
+/**
+ * Equal requests that run at one time: one of them asks, and the others wait for its answer. Where the one that asks fails, or its
+ * client leaves, the next one asks.
+ */
+import type { Entry } from './entry.ts';
+
+/** What a request that waited gets: an answer, or `ask`. */
+export type Turn = Entry | 'ask';
+
+/** Why there is no answer for those who wait. */
+export type Miss = 'failed' | 'left';
+
+/** A request on its way through the cache. */
+export interface Traveller {
+  /** It asks for all that wait under its key. */
+  leads: boolean;
+}
+
+interface Waiting {
+  readonly traveller: Traveller;
+  readonly resolve: (turn: Turn) => void;
+}
+
+/** safety: after so many failures in a row everybody asks for himself, so that nobody waits for a row of slow failures. */
+const mostFailures = 2;
+
+interface Flight {
+  /** In the order of their arrival. */
+  readonly waiting: Map<Traveller, Waiting>;
+  failures: number;
+}
+
+/** The flights of one process, by key. They outlive a reload: requests of the old gateway and of the new one wait for each other. */
+export class Flights {
+  readonly #flights = new Map<string, Flight>();
+
+  /** The traveller asks, unless somebody asks under this key already. */
+  lead(key: string, traveller: Traveller): boolean {
+    if (this.#flights.has(key)) return false;
+    this.#flights.set(key, { waiting: new Map(), failures: 0 });
+    traveller.leads = true;
+    return true;
+  }
+
+  /** Resolves when it is this traveller's turn. */
+  wait(key: string, traveller: Traveller): Promise<Turn> {
+    return new Promise((resolve) => {
+      const flight = this.#flights.get(key);
+      if (flight === undefined) resolve('ask');
+      else flight.waiting.set(traveller, { traveller, resolve });
+    });
+  }
+
+  /** The traveller waits no more; its turn is to ask, for itself. */
+  leave(key: string, traveller: Traveller): void {
+    const flight = this.#flights.get(key);
+    const waiting = flight?.waiting.get(traveller);
+    flight?.waiting.delete(traveller);
+    waiting?.resolve('ask');
+  }
+
+  /** What came of the traveller that asked. All that wait get its answer; where there is none, the first of them asks. */
+  end(key: string, leader: Traveller, result: Entry | Miss): void {
+    const flight = this.#flights.get(key);
+    if (!leader.leads || flight === undefined) return;
+    leader.leads = false;
+    if (result === 'failed') flight.failures++;
+    const [next] = flight.waiting.values();
+    if ((result === 'failed' && flight.failures < mostFailures) || result === 'left') {
+      if (next !== undefined) return this.#pass(flight, next);
+    }
+    this.#flights.delete(key);
+    for (const { resolve } of flight.waiting.values()) resolve(typeof result === 'string' ? 'ask' : result);
+  }
+
+  #pass({ waiting }: Flight, { traveller, resolve }: Waiting): void {
+    waiting.delete(traveller);
+    // safety: it leads from this moment on, and not from when its promise is looked at: its client may have left by then
+    traveller.leads = true;
+    resolve('ask');
+  }
+}

@@ -1,0 +1,171 @@
+/**
+ * Keeps answers for exact repeats, where a key, a policy or the request itself asks for it. It looks up at `route`, after the plugins that drop
+ * and order candidates and before those that wait for targets and hold limits; on a hit it answers at `open` in place of the
+ * provider. Equal requests that run at one time ask once. The answer is taken down at `opened`, before other plugins change it, and
+ * kept at `settle`. What is kept survives a reload; with Redis, gateways share it.
+ */
+import type { FromSchema } from 'json-schema-to-ts';
+import type { Candidate, Normalised, Replying, RequestRecord } from '../../../core/pipeline/context.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
+import { KeptTexts } from '../../../core/host/kept-texts.ts';
+import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
+import { giverOf, isKept, Recording, replayOf } from './entry.ts';
+import type { Entry } from './entry.ts';
+import { Flights } from './flights.ts';
+import type { Traveller } from './flights.ts';
+import { keyOf } from './key.ts';
+import { createStore } from './store.ts';
+import type { Store } from './store.ts';
+
+const name = 'stream/cache';
+
+const schema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    ttl_seconds: { type: 'integer', minimum: 1, default: 3600, description: 'Seconds after which a kept answer is dropped. Example: 3600.' },
+    max_bytes: { type: 'integer', minimum: 1024, default: 67_108_864, description: 'Limit of the answers in memory, in bytes; those that were not used for the longest time are dropped first. Example: 67108864.' },
+  },
+} as const;
+
+type Options = FromSchema<typeof schema>;
+
+export default definePlugin<Options>({
+  name,
+  summary: 'kept answers for exact repeats, off until a key, a policy or a request asks',
+  schema,
+  fields: { cache: { kind: 'text', description: 'hit: the cache gave the answer, and no provider was asked. miss: a provider was asked.' } },
+  apply({ hooks, state, redis }, { ttl_seconds: ttlSeconds, max_bytes: maxBytes }) {
+    const bounds = { maxBytes, ttlSeconds };
+    const store = createStore(state('answers', () => new KeptTexts(bounds)), { bounds, redis });
+    const cache = new Cache(store, state('flights', () => new Flights()));
+    // cost: a promise is made only for a request that waits; the runner of the taps takes a value or a promise
+    const look = (candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> => cache.look(candidates, context) as Promise<readonly Candidate[]>;
+    hooks.route.tapPromise({ stage: LATE - 2 }, look);
+    hooks.open.tap({ stage: EARLY }, (context) => (context.attempt.candidate.answeredBy === name ? cache.replay(context) : undefined));
+    // before the plugins that change an answer: a hit passes through them again
+    hooks.opened.tap({ stage: EARLY }, (source, context) => cache.recorded(context, context.attempt)?.of(source) ?? source);
+    hooks.reply.tap((headers, context) => {
+      const word = cache.wordFor(context);
+      return word === undefined ? headers : { ...headers, 'x-cache': word };
+    });
+    // after log/cost
+    hooks.settle.tap({ stage: LATE }, (record, context) => cache.settle(record, context));
+  },
+});
+
+/** What a request wants of the cache. Null: nothing. */
+type Wish = 'on' | 'refresh' | null;
+
+function wishOf({ headers, principal, policy }: Normalised): Wish {
+  const asked = headers['x-cache'];
+  if (asked === undefined) return principal.cache === true || policy.cache ? 'on' : null;
+  if (asked === 'no-store') return null;
+  if (asked === 'on' || asked === 'refresh') return asked;
+  throw new GatewayError('invalid_value', `The header "x-cache" must be on, no-store or refresh, not ${JSON.stringify(asked.slice(0, 50))}.`, { param: 'x-cache' });
+}
+
+/** A request for which the cache is in use. */
+interface Use extends Traveller {
+  readonly key: string;
+  /** The answer of a hit; null: a provider is asked. */
+  entry: Entry | null;
+  isOver: boolean;
+}
+
+class Cache {
+  readonly #store: Store;
+  readonly #flights: Flights;
+  readonly #uses = new WeakMap<object, Use>();
+  /** By attempt: a request may ask several providers. */
+  readonly #recordings = new WeakMap<object, Recording>();
+
+  constructor(store: Store, flights: Flights) {
+    this.#store = store;
+    this.#flights = flights;
+  }
+
+  /** The candidates, or the one that gave the kept answer. */
+  look(candidates: readonly Candidate[], context: Normalised): readonly Candidate[] | Promise<readonly Candidate[]> {
+    const wish = wishOf(context);
+    if (wish === null || candidates.every(({ dropped }) => dropped !== null)) return candidates;
+    if (context.isDryRun) return wish === 'refresh' ? candidates : this.#foresee(candidates, context);
+    const use: Use = { key: keyOf(context, candidates), entry: null, leads: false, isOver: false };
+    this.#uses.set(context, use);
+    const leads = this.#flights.lead(use.key, use);
+    // who wants a new answer waits for no other one
+    if (wish === 'refresh') return candidates;
+    return leads ? this.#find(use, candidates) : this.#wait(use, candidates, context);
+  }
+
+  replay(context: object): ReturnType<typeof replayOf> | undefined {
+    const entry = this.#uses.get(context)?.entry ?? null;
+    return entry === null ? undefined : replayOf(entry);
+  }
+
+  /** Where the answer of this attempt is taken down; undefined where it is not. */
+  recorded(context: object, attempt: object): Recording | undefined {
+    const use = this.#uses.get(context);
+    if (use === undefined || use.entry !== null) return undefined;
+    const recording = new Recording();
+    this.#recordings.set(attempt, recording);
+    return recording;
+  }
+
+  /** Undefined: the cache is not in use. */
+  wordFor(context: object): 'hit' | 'miss' | undefined {
+    const use = this.#uses.get(context);
+    return use === undefined ? undefined : use.entry === null ? 'miss' : 'hit';
+  }
+
+  /** The request is over: its record is marked, its answer kept, and who waits for it goes on. */
+  settle(record: RequestRecord, context: Replying): RequestRecord {
+    const use = this.#uses.get(context);
+    if (use === undefined) return record;
+    use.isOver = true;
+    if (use.entry !== null) return { ...record, cost: '0', prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: 'hit' } };
+    const entry = record.outcome === 'answered' ? this.#entryOf(context) : null;
+    if (entry !== null && isKept(entry)) this.#store.keep(use.key, entry);
+    this.#flights.leave(use.key, use);
+    this.#flights.end(use.key, use, entry ?? (record.outcome === 'gone' ? 'left' : 'failed'));
+    return { ...record, fields: { ...record.fields, cache: 'miss' } };
+  }
+
+  #entryOf({ attempt }: Replying): Entry | null {
+    return attempt === null ? null : (this.#recordings.get(attempt)?.entryFrom(attempt.candidate) ?? null);
+  }
+
+  #find(use: Use, candidates: readonly Candidate[]): readonly Candidate[] | Promise<readonly Candidate[]> {
+    const found = this.#store.find(use.key);
+    return found instanceof Promise ? found.then((entry) => this.#found(use, entry, candidates)) : this.#found(use, found, candidates);
+  }
+
+  #found(use: Use, entry: Entry | null, candidates: readonly Candidate[]): readonly Candidate[] {
+    const giver = entry === null || use.isOver ? undefined : giverOf(entry, candidates);
+    if (entry === null || giver === undefined) return candidates;
+    use.entry = entry;
+    this.#flights.end(use.key, use, entry);
+    return [answeredFrom(giver)];
+  }
+
+  async #wait(use: Use, candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> {
+    const { policy, startedAt } = context;
+    // a moment before the request's own time is over, which would name this plugin as the one at fault
+    const timer = setTimeout(() => this.#flights.leave(use.key, use), Math.max(0, startedAt + policy.timeouts.total - performance.now() - marginMs));
+    const turn = await this.#flights.wait(use.key, use).finally(() => clearTimeout(timer));
+    if (turn !== 'ask') return this.#found(use, turn, candidates);
+    if (!use.leads && performance.now() >= startedAt + policy.timeouts.total - 2 * marginMs) throw new GatewayError('upstream_timeout', `The request waited for the answer to an equal one for ${policy.timeouts.total / 1000} s.`);
+    return candidates;
+  }
+
+  async #foresee(candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> {
+    const entry = await this.#store.find(keyOf(context, candidates));
+    const giver = entry === null ? undefined : giverOf(entry, candidates);
+    return giver === undefined ? candidates : [{ ...answeredFrom(giver), note: { by: name, text: 'the cache has its answer, so nobody is asked' } }];
+  }
+}
+
+const marginMs = 10;
+
+const answeredFrom = (giver: Candidate): Candidate => ({ ...giver, answeredBy: name });

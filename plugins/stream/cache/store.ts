@@ -1,0 +1,45 @@
+/** Where answers are kept: in the memory of the process, and in Redis where gateways share one. */
+import type { KeptTexts, Bounds } from '../../../core/host/kept-texts.ts';
+import type { SharedRedis } from '../../../core/host/redis.ts';
+import { entryIn } from './entry.ts';
+import type { Entry } from './entry.ts';
+
+/** It never throws: where Redis fails, the memory serves. */
+export interface Store {
+  /** Null: there is no answer. A promise only where Redis is asked. */
+  find(key: string): Entry | null | Promise<Entry | null>;
+  keep(key: string, entry: Entry): void;
+}
+
+/** The version is that of `Entry`. */
+const prefix = 'model-gateway:cache:1:';
+
+/** safety: Redis has 50 ms for an answer, and its failures count for limits and budgets too; a larger answer stays in this process. */
+const mostShared = 1_048_576;
+
+export function createStore(texts: KeptTexts, { bounds, redis }: { bounds: Bounds; redis: SharedRedis | null }): Store {
+  const memory = texts.within(bounds);
+  const inMemory = (key: string): Entry | null => {
+    const text = memory().get(key);
+    return text === undefined ? null : entryIn(text);
+  };
+  /** Redis counts and not the memory, so that all gateways have the same answers; a large answer is not in Redis. */
+  const inRedis = async (key: string, shared: SharedRedis): Promise<Entry | null> => {
+    try {
+      const text = await shared.get(prefix + key);
+      return text === null ? largeInMemory(key) : entryIn(text);
+    } catch {
+      return inMemory(key);
+    }
+  };
+  const largeInMemory = (key: string): Entry | null => ((memory().peek(key)?.length ?? 0) > mostShared ? inMemory(key) : null);
+  return {
+    find: (key) => (redis === null || redis.isAway ? inMemory(key) : inRedis(key, redis)),
+    keep(key, entry) {
+      const text = JSON.stringify(entry);
+      memory().set(key, text);
+      // the memory has the answer, whatever Redis says
+      if (redis !== null && text.length <= mostShared) redis.set(prefix + key, text, bounds.ttlSeconds).catch(() => {});
+    },
+  };
+}
