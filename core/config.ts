@@ -79,6 +79,8 @@ export interface KeyEntry {
   readonly metadata: Readonly<Record<string, string>>;
   /** Whether the log may store the prompts and answers of requests with this key. */
   readonly logBodies: boolean;
+  /** Whether answers to this key are kept for its exact repeats. */
+  readonly cache: boolean;
 }
 
 /** One entry of `providers`. */
@@ -88,8 +90,10 @@ export interface Provider {
   readonly dialect: string;
   /** The address with its version path, without a slash at the end. Null: the address of the dialect. */
   readonly baseUrl: string | null;
-  /** Null: no key is sent. */
+  /** The key to send, or the first of several; null: no key is sent. */
   readonly apiKey: Secret | null;
+  /** Every key, where there are several: requests are spread over them, and each has limits of its own at the provider. Empty where there is one or none. */
+  readonly keyPool: readonly Secret[];
   /** Null: the config does not say. */
   readonly trainsOnData: boolean | null;
   /** Headers that are sent with each request; names are lower case. They replace headers of the dialect. */
@@ -145,6 +149,8 @@ export interface Mapping {
   readonly cancellation: boolean;
   readonly tools: boolean;
   readonly parallelToolCalls: boolean;
+  /** Its share of the requests for the model, beside those of the model's other providers. */
+  readonly weight: number;
   /** Null: the model does not reason at this provider. */
   readonly reasoning: ReasoningAbility | null;
   readonly stability: string;
@@ -189,17 +195,38 @@ export interface Routing {
 }
 
 /** The orders in which candidates are tried; `route/policy` explains each. */
-export const strategies = ['balanced', 'cheapest', 'ordered'] as const;
+export const strategies = ['balanced', 'cheapest', 'fastest', 'ordered', 'weighted'] as const;
 
 /** How a request is routed. */
 export interface Policy {
-  /** Root ids of models; null: the model that the request asks for. */
-  readonly candidates: readonly string[] | null;
+  /** The models behind the name; null: the model that the request asks for. */
+  readonly candidates: readonly ModelChoice[] | null;
+  /** The first that fits replaces the candidates. */
+  readonly rules: readonly Rule[];
   readonly strategy: (typeof strategies)[number];
   /** The limit of calls of providers for one request: the first and all tries again. */
   readonly maxAttempts: number;
   readonly retry: Retry;
+  /** What requests have in common that go to the same target: `meta.<name>`, or `conversation`. Null: nothing. */
+  readonly sticky: string | null;
+  /** Milliseconds after which the next target is asked too, where the first has not begun to answer; null: never. */
+  readonly hedgeMs: number | null;
+  /** Whether answers are kept for exact repeats, and repeats answered by them. */
+  readonly cache: boolean;
   readonly timeouts: Timeouts;
+}
+
+/** A model that a policy names, by its root id. */
+export interface ModelChoice {
+  readonly model: string;
+  /** Its share of the requests beside those of the others; it multiplies the weight of each mapping. */
+  readonly weight: number;
+}
+
+export interface Rule {
+  /** All must hold. Globs for `key` and `meta.<name>`; `>N` or `<N` for `prompt_tokens` and `max_tokens`; true or false for `stream`, `tools`, `images`, `reasoning`; an effort for `reasoning`. */
+  readonly when: Readonly<Record<string, string | boolean>>;
+  readonly candidates: readonly ModelChoice[];
 }
 
 /** Tries again of the same target, where no other one is left. */
@@ -224,13 +251,6 @@ export interface Timeouts {
   readonly total: number;
 }
 
-/** One entry of `plugins`. */
-export interface PluginEntry {
-  /** The name of a shipped plugin, such as `auth/keys`, or a path that begins with `.` or `/`. */
-  readonly use: string;
-  /** The options with their defaults. References are not expanded, so secrets stay hidden. */
-  readonly with: Readonly<Record<string, unknown>>;
-}
 /** The `redis` block. */
 export interface Redis {
   /** It may hold a password. */
@@ -239,3 +259,10 @@ export interface Redis {
   readonly whenAway: 'local' | 'refuse';
 }
 
+/** One entry of `plugins`. */
+export interface PluginEntry {
+  /** The name of a shipped plugin, such as `auth/keys`, or a path that begins with `.` or `/`. */
+  readonly use: string;
+  /** The options with their defaults. References are not expanded, so secrets stay hidden. */
+  readonly with: Readonly<Record<string, unknown>>;
+}

@@ -38,6 +38,7 @@ export const mappingSchema = {
     cancellation: { type: 'boolean', default: false, description: 'Whether the provider stops the answer, and stops billing, when the request is cancelled.' },
     tools: { type: 'boolean', default: false, description: 'Whether the model calls tools here.' },
     parallelToolCalls: { type: 'boolean', default: false, description: 'Whether the model calls several tools in one turn here.' },
+    weight: { type: 'number', exclusiveMinimum: 0, maximum: 1000, default: 1, description: 'Its share of the requests beside those of the model\'s other providers, for example 3. For the strategies weighted and balanced.' },
     reasoning: reasoningSchema,
     stability: { type: 'string', minLength: 1, default: 'stable', description: 'How stable this mapping is, for example stable or beta.' },
   },

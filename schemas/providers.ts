@@ -9,7 +9,12 @@ export const providerSchema = {
   properties: {
     dialect: { type: 'string', minLength: 1, description: 'Wire format or vendor preset, for example openai-chat. Without this, the id of the provider is the name of its dialect.' },
     base_url: { type: 'string', pattern: '^https?://[^\\s]+$', description: 'Address with its version path, for example http://10.0.0.5:8000/v1. It replaces the vendor\'s own address.' },
-    api_key: { type: 'string', description: 'Key that is sent to the provider, for example ${OPENAI_API_KEY}. `none` sends no key; an unset variable turns the provider off.' },
+    api_key: {
+      type: ['string', 'array'],
+      minItems: 1,
+      items: { type: 'string', minLength: 1 },
+      description: 'Key that is sent to the provider, for example ${OPENAI_API_KEY}. `none` sends no key; an unset variable turns the provider off. Several keys as a list share the requests, and one that is limited or refused rests.',
+    },
     trains_on_data: { type: 'boolean', description: 'Whether the provider trains on the requests. ?no_training hides the models of providers with true, and of those where this is left out.' },
     headers: { type: 'object', additionalProperties: { type: 'string' }, default: {}, description: 'Headers that are sent with each request, for example { openai-organization: org-1 }. They replace headers of the dialect.' },
     connections: { type: 'integer', minimum: 1, maximum: 65535, default: 1024, description: 'Limit of connections to the provider at one time, for example 1024. A connection carries one request; further requests wait, and the process log says so.' },

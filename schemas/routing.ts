@@ -3,8 +3,8 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 
 const strategy = {
   type: 'string',
-  enum: ['balanced', 'cheapest', 'ordered'],
-  description: 'Order of the candidates: balanced (each request begins at the next one), cheapest (by price), or ordered (as written).',
+  enum: ['balanced', 'cheapest', 'fastest', 'ordered', 'weighted'],
+  description: 'Order of the candidates: balanced (shares by price, success and speed), cheapest (by price), fastest (by the time to the first piece), ordered (as written), or weighted (shares by `weight`).',
 } as const satisfies JSONSchema;
 
 const attempts = { type: 'integer', minimum: 1, maximum: 10, description: 'Limit of calls of providers for one request, the first and all tries again, 1 to 10.' } as const satisfies JSONSchema;
@@ -20,6 +20,58 @@ const base = { ...milliseconds, description: 'The longest pause before the first
 const most = { ...milliseconds, description: 'Limit of a pause, and of the wait for a target that rests, in milliseconds.' } as const satisfies JSONSchema;
 const retry = { type: 'object', description: 'Tries again of the same target.', additionalProperties: false } as const satisfies JSONSchema;
 
+const sticky = {
+  anyOf: [{ type: 'string', pattern: '^(?:conversation|meta\\.[a-z0-9-]+)$' }, { const: false }],
+  description: 'Requests with the same value go to the same target while it stands: a metadata value, for example meta.session-id, or `conversation` for the first messages. false: none.',
+} as const satisfies JSONSchema;
+const hedge = { anyOf: [{ type: 'integer', minimum: 1 }, { const: false }], description: 'Milliseconds after which the next target is asked too, where the first has not begun to answer, for example 800. Off without it. Both may cost.' } as const satisfies JSONSchema;
+const cache = { type: 'boolean', description: 'Whether the answer of a request is kept, and given again to exact repeats by the same caller. Needs the plugin stream/cache.' } as const satisfies JSONSchema;
+
+const choices = {
+  type: 'array',
+  minItems: 1,
+  items: {
+    anyOf: [
+      { type: 'string', minLength: 1 },
+      {
+        type: 'object',
+        additionalProperties: false,
+        required: ['model'],
+        properties: {
+          model: { type: 'string', minLength: 1, description: 'Id of the model, for example claude-haiku-4-5.' },
+          weight: { type: 'number', exclusiveMinimum: 0, maximum: 1000, description: 'Its share of the requests beside those of the others, 1 where it is left out, for example 3. For the strategies weighted and balanced.' },
+        },
+      },
+    ],
+  },
+  description: 'Ids of the models behind this name, for example [gpt-5-mini, { model: claude-haiku-4-5, weight: 3 }].',
+} as const satisfies JSONSchema;
+
+const glob = { type: 'string', minLength: 1 } as const satisfies JSONSchema;
+const amount = { type: 'string', pattern: '^[<>]\\s*\\d+$' } as const satisfies JSONSchema;
+const when = {
+  type: 'object',
+  minProperties: 1,
+  additionalProperties: false,
+  description: 'What must hold of a request, all of it, for example { meta.tier: "gold*", stream: true }.',
+  properties: {
+    key: { ...glob, description: 'Name of the caller\'s key; * stands for any text, for example "team-*".' },
+    stream: { type: 'boolean', description: 'Whether the request asks for a stream.' },
+    tools: { type: 'boolean', description: 'Whether the request has tools.' },
+    images: { type: 'boolean', description: 'Whether the request has images.' },
+    reasoning: { anyOf: [{ type: 'boolean' }, { type: 'string', enum: ['none', 'minimal', 'low', 'medium', 'high', 'xhigh'] }], description: 'Whether the caller asks for reasoning, or the effort that it asks for, for example high.' },
+    prompt_tokens: { ...amount, description: 'Estimated tokens of the prompt, for example ">100000".' },
+    max_tokens: { ...amount, description: 'The limit that the caller sets for the answer, for example "<500".' },
+  },
+  patternProperties: { '^meta\\.[a-z0-9-]+$': { ...glob, description: 'A metadata value; * stands for any text, for example "gold*".' } },
+} as const satisfies JSONSchema;
+
+const rules = {
+  type: 'array',
+  items: { type: 'object', additionalProperties: false, required: ['when', 'candidates'], properties: { when, candidates: choices } },
+  description: 'The first rule that fits a request replaces the candidates. Needs the plugin route/rules.',
+} as const satisfies JSONSchema;
+
 const timeouts = { type: 'object', description: 'Time limits of a request, in milliseconds.', additionalProperties: false } as const satisfies JSONSchema;
 
 /** `routing.default`. */
@@ -32,6 +84,9 @@ export const defaultPolicySchema = {
     strategy: { ...strategy, default: 'balanced' },
     max_attempts: { ...attempts, default: 3 },
     retry: { ...retry, default: {}, properties: { same_target: { ...sameTarget, default: 1 }, base_ms: { ...base, default: 200 }, max_ms: { ...most, default: 2000 } } },
+    sticky,
+    hedge_ms: hedge,
+    cache: { ...cache, default: false },
     timeout_ms: {
       ...timeouts,
       default: {},
@@ -51,10 +106,14 @@ export const policySchema = {
   description: 'The policy of one model, or of a new name with `candidates`. What the policy leaves out comes from `default`.',
   additionalProperties: false,
   properties: {
-    candidates: { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 }, description: 'Ids of the models behind this name, for example [gpt-5-mini, gpt-4o-mini].' },
+    candidates: choices,
+    rules,
     strategy,
     max_attempts: attempts,
     retry: { ...retry, properties: { same_target: sameTarget, base_ms: base, max_ms: most } },
+    sticky,
+    hedge_ms: hedge,
+    cache,
     timeout_ms: { ...timeouts, properties: { connect, first_byte: firstByte, idle, total } },
   },
 } as const satisfies JSONSchema;

@@ -69,6 +69,7 @@ function resolveMapping(block: MappingBlock, id: string): Mapping {
     cancellation: block.cancellation,
     tools: block.tools,
     parallelToolCalls: block.parallelToolCalls,
+    weight: block.weight,
     reasoning: resolveReasoning(block.reasoning),
     stability: block.stability,
   };

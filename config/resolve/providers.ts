@@ -11,6 +11,7 @@ import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';
 import { didYouMean, startsWith } from '../problems.ts';
+import type { Path } from '../source.ts';
 
 /** The names that a provider's `dialect` may have. */
 export interface KnownDialects {
@@ -61,13 +62,14 @@ export function resolveProviders(entries: Entries<ProviderBlock>, known: KnownDi
 }
 
 function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, findings: Findings): Provider {
-  const { id, value, reading } = entry;
-  const missing = reading.expansion.missing.find(({ path }) => startsWith(path, entry.path))?.variable ?? null;
+  const { id, value } = entry;
+  const { keys, missing } = resolveAccess(entry, findings);
   const provider: Provider = {
     id,
     dialect: value.dialect ?? id,
     baseUrl: value.base_url === undefined || value.base_url === '' ? null : value.base_url.replace(/\/+$/, ''),
-    apiKey: resolveKey(value.api_key),
+    apiKey: keys[0] ?? null,
+    keyPool: keys.length > 1 ? keys : [],
     trainsOnData: value.trains_on_data ?? null,
     headers: resolveHeaders(entry, findings),
     settings: resolveSettings(value, known),
@@ -80,9 +82,23 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
   return provider;
 }
 
-function resolveKey(text: string | undefined): Secret | null {
+/** The keys of a provider, and the variable without which it is off. Of a list of keys those are left out whose variables are not set; where none is left, the provider is off. */
+function resolveAccess(entry: Entry<ProviderBlock>, findings: Findings): { keys: Secret[]; missing: string | null } {
+  const { value: { api_key: written }, reading } = entry;
+  const missing = reading.expansion.missing.filter(({ path }) => startsWith(path, entry.path));
+  if (!Array.isArray(written)) return { keys: [written].flatMap(resolveKey), missing: missing[0]?.variable ?? null };
+  const isOfList = (path: Path): boolean => startsWith(path, [...entry.path, 'api_key']);
+  const keys = written.flatMap((text, index) => (missing.some(({ path }) => isOfList(path) && path.at(-1) === index) ? [] : resolveKey(text)));
+  const without = keys.length === 0 ? missing : missing.filter(({ path }) => !isOfList(path));
+  if (keys.length > 0) for (const { path, variable } of missing.filter((one) => isOfList(one.path))) findings.warn({ source: reading.source, path }, `${variable} is not set, so this key is left out`);
+  const twice = keys.findIndex((key, at) => keys.slice(0, at).some((other) => other.reveal() === key.reveal()));
+  if (twice > 0) findings.error(placeOf(entry, 'api_key', twice), 'is in the list twice', 'leave one of them out');
+  return { keys, missing: without[0]?.variable ?? null };
+}
+
+function resolveKey(text: string | undefined): Secret[] {
   const key = text?.trim() ?? '';
-  return key === '' || key === 'none' ? null : new Secret(key);
+  return key === '' || key === 'none' ? [] : [new Secret(key)];
 }
 
 function resolveHeaders(entry: Entry<ProviderBlock>, findings: Findings): Record<string, string> {
@@ -125,7 +141,10 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   if (key === undefined && url === undefined && dialect.keyless !== true && !signs) {
     findings.error(keyOf(entry), 'needs `api_key`', `write api_key: \${${entry.id.toUpperCase().replaceAll(/\W/g, '_')}_API_KEY}, or api_key: none to send no key`);
   }
-  const isPlain = provider.apiKey !== null && writtenAs(entry.reading.source, entry.reading.expansion, [...entry.path, 'api_key']) === null;
   const isFar = address === null || (URL.canParse(address) && !isLoopback(new URL(address).hostname));
-  if (isPlain && isFar) findings.warn(placeOf(entry, 'api_key'), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
+  if (provider.apiKey === null || !isFar) return;
+  const places: Path[] = Array.isArray(key) ? key.map((_, index) => ['api_key', index]) : [['api_key']];
+  for (const path of places) {
+    if (writtenAs(entry.reading.source, entry.reading.expansion, [...entry.path, ...path]) === null) findings.warn(placeOf(entry, ...path), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
+  }
 }

@@ -1,10 +1,11 @@
 /** Resolves `routing`: each policy takes what it leaves out from the default policy. */
-import type { Policy, Routing } from '../../core/config.ts';
+import type { ModelChoice, Policy, Routing, Rule } from '../../core/config.ts';
 import type { DefaultPolicyBlock, PolicyBlock } from '../../schemas/routing.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';
 import { didYouMean } from '../problems.ts';
+import type { Path } from '../source.ts';
 import type { Names } from './names.ts';
 
 /** The default policy and all other policies, as the files define them. */
@@ -21,32 +22,57 @@ export function resolveRouting(blocks: PolicyBlocks, names: Names, findings: Fin
   return { default: fallback, models: new Map(sound.map(({ id, value }) => [id, resolvePolicy(value, fallback)])) };
 }
 
-function resolveDefault({ strategy, max_attempts: maxAttempts, retry, timeout_ms: timeouts }: DefaultPolicyBlock): Policy {
-  return { candidates: null, strategy, maxAttempts, retry: { sameTarget: retry.same_target, baseMs: retry.base_ms, maxMs: retry.max_ms }, timeouts: { connect: timeouts.connect, firstByte: timeouts.first_byte, idle: timeouts.idle, total: timeouts.total } };
+function resolveDefault(block: DefaultPolicyBlock): Policy {
+  const { retry, timeout_ms: timeouts } = block;
+  return {
+    candidates: null,
+    rules: [],
+    strategy: block.strategy,
+    maxAttempts: block.max_attempts,
+    retry: { sameTarget: retry.same_target, baseMs: retry.base_ms, maxMs: retry.max_ms },
+    sticky: block.sticky === undefined || block.sticky === false ? null : block.sticky,
+    hedgeMs: block.hedge_ms === undefined || block.hedge_ms === false ? null : block.hedge_ms,
+    cache: block.cache,
+    timeouts: { connect: timeouts.connect, firstByte: timeouts.first_byte, idle: timeouts.idle, total: timeouts.total },
+  };
 }
 
 function resolvePolicy(block: PolicyBlock, fallback: Policy): Policy {
-  const { timeout_ms: own = {}, retry = {} } = block;
+  const { timeout_ms: own = {}, retry = {}, sticky = fallback.sticky, hedge_ms: hedgeMs = fallback.hedgeMs } = block;
   const { timeouts, retry: usual } = fallback;
   return {
-    candidates: block.candidates ?? null,
+    candidates: block.candidates?.map(resolveChoice) ?? null,
+    rules: (block.rules ?? []).map((rule) => ({ when: rule.when as Rule['when'], candidates: rule.candidates.map(resolveChoice) })),
     strategy: block.strategy ?? fallback.strategy,
     maxAttempts: block.max_attempts ?? fallback.maxAttempts,
     retry: { sameTarget: retry.same_target ?? usual.sameTarget, baseMs: retry.base_ms ?? usual.baseMs, maxMs: retry.max_ms ?? usual.maxMs },
+    sticky: sticky === false ? null : sticky,
+    hedgeMs: hedgeMs === false ? null : hedgeMs,
+    cache: block.cache ?? fallback.cache,
     timeouts: { connect: own.connect ?? timeouts.connect, firstByte: own.first_byte ?? timeouts.firstByte, idle: own.idle ?? timeouts.idle, total: own.total ?? timeouts.total },
   };
 }
+
+type WrittenChoice = NonNullable<PolicyBlock['candidates']>[number];
+
+const nameOf = (choice: WrittenChoice): string => (typeof choice === 'string' ? choice : choice.model);
+const resolveChoice = (choice: WrittenChoice): ModelChoice => ({ model: nameOf(choice), weight: typeof choice === 'string' ? 1 : (choice.weight ?? 1) });
 
 function checkPolicy(entry: Entry<PolicyBlock>, { ids, aliases }: Names, findings: Findings): void {
   const hintFor = (name: string): string | null => {
     const root = aliases.get(name);
     return root === undefined ? didYouMean(name, ids) : `it is an alias, write its root id "${root}"`;
   };
-  const { candidates } = entry.value;
+  const { candidates, rules = [] } = entry.value;
   if (candidates === undefined && !ids.has(entry.id)) {
     findings.error(keyOf(entry), `no model has the id "${entry.id}"`, hintFor(entry.id) ?? 'name a model, or add `candidates`');
   }
-  candidates?.forEach((name, index) => {
-    if (!ids.has(name)) findings.error(placeOf(entry, 'candidates', index), `no model has the id "${name}"`, hintFor(name));
-  });
+  const check = (choices: readonly WrittenChoice[], ...path: Path): void =>
+    choices.forEach((choice, index) => {
+      const name = nameOf(choice);
+      const place = placeOf(entry, ...path, index, ...(typeof choice === 'string' ? [] : ['model']));
+      if (!ids.has(name)) findings.error(place, `no model has the id "${name}"`, hintFor(name));
+    });
+  check(candidates ?? [], 'candidates');
+  rules.forEach((rule, index) => check(rule.candidates, 'rules', index, 'candidates'));
 }

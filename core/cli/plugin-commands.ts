@@ -2,7 +2,7 @@
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import { Exit } from '../exit.ts';
-import type { Command, CommandSpec, Output } from '../host/command.ts';
+import type { Command, CommandRun, CommandSpec, Output } from '../host/command.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import type { AnyPlugin, LoadedPlugin } from '../host/plugin.ts';
 import { parseArguments } from './command-line.ts';
@@ -71,13 +71,14 @@ export interface RunParts {
   readonly config: Config;
   readonly plugins: readonly LoadedPlugin[];
   readonly output: Output;
+  readonly askRunning: CommandRun['askRunning'];
   /** Called when the arguments are understood, before the command runs. */
   begin(): void;
   start(parts: { readonly config: Config; readonly plugins: readonly LoadedPlugin[] }): Promise<RunningGateway>;
 }
 
 /** Runs a command of a plugin, or prints its help; closes the log that it has opened. */
-export async function runPluginCommand({ command: found, args, config, plugins, output, begin, start }: RunParts): Promise<void> {
+export async function runPluginCommand({ command: found, args, config, plugins, output, askRunning, begin, start }: RunParts): Promise<void> {
   const { command, owner } = found;
   const { flags, words } = parseArguments(found, args);
   if (flags.has('help')) return output.print(commandHelp(found));
@@ -89,7 +90,7 @@ export async function runPluginCommand({ command: found, args, config, plugins, 
     return gateway;
   };
   try {
-    await command.run({ ...output, flags, words, json: flags.has('json'), config, options: owner.options, openLog: async () => toOpenLog(await open()) });
+    await command.run({ ...output, flags, words, json: flags.has('json'), config, options: owner.options, openLog: async () => toOpenLog(await open()), askRunning });
   } catch (error) {
     throw exitOf(error, found);
   } finally {

@@ -24,6 +24,7 @@ import { isLoopback } from '../http/loopback.ts';
 import { createLogger } from '../logger.ts';
 import type { Write } from '../logger.ts';
 import { version } from '../version.ts';
+import { askRunning } from './ask-running.ts';
 import { bannerOf } from './banner.ts';
 import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand } from './command-line.ts';
 import { coreCommands, defaultConfigFile } from './command-table.ts';
@@ -212,7 +213,8 @@ async function runFromPlugin(args: readonly string[]): Promise<void> {
   if (!loaded.ok) throw new Exit(1, `${formatProblems(loaded.problems)}\n\n"${first}" is no command of the gateway itself.${nearCommand(first, coreCommands)} Whether a plugin brings it is known when the config has no faults.`);
   const found = findCommand(args, brought);
   if (found === null) throw await unknown(args, commands, file);
-  await runPluginCommand({ command: found.command, args: found.rest, config: withKept(loaded.config), plugins: loaded.plugins, output, begin: () => warn(loaded), start: startOrExit });
+  const config = withKept(loaded.config);
+  await runPluginCommand({ command: found.command, args: found.rest, config, plugins: loaded.plugins, output, askRunning: (path, init) => askRunning({ config, file: resolve(file) }, path, init), begin: () => warn(loaded), start: startOrExit });
 }
 
 function withKept(config: Config): Config {

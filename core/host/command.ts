@@ -75,6 +75,12 @@ export interface CommandRun<Options = unknown> extends Output {
    * this command are started. It is closed when the command has ended.
    */
   openLog(): Promise<OpenLog>;
+  /**
+   * Asks the gateway that serves with this config on this machine, with its admin key. Throws an `Exit`: 5 where none serves, 1 with
+   * the gateway's own words where it refuses.
+   * @param path with its query: `/api/targets`
+   */
+  askRunning(path: string, init?: RequestInit): Promise<Response>;
 }
 
 /** The request log, opened for one command. */

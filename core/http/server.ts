@@ -13,7 +13,7 @@ import { bodyOf, endWhenClientLeaves, headersOf, nodePairOf, readBytes, readJson
 import type { NodePair } from './inbound.ts';
 import { closingItsRequest, dropSlowReader, toWebResponse, writeCompletion } from './outflow.ts';
 import { complete, identify, refuse } from '../pipeline/pipeline.ts';
-import { unlessCancelled } from '../pipeline/cancellation.ts';
+import { unlessCancelled } from '../cancellation.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Answer, Completion } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';

@@ -4,7 +4,7 @@ import type { Policy } from '../config.ts';
 import type { Attempt, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { ChunkSource } from './hooks.ts';
-import { Cancellation } from './cancellation.ts';
+import { Cancellation } from '../cancellation.ts';
 import { isThenable } from '../taps/runners.ts';
 
 /** After the finish of an answer its token counts may still come. They come at once or never, so the wait for them is short. */

@@ -10,7 +10,7 @@ import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import { deciderOf, isThenable } from '../taps/runners.ts';
 import type { ChunkSource, RequestHooks } from './hooks.ts';
-import { unlessCancelled } from './cancellation.ts';
+import { unlessCancelled } from '../cancellation.ts';
 import { Reply } from './reply.ts';
 import { cancelSource, RunningAttempt } from './attempt.ts';
 
@@ -62,10 +62,10 @@ export class Attempts {
     const errors: GatewayError[] = [];
     /** The largest context window that was too small. */
     let tooSmall = 0;
-    const turns: Turn[] = candidates.filter(({ dropped }) => dropped === null).map((candidate) => ({ candidate, round: 0, notBefore: 0 }));
-    // a candidate whose failure may pass gets another turn behind all others
-    for (const { candidate, round, notBefore } of turns) {
-      if (errors.length >= policy.maxAttempts) break;
+    let turns: readonly Turn[] = candidates.filter(({ dropped }) => dropped === null).map((candidate) => ({ candidate, round: 0, notBefore: 0 }));
+    while (turns[0] !== undefined && errors.length < policy.maxAttempts) {
+      const { candidate, round, notBefore } = turns[0];
+      turns = turns.slice(1);
       if (tooSmall > 0 && candidate.model.context_length <= tooSmall) continue;
       if (round > 0 && !(await this.#pause(round, notBefore))) continue;
       try {
@@ -75,7 +75,9 @@ export class Attempts {
         if (cancellation.isCancelled || !mayMoveOn(error)) throw error;
         errors.push(error);
         if (error.code === 'context_length_exceeded') tooSmall = Math.max(tooSmall, candidate.model.context_length, 1);
-        if (round < policy.retry.sameTarget && mayPass.has(error.code)) turns.push({ candidate, round: round + 1, notBefore: performance.now() + (error.retryAfterMs ?? 0) });
+        if (!ofKey.has(error.code)) turns = behindOthers(turns, candidate);
+        // a candidate whose failure may pass gets another turn behind all others
+        if (round < policy.retry.sameTarget && mayPass.has(error.code)) turns = [...turns, { candidate, round: round + 1, notBefore: performance.now() + (error.retryAfterMs ?? 0) }];
       }
     }
     throw worthTelling(errors);
@@ -195,6 +197,8 @@ export class Attempts {
     const running = this.#running;
     if (running === null || running.settled) return;
     running.close(error !== null);
+    // no provider was asked
+    if (running.seen.candidate.answeredBy !== null) return;
     const result = resultOf(exchange, running, error);
     exchange.attempts.push(result);
     this.#hooks.attempted.call(result, exchange.as());
@@ -203,6 +207,15 @@ export class Attempts {
 
 /** Failures that may be over in a moment, so that the same target may be asked again. A time limit that has passed is not waited for once more. */
 const mayPass: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream_unreachable', 'upstream_invalid_response', 'upstream_truncated', 'upstream_error', 'upstream_unavailable', 'upstream_overloaded']);
+
+/** Failures of one key: another key of the same provider may do better. All other failures are the provider's, so its other keys are asked last. */
+const ofKey: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream_auth_error', 'upstream_quota_exhausted']);
+
+/** The turns with those of the candidate's other keys behind all others. */
+function behindOthers(turns: readonly Turn[], { mapping }: Candidate): readonly Turn[] {
+  if (!turns.some(({ candidate }) => candidate.mapping === mapping)) return turns;
+  return [...turns.filter(({ candidate }) => candidate.mapping !== mapping), ...turns.filter(({ candidate }) => candidate.mapping === mapping)];
+}
 
 /** Whether another candidate may answer where this one failed: also one whose format can express the request, or whose context window is larger. */
 const mayMoveOn = (error: GatewayError): boolean => error.retryable || cannotSay(error) || error.code === 'context_length_exceeded';

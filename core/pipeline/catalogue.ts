@@ -1,5 +1,5 @@
 /** Finds the providers that may serve the model that a request names. Built once for each config; a look-up takes the same time at any size. */
-import type { Config, Mapping, Model, Policy, Provider } from '../config.ts';
+import type { Config, Mapping, Model, ModelChoice, Policy, Provider } from '../config.ts';
 import type { Addressing, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import { patternOf } from '../glob.ts';
@@ -42,16 +42,15 @@ export function createCatalogue(config: Config, clock: () => number): Catalogue 
   const rootsAndAliases = [...entries];
   for (const [name, policy] of config.routing.models) {
     if (policy.candidates === null) continue;
-    const listed = policy.candidates.flatMap((id) => models.get(id) ?? []);
-    entries.set(name, { models: listed, resolved: { addressing: 'policy', policy, candidates: listed.flatMap((model) => candidatesOf(model, config.providers)) } });
+    const listed = policy.candidates.flatMap(({ model }) => models.get(model) ?? []);
+    entries.set(name, { models: listed, resolved: { addressing: 'policy', policy, candidates: chosen(policy.candidates, models, config.providers) } });
   }
   const named = new Map(entries);
   for (const [name, entry] of rootsAndAliases) {
-    for (const candidate of entry.resolved.candidates) {
-      const only = [candidate];
-      for (const id of [name, candidate.mapping.externalId]) {
-        const address = `${candidate.provider.id}/${id}`;
-        if (!entries.has(address)) entries.set(address, { models: entry.models, resolved: { addressing: 'provider', policy: entry.resolved.policy, candidates: only } });
+    for (const [mapping, targets] of Map.groupBy(entry.resolved.candidates, (candidate) => candidate.mapping)) {
+      for (const id of [name, mapping.externalId]) {
+        const address = `${mapping.providerId}/${id}`;
+        if (!entries.has(address)) entries.set(address, { models: entry.models, resolved: { addressing: 'provider', policy: entry.resolved.policy, candidates: targets } });
       }
     }
   }
@@ -71,14 +70,37 @@ export function createCatalogue(config: Config, clock: () => number): Catalogue 
   };
 }
 
-function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>): Candidate[] {
+/** The candidates of the models that a policy or a rule names. */
+export const chosen = (choices: readonly ModelChoice[], models: ReadonlyMap<string, Model>, providers: ReadonlyMap<string, Provider>): Candidate[] =>
+  choices.flatMap(({ model: id, weight }) => {
+    const model = models.get(id);
+    return model === undefined ? [] : candidatesOf(model, providers, weight);
+  });
+
+/** Every target of the providers that are on. */
+export const offered = ({ models, providers }: Config): Candidate[] => models.flatMap((model) => candidatesOf(model, providers)).filter(({ dropped }) => dropped === null);
+
+function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>, share = 1): Candidate[] {
   return model.providers.flatMap((mapping: Mapping) => {
     const provider = providers.get(mapping.providerId);
     if (provider === undefined) return [];
     const dropped = provider.missing === null ? null : { by: 'core', reason: `${provider.missing} is not set`, error: null };
-    // safety: all requests for this model share the candidate
-    return [Object.freeze({ provider, model, mapping, reasoning: null, dropped })];
+    const { externalId, weight } = mapping;
+    const { id, keyPool } = provider;
+    const common = { model, mapping, weight: weight * share, reasoning: null, dropped, note: null, answeredBy: null };
+    // safety: all requests for this model share the candidates
+    if (keyPool.length === 0) return [Object.freeze({ ...common, provider, target: `${id}/${externalId}` })];
+    return accountsOf(provider).map((account, at) => Object.freeze({ ...common, provider: account, target: `${id}#${at + 1}/${externalId}` }));
   });
+}
+
+/** The provider once for each of its keys. cost: they are the same objects for every model. */
+const accounts = new WeakMap<Provider, readonly Provider[]>();
+
+function accountsOf(provider: Provider): readonly Provider[] {
+  const known = accounts.get(provider) ?? provider.keyPool.map((apiKey) => Object.freeze({ ...provider, apiKey }));
+  accounts.set(provider, known);
+  return known;
 }
 
 /** A text of the caller's that is safe to repeat in a message: of bounded length and on one line. */

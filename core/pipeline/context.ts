@@ -7,7 +7,7 @@ import type { Config, Mapping, Model, Policy, Pricing, Provider } from '../confi
 import type { Adjustment } from '../wire/dialect.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Reply } from './reply.ts';
-import type { Cancellation } from './cancellation.ts';
+import type { Cancellation } from '../cancellation.ts';
 
 export type Metadata = Readonly<Record<string, string>>;
 
@@ -20,6 +20,8 @@ export interface Principal {
   readonly metadata: Metadata;
   /** False: bodies of its requests are not stored. */
   readonly logBodies?: boolean;
+  /** True: answers are kept for exact repeats by the same caller. */
+  readonly cache?: boolean;
 }
 
 export interface Arrived {
@@ -50,6 +52,8 @@ export interface Normalised extends Described {
   /** How the model was addressed: only a root name is auto-routed. */
   readonly addressing: Addressing;
   readonly policy: Policy;
+  /** The caller asks how the request would be routed: nobody is asked and nothing is held, and what stands gets a `note`. */
+  readonly isDryRun: boolean;
 }
 
 export interface Streaming extends Normalised {
@@ -71,15 +75,30 @@ export interface Replying extends Arrived {
 
 export type Addressing = 'root' | 'alias' | 'provider' | 'policy';
 
-/** A provider that may serve this request. */
+/** A target that may serve this request: a provider with one of its keys, and a model. */
 export interface Candidate {
+  /** With the key of this target as its `apiKey`. */
   readonly provider: Provider;
   readonly model: Model;
   readonly mapping: Mapping;
+  /** Names the target: the provider, the number of the key where there are several, and the provider's name for the model: `openai#2/gpt-5`. */
+  readonly target: string;
+  /** Its share of the requests beside those of the other candidates: of its policy and its mapping. */
+  readonly weight: number;
   /** What auto-routing chose for this candidate; null: the request's own. */
   readonly reasoning: Reasoning | null;
   /** Why a route plugin ruled it out; null: it stands. */
   readonly dropped: Dropped | null;
+  /** Why it stands where it stands, for people who ask with a dry run; null: nobody said. */
+  readonly note: Note | null;
+  /** The plugin that answers in place of the provider, for example from a cache; null: the provider answers. Then no attempt is on record. */
+  readonly answeredBy: string | null;
+}
+
+export interface Note {
+  /** The plugin. */
+  readonly by: string;
+  readonly text: string;
 }
 
 export interface Dropped {
@@ -91,6 +110,9 @@ export interface Dropped {
 }
 
 export const drop = (candidate: Candidate, dropped: Dropped): Candidate => (candidate.dropped === null ? { ...candidate, dropped } : candidate);
+
+/** The candidate with one more note, behind those that it has. */
+export const noted = (candidate: Candidate, { by, text }: Note): Candidate => ({ ...candidate, note: { by, text: candidate.note === null ? text : `${candidate.note.text}; ${text}` } });
 
 /** One try at one candidate. */
 export interface Attempt {

@@ -6,7 +6,7 @@ import type { Adjustment } from '../wire/dialect.ts';
 import { GatewayError } from '../errors.ts';
 import { Reply } from './reply.ts';
 import { createRequestId } from '../request-id.ts';
-import { Cancellation } from './cancellation.ts';
+import { Cancellation } from '../cancellation.ts';
 import { View } from './view.ts';
 import { pendingTap } from '../taps/pending.ts';
 
@@ -35,6 +35,8 @@ export class Exchange implements Arrived {
   /** What the caller named, known as soon as the body could be read. */
   requestedModel: string | null = null;
   wantsStream = false;
+  /** The caller asks how the request would be routed: nobody is asked, and nothing is held. */
+  readonly isDryRun: boolean;
   request: ChatRequest | null = null;
   addressing: Addressing | null = null;
   policy: Policy | null = null;
@@ -70,6 +72,7 @@ export class Exchange implements Arrived {
     this.path = arrival.path;
     this.headers = arrival.headers;
     this.config = arrival.config;
+    this.isDryRun = arrival.headers['x-dry-run'] === 'true';
   }
 
   get signal(): AbortSignal {

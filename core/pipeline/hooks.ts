@@ -52,6 +52,31 @@ export const withCheck = (report: HealthReport, name: string, check: HealthCheck
   checks: { ...report.checks, [name]: check },
 });
 
+/** What a dry run answers: where the request would go, and why. */
+export interface Explanation {
+  readonly object: 'route.explanation';
+  /** In the order in which they would be asked; those that are ruled out come last. */
+  readonly candidates: readonly ExplainedCandidate[];
+  /** The limits and budgets that count for this caller. */
+  readonly limits: readonly object[];
+}
+
+export interface ExplainedCandidate {
+  readonly provider: string;
+  readonly model: string;
+  readonly externalId: string;
+  /** The provider, the number of its key where it has several, and its name for the model. */
+  readonly target: string;
+  /** Whether it would be asked. */
+  readonly standing: boolean;
+  /** The plugin that says the reason, or `core`; null: nobody said one. */
+  readonly by: string | null;
+  /** Why it is ruled out, or why it stands where it stands. */
+  readonly reason: string | null;
+  /** Dollars: the estimated prompt, and as many tokens of answer as the request allows, or 1,024. Null: not known. */
+  readonly estimatedCost: string | null;
+}
+
 /** Headers of a reply, lower-case names. */
 export type ReplyHeaders = Readonly<Record<string, string>>;
 
@@ -72,6 +97,7 @@ export function createHooks<Host = unknown>() {
     metadata: new SyncWaterfallHook<[Metadata, Authenticated], Metadata>(['metadata', 'context']),
     normalise: new AsyncSeriesWaterfallHook<[ChatRequest, Described], ChatRequest>(['request', 'context']),
     route: new AsyncSeriesWaterfallHook<[readonly Candidate[], Normalised], readonly Candidate[]>(['candidates', 'context']),
+    explain: new SyncWaterfallHook<[Explanation, Normalised], Explanation>(['explanation', 'context']),
     open: new AsyncSeriesBailHook<[Streaming], ChunkSource | undefined>(['context']),
     opened: new SyncWaterfallHook<[ChunkSource, Streaming], ChunkSource>(['source', 'context']),
     chunk: new SyncWaterfallHook<[Chunk, Streaming], Chunk | null>(['chunk', 'context']),

@@ -12,13 +12,14 @@ import { GatewayError, isBug } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ReplyHeaders, RequestHooks } from './hooks.ts';
 import type { Logger } from '../logger.ts';
+import { explain } from './explain.ts';
 import { recordOf } from './record.ts';
 import { standingFor } from './refusals.ts';
 import type { Refusals } from './refusals.ts';
 import type { ReplyHead } from './door.ts';
 import type { Answer, Completion } from './answer.ts';
 import type { Door } from './door.ts';
-import { unlessCancelled } from './cancellation.ts';
+import { unlessCancelled } from '../cancellation.ts';
 import { collect, openStream } from './stream.ts';
 
 export interface Pipeline {
@@ -36,6 +37,7 @@ export async function complete(exchange: Exchange, { door, body, pipeline }: { d
   const ended = (error: GatewayError | null): Promise<GatewayError | null> => finish(exchange, error, pipeline);
   try {
     await unlessCancelled(exchange.cancellation, admit(exchange, { door, body, pipeline }));
+    if (exchange.isDryRun) return await explained(exchange, pipeline);
     if (!exchange.wantsStream) {
       await collect(exchange, pipeline.hooks);
       const answer: Completion = { headers: replyHeaders(exchange, pipeline, headersOf(exchange, 'application/json')), body: door.encode(exchange.reply, headOf(exchange)) };
@@ -49,6 +51,13 @@ export async function complete(exchange: Exchange, { door, body, pipeline }: { d
     const error = GatewayError.from(exchange.cancellation.isCancelled ? exchange.cancellation.reason : thrown, exchange.id);
     return await refuse(exchange, error, pipeline);
   }
+}
+
+async function explained(exchange: Exchange, pipeline: Pipeline): Promise<Completion> {
+  const body = JSON.stringify(explain(exchange, pipeline.hooks));
+  const headers = replyHeaders(exchange, pipeline, { 'content-type': 'application/json', 'x-request-id': exchange.id });
+  const unlogged = await finish(exchange, null, pipeline);
+  return unlogged === null ? { headers, body } : refused(exchange, unlogged, pipeline);
 }
 
 async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalogue } }: { door: Door; body: ReadBody; pipeline: Pipeline }): Promise<void> {

@@ -10,7 +10,7 @@ import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { RequestHooks } from './hooks.ts';
 import type { Encoder } from './door.ts';
-import { within } from '../within.ts';
+import { within } from '../cancellation.ts';
 
 const keepAlive = ': keep-alive\n\n';
 

@@ -6,6 +6,7 @@ import type { Policy } from '../config.ts';
 export interface Seen extends Replying {
   readonly addressing: Addressing | null;
   readonly policy: Policy | null;
+  readonly isDryRun: boolean;
   /** Milliseconds by plugin: the time of taps is added to it. */
   readonly timings: Record<string, number>;
 }
@@ -57,6 +58,9 @@ export class View implements Seen {
   }
   get policy(): Seen['policy'] {
     return this.#exchange.policy;
+  }
+  get isDryRun(): Seen['isDryRun'] {
+    return this.#exchange.isDryRun;
   }
   get attempt(): Seen['attempt'] {
     return this.#exchange.attempt;

@@ -39,6 +39,7 @@ export const returns: Readonly<Record<string, Returns>> = {
   metadata: { expected: 'an object of texts', holds: isOfTexts },
   normalise: { expected: 'a chat request: { model, messages, … }', holds: isRequest },
   route: { expected: 'a list of candidates', holds: (value) => Array.isArray(value) && value.every(isCandidate) },
+  explain: { expected: 'an explanation: { object, candidates, limits }', holds: (value) => isFields(value) && Array.isArray(value['candidates']) && Array.isArray(value['limits']) },
   open: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
   opened: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
   chunk: { expected: 'a chunk, or null', holds: isChunk },

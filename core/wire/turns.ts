@@ -41,3 +41,5 @@ function grow(turn: Growing, message: Message): Growing {
   else for (const part of partsOf(message)) turn.parts.push(part);
   return turn;
 }
+
+export const hasImages = (messages: readonly Message[]): boolean => messages.some(({ content }) => Array.isArray(content) && content.some(({ type }: { type: string }) => type === 'image_url'));

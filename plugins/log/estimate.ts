@@ -5,13 +5,12 @@
  * many tokens an image, a sound or a file takes, so a prompt or an answer with one of them is not estimated. Reasoning whose text
  * was not sent is not part of an estimate.
  */
-import { estimateTokenCount } from 'tokenx';
-import type { ChatRequest, ContentPart, Message, Usage } from '../../core/chat.ts';
+import type { ChatRequest, Usage } from '../../core/chat.ts';
 import { EARLY } from '../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 import { recordedUsage } from '../../core/pipeline/record.ts';
 import type { FoldedChoice } from '../../core/pipeline/reply.ts';
-import { partsOf } from '../../core/wire/turns.ts';
+import { promptEstimate, tokensIn } from '../../core/wire/estimate.ts';
 
 export default definePlugin({
   name: 'log/estimate',
@@ -36,44 +35,14 @@ function completed(usage: Usage, request: ChatRequest, choices: readonly FoldedC
   return input === usage.input && answer === usage.answer ? usage : { ...usage, input, answer, reasoning };
 }
 
-/** The tokens that a message takes besides its text: its role and its markers. */
-const tokensPerMessage = 4;
-
-function inputOf({ messages, tools }: ChatRequest, { cacheRead, cacheWrite }: Usage): number | null {
-  const texts = messages.flatMap(partsOf).map(textOf);
-  if (texts.includes(null)) return null;
-  const all = tokensIn([...texts, ...messages.flatMap(callsOf), ...(tools ?? []).map((tool) => JSON.stringify(tool))]) + tokensPerMessage * messages.length;
-  return Math.max(0, all - (cacheRead ?? 0) - (cacheWrite ?? 0));
+function inputOf(request: ChatRequest, { cacheRead, cacheWrite }: Usage): number | null {
+  const all = promptEstimate(request);
+  return all === null ? null : Math.max(0, all - (cacheRead ?? 0) - (cacheWrite ?? 0));
 }
-
-/** The text of a part; null where the part is not a text. */
-function textOf({ type, text, refusal }: ContentPart): string | null {
-  const said = type === 'refusal' ? refusal : text;
-  return typeof said === 'string' ? said : null;
-}
-
-const callsOf = ({ tool_calls: calls = [] }: Message): string[] => calls.flatMap(({ function: { name: called, arguments: given } }) => [called, given]);
 
 function answerOf(choices: readonly FoldedChoice[], usage: Usage): Pick<Usage, 'answer' | 'reasoning'> {
   if (choices.some(({ extras }) => extras.some(({ field }) => field === 'images'))) return usage;
   const thoughts = choices.flatMap(({ reasoning }) => (reasoning === '' ? [] : [reasoning]));
   const said = choices.flatMap(({ text, refusal, toolCalls }) => [text, refusal, ...toolCalls.flatMap((call) => [call.name, call.arguments])]);
   return { answer: tokensIn(said), reasoning: usage.reasoning ?? (thoughts.length === 0 ? null : tokensIn(thoughts)) };
-}
-
-/** The number of characters of a long text that are counted, in pieces that are spread over the whole text. */
-const mostCounted = 32_768;
-const pieces = 16;
-
-// cost: counting a megabyte takes 100 ms; counting a part of a long text and multiplying takes 4 ms
-function tokensIn(texts: readonly (string | null)[]): number {
-  const text = texts.join(' ');
-  if (text.length <= mostCounted) return estimateTokenCount(text);
-  const size = mostCounted / pieces;
-  let tokens = 0;
-  for (let piece = 0; piece < pieces; piece++) {
-    const from = Math.floor((piece * (text.length - size)) / (pieces - 1));
-    tokens += estimateTokenCount(text.slice(from, from + size));
-  }
-  return Math.round((tokens * text.length) / mostCounted);
 }

@@ -8,6 +8,7 @@ import { drop } from '../../core/pipeline/context.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
+import { hasImages } from '../../core/wire/turns.ts';
 
 const name = 'route/capability';
 
@@ -56,7 +57,7 @@ const needs: readonly Need[] = [
     message: (model) => `The model "${model}" does not support tools. Remove "tools", or use a model that supports them.`,
   },
   {
-    isAsked: ({ messages }) => messages.some(({ content }) => Array.isArray(content) && content.some(({ type }: { type: string }) => type === 'image_url')),
+    isAsked: ({ messages }) => hasImages(messages),
     isMet: ({ mapping }) => mapping.vision,
     reason: 'takes no images',
     code: 'model_not_supported',

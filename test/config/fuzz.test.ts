@@ -146,7 +146,8 @@ describe('a config whose lines were moved', () => {
 describe('what such runs have found', () => {
   const hidden = 'topsecretvalue';
   it.each([
-    ['in a list below its setting', `providers:\n  openai:\n    api_key:\n      [${hidden}]\nmodels: []\n`],
+    ['in a list below its setting', `providers:\n  openai:\n    secret_access_key:\n      [${hidden}]\nmodels: []\n`],
+    ['twice in a list of keys', `providers:\n  openai:\n    api_key: [${hidden}, ${hidden}]\nmodels: []\n`],
     ['in a map below its setting', `providers:\n  openai: { api_key:\n     { a: ${hidden} } }\nmodels: []\n`],
     ['in a list of keys', `keys:\n- ${hidden}\nmodels: []\n`],
     ['in a list of keys, as JSON', `{"keys": [\n  "${hidden}"\n]}\n`],

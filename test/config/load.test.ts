@@ -53,7 +53,7 @@ describe('a small file', () => {
       supported_parameters: [], json_output: false, structured_outputs: false, free: true, deprecated_at: null, deactivated_at: null, stability: 'stable',
       providers: [{
         providerId: 'mock', externalId: 'a', dialect: null, supportedVideoSizes: [], supportsVideoAudio: false, supportsVideoWithoutAudio: false, pricing: null,
-        streaming: true, vision: false, cancellation: false, tools: false, parallelToolCalls: false, reasoning: null, stability: 'stable',
+        streaming: true, vision: false, cancellation: false, tools: false, parallelToolCalls: false, weight: 1, reasoning: null, stability: 'stable',
       }],
     });
   });
@@ -88,11 +88,24 @@ describe('reasoning of a mapping', () => {
 describe('policies', () => {
   test('inherit what they leave out', async () => {
     const { routing } = await loadGood(`providers: { mock: {} }\nmodels:\n${model('a')}routing:\n  default: { max_attempts: 5, timeout_ms: { idle: 9 } }\n  models:\n    auto: { candidates: [a], strategy: ordered, timeout_ms: { connect: 7 } }\n`);
-    expect(routing.models.get('auto')).toEqual({ candidates: ['a'], strategy: 'ordered', maxAttempts: 5, retry: { sameTarget: 1, baseMs: 200, maxMs: 2000 }, timeouts: { connect: 7, firstByte: 120000, idle: 9, total: 900000 } });
+    expect(routing.models.get('auto')).toEqual({ candidates: [{ model: 'a', weight: 1 }], rules: [], sticky: null, hedgeMs: null, cache: false, strategy: 'ordered', maxAttempts: 5, retry: { sameTarget: 1, baseMs: 200, maxMs: 2000 }, timeouts: { connect: 7, firstByte: 120000, idle: 9, total: 900000 } });
   });
 });
 
 describe('providers', () => {
+  test('have all keys of a list, without those whose variables are not set', async () => {
+    const loaded = await load('providers: { openai: { api_key: ["${A}", "${NOT_SET}", "${B}"] } }', { A: 'key-a', B: 'key-b' });
+    if (!loaded.ok) throw new Error('faults');
+    const openai = loaded.config.providers.get('openai');
+    expect([openai?.apiKey?.reveal(), openai?.keyPool.map((key) => key.reveal()), openai?.missing]).toEqual(['key-a', ['key-a', 'key-b'], null]);
+    expect(loaded.warnings.map(({ message }) => message)).toEqual(['NOT_SET is not set, so this key is left out']);
+  });
+
+  test('are off where no key of a list is set', async () => {
+    const { providers } = await loadGood('providers: { openai: { api_key: ["${NOT_SET}", "${NOR_THIS}"] } }');
+    expect(providers.get('openai')).toMatchObject({ apiKey: null, keyPool: [], missing: 'NOT_SET' });
+  });
+
   test('lose the slash at the end of their address', async () => {
     const { providers } = await loadGood('providers: { mine: { dialect: openai-chat, base_url: "http://10.0.0.5/v1/", api_key: none } }');
     expect(providers.get('mine')).toMatchObject({ baseUrl: 'http://10.0.0.5/v1', apiKey: null });
@@ -227,7 +240,7 @@ describe('secrets', () => {
 
   test('of callers are kept as hashes', async () => {
     const { keys } = await loadGood(file, { ...env, B: 'abc' });
-    expect(keys).toEqual([{ name: 'k', hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', models: null, metadata: {}, logBodies: true }]);
+    expect(keys).toEqual([{ name: 'k', hash: 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad', models: null, metadata: {}, logBodies: true, cache: false }]);
   });
 });
 

@@ -96,7 +96,7 @@ describe('the tarball', () => {
 test('the public face and the kit hold these names and no others: what is added here is kept for good', () => {
   expect(Object.keys(face).toSorted()).toEqual([
     'Adjustments', 'EARLY', 'Exit', 'GatewayError', 'LATE', 'Reply', 'Secret', 'UsageError', 'countOf', 'createLineReader', 'createSseReader', 'defineError', 'definePlugin', 'drop', 'fieldsOf', 'isFields', 'json', 'listOf',
-    'noOptions', 'objectIn', 'parseDataUrl', 'partsOf', 'retryAfterMs', 'rewriteText', 'sourceOf', 'statusOfWords', 'textOf', 'turnsOf', 'upstreamError', 'withCheck',
+    'noOptions', 'noted', 'objectIn', 'parseDataUrl', 'partsOf', 'retryAfterMs', 'rewriteText', 'sourceOf', 'statusOfWords', 'textOf', 'turnsOf', 'upstreamError', 'withCheck',
   ]);
   expect(Object.keys(kit).toSorted()).toEqual([
     'States', 'answers', 'completion', 'describeDialect', 'event', 'hangs', 'oneUpstream', 'pluginContract', 'quietPlugins', 'readEvents', 'requestOf', 'said', 'startUpstream', 'streams', 'targetOf', 'testGateway',

@@ -9,7 +9,7 @@ import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { within } from '../../../core/within.ts';
+import { within } from '../../../core/cancellation.ts';
 import { databaseCommands } from './commands.ts';
 import type { LogEvents } from './events.ts';
 import { createEvents } from './events.ts';

@@ -1,6 +1,6 @@
 /**
  * Keeps requests away from targets that rest: after a rate limit for as long as the provider said, after failures in a row, after a
- * refused key. It learns at `attempted`, and acts at `route`, after all other plugins have dropped and ordered candidates. Where
+ * refused key. `GET /api/targets` and `gateway targets` list them, and wake one. It learns at `attempted`, and acts at `route`, after all other plugins have dropped and ordered candidates. Where
  * every target rests, the request waits for the first to wake if that is soon, and else is answered at once.
  */
 import { setTimeout as wait } from 'node:timers/promises';
@@ -9,8 +9,10 @@ import { LATE } from '../../../core/pipeline/hooks.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { drop } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { Target } from './target.ts';
-import type { Standing } from './target.ts';
+import { targetCommands } from './commands.ts';
+import { addTargetRoutes } from './routes.ts';
+import type { Standing, Target } from './target.ts';
+import { Targets } from './targets.ts';
 
 const name = 'route/health';
 
@@ -21,27 +23,17 @@ export default definePlugin({
   name,
   summary: 'targets that are limited or broken rest, so that nobody waits for them',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, state }) {
-    const targets = state('targets', () => new Map<string, Target>());
-    // cost: the names of a target are not joined for each request
-    const known = new WeakMap<Candidate['mapping'], Target>();
-    const targetOf = ({ provider, mapping }: Candidate): Target => {
-      const target = known.get(mapping) ?? targetNamed(`${provider.id} ${mapping.externalId}`, targets);
-      known.set(mapping, target);
-      return target;
-    };
+  commands: targetCommands,
+  apply({ hooks, state, routes, config }) {
+    const targets = state('targets', () => new Targets());
     /** Requests for which one target alone stood. */
     const alone = new WeakSet<object>();
-    /** Targets that a request is to try after their rest. */
-    const tried = new WeakMap<object, Target[]>();
+    /** What a request is to try after a rest. */
+    const tried = new WeakMap<object, readonly Target[]>();
     const look = (candidates: readonly Candidate[], context: Normalised): Look => {
-      const looked = lookAt(candidates, (candidate) => {
-        const target = targetOf(candidate);
-        const standing = target.standing(context.id, performance.now());
-        if (standing.is === 'to be tried') tried.set(context, [...(tried.get(context) ?? []), target]);
-        return standing;
-      });
+      const looked = lookAt(candidates, (candidate) => targets.standing(candidate, context.id));
       if (looked.standing === 1) alone.add(context);
+      if (looked.toBeTried.length > 0 && !context.isDryRun) tried.set(context, [...(tried.get(context) ?? []), ...targets.claim(looked.toBeTried, context.id)]);
       return looked;
     };
 
@@ -49,27 +41,21 @@ export default definePlugin({
       const looked = look(candidates, context);
       return looked.standing > 0 || looked.resting === 0 ? looked.candidates : await outwait(looked, candidates, { context, look });
     });
-    hooks.attempted.tap((result, context) => {
-      const { candidate } = context.attempt;
-      targetOf(candidate).learn(result, { request: context.id, now: performance.now(), breaker: candidate.provider.breaker, isAlone: alone.has(context) });
-    });
+    hooks.attempted.tap((result, context) => targets.learn(result, context.attempt.candidate, { request: context.id, now: performance.now(), isAlone: alone.has(context) }));
     hooks.settle.tap((record, context) => {
       for (const target of tried.get(context) ?? []) target.release(record.id);
       return record;
     });
+    addTargetRoutes(routes, { targets, config });
   },
 });
-
-function targetNamed(key: string, targets: Map<string, Target>): Target {
-  const target = targets.get(key) ?? new Target();
-  targets.set(key, target);
-  return target;
-}
 
 interface Look {
   /** Those of targets that rest are dropped. */
   readonly candidates: readonly Candidate[];
   readonly standing: number;
+  /** Those whose rest is over, and that this request would try. */
+  readonly toBeTried: readonly Candidate[];
   readonly resting: number;
   /** Milliseconds until the first wakes; null where that depends on another request. */
   readonly wakesInMs: number | null;
@@ -79,11 +65,13 @@ interface Look {
 function lookAt(candidates: readonly Candidate[], standingOf: (candidate: Candidate) => Standing): Look {
   let [standing, resting, isLimited] = [0, 0, false];
   let wakesInMs: number | null = null;
+  const toBeTried: Candidate[] = [];
   const looked = candidates.map((candidate) => {
     if (candidate.dropped !== null) return candidate;
-    const found = standingOf(candidate);
-    if (found.is !== 'rests' && found.is !== 'tried by another') {
+    const found = candidate.answeredBy === null ? standingOf(candidate) : stands;
+    if (found.is === 'standing' || found.is === 'to be tried') {
       standing++;
+      if (found.is === 'to be tried') toBeTried.push(candidate);
       return candidate;
     }
     resting++;
@@ -91,9 +79,10 @@ function lookAt(candidates: readonly Candidate[], standingOf: (candidate: Candid
     if (found.is === 'rests') wakesInMs = Math.min(wakesInMs ?? Infinity, found.ms);
     return drop(candidate, { by: name, reason: reasonOf(found), error: null });
   });
-  return { candidates: resting === 0 ? candidates : looked, standing, resting, wakesInMs, isLimited };
+  return { candidates: resting === 0 ? candidates : looked, standing, toBeTried, resting, wakesInMs, isLimited };
 }
 
+const stands: Standing = { is: 'standing' };
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
 
 const reasonOf = (found: Exclude<Standing, { is: 'standing' | 'to be tried' }>): string =>

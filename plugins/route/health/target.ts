@@ -1,6 +1,7 @@
 /**
- * What is known of one target: a provider and the model that it is asked for. A target rests after a rate limit or after failures;
- * when its rest is over, one request at a time tries it, until one succeeds.
+ * What is known of one target (a provider with one of its keys, and the model that it is asked for), or of one key with all its
+ * models. A target rests after a rate limit or after failures, a key after it was refused. When the rest is over, one request at a
+ * time tries the target, until one succeeds.
  */
 import { retryableCodes } from '../../../core/errors.ts';
 import type { AttemptResult } from '../../../core/pipeline/context.ts';
@@ -10,6 +11,7 @@ export type Breaker = { readonly failures: number; readonly restMs: number } | n
 
 /** What an outcome says about a key. Other codes of failures speak against the target, and all that is no failure of the provider is the caller's, the gateway's or the client's. */
 const keyFaults: ReadonlySet<string> = new Set(['upstream_auth_error', 'upstream_quota_exhausted']);
+export const isOfKey = (outcome: string): boolean => keyFaults.has(outcome);
 
 const keyRestMs = 60_000;
 const limitRestMs = { first: 1000, most: 60_000, told: 600_000 };
@@ -44,12 +46,16 @@ export class Target {
   /** Calls and failures of each of the last seconds. */
   readonly #seconds: { at: number; calls: number; failures: number }[] = [];
 
-  /** Whether this request may ask it now. Where its rest is over, the request that asks first is the one that tries it. */
+  /** Whether this request may ask it now. Where its rest is over and nobody tries it, the request may `claim` it. */
   standing(request: string, now: number): Standing {
     if (this.#why === null) return standing;
     if (now < this.#restUntil) return { is: 'rests', ms: this.#restUntil - now, why: this.#why };
-    this.#probe ??= request;
-    return this.#probe === request ? toBeTried : { is: 'tried by another', why: this.#why };
+    return this.#probe === null || this.#probe === request ? toBeTried : { is: 'tried by another', why: this.#why };
+  }
+
+  /** This request is the one that tries it. */
+  claim(request: string): void {
+    this.#probe = request;
   }
 
   /** The request is over: if it was to try the target and did not, another one may. */
@@ -64,12 +70,17 @@ export class Target {
   learn({ outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>, { request, now, breaker, isAlone }: { request: string; now: number; breaker: Breaker; isAlone: boolean }): void {
     this.release(request);
     if (outcome === 'answered') return this.#succeeded(now);
-    if (keyFaults.has(outcome)) return this.#rest('refused key', keyRestMs, now);
+    if (isOfKey(outcome)) return this.refuseKey(now);
     if (outcome === 'upstream_rate_limited') return this.#rest('rate limit', retryAfterMs === null ? this.#longer(limitRestMs.first, limitRestMs.most) : Math.min(retryAfterMs, limitRestMs.told), now);
     if (!retryableCodes.has(outcome) || breaker === null) return;
     this.#count(now, true);
     this.#inRow++;
     if (this.#why === 'failures' || this.#isBroken(now, breaker, isAlone)) this.#rest('failures', this.#longer(breaker.restMs, mostRestMs), now);
+  }
+
+  /** The provider refused the key, or its account is empty. */
+  refuseKey(now: number): void {
+    this.#rest('refused key', keyRestMs, now);
   }
 
   /** Ends its rest. */
@@ -111,6 +122,13 @@ export class Target {
     }
     last.calls++;
     if (isFailure) last.failures++;
+  }
+
+  /** Calls and failures of the last 30 s. */
+  recent(now: number): { readonly calls: number; readonly failures: number } {
+    const from = Math.floor(now / 1000) - windowSeconds;
+    const within = this.#seconds.filter(({ at }) => at > from);
+    return { calls: within.reduce((sum, { calls }) => sum + calls, 0), failures: within.reduce((sum, { failures }) => sum + failures, 0) };
   }
 
   #isBroken(now: number, { failures: most }: { failures: number }, isAlone: boolean): boolean {

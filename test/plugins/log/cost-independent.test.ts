@@ -6,8 +6,7 @@ import { loadConfig } from '../../../config/load.ts';
 import { shippedPlugins } from '../../../config/shipped-plugins.ts';
 import type { Usage } from '../../../core/chat.ts';
 import type { Config, Pricing } from '../../../core/config.ts';
-import { formatDollars } from '../../../core/money.ts';
-import { costOf } from '../../../plugins/log/cost.ts';
+import { costOf, formatDollars } from '../../../core/money.ts';
 import { loadPlugin } from '../../_kit/gateway.ts';
 
 let config: Config;

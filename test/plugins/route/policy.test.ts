@@ -1,6 +1,7 @@
-/** route/policy: the order in which candidates are tried. */
+/** route/policy: the order in which candidates are tried, or begin. */
 import { describe, expect, it } from 'vitest';
-import { answers } from '../../_kit/upstream.ts';
+import { answers, completion, pause } from '../../_kit/upstream.ts';
+import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
 const price = (prompt: string, completion: string): object => ({ prompt, completion });
@@ -40,5 +41,82 @@ describe('route/policy', () => {
 
   it('cheapest keeps the order of equals', async () => {
     expect(await order('cheapest', [price('1', '1'), price('1', '1')], 2)).toEqual([['p0', 'p1'], ['p0', 'p1']]);
+  });
+});
+
+interface Offer {
+  readonly weight?: number;
+  readonly price?: string;
+  readonly step?: Step;
+}
+
+const fine = answers(completion('hello'));
+const after = (ms: number): Step => async (response, asked) => {
+  await pause(ms);
+  await fine(response, asked);
+};
+
+/** Which provider each of so many requests begins with. */
+async function begins(strategy: string, offers: Readonly<Record<string, Offer>>, times: number): Promise<string[]> {
+  const ups = await Promise.all(Object.entries(offers).map(async ([id, { step = fine }]) => [id, await provider(step)] as const));
+  const { chat, records } = await gatewayOf({
+    providers: Object.fromEntries(ups.map(([id, { url }]) => [id, { dialect: 'openai-chat', base_url: url, api_key: 'k', breaker: false }])),
+    models: [{ id: 'plain', free: true, providers: Object.entries(offers).map(([providerId, { weight, price: each }]) => ({ providerId, externalId: 'x', ...(weight && { weight }), ...(each && { pricing: price(each, each) }) })) }],
+    routing: { default: { strategy, max_attempts: 9, retry: { same_target: 0 } } },
+  });
+  for (let at = 0; at < times; at++) await chat({});
+  return records.map(({ attempts }) => attempts[0]?.provider ?? '');
+}
+
+const count = (names: readonly string[]): Record<string, number> => Object.fromEntries(Array.from(Map.groupBy(names, (one) => one), ([one, all]) => [one, all.length]));
+
+describe('weighted', () => {
+  it('gives each its share, evenly mixed', async () => {
+    const names = await begins('weighted', { a: { weight: 3 }, b: {} }, 8);
+    expect(names.join('')).toBe('aabaaaba');
+  });
+
+  it('multiplies the weight of a model with that of its provider', async () => {
+    const up = await provider();
+    const ids = ['p', 'q'];
+    const { chat, records } = await gatewayOf({
+      providers: Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: up.url, api_key: 'k' }])),
+      models: [
+        { id: 'one', free: true, providers: [{ providerId: 'p', externalId: 'x', weight: 2 }, { providerId: 'q', externalId: 'x' }] },
+        { id: 'two', free: true, providers: [{ providerId: 'p', externalId: 'y' }] },
+      ],
+      routing: { models: { mix: { strategy: 'weighted', candidates: [{ model: 'one', weight: 2 }, 'two'] } } },
+    });
+    for (let at = 0; at < 14; at++) await chat({ model: 'mix' });
+    expect(count(records.map(({ attempts }) => `${attempts[0]?.provider} ${attempts[0]?.externalId}`))).toEqual({ 'p x': 8, 'q x': 4, 'p y': 2 });
+  });
+});
+
+describe('fastest', () => {
+  it('measures each once, and then asks the one that answers soonest', async () => {
+    expect(await begins('fastest', { slow: { step: after(150) }, quick: {}, slower: { step: after(200) } }, 6)).toEqual(['slow', 'quick', 'slower', 'quick', 'quick', 'quick']);
+  });
+});
+
+describe('balanced', () => {
+  it('takes turns where nothing tells targets apart', async () => {
+    expect((await begins('balanced', { a: {}, b: {} }, 8)).join('')).toBe('abababab');
+  });
+
+  it('gives more to the cheap, and some to all', async () => {
+    expect(count(await begins('balanced', { dear: { price: '0.000004' }, cheap: { price: '0.000001' } }, 20))).toEqual({ cheap: 16, dear: 4 });
+  });
+
+  it('gives less to those that fail', async () => {
+    let calls = 0;
+    const failsOften: Step = (response, asked) => (calls++ % 2 === 0 ? answers({ error: { message: 'no' } }, { status: 500 }) : fine)(response, asked);
+    const { good = 0, bad = 0 } = count(await begins('balanced', { bad: { step: failsOften }, good: {} }, 40));
+    expect(good).toBeGreaterThan(2 * bad);
+    expect(bad).toBeGreaterThan(3);
+  });
+
+  it('gives less to the slow', async () => {
+    const { quick = 0, slow = 0 } = count(await begins('balanced', { slow: { step: after(700) }, quick: {} }, 8));
+    expect(quick).toBeGreaterThan(slow);
   });
 });

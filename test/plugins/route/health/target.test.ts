@@ -11,7 +11,12 @@ beforeEach(() => {
   now = 1_000_000;
 });
 
-const standing = (request = 'one'): Standing => target.standing(request, now);
+/** A request that may ask the target does so. */
+function standing(request = 'one'): Standing {
+  const found = target.standing(request, now);
+  if (found.is === 'to be tried') target.claim(request);
+  return found;
+}
 
 /** An attempt with this outcome ends; `retryAfterMs`: what the provider asked for. */
 function ends(outcome: string, { retryAfterMs = null, isAlone = false, request = 'one', off = false }: { retryAfterMs?: number | null; isAlone?: boolean; request?: string; off?: boolean } = {}): void {

@@ -1,6 +1,6 @@
 /** Cancellation: who is called back, how often, and what others see of it. */
 import { describe, expect, it } from 'vitest';
-import { Cancellation } from '../../../core/pipeline/cancellation.ts';
+import { Cancellation } from '../../core/cancellation.ts';
 
 const reason = new Error('the client has left');
 

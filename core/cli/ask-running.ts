@@ -1,0 +1,26 @@
+import type { Config } from '../config.ts';
+import { Exit } from '../exit.ts';
+import { runningWith } from './running-files.ts';
+
+export interface Running {
+  readonly config: Config;
+  /** The config file, with its whole path. */
+  readonly file: string;
+}
+
+/** The address of a gateway that serves with this config on this machine; null: none does. */
+export const runningUrl = ({ config, file }: Running): string | null => runningWith(config.server.dataDir).find((one) => one.config === file)?.url ?? null;
+
+/** Sends a request to it, with the admin key. */
+export async function askRunning(running: Running, path: string, init: RequestInit = {}): Promise<Response> {
+  const url = runningUrl(running);
+  const { adminKey, dataDir } = running.config.server;
+  if (url === null) throw new Exit(5, `No gateway serves with ${running.file} and the data directory ${dataDir} on this machine.`);
+  const headers = { ...(init.headers as Record<string, string> | undefined), ...(adminKey !== null && { authorization: `Bearer ${adminKey.reveal()}` }) };
+  const response = await fetch(url + path, { ...init, headers }).catch((cause: unknown) => {
+    throw new Exit(5, `The gateway at ${url} does not answer: ${cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : String(cause)}`, { cause });
+  });
+  if (response.ok) return response;
+  const said = ((await response.json().catch(() => null)) as { error?: { message?: string } } | null)?.error?.message;
+  throw new Exit(1, `The gateway at ${url} refused with ${response.status}: ${said ?? 'it did not say why'}`);
+}

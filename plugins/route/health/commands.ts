@@ -1,0 +1,43 @@
+/** `gateway targets`: the targets of the running gateway and how they do. `gateway targets wake NAME` ends a rest. */
+import { UsageError } from '../../../core/exit.ts';
+import type { Command, CommandRun } from '../../../core/host/command.ts';
+import { tableOf } from '../../../core/table.ts';
+import type { Column } from '../../../core/table.ts';
+import type { ShownTarget } from './routes.ts';
+
+export const targetCommands: readonly Command<never>[] = [
+  {
+    name: 'targets',
+    summary: 'list the targets of the running gateway: which rest, why and until when',
+    words: '[wake NAME]',
+    flags: { all: { type: 'boolean', short: 'a', help: 'also those that were never asked' } },
+    examples: ['gateway targets', 'gateway targets wake my-server/my-model'],
+    run: (run) => (run.words.length === 0 ? list(run) : wake(run)),
+  },
+];
+
+async function list({ askRunning, flags, json, print }: CommandRun<never>): Promise<void> {
+  const { data } = (await (await askRunning('/api/targets')).json()) as { data: ShownTarget[] };
+  if (json) return print(`${JSON.stringify(data, null, 2)}\n`);
+  const isOfInterest = ({ state, calls }: ShownTarget): boolean => state !== 'standing' || calls > 0;
+  const chosen = flags.has('all') ? data : data.filter(isOfInterest);
+  const rows = chosen.toSorted((a, b) => Number(a.state === 'standing') - Number(b.state === 'standing'));
+  if (rows.length > 0) print(`${tableOf(rows, columns)}\n`);
+  const resting = data.filter(({ state }) => state !== 'standing').length;
+  print(`${data.length} targets, ${resting === 0 ? 'none rests' : `${resting} at rest`}${chosen.length < data.length ? '; --all lists those too that nobody asked lately' : ''}\n`);
+}
+
+const columns: readonly Column<ShownTarget>[] = [
+  { title: 'TARGET', read: ({ target }) => target },
+  { title: 'STATE', read: ({ state }) => state },
+  { title: 'UNTIL (UTC)', read: ({ restsUntil }) => restsUntil?.slice(11, 19) ?? '' },
+  { title: 'WHY', read: ({ why }) => why ?? '' },
+  { title: 'CALLS 30 S', isNumber: true, read: ({ calls }) => String(calls) },
+  { title: 'FAILED', isNumber: true, read: ({ failures }) => String(failures) },
+];
+
+async function wake({ askRunning, words: [verb, name, ...more], print }: CommandRun<never>): Promise<void> {
+  if (verb !== 'wake' || name === undefined || more.length > 0) throw new UsageError('Write `gateway targets`, or `gateway targets wake NAME` with a name of that list.');
+  await askRunning(`/api/targets/wake?name=${encodeURIComponent(name)}`, { method: 'POST' });
+  print(`${name} stands; the next request may ask it\n`);
+}

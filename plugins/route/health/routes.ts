@@ -1,0 +1,64 @@
+import type { Candidate } from '../../../core/pipeline/context.ts';
+import type { Config } from '../../../core/config.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { offered } from '../../../core/pipeline/catalogue.ts';
+import { json } from '../../../core/pipeline/answer.ts';
+import type { Routes } from '../../../core/http/routes.ts';
+import { didYouMean } from '../../../core/suggest.ts';
+import type { Targets } from './targets.ts';
+
+/** One target, as `GET /api/targets` shows it. */
+export interface ShownTarget {
+  /** `openai#2/gpt-5`: the provider, the number of its key where it has several, and its name for the model. */
+  readonly target: string;
+  readonly provider: string;
+  /** Root ids of the models that it serves. */
+  readonly models: readonly string[];
+  readonly state: 'standing' | 'resting' | 'trying';
+  /** Why it rests, or why it must be tried first; null: it stands. */
+  readonly why: string | null;
+  /** ISO time at which its rest is over; null: it does not rest. */
+  readonly restsUntil: string | null;
+  /** Of the last 30 s. */
+  readonly calls: number;
+  readonly failures: number;
+}
+
+interface Parts {
+  readonly targets: Targets;
+  readonly config: Config;
+}
+
+const protective = { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } };
+
+/** `GET /api/targets`: all targets of providers that are on. `POST /api/targets/wake?name=…`: ends the rest of one. */
+export function addTargetRoutes(routes: Routes, { targets, config }: Parts): void {
+  const all = Map.groupBy(offered(config), ({ target }) => target);
+  const show = (name: string): ShownTarget => shown(name, all.get(name) ?? [], targets);
+  routes.add({ method: 'GET', path: '/api/targets', auth: 'admin', handle: () => json({ data: Array.from(all.keys(), show) }, protective) });
+  routes.add({
+    method: 'POST',
+    path: '/api/targets/wake',
+    auth: 'admin',
+    handle({ query }) {
+      const name = query.get('name') ?? '';
+      if (!all.has(name)) throw new GatewayError('invalid_value', `There is no target "${name.slice(0, 200)}".${didYouMean(name, all.keys())} See GET /api/targets.`, { param: 'name' });
+      targets.wake(name);
+      return json(show(name), protective);
+    },
+  });
+}
+
+function shown(target: string, candidates: readonly Candidate[], targets: Targets): ShownTarget {
+  const { standing, calls, failures } = targets.seen(target) ?? { standing: { is: 'standing' } as const, calls: 0, failures: 0 };
+  return {
+    target,
+    provider: candidates[0]?.provider.id ?? '',
+    models: candidates.map(({ model }) => model.id),
+    state: standing.is === 'standing' ? 'standing' : standing.is === 'rests' ? 'resting' : 'trying',
+    why: 'why' in standing ? standing.why : null,
+    restsUntil: standing.is === 'rests' ? new Date(Date.now() + standing.ms).toISOString() : null,
+    calls,
+    failures,
+  };
+}

@@ -1,0 +1,71 @@
+import type { AttemptResult, Candidate } from '../../../core/pipeline/context.ts';
+import { isOfKey, Target } from './target.ts';
+import type { Standing } from './target.ts';
+
+/** What is known of one candidate's target, and of its key with all models. */
+interface Pair {
+  readonly target: Target;
+  readonly key: Target;
+}
+
+/** All targets and keys of the process, by name. They outlive a reload. */
+export class Targets {
+  readonly #targets = new Map<string, Pair>();
+  readonly #keys = new Map<string, Target>();
+
+  standing({ target: name }: Candidate, request: string): Standing {
+    const { target, key } = this.#of(name);
+    const now = performance.now();
+    return worse(key.standing(request, now), target.standing(request, now));
+  }
+
+  /** This request tries them. Returns what it must let go of at its end. */
+  claim(candidates: readonly Candidate[], request: string): readonly Target[] {
+    const both = candidates.flatMap(({ target: name }) => Object.values(this.#of(name)) as Target[]);
+    for (const one of both) one.claim(request);
+    return both;
+  }
+
+  learn(result: AttemptResult, { target: name, provider }: Candidate, { request, now, isAlone }: { request: string; now: number; isAlone: boolean }): void {
+    const { target, key } = this.#of(name);
+    target.learn(result, { request, now, breaker: provider.breaker, isAlone });
+    // wire: a 403 is often about one model that the account may not use; a 401 and an empty account are about the key
+    if (isOfKey(result.outcome) && result.status !== 403) key.refuseKey(now);
+    else if (!isOfKey(result.outcome)) key.wake();
+    key.release(request);
+  }
+
+  /** What is known of a target; null: it was never asked. */
+  seen(name: string): { readonly standing: Standing; readonly calls: number; readonly failures: number } | null {
+    const pair = this.#targets.get(name);
+    if (pair === undefined) return null;
+    const now = performance.now();
+    return { standing: worse(pair.key.standing('', now), pair.target.standing('', now)), ...pair.target.recent(now) };
+  }
+
+  /** Ends the rest of a target, and of its key. */
+  wake(name: string): void {
+    const { target, key } = this.#of(name);
+    target.wake();
+    key.wake();
+  }
+
+  #of(name: string): Pair {
+    const known = this.#targets.get(name);
+    if (known !== undefined) return known;
+    const account = name.slice(0, name.indexOf('/'));
+    const key = this.#keys.get(account) ?? new Target();
+    this.#keys.set(account, key);
+    const pair = { target: new Target(), key };
+    this.#targets.set(name, pair);
+    return pair;
+  }
+}
+
+const order: readonly Standing['is'][] = ['standing', 'to be tried', 'tried by another', 'rests'];
+
+/** The one that speaks more against asking; of two rests the longer one. */
+function worse(one: Standing, other: Standing): Standing {
+  if (one.is === 'rests' && other.is === 'rests') return one.ms >= other.ms ? one : other;
+  return order.indexOf(one.is) >= order.indexOf(other.is) ? one : other;
+}

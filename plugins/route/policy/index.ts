@@ -1,0 +1,93 @@
+/**
+ * Orders the candidates by the policy's strategy. It acts at `route`, after other plugins have dropped candidates. The keys of one
+ * provider stay together, in their order.
+ *
+ * `ordered`: as the config lists them. `cheapest`: by price. `fastest`: by the time to the first piece of their recent answers.
+ * `weighted`: each gets the share of requests that its `weight` says. `balanced`: the same, with the weight multiplied by the score
+ * of `score.ts`. The order behind the first is that of the fallbacks.
+ */
+import type { Policy } from '../../../core/config.ts';
+import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
+import { noted } from '../../../core/pipeline/context.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
+import { Observed } from './observed.ts';
+import { priceOf, scoresOf } from './score.ts';
+import { Shares } from './shares.ts';
+
+const name = 'route/policy';
+
+/** One provider's offer of one model: a candidate for each of the provider's keys. */
+type Offer = readonly [Candidate, ...Candidate[]];
+
+/** An offer in its place, and why it has that place. */
+interface Placed {
+  readonly offer: Offer;
+  readonly why: () => string;
+}
+
+interface Known {
+  readonly observed: Observed;
+  /** By the name that requests ask for, so that each name spreads its own requests evenly. */
+  readonly shares: Map<string, Shares>;
+}
+
+type Order = (offers: readonly Offer[], context: Normalised, known: Known) => readonly Placed[];
+
+const orders: Readonly<Record<Policy['strategy'], Order>> = {
+  ordered: (offers) => offers.map((offer, at) => ({ offer, why: () => `place ${at + 1} in the list` })),
+  cheapest: (offers) =>
+    offers
+      .map((offer) => ({ offer, price: priceOf(offer[0]) }))
+      .toSorted((a, b) => a.price - b.price)
+      .map(({ offer, price }) => ({ offer, why: () => (price === Infinity ? 'its price is not known' : `costs $${perMillion(price)} for a million tokens, three of the prompt to one of the answer`) })),
+  fastest(offers, { request, isDryRun }, { observed }) {
+    const timed = offers.map((offer) => ({ offer, ms: observed.usualMs(offer[0], request.stream) }));
+    const found = timed.toSorted((a, b) => (a.ms ?? -1) - (b.ms ?? -1));
+    // one request measures what is not known; the others go by what is
+    if (!isDryRun && found[0]?.ms === null) observed.isBeingMeasured(found[0].offer[0], request.stream);
+    return found.map(({ offer, ms }) => ({ offer, why: () => (ms === null ? 'its speed is not known, so a request measures it' : `begins to answer after ${Math.round(ms)} ms`) }));
+  },
+  weighted: (offers, context, known) => sharedOut(offers.map((offer) => ({ offer, weight: offer[0].weight, why: () => `weight ${offer[0].weight}` })), context, known),
+  balanced(offers, context, known) {
+    const scores = scoresOf(offers.map(([candidate]) => candidate), { stream: context.request.stream, observed: known.observed });
+    return sharedOut(offers.map((offer, at) => ({ offer, weight: scores[at]?.total ?? 0, why: () => scores[at]?.text() ?? '' })), context, known);
+  },
+};
+
+const perMillion = (pico: number): string => String(Number((pico / 4e6).toPrecision(4)));
+
+/** Offers in the order of a turn in which each gets its share. */
+function sharedOut(weighed: readonly (Placed & { readonly weight: number })[], { request, isDryRun }: Normalised, { shares }: Known): readonly Placed[] {
+  const own = shares.get(request.model) ?? new Shares();
+  shares.set(request.model, own);
+  const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
+  const placed = own.turn(weighed.map((one) => ({ id: one.offer[0].target, weight: one.weight, value: one })), isDryRun);
+  return placed.map(({ offer, weight, why }) => ({ offer, why: () => `${why()}, so ${Math.round((100 * weight) / all)} % of the requests begin here` }));
+}
+
+export default definePlugin({
+  name,
+  summary: 'the order in which providers are tried: balanced, weighted, fastest, cheapest, ordered',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  apply({ hooks, state }) {
+    const known: Known = { observed: state('observed', () => new Observed()), shares: new Map() };
+    hooks.route.tap((candidates, context) => {
+      const standing = candidates.filter(({ dropped }) => dropped === null);
+      if (standing.length < 2 && !context.isDryRun) return candidates;
+      const placed = orders[context.policy.strategy](offersOf(standing), context, known);
+      const ordered = placed.flatMap(({ offer, why }) => (context.isDryRun ? offer.map((candidate) => noted(candidate, { by: name, text: `${context.policy.strategy}: ${why()}` })) : offer));
+      return standing.length === candidates.length ? ordered : [...ordered, ...candidates.filter(({ dropped }) => dropped !== null)];
+    });
+    hooks.attempted.tap((result, context) => known.observed.learn(result, context.attempt.candidate, context.request.stream));
+  },
+});
+
+function offersOf(standing: readonly Candidate[]): readonly Offer[] {
+  const offers: [Candidate, ...Candidate[]][] = [];
+  for (const candidate of standing) {
+    const last = offers.at(-1);
+    if (last?.[0].mapping === candidate.mapping) last.push(candidate);
+    else offers.push([candidate]);
+  }
+  return offers;
+}

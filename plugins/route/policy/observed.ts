@@ -1,0 +1,78 @@
+/** What the recent attempts at each offer say: how many were answered, and how soon. Learned at `attempted`; outlives a reload. */
+import { retryableCodes } from '../../../core/errors.ts';
+import type { AttemptResult, Candidate } from '../../../core/pipeline/context.ts';
+
+/** How much of the average each new time is. */
+const share = 0.2;
+/** Of the calls before, so much counts at the next one: about the last fifty are remembered. */
+const memory = 0.98;
+/** A time that is older is measured again. */
+const freshMs = 60_000;
+/** Before the first calls: as if two had been answered. */
+const trusted = 2;
+
+interface Times {
+  ms: number | null;
+  /** `performance.now()` of the last answer, or of the request that is to measure. */
+  at: number;
+}
+
+interface Seen {
+  calls: number;
+  answered: number;
+  /** Streams begin with their first piece, plain answers with their last. */
+  readonly plain: Times;
+  readonly stream: Times;
+}
+
+export class Observed {
+  readonly #seen = new Map<string, Seen>();
+  // cost: the name of an offer is not joined for each request
+  readonly #known = new WeakMap<Candidate['mapping'], Seen>();
+
+  /** The share of the recent calls that were answered, from 0 to 1. */
+  success({ mapping }: Candidate): number {
+    const { calls, answered } = this.#of(mapping);
+    return (answered + trusted) / (calls + trusted);
+  }
+
+  /** Milliseconds until an answer usually begins; null where nothing recent is known. */
+  usualMs({ mapping }: Candidate, stream: boolean): number | null {
+    const { ms, at } = timesOf(this.#of(mapping), stream);
+    return performance.now() - at > freshMs ? null : ms;
+  }
+
+  /** A request measures it now; until that is known, what was known counts on. */
+  isBeingMeasured({ mapping }: Candidate, stream: boolean): void {
+    const times = timesOf(this.#of(mapping), stream);
+    times.at = performance.now();
+    times.ms ??= Infinity;
+  }
+
+  learn({ outcome, durationMs, timeToFirstTokenMs }: AttemptResult, { mapping }: Candidate, stream: boolean): void {
+    const isAnswer = outcome === 'answered';
+    // the caller's own faults say nothing about the provider
+    if (!isAnswer && !retryableCodes.has(outcome)) return;
+    const seen = this.#of(mapping);
+    seen.calls = seen.calls * memory + 1;
+    seen.answered = seen.answered * memory + (isAnswer ? 1 : 0);
+    if (!isAnswer) return;
+    const times = timesOf(seen, stream);
+    const ms = stream ? (timeToFirstTokenMs ?? durationMs) : durationMs;
+    const before = times.ms ?? Infinity;
+    times.ms = before === Infinity ? ms : before + share * (ms - before);
+    times.at = performance.now();
+  }
+
+  #of(mapping: Candidate['mapping']): Seen {
+    const known = this.#known.get(mapping);
+    if (known !== undefined) return known;
+    const name = `${mapping.providerId}/${mapping.externalId}`;
+    const seen = this.#seen.get(name) ?? { calls: 0, answered: 0, plain: { ms: null, at: 0 }, stream: { ms: null, at: 0 } };
+    this.#seen.set(name, seen);
+    this.#known.set(mapping, seen);
+    return seen;
+  }
+}
+
+const timesOf = (seen: Seen, stream: boolean): Times => (stream ? seen.stream : seen.plain);

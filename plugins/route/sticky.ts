@@ -1,0 +1,72 @@
+/**
+ * Keeps requests that belong together on one target, so that the provider's prompt cache is warm: those with the same metadata value
+ * (`sticky: meta.session-id`), or of the same conversation (`sticky: conversation`, known by its first messages). It acts at `route`,
+ * after the strategy and the keys. The target follows from the value alone (weighted rendezvous hashing), so every gateway chooses
+ * the same one, also after a restart; a target that rests moves its own values only, and they come back when it does.
+ * With the strategies `ordered` and `cheapest` the order of providers is the same for every request, so only the key is chosen here.
+ */
+import type { Message } from '../../core/chat.ts';
+import type { Candidate, Normalised } from '../../core/pipeline/context.ts';
+import { noted } from '../../core/pipeline/context.ts';
+import { definePlugin } from '../../core/host/plugin.ts';
+
+const name = 'route/sticky';
+
+export default definePlugin({
+  name,
+  summary: 'requests of one session or conversation go to one target, where its prompt cache is warm',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  after: ['route/policy', 'route/keys'],
+  apply({ hooks }) {
+    hooks.route.tap((candidates, context) => {
+      const { policy, isDryRun } = context;
+      if (policy.sticky === null) return candidates;
+      const standing = candidates.filter(({ dropped }) => dropped === null);
+      const value = standing.length < 2 ? null : valueOf(policy.sticky, context);
+      if (value === null) return candidates;
+      const offers = Array.from(Map.groupBy(standing, ({ mapping }) => mapping).values());
+      const chosen = policy.strategy === 'ordered' || policy.strategy === 'cheapest' ? offers : byRank(offers, ([one]) => rank(value, offerOf(one as Candidate), (one as Candidate).weight));
+      const ordered = chosen.flatMap((offer) => (offer.length === 1 ? offer : byRank(offer, ({ target }) => rank(value, target, 1))));
+      if (isDryRun) ordered[0] = noted(ordered[0] as Candidate, { by: name, text: `requests with the same ${policy.sticky} go here` });
+      return [...ordered, ...candidates.filter(({ dropped }) => dropped !== null)];
+    });
+  },
+});
+
+const offerOf = ({ provider, mapping }: Candidate): string => `${provider.id}/${mapping.externalId}`;
+
+function byRank<Item>(items: readonly Item[], rankOf: (item: Item) => number): Item[] {
+  return items.map((item) => ({ item, rank: rankOf(item) })).toSorted((a, b) => b.rank - a.rank).map(({ item }) => item);
+}
+
+/** The highest rank is chosen: so each target gets a share of the values by its weight. */
+const rank = (value: string, target: string, weight: number): number => -weight / Math.log((hashOf(`${value}\n${target}`) + 1) / 4_294_967_298);
+
+/** What the requests of one session have in common; null: this request has nothing of the kind. */
+function valueOf(sticky: string, { metadata, request, principal }: Normalised): string | null {
+  if (sticky === 'conversation') return `${principal.key ?? ''} ${firstOf(request.messages)}`;
+  return metadata[sticky.slice('meta.'.length)] ?? null;
+}
+
+/** The beginning of a conversation is the same in each of its requests: the instructions and the first message of the user. */
+function firstOf(messages: readonly Message[]): string {
+  const user = messages.findIndex(({ role }) => role === 'user');
+  return messages.slice(0, user + 1).map(({ role, content }) => `${role}:${textOf(content)}`).join('\n');
+}
+
+/** cost: of a long text its beginning and its length tell enough. */
+const enough = 4096;
+
+function textOf(content: Message['content']): string {
+  const text = typeof content === 'string' ? content : (content ?? []).map((part) => ('text' in part && typeof part.text === 'string' ? part.text : part.type)).join('\n');
+  return text.length <= enough ? text : `${text.length} ${text.slice(0, enough)}`;
+}
+
+/** 32 bits: FNV-1a, mixed as MurmurHash3 does at its end, because values that differ in one letter must be far apart. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
+}

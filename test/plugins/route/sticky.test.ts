@@ -1,0 +1,98 @@
+/** route/sticky: sessions and conversations stay on one target, over sockets. */
+import { describe, expect, it } from 'vitest';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { answers, completion } from '../../_kit/upstream.ts';
+import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
+import { gatewayOf, provider } from '../../core/scene.ts';
+
+const fine = answers(completion('hello'));
+const limited = answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after-ms': '400' } });
+
+interface Scene extends TestGateway {
+  readonly ups: readonly ScriptedUpstream[];
+}
+
+async function scene(sticky: string, { providers = 4, strategy = 'balanced', keys = ['k'], weights = [] as number[] } = {}): Promise<Scene> {
+  const ups = await Promise.all(Array.from({ length: providers }, () => provider(fine)));
+  const gateway = await gatewayOf({
+    providers: Object.fromEntries(ups.map(({ url }, at) => [`p${at}`, { dialect: 'openai-chat', base_url: url, api_key: keys.length === 1 ? keys[0] : keys }])),
+    models: [{ id: 'plain', free: true, providers: ups.map((_, at) => ({ providerId: `p${at}`, externalId: 'x', ...(weights[at] && { weight: weights[at] }) })) }],
+    routing: { default: { strategy, sticky, retry: { same_target: 0 } } },
+  });
+  return { ...gateway, ups };
+}
+
+const inSession = ({ chat }: TestGateway, session: string): Promise<Response> => chat({}, { 'x-gateway-session-id': session });
+const askedBy = async (response: Promise<Response>): Promise<string | null> => (await response).headers.get('x-provider');
+
+describe('sticky: meta.session-id', () => {
+  it('keeps each session on one target, and spreads sessions over all', async () => {
+    const gateway = await scene('meta.session-id');
+    const sessions = Array.from({ length: 40 }, (_, at) => `session ${at}`);
+    const first = await Promise.all(sessions.map((session) => askedBy(inSession(gateway, session))));
+    for (let turn = 0; turn < 3; turn++) expect(await Promise.all(sessions.map((session) => askedBy(inSession(gateway, session))))).toEqual(first);
+    expect(new Set(first).size).toBe(4);
+  });
+
+  it('chooses the same target in another gateway', async () => {
+    const [one, two] = [await scene('meta.session-id'), await scene('meta.session-id')];
+    for (const session of ['a', 'b', 'c', 'd', 'e']) expect(await askedBy(inSession(one, session))).toBe(await askedBy(inSession(two, session)));
+  });
+
+  it('spreads sessions by weight', async () => {
+    const gateway = await scene('meta.session-id', { providers: 2, strategy: 'weighted', weights: [9, 1] });
+    const first = await Promise.all(Array.from({ length: 200 }, (_, at) => askedBy(inSession(gateway, `session ${at}`))));
+    const share = first.filter((one) => one === 'p0').length / 200;
+    expect(share).toBeGreaterThan(0.8);
+    expect(share).toBeLessThan(0.98);
+  });
+
+  it('keeps a session on one key', async () => {
+    const gateway = await scene('meta.session-id', { providers: 1, keys: ['a', 'b', 'c'] });
+    for (let turn = 0; turn < 6; turn++) await inSession(gateway, 'mine');
+    expect(new Set(gateway.ups[0]?.asked.map(({ headers }) => headers.authorization)).size).toBe(1);
+  });
+
+  it('moves a session while its target rests, and back when it stands', async () => {
+    const gateway = await scene('meta.session-id');
+    const home = await askedBy(inSession(gateway, 'mine'));
+    const up = gateway.ups[Number(home?.slice(1))] as ScriptedUpstream;
+    up.script(limited as Step, fine);
+    const away = [await askedBy(inSession(gateway, 'mine')), await askedBy(inSession(gateway, 'mine'))];
+    expect(new Set(away).size).toBe(1);
+    expect(away[0]).not.toBe(home);
+    await expect.poll(() => askedBy(inSession(gateway, 'mine'))).toBe(home);
+    expect(await askedBy(inSession(gateway, 'mine'))).toBe(home);
+  });
+
+  it('leaves requests without a session to the strategy', async () => {
+    const gateway = await scene('meta.session-id', { providers: 2 });
+    expect([await askedBy(gateway.chat({})), await askedBy(gateway.chat({}))]).toEqual(['p0', 'p1']);
+  });
+
+  it('leaves the order of providers to `ordered`', async () => {
+    const gateway = await scene('meta.session-id', { strategy: 'ordered' });
+    expect(new Set(await Promise.all(['a', 'b', 'c', 'd', 'e', 'f'].map((session) => askedBy(inSession(gateway, session)))))).toEqual(new Set(['p0']));
+  });
+});
+
+describe('sticky: conversation', () => {
+  const said = (role: string, content: unknown): object => ({ role, content });
+
+  it('keeps a conversation on one target as it grows', async () => {
+    const gateway = await scene('conversation');
+    const messages = [said('system', 'be kind'), said('user', 'my name is Ada')];
+    const asked: (string | null)[] = [];
+    for (let turn = 0; turn < 6; turn++) {
+      asked.push(await askedBy(gateway.chat({ messages })));
+      messages.push(said('assistant', 'hello'), said('user', [{ type: 'text', text: `question ${turn}` }]));
+    }
+    expect(new Set(asked).size).toBe(1);
+  });
+
+  it('spreads conversations', async () => {
+    const gateway = await scene('conversation');
+    const asked = await Promise.all(Array.from({ length: 40 }, (_, at) => askedBy(gateway.chat({ messages: [said('user', `conversation ${at}`)] }))));
+    expect(new Set(asked).size).toBe(4);
+  });
+});
