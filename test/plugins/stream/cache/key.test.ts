@@ -1,0 +1,98 @@
+/** Whatever can change an answer makes another key. */
+import * as fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import type { ChatRequest } from '../../../../core/chat.ts';
+import type { Candidate, Normalised } from '../../../../core/pipeline/context.ts';
+import { keyOf } from '../../../../plugins/stream/cache/key.ts';
+import { acceptedRequest } from '../../../contract/any-request.ts';
+import { oneUpstream } from '../../../_kit/gateway.ts';
+import { gatewayOf, provider } from '../../../core/scene.ts';
+import { counting, plain } from './scene.ts';
+
+const candidates = (...ids: string[]): Candidate[] => ids.map((id) => ({ model: { id }, reasoning: null }) as unknown as Candidate);
+const key = (request: object, { caller = 'a', of = candidates('m') }: { caller?: string | null; of?: Candidate[] } = {}): string => keyOf({ principal: { key: caller }, request } as unknown as Normalised, of);
+
+/** Every place in a value, as the way to it. */
+function* placesIn(value: unknown, way: readonly (string | number)[] = []): Generator<readonly (string | number)[]> {
+  if (way.length > 0) yield way;
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) yield* placesIn(inner, [...way, Array.isArray(value) ? Number(name) : name]);
+}
+
+/** The value with another one at this place. */
+function withOther(value: any, [step, ...rest]: readonly (string | number)[]): unknown {
+  const other = rest.length === 0 ? otherThan(value[step as string]) : withOther(value[step as string], rest);
+  return Array.isArray(value) ? value.with(step as number, other) : { ...value, [step as string]: other };
+}
+
+const otherThan = (value: unknown): unknown => (typeof value === 'string' ? `${value} ` : typeof value === 'number' ? -value - 1 : typeof value === 'boolean' ? !value : value === null ? 0 : [value]);
+
+const isOfForm = ([first]: readonly (string | number)[]): boolean => first === 'stream' || first === 'includeUsage';
+
+describe('the key of an answer', () => {
+  test('changes with every value at every place of a request, but for the form of the answer', () => {
+    fc.assert(
+      fc.property(acceptedRequest('up'), (request) => {
+        const own = key(request);
+        for (const way of placesIn(request)) expect(key(withOther(request, way) as object) === own, way.join('.')).toBe(isOfForm(way));
+      }),
+    );
+  });
+
+  test('is the same for the same request', () => {
+    fc.assert(fc.property(acceptedRequest('up'), (request) => key(structuredClone(request)) === key(request)));
+  });
+
+  test('changes with the caller', () => {
+    const keys = ['a', 'b', '', 'null', null].map((caller) => key({}, { caller }));
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test('changes with the models behind the name, and not with their order', () => {
+    const lists = [['m'], ['n'], ['m', 'n'], ['m n'], ['m,n']];
+    expect(new Set(lists.map((ids) => key({}, { of: candidates(...ids) }))).size).toBe(lists.length);
+    expect(key({}, { of: candidates('n', 'm', 'n') })).toBe(key({}, { of: candidates('m', 'n') }));
+    expect(key({}, { of: candidates('m').map((candidate) => ({ ...candidate, reasoning: { effort: 'low', maxTokens: null } })) })).not.toBe(key({}));
+  });
+});
+
+/** Another value of each parameter that a request may have; `satisfies` finds the one that is missing here. */
+const changes = {
+  model: { model: 'thinker' },
+  messages: { messages: [{ role: 'user', content: 'hi!' }] },
+  reasoning: { reasoning_effort: 'low', model: 'thinker' },
+  tools: { tools: [{ type: 'function', function: { name: 'weather' } }] },
+  toolChoice: { tool_choice: 'none' },
+  parallelToolCalls: { parallel_tool_calls: false },
+  responseFormat: { response_format: { type: 'json_object' } },
+  maxTokens: { max_tokens: 7 },
+  temperature: { temperature: 0.5 },
+  topP: { top_p: 0.5 },
+  stop: { stop: 'END' },
+  seed: { seed: 1 },
+  n: { n: 1 },
+  presencePenalty: { presence_penalty: 1 },
+  frequencyPenalty: { frequency_penalty: 1 },
+  logitBias: { logit_bias: { 50: 1 } },
+  logprobs: { logprobs: true },
+  topLogprobs: { top_logprobs: 1 },
+  user: { user: 'ann' },
+  rest: { service_tier: 'flex' },
+} satisfies Record<Exclude<keyof ChatRequest, 'stream' | 'includeUsage'>, object>;
+
+describe('a request', () => {
+  it.each(Object.entries(changes))('is asked anew with other %s', async (_, change) => {
+    const up = await provider(counting());
+    const gateway = await gatewayOf(oneUpstream(up.url));
+    expect((await plain(gateway)).cache).toBe('miss');
+    expect((await plain(gateway, change)).cache).toBe('miss');
+    expect([(await plain(gateway, change)).cache, (await plain(gateway)).cache, up.asked.length]).toEqual(['hit', 'hit', 2]);
+  });
+
+  it('is a repeat whatever its metadata and its own id are', async () => {
+    const up = await provider(counting());
+    const gateway = await gatewayOf(oneUpstream(up.url));
+    await plain(gateway);
+    expect(await plain(gateway, {}, { 'x-cache': 'on', 'x-gateway-user-id': 'ann', 'x-request-id': 'mine' })).toEqual({ text: 'answer 1', cache: 'hit' });
+  });
+});
