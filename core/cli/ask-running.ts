@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts';
 import { Exit } from '../exit.ts';
+import type { Secret } from '../secret.ts';
 import { runningWith } from './running-files.ts';
 
 export interface Running {
@@ -16,6 +17,10 @@ export async function askRunning(running: Running, path: string, init: RequestIn
   const url = runningUrl(running);
   const { adminKey, dataDir } = running.config.server;
   if (url === null) throw new Exit(5, `No gateway serves with ${running.file} and the data directory ${dataDir} on this machine.`);
+  return await askGateway({ url, adminKey }, path, init);
+}
+
+export async function askGateway({ url, adminKey }: { readonly url: string; readonly adminKey: Secret | null }, path: string, init: RequestInit): Promise<Response> {
   const headers = { ...(init.headers as Record<string, string> | undefined), ...(adminKey !== null && { authorization: `Bearer ${adminKey.reveal()}` }) };
   const response = await fetch(url + path, { ...init, headers }).catch((cause: unknown) => {
     throw new Exit(5, `The gateway at ${url} does not answer: ${cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : String(cause)}`, { cause });

@@ -15,7 +15,7 @@ export type CommandLine =
   /** The help of a command of the gateway itself. */
   | { readonly kind: 'help'; readonly text: string }
   /** A command of the gateway itself. */
-  | { readonly kind: 'core'; readonly name: CoreCommand['name']; readonly flags: FlagValues }
+  | { readonly kind: 'core'; readonly name: CoreCommand['name']; readonly flags: FlagValues; readonly words: readonly string[] }
   /** Any other words: a command of a plugin, a group of commands, or a mistake. */
   | { readonly kind: 'other'; readonly args: readonly string[] };
 
@@ -25,8 +25,8 @@ export function parseCommandLine([first = 'start', ...others]: readonly string[]
   const args = first.startsWith('-') ? ['start', first, ...others] : [first, ...others];
   const found = findCommand(args, coreCommands);
   if (found === null) return { kind: 'other', args };
-  const { flags } = parseArguments(found.command, found.rest);
-  return flags.has('help') ? { kind: 'help', text: commandHelp(found.command) } : { kind: 'core', name: found.command.name, flags };
+  const { flags, words } = parseArguments(found.command, found.rest);
+  return flags.has('help') ? { kind: 'help', text: commandHelp(found.command) } : { kind: 'core', name: found.command.name, flags, words };
 }
 
 /** The command that the first words name, and the arguments that follow. Null: none of these commands. */

@@ -9,6 +9,15 @@ const help: Flag = { type: 'boolean', short: 'h', help: 'this text' };
 const pid: Flag = { type: 'string', value: 'N', range: [2, 4_194_304], help: 'the process to restart, where several run with one config' };
 const name: Flag = { type: 'string', value: 'NAME', help: 'the name under which the log shows requests with this key' };
 
+const route = {
+  model: { type: 'string', short: 'm', value: 'NAME', help: 'the model or policy that the request names (default: auto)' },
+  key: { type: 'string', short: 'k', value: 'NAME', help: "as the caller with this key of the config, by the key's name" },
+  meta: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'a metadata value; may be given several times' },
+  stream: { type: 'boolean', help: 'as a stream' },
+  effort: { type: 'string', value: 'E', help: 'reasoning effort: low, medium, high, …' },
+  'max-tokens': { type: 'string', value: 'N', range: [1, 10_000_000], help: 'the limit of the answer' },
+} as const satisfies Readonly<Record<string, Flag>>;
+
 export const defaultConfigFile = 'gateway.config.yaml';
 
 export const coreCommands = [
@@ -16,6 +25,7 @@ export const coreCommands = [
   { name: 'restart', summary: 'put a new process in the place of the running one; no request is lost', flags: { config, pid, help }, examples: ['gateway restart --config /etc/gateway.yaml'] },
   { name: 'check', summary: 'read the config and load every plugin, print what is wrong, serve nothing', flags: { config, help }, examples: ['gateway check --config /etc/gateway.yaml'] },
   { name: 'models', summary: 'list the models, their providers and prices', flags: { config, json, help } },
+  { name: 'route', summary: 'say where a request would go, why, and what it would cost; no provider is asked', words: 'PROMPT', flags: { ...route, config, json, help }, examples: ['gateway route --model auto "Why is the sky blue?"'] },
   { name: 'keys create', summary: "make a caller's key, and the lines for the config", flags: { name, json, help } },
 ] as const satisfies readonly CommandSpec[];
 

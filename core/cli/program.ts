@@ -35,6 +35,7 @@ import { createKey } from './keys.ts';
 import { modelTable } from './model-table.ts';
 import { commandsOf, createCommandCheck, runPluginCommand } from './plugin-commands.ts';
 import { restart } from './restart.ts';
+import { printRoute } from './route.ts';
 import { RunningFile } from './running-files.ts';
 import { originOf, tellReady, tellRefusal } from './succession.ts';
 import type { Origin } from './succession.ts';
@@ -184,11 +185,18 @@ async function restartRunning(flags: FlagValues): Promise<void> {
   await restart({ dataDir: config.server.dataDir, config: resolve(file), pid: flags.number('pid') }, output);
 }
 
-const coreRuns: Readonly<Record<CoreCommand['name'], (flags: FlagValues) => Promise<void> | void>> = {
+async function route(flags: FlagValues, words: readonly string[]): Promise<void> {
+  const file = fileOf(flags);
+  const { config, plugins } = await loadGood(file);
+  await printRoute({ ...output, config: withKept(config), file: resolve(file), plugins, flags, words, start: startOrExit });
+}
+
+const coreRuns: Readonly<Record<CoreCommand['name'], (flags: FlagValues, words: readonly string[]) => Promise<void> | void>> = {
   start,
   restart: restartRunning,
   check,
   models,
+  route,
   'keys create': (flags) => createKey({ name: flags.text('name'), json: flags.has('json') }, output),
 };
 
@@ -244,7 +252,7 @@ async function main(given: readonly string[]): Promise<void> {
     case 'help':
       return output.print(line.text);
     case 'core':
-      return coreRuns[line.name](line.flags);
+      return coreRuns[line.name](line.flags, line.words);
     case 'other':
       return runFromPlugin(line.args);
   }

@@ -23,6 +23,20 @@ export async function admit({ auth = 'key' }: Pick<Endpoint, 'auth'>, exchange: 
 }
 
 /**
+ * The caller as whom an admin asks where a request would go: `x-dry-run-key` names a key of the config, or nobody where it is empty.
+ * Null: the request is no such question. Throws what `admitAdmin` throws, or `invalid_value`.
+ */
+export async function dryRunCaller(exchange: Exchange, facts: AdminFacts): Promise<Principal | null> {
+  const name = exchange.headers['x-dry-run-key'];
+  if (!exchange.isDryRun || name === undefined) return null;
+  await admitAdmin(exchange, facts);
+  if (name === '') return { key: null, models: null, metadata: {} };
+  const key = exchange.config.keys.find((one) => one.name === name);
+  if (key === undefined) throw new GatewayError('invalid_value', `The config has no key with the name "${name.slice(0, 100)}".`, { param: 'x-dry-run-key' });
+  return { key: key.name, models: key.models, metadata: key.metadata, logBodies: key.logBodies, cache: key.cache };
+}
+
+/**
  * Makes the check of the `Host` header for a gateway. It gives null where the request may go on, and else the error to answer with.
  * Without keys, whoever reaches the gateway may spend the money of its owner, so it answers under the names of its own machine only.
  * safety: a page on the web can make its own name point to 127.0.0.1. Its requests come from this machine then, and only `Host` tells.

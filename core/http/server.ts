@@ -7,7 +7,7 @@ import { H3, HTTPResponse, toNodeHandler } from 'h3';
 import type { H3Event } from 'h3';
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors.ts';
-import { admit, createHostCheck } from './access.ts';
+import { admit, createHostCheck, dryRunCaller } from './access.ts';
 import { Exchange } from '../pipeline/exchange.ts';
 import { bodyOf, endWhenClientLeaves, headersOf, nodePairOf, readBytes, readJson } from './inbound.ts';
 import type { NodePair } from './inbound.ts';
@@ -100,14 +100,16 @@ export function createService(parts: ServiceParts): Service {
 }
 
 /** Serves a completion request. Resolves when its answer is written. Never rejects. */
-async function serveDoor(door: Door, { request, response }: NodePair, { begin, running, pipeline, inFlight }: Shared): Promise<void> {
+async function serveDoor(door: Door, { request, response }: NodePair, shared: Shared): Promise<void> {
+  const { begin, running, pipeline, inFlight } = shared;
   const exchange = begin('POST', door.path, request.headers as Exchange['headers']);
   const body = (): Promise<unknown> => readJson(request, exchange, inFlight);
   const work = async (): Promise<Completion> => {
     if (running.isDraining) return await refuse(exchange, shuttingDown(), pipeline);
     if (!inFlight.hasRoom(exchange.config.server.limits)) return await refuse(exchange, inFlight.refuse('requests'), pipeline);
     inFlight.enter(exchange);
-    return await complete(exchange, { door, body, pipeline });
+    const refused = exchange.isDryRun ? await identifyAdmin(exchange, request.socket.remoteAddress ?? '', shared) : null;
+    return refused === null ? await complete(exchange, { door, body, pipeline }) : await refuse(exchange, refused, pipeline);
   };
   const disconnect = connect(response, exchange);
   const whenOver = (): void => {
@@ -119,6 +121,16 @@ async function serveDoor(door: Door, { request, response }: NodePair, { begin, r
   } catch (error) {
     pipeline.logger.error('a reply could not be written', { request: exchange.id, error });
     response.destroy();
+  }
+}
+
+/** An admin may ask where the request of any caller would go. Null: who asks is known by now, or found out later; else the error to answer with. */
+async function identifyAdmin(exchange: Exchange, address: string, { signIns, pipeline: { logger } }: Shared): Promise<GatewayError | null> {
+  try {
+    exchange.principal = await dryRunCaller(exchange, { address, signIns, logger });
+    return null;
+  } catch (thrown) {
+    return GatewayError.from(thrown, exchange.id);
   }
 }
 

@@ -12,8 +12,7 @@ export const usualAnswer = 1024;
 /** The explanation of a request that was admitted. */
 export function explain(exchange: Exchange, hooks: RequestHooks): Explanation {
   const { candidates, request } = exchange;
-  const stands = ({ dropped }: Candidate): boolean => dropped === null;
-  const inOrder = [...candidates.filter(stands), ...candidates.filter((candidate) => !stands(candidate))];
+  const inOrder = [...candidates.filter(({ dropped }) => dropped === null), ...candidates.filter(({ dropped }) => dropped !== null)];
   return hooks.explain.call({ object: 'route.explanation', candidates: inOrder.map((candidate) => explained(candidate, request as ChatRequest)), limits: [] }, exchange.as());
 }
 

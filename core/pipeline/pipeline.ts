@@ -62,7 +62,7 @@ async function explained(exchange: Exchange, pipeline: Pipeline): Promise<Comple
 
 async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalogue } }: { door: Door; body: ReadBody; pipeline: Pipeline }): Promise<void> {
   exchange.expire(exchange.config.routing.default);
-  exchange.principal = await authenticate(exchange, hooks);
+  exchange.principal ??= await authenticate(exchange, hooks);
   exchange.metadata = Object.freeze(hooks.metadata.call(exchange.principal.metadata, exchange.as()));
   const request = frozen(door.parse(await body()));
   exchange.requestedModel = request.model;

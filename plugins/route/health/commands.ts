@@ -16,10 +16,11 @@ export const targetCommands: readonly Command<never>[] = [
   },
 ];
 
+const isOfInterest = ({ state, calls }: ShownTarget): boolean => state !== 'standing' || calls > 0;
+
 async function list({ askRunning, flags, json, print }: CommandRun<never>): Promise<void> {
   const { data } = (await (await askRunning('/api/targets')).json()) as { data: ShownTarget[] };
   if (json) return print(`${JSON.stringify(data, null, 2)}\n`);
-  const isOfInterest = ({ state, calls }: ShownTarget): boolean => state !== 'standing' || calls > 0;
   const chosen = flags.has('all') ? data : data.filter(isOfInterest);
   const rows = chosen.toSorted((a, b) => Number(a.state === 'standing') - Number(b.state === 'standing'));
   if (rows.length > 0) print(`${tableOf(rows, columns)}\n`);

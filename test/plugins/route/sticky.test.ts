@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { answers, completion } from '../../_kit/upstream.ts';
-import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
 const fine = answers(completion('hello'));
@@ -57,7 +57,7 @@ describe('sticky: meta.session-id', () => {
     const gateway = await scene('meta.session-id');
     const home = await askedBy(inSession(gateway, 'mine'));
     const up = gateway.ups[Number(home?.slice(1))] as ScriptedUpstream;
-    up.script(limited as Step, fine);
+    up.script(limited, fine);
     const away = [await askedBy(inSession(gateway, 'mine')), await askedBy(inSession(gateway, 'mine'))];
     expect(new Set(away).size).toBe(1);
     expect(away[0]).not.toBe(home);

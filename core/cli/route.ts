@@ -1,0 +1,85 @@
+/** `gateway route`: where a request would go, and what that would cost. The gateway that runs says it; where none runs, one that is started for the question. */
+import type { Config } from '../config.ts';
+import { createAdminKey } from '../api-key.ts';
+import { Exit, UsageError } from '../exit.ts';
+import type { FlagValues, Output } from '../host/command.ts';
+import type { RunningGateway } from '../host/gateway.ts';
+import type { LoadedPlugin } from '../host/plugin.ts';
+import { listen } from '../http/listen.ts';
+import type { ExplainedCandidate, Explanation } from '../pipeline/hooks.ts';
+import { Secret } from '../secret.ts';
+import { tableOf } from '../table.ts';
+import { askGateway, runningUrl } from './ask-running.ts';
+import type { Running } from './ask-running.ts';
+
+export interface RouteParts extends Running, Output {
+  readonly plugins: readonly LoadedPlugin[];
+  readonly flags: FlagValues;
+  readonly words: readonly string[];
+  start(parts: { readonly config: Config; readonly plugins: readonly LoadedPlugin[] }): Promise<RunningGateway>;
+}
+
+export async function printRoute(parts: RouteParts): Promise<void> {
+  const { flags, print, say } = parts;
+  const body = bodyOf(parts);
+  const url = runningUrl(parts);
+  if (url === null) say('No gateway serves with this config, so nothing is known of how its targets do.\n');
+  const explanation = await (url === null ? askOwn(parts, body) : ask({ url, adminKey: parts.config.server.adminKey }, body, flags));
+  print(flags.has('json') ? `${JSON.stringify(explanation, null, 2)}\n` : textOf(explanation));
+}
+
+function bodyOf({ flags, words }: RouteParts): string {
+  if (words.length === 0) throw new UsageError('gateway route needs a prompt: gateway route --model auto "Why is the sky blue?"');
+  const effort = flags.text('effort');
+  const most = flags.number('max-tokens');
+  return JSON.stringify({ model: flags.text('model') ?? 'auto', messages: [{ role: 'user', content: words.join(' ') }], stream: flags.has('stream'), ...(effort !== null && { reasoning_effort: effort }), ...(most !== null && { max_tokens: most }) });
+}
+
+interface Asked {
+  readonly url: string;
+  readonly adminKey: Secret | null;
+}
+
+async function ask({ url, adminKey }: Asked, body: string, flags: FlagValues): Promise<Explanation> {
+  const headers = { 'content-type': 'application/json', 'x-dry-run': 'true', 'x-dry-run-key': flags.text('key') ?? '', ...metadataOf(flags) };
+  const response = await askGateway({ url, adminKey }, '/v1/chat/completions', { method: 'POST', body, headers });
+  return (await response.json()) as Explanation;
+}
+
+function metadataOf(flags: FlagValues): Record<string, string> {
+  return Object.fromEntries(flags.all('meta').map((pair) => {
+    const [, name, value] = /^([\w-]+)=(.*)$/s.exec(pair) ?? [];
+    if (name === undefined || value === undefined) throw new UsageError(`--meta takes NAME=VALUE, not "${pair}"`);
+    return [`x-gateway-${name}`, value];
+  }));
+}
+
+/** Starts a gateway without its log on a port of its own, and asks that one. */
+async function askOwn({ config, plugins, start, flags }: RouteParts, body: string): Promise<Explanation> {
+  const adminKey = new Secret(createAdminKey());
+  const own: Config = { ...config, server: { ...config.server, adminKey } };
+  const gateway = await start({ config: own, plugins: plugins.filter(({ plugin: { name, keepsLog } }) => keepsLog !== true && !name.startsWith('log/')) });
+  try {
+    const { url, drain } = await listen({ host: '127.0.0.1', port: 0, limits: config.server.limits, service: () => gateway });
+    const explanation = await ask({ url, adminKey }, body, flags);
+    await drain(0, []);
+    return explanation;
+  } finally {
+    await gateway.close();
+  }
+}
+
+function textOf({ candidates, limits }: Explanation): string {
+  if (candidates.length === 0) throw new Exit(1, 'There is no candidate.');
+  const table = tableOf(candidates, [
+    { title: '', isNumber: true, read: (candidate) => (candidate.standing ? String(candidates.indexOf(candidate) + 1) : '–') },
+    { title: 'PROVIDER', read: ({ provider }) => provider },
+    { title: 'MODEL', read: ({ model }) => model },
+    { title: 'TARGET', read: ({ target }) => target },
+    { title: 'AT MOST $', isNumber: true, read: ({ estimatedCost }) => estimatedCost ?? '?' },
+    { title: 'WHY', read: whyOf },
+  ]);
+  return `${table}${limits.map((limit) => `limit: ${JSON.stringify(limit)}\n`).join('')}`;
+}
+
+const whyOf = ({ standing, by, reason }: ExplainedCandidate): string => `${standing ? '' : 'ruled out: '}${reason ?? ''}${by === null ? '' : ` (${by})`}`;

@@ -1,0 +1,127 @@
+/** `x-dry-run: true`: where a request would go, from the same code, and nobody is asked. */
+import { describe, expect, it } from 'vitest';
+import type { Explanation } from '../../../core/pipeline/hooks.ts';
+import { oneUpstream, twoUpstreams } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { answers, completion } from '../../_kit/upstream.ts';
+import { errorOf, gatewayOf, probe, provider } from '../scene.ts';
+
+const dry = { 'x-dry-run': 'true' };
+const explained = async (gateway: TestGateway, body: object = {}, headers: Record<string, string> = {}): Promise<Explanation> => {
+  const response = await gateway.chat(body, { ...dry, ...headers });
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/json']);
+  return (await response.json()) as Explanation;
+};
+
+async function twoTargets(more: Record<string, unknown> = {}): Promise<TestGateway & { readonly asked: () => number }> {
+  const [one, two] = [await provider(), await provider()];
+  const gateway = await gatewayOf(twoUpstreams(one.url, two.url, more));
+  return { ...gateway, asked: () => one.asked.length + two.asked.length };
+}
+
+describe('a dry run', () => {
+  it('answers with the candidates in order, and asks nobody', async () => {
+    const gateway = await twoTargets({ routing: { default: { strategy: 'ordered' } } });
+    expect(await explained(gateway, { max_tokens: 100 })).toEqual({
+      object: 'route.explanation',
+      candidates: [
+        { provider: 'one', model: 'plain', externalId: 'plain-1', target: 'one/plain-1', standing: true, by: 'route/policy', reason: 'ordered: place 1 in the list', estimatedCost: expect.stringMatching(/^0\.0002\d*$/) as string },
+        expect.objectContaining({ provider: 'two', standing: true }) as object,
+      ],
+      limits: [],
+    });
+    expect(gateway.asked()).toBe(0);
+  });
+
+  it.each(['balanced', 'weighted', 'fastest', 'cheapest', 'ordered'])('names first whom the same request then asks (%s), however often it is run', async (strategy) => {
+    const gateway = await twoTargets({ routing: { default: { strategy } } });
+    for (let turn = 0; turn < 6; turn++) {
+      const first = [await explained(gateway), await explained(gateway)].map(({ candidates }) => candidates[0]?.provider);
+      expect((await gateway.chat({})).headers.get('x-provider')).toBe(first[0]);
+      expect(first[0]).toBe(first[1]);
+    }
+  });
+
+  it('is JSON for a stream too', async () => {
+    const gateway = await twoTargets();
+    expect((await explained(gateway, { stream: true })).object).toBe('route.explanation');
+  });
+
+  it('shows the formula of `balanced` with its numbers', async () => {
+    const gateway = await twoTargets({ routing: { default: { strategy: 'balanced' } } });
+    expect((await explained(gateway)).candidates[0]?.reason).toBe('balanced: score 1 = weight 1 × rounded(price 1 × success 1² × speed 1), so 50 % of the requests begin here');
+  });
+
+  it('shows who is ruled out, and why', async () => {
+    const up = await provider(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '30' } }));
+    const two = await provider();
+    const gateway = await gatewayOf(twoUpstreams(up.url, two.url, { routing: { default: { strategy: 'ordered' } } }));
+    await gateway.chat({});
+    const { candidates } = await explained(gateway);
+    expect(candidates.map(({ provider: id, standing, by, reason }) => ({ id, standing, by, reason }))).toEqual([
+      { id: 'two', standing: true, by: 'route/policy', reason: 'ordered: place 2 in the list' },
+      { id: 'one', standing: false, by: 'route/health', reason: expect.stringMatching(/^rests for (30|29) s \(rate limit\)$/) as string },
+    ]);
+  });
+
+  it('does not take the try of a target whose rest is over', async () => {
+    const up = await provider(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after-ms': '50' } }), answers(completion('hello')));
+    const two = await provider();
+    const gateway = await gatewayOf(twoUpstreams(up.url, two.url, { routing: { default: { strategy: 'ordered' } } }));
+    await gateway.chat({});
+    await expect.poll(async () => (await explained(gateway)).candidates[0]?.provider).toBe('one');
+    expect((await gateway.chat({})).headers.get('x-provider')).toBe('one');
+  });
+
+  it.each<[string, object, Record<string, string>]>([
+    ['an unknown model', { model: 'nothing' }, {}],
+    ['a faulty body', { messages: 'hi' }, {}],
+    ['what no provider can do', { model: 'plain', reasoning_effort: 'high' }, {}],
+    ['an unknown key', {}, { authorization: 'Bearer wrong' }],
+  ])('refuses %s as without the header', async (_, body, headers) => {
+    const up = await provider();
+    const gateway = await gatewayOf(oneUpstream(up.url, { keys: [{ name: 'team', key: 'right' }] }));
+    const sent = { authorization: 'Bearer right', ...headers };
+    const [with_, without] = [await gateway.chat(body, { ...dry, ...sent }), await gateway.chat(body, sent)];
+    expect([with_.status, await errorOf(with_)]).toEqual([without.status, await errorOf(without)]);
+  });
+
+  it('is on record, without attempts and without a cost', async () => {
+    const gateway = await twoTargets();
+    await explained(gateway);
+    expect(gateway.records).toMatchObject([{ status: 200, outcome: 'answered', provider: null, cost: null, attempts: [] }]);
+  });
+
+  it('shows what plugins add', async () => {
+    const up = await provider();
+    const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [probe(({ hooks }) => hooks.explain.tap((explanation) => ({ ...explanation, limits: [{ name: 'mine' }] })))] });
+    expect((await explained(gateway)).limits).toEqual([{ name: 'mine' }]);
+  });
+});
+
+describe('a dry run of an admin', () => {
+  const keys = [{ name: 'team', key: 'right', models: ['thinker'] }, { name: 'other', key: 'other-key' }];
+  const asAdmin = async (headers: Record<string, string>): Promise<Response> => {
+    const up = await provider();
+    const gateway = await gatewayOf(oneUpstream(up.url, { keys, server: { admin_key: 'the-key-of-the-admin' } }));
+    return await gateway.chat({}, { ...dry, authorization: 'Bearer the-key-of-the-admin', ...headers });
+  };
+
+  it('may be one as any caller', async () => {
+    expect((await asAdmin({ 'x-dry-run-key': 'other' })).status).toBe(200);
+    expect((await errorOf(await asAdmin({ 'x-dry-run-key': 'team' }))).code).toBe('model_not_allowed');
+  });
+
+  it('needs the admin key', async () => {
+    expect((await errorOf(await asAdmin({ 'x-dry-run-key': 'other', authorization: 'Bearer right' }))).code).toBe('invalid_api_key');
+  });
+
+  it('names a key that there is', async () => {
+    expect((await errorOf(await asAdmin({ 'x-dry-run-key': 'nobody' }))).message).toContain('no key with the name "nobody"');
+  });
+
+  it('asks no provider, whatever else the request says', async () => {
+    const response = await asAdmin({ 'x-dry-run-key': 'other', 'x-dry-run': 'false' });
+    expect(response.status).toBe(401);
+  });
+});

@@ -1,0 +1,73 @@
+/** The commands about targets, as an operator types them: `gateway targets`, `gateway targets wake`, `gateway route`. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { run, start } from '../_kit/executable.ts';
+import type { Running } from '../_kit/executable.ts';
+import { answers, startUpstream } from '../_kit/upstream.ts';
+
+const open: { (): Promise<unknown> }[] = [];
+
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close();
+});
+
+const configOf = (url: string): object => ({
+  providers: { near: { dialect: 'openai-chat', base_url: url, api_key: ['key-a', 'key-b'] }, mock: { dialect: 'mock' } },
+  models: [{ id: 'plain', free: true, providers: [{ providerId: 'near', externalId: 'plain-1' }, { providerId: 'mock' }] }],
+  keys: [{ name: 'team', key: 'the-key-of-the-team' }],
+  routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
+});
+
+async function limited(): Promise<Running> {
+  const up = await startUpstream(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '60' } }));
+  open.push(() => up.close());
+  const gateway = await start(configOf(up.url));
+  open.push(() => gateway.stop());
+  const headers = { 'content-type': 'application/json', authorization: 'Bearer the-key-of-the-team' };
+  const body = JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] });
+  expect((await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body })).status).toBe(200);
+  return gateway;
+}
+
+describe('with a gateway that serves', () => {
+  test('targets are listed with their rest, woken, and seen in a route', async () => {
+    const gateway = await limited();
+    const ask = async (...words: string[]): Promise<string> => {
+      const { code, stdout, stderr } = await run([...words, '--config', gateway.file]);
+      expect([code, stderr]).toEqual([0, '']);
+      return stdout;
+    };
+    const listed = await ask('targets');
+    expect(listed).toMatch(/near#1\/plain-1 +resting +\d\d:\d\d:\d\d +rate limit +\d+ +\d+\n/);
+    expect(listed).toMatch(/3 targets, 2 at rest\n$/);
+    expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +mock +plain.*\n(.*\n)*– +near +plain +near#1\/plain-1.*ruled out: rests for \d+ s \(rate limit\) \(route\/health\)/);
+    expect(await ask('targets', 'wake', 'near#1/plain-1')).toBe('near#1/plain-1 stands; the next request may ask it\n');
+    expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +near +plain +near#1\/plain-1/);
+  });
+});
+
+describe('with a gateway that does not serve', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
+  writeFileSync(file, JSON.stringify(configOf('http://127.0.0.1:9/v1')));
+
+  test('a route is explained all the same', async () => {
+    const { code, stdout, stderr } = await run(['route', '--model', 'plain', '--key', 'team', '--json', 'hi', '--config', file]);
+    expect(code).toBe(0);
+    expect((JSON.parse(stdout) as { candidates: object[] }).candidates).toMatchObject([{ target: 'near#1/plain-1', standing: true }, { target: 'near#2/plain-1', standing: true }, { target: 'mock/plain', standing: true }]);
+    expect(stderr).toBe('No gateway serves with this config, so nothing is known of how its targets do.\n');
+  });
+
+  test.each([
+    [['targets'], 5, /^No gateway serves with .* on this machine\.\n$/],
+    [['targets', 'wake'], 2, /^Write `gateway targets`, or `gateway targets wake NAME`/],
+    [['route'], 2, /^gateway route needs a prompt/],
+    [['route', '--model', 'nothing', 'hi'], 1, /The model "nothing" does not exist/],
+    [['route', '--meta', 'tier', 'hi'], 2, /--meta takes NAME=VALUE, not "tier"/],
+  ])('%j says what is wrong', async (words, code, message) => {
+    const ended = await run([...words, '--config', file]);
+    expect(ended.code).toBe(code);
+    expect(ended.stderr.replace(/^No gateway serves with this config, .*\n/, '')).toMatch(message);
+  });
+});

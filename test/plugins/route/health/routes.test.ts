@@ -1,0 +1,48 @@
+/** `GET /api/targets` and `POST /api/targets/wake`. */
+import { expect, it } from 'vitest';
+import type { ShownTarget } from '../../../../plugins/route/health/routes.ts';
+import { oneUpstream } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { answers, completion } from '../../../_kit/upstream.ts';
+import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
+
+const limited = answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '60' } });
+const listed = async (gateway: TestGateway): Promise<ShownTarget[]> => ((await (await gateway.get('/api/targets')).json()) as { data: ShownTarget[] }).data;
+
+it('lists each target of the providers that are on', async () => {
+  const up = await provider();
+  const gateway = await gatewayOf(oneUpstream(up.url));
+  await gateway.chat({});
+  expect(await listed(gateway)).toEqual([
+    { target: 'up/plain-1', provider: 'up', models: ['plain'], state: 'standing', why: null, restsUntil: null, calls: 1, failures: 0 },
+    { target: 'up/thinker-1', provider: 'up', models: ['thinker'], state: 'standing', why: null, restsUntil: null, calls: 0, failures: 0 },
+    { target: 'up/budgeted-1', provider: 'up', models: ['budgeted'], state: 'standing', why: null, restsUntil: null, calls: 0, failures: 0 },
+  ]);
+});
+
+it('says which target rests, why and until when, and wakes it', async () => {
+  const up = await provider(limited, answers(completion('hello')));
+  const gateway = await gatewayOf(oneUpstream(up.url));
+  await gateway.chat({});
+  const [target] = await listed(gateway);
+  expect(target).toMatchObject({ target: 'up/plain-1', state: 'resting', why: 'rate limit' });
+  const restsMs = Date.parse(target?.restsUntil ?? '') - Date.now();
+  expect(restsMs).toBeGreaterThan(50_000);
+  expect(restsMs).toBeLessThanOrEqual(60_000);
+  const woken = await gateway.post('', { path: '/api/targets/wake?name=up%2Fplain-1' });
+  expect(await woken.json()).toMatchObject({ state: 'standing', restsUntil: null });
+  expect((await gateway.chat({})).status).toBe(200);
+});
+
+it('knows no target of another name, and says which is near', async () => {
+  const up = await provider();
+  const gateway = await gatewayOf(oneUpstream(up.url));
+  const response = await gateway.post('', { path: '/api/targets/wake?name=up/plain' });
+  expect([response.status, (await errorOf(response)).message]).toEqual([400, 'There is no target "up/plain". Did you mean "up/plain-1"? See GET /api/targets.']);
+});
+
+it('is for admins', async () => {
+  const up = await provider();
+  const gateway = await gatewayOf(oneUpstream(up.url, { server: { admin_key: 'the-key-of-the-admin' } }));
+  expect([(await gateway.get('/api/targets')).status, (await gateway.post('', { path: '/api/targets/wake?name=up/plain-1' })).status]).toEqual([401, 401]);
+});
