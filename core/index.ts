@@ -6,7 +6,9 @@
 
 // a plugin
 export { definePlugin, noOptions } from './host/plugin.ts';
-export type { FieldSpec, Gateway, Plugin, Teardown, Traffic } from './host/plugin.ts';
+export type { FieldSpec, Gateway, ParentProcess, Plugin, Teardown, Traffic } from './host/plugin.ts';
+export type { Peers } from './workers/peers.ts';
+export type { Answered, ParentSide } from './workers/relay.ts';
 export type { Command, CommandRun, CommandSpec, Flag, FlagValues, OpenLog, Output } from './host/command.ts';
 export { Exit, UsageError } from './exit.ts';
 export type { SharedRedis } from './host/redis.ts';

@@ -14,12 +14,14 @@ import type { Logger, Write } from '../logger.ts';
 import type { Gateway, LoadedPlugin, Teardown, Traffic } from './plugin.ts';
 import { RedisClient } from './redis.ts';
 import { States } from './state.ts';
+import type { State } from './state.ts';
 import { tapsOf } from './taps.ts';
 import type { Door } from '../pipeline/door.ts';
 import { Refusals } from '../pipeline/refusals.ts';
 import { InFlight } from '../http/in-flight.ts';
 import type { Endpoint, Routes } from '../http/routes.ts';
 import { SignIns } from '../http/sign-ins.ts';
+import type { WorkerPeers } from '../workers/peers.ts';
 import { createService } from '../http/server.ts';
 import type { Service } from '../http/server.ts';
 
@@ -32,6 +34,8 @@ export interface GatewayParts {
   readonly fetch?: typeof fetch;
   /** What plugins keep over reloads: the same object for each gateway of the process. Absent: nothing outlives this gateway. */
   readonly states?: States;
+  /** The other workers, where this process is one of several. */
+  readonly peers?: WorkerPeers | null;
 }
 
 export interface RunningGateway extends Service {
@@ -49,7 +53,7 @@ export interface RunningGateway extends Service {
 }
 
 /** Applies and boots every plugin. Throws an error that names the plugin that refuses; those before it are torn down. */
-export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch, states = new States() }: GatewayParts): Promise<RunningGateway> {
+export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch, states = new States(), peers = null }: GatewayParts): Promise<RunningGateway> {
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
   const watch = guard(hooks, logger, returns);
@@ -60,27 +64,26 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const log = createLogAccess();
   const held = states.forGateway();
   const refusals = held.of('core/host')('refusals', () => new Refusals());
-  const signIns = held.of('core/host')('sign-ins', () => new SignIns());
+  const signIns = held.of('core/host')('sign-ins', () => new SignIns(peers?.forGateway().of('core/host') ?? null));
   const inFlight = held.of('core/host')('in flight', () => new InFlight());
-  let isLeaving = false;
   const redis = openRedis(config, held.of('core/host'), logger);
   await redis?.open();
+  const others = peers?.forGateway();
+  let isLeaving = false;
   const shared = {
     isLeaving: () => isLeaving,
     errorCodes: errorCodesOf(plugins),
     spentMs: () => watch.spentMs(),
-    log, dialects, config, clock, redis,
+    log, dialects, config, clock, redis, signIns,
     fetch: fetcher,
-    signIns,
     traffic: (): Traffic => ({ bytes: inFlight.bytes, refused: refusals.counts, overloaded: inFlight.refused }),
     checkHealth: async (report: HealthReport, query: HealthQuery) => await hooks.health.promise(await ownChecks(report, query, { inFlight, redis }), query),
   };
 
   const routesOf = (plugin: string): Routes => ({ add: (endpoint) => void endpoints.push(blaming(plugin, endpoint)), addDoor: (door) => void doors.push(door) });
-  const gatewayOf = (plugin: string, own: Logger): Gateway => ({ ...shared, hooks: tapsOf(hooks, plugin), routes: routesOf(plugin), state: held.of(plugin), logger: own });
-  const forNobody = (): Gateway => gatewayOf('core/host', logger);
+  const gatewayOf = (plugin: string, own: Logger): Gateway => ({ ...shared, hooks: tapsOf(hooks, plugin), routes: routesOf(plugin), state: held.of(plugin), peers: others?.of(plugin) ?? null, logger: own });
   const closing = async (): Promise<void> => {
-    await hooks.close.promise(forNobody());
+    await hooks.close.promise(gatewayOf('core/host', logger));
     for (const teardown of teardowns.toReversed()) {
       try {
         await teardown();
@@ -88,6 +91,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
         logger.error('a plugin failed to close', { error });
       }
     }
+    others?.release();
     held.release();
   };
 
@@ -99,7 +103,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     }
     watch.seal();
     if (doors.length > 0 && hooks.auth.taps.length === 0) logger.warn('no plugin recognises callers, so every request for a model is refused with 401; list a plugin of auth/ under plugins');
-    await hooks.boot.promise(forNobody()).catch(refuseBoot);
+    await hooks.boot.promise(gatewayOf('core/host', logger)).catch(refuseBoot);
   } catch (error) {
     await closing();
     throw error;
@@ -110,7 +114,6 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   return { ...service, config, spentMs: shared.spentMs, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), leave: () => void (isLeaving = true), close: () => (closed ??= closing()) };
 }
 
-/** Requests were refused a moment ago, because the limits of what runs at one time are reached. */
 /** The client of the process for the Redis of this config; null: the config names none. A reload with the same address keeps the connection. */
 const openRedis = ({ redis }: Config, state: State, logger: Logger): RedisClient | null => (redis === null ? null : state(`redis ${redis.url.reveal()}`, () => new RedisClient(redis.url, logger)));
 
@@ -122,6 +125,7 @@ async function ownChecks(report: HealthReport, { skip }: HealthQuery, { inFlight
   return { ...checked, redis: check, status: check.connected || checked.status !== 'ok' ? checked.status : 'degraded' };
 }
 
+/** Requests were refused a moment ago, because the limits of what runs at one time are reached. */
 const overloaded = { connected: false, error: 'overloaded' };
 
 /** The codes of the table and of plugins. Throws where two plugins declare the same code. */

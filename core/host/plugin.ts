@@ -10,6 +10,8 @@ import type { LogAccess } from '../log/store.ts';
 import type { Logger } from '../logger.ts';
 import type { Routes } from '../http/routes.ts';
 import type { SignIns } from '../http/sign-ins.ts';
+import type { Peers } from '../workers/peers.ts';
+import type { Answered, ParentSide } from '../workers/relay.ts';
 
 /** A feature. One default-exported object per file under `plugins/`, or a file of your own named in the YAML. */
 export interface Plugin<Options = never> {
@@ -35,6 +37,22 @@ export interface Plugin<Options = never> {
   readonly serves?: readonly string[];
   /** Taps hooks and adds routes. Synchronous and without I/O: opening things belongs to the `boot` hook. */
   apply(gateway: Gateway, options: Options): void | Teardown;
+  /**
+   * Runs in the parent of the workers, where `server.workers` is more than 1: for what must be counted in one place. Called for each
+   * config. `gateway.peers.atParent` asks what it returns. Where one process serves alone, it is never called.
+   */
+  atParent?(parent: ParentProcess, options: Options): ParentSide;
+}
+
+/** What a plugin can reach in the parent of the workers. */
+export interface ParentProcess {
+  readonly config: Config;
+  /** Labelled with the plugin's name. */
+  readonly logger: Logger;
+  /** Values of this plugin's that outlive a reload. */
+  readonly state: State;
+  /** Asks the workers what the plugin answers there (`gateway.peers.answer`). Resolves with the answers that came in time. @param except a worker that is not asked */
+  ask(topic: string, message: unknown, options?: { readonly withinMs?: number; readonly except?: number }): Promise<readonly Answered[]>;
 }
 
 /** A field of a plugin's own on the record. */
@@ -90,6 +108,8 @@ export interface Gateway {
   readonly redis: SharedRedis | null;
   /** Milliseconds that each plugin has taken of all requests since this gateway began, by the plugin's name. */
   readonly spentMs: () => ReadonlyMap<string, number>;
+  /** The other workers behind the same port; null: this process serves alone (`server.workers: 1`). */
+  readonly peers: Peers | null;
   /** What is known of those who sent an admin key: for a plugin that lets people sign in, or that counts the failures. */
   readonly signIns: SignIns;
   /** Codes of all errors that may be thrown: the core's and those that plugins declare. */

@@ -36,16 +36,26 @@ function signed(adminKey: Secret, id: string, expiresAt: number): Session {
   return { value: `${expiresAt}.${id}.${signature}`, id, expiresAt };
 }
 
+/** A session that was ended before its time. */
+export type Ended = Pick<Session, 'id' | 'expiresAt'>;
+
 /**
  * Sessions that were ended before their time. Each is an empty file in the data directory too, so that a restart does not bring it
  * back, and so that other processes with the same directory know it. Where the directory cannot be written, this process alone knows.
  */
 export class EndedSessions {
   readonly #known = new Map<string, number>();
+  readonly #tell: (ended: Ended) => void;
+
+  /** @param tell tells other processes that do not read the directory at once, or have none */
+  constructor(tell: (ended: Ended) => void = () => {}) {
+    this.#tell = tell;
+  }
 
   add({ id, expiresAt }: Session, { dataDir, now }: { dataDir: string; now: number }): void {
     for (const [other, until] of this.#known) if (until < now) this.#known.delete(other);
-    this.#known.set(id, expiresAt);
+    this.learn({ id, expiresAt });
+    this.#tell({ id, expiresAt });
     // the directory is made by who keeps something in it; a gateway that keeps nothing leaves nothing behind
     if (!existsSync(dataDir)) return;
     const folder = folderIn(dataDir);
@@ -56,6 +66,11 @@ export class EndedSessions {
     } catch {
       // this process knows; a read-only directory is no reason to refuse the sign-out
     }
+  }
+
+  /** Another process has ended this session. */
+  learn({ id, expiresAt }: Ended): void {
+    this.#known.set(id, expiresAt);
   }
 
   has({ id }: Session, dataDir: string): boolean {

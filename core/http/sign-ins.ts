@@ -1,13 +1,15 @@
 /**
  * Whoever sends a wrong admin key is answered slowly, by address: a thousand guesses a second become a few. A right key is answered
  * at once, and sessions are not slowed, so that nobody can lock the owner out by guessing from elsewhere. A process has one object
- * of this class, which outlives reloads.
+ * of this class, which outlives reloads; workers tell each other what they see.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { isSame } from '../secret.ts';
+import type { Peers } from '../workers/peers.ts';
 import { EndedSessions } from './sessions.ts';
+import type { Ended } from './sessions.ts';
 
 /** Wrong keys of one address that are answered at once. */
 const free = 5;
@@ -35,15 +37,26 @@ export interface Claimant {
   readonly logger: Logger;
 }
 
+type Others = Pick<Peers, 'broadcast' | 'on'>;
+
 export class SignIns implements Disposable {
-  readonly ended = new EndedSessions();
+  readonly ended: EndedSessions;
   /** Wrong keys that were looked at. */
   wrong = 0;
   /** Keys that were not looked at, because of too many wrong ones from their address. */
   unread = 0;
   readonly #guessers = new Map<string, Guesser>();
+  readonly #others: Others | null;
   #unsaid = { wrong: 0, unread: 0 };
   #report: NodeJS.Timeout | null = null;
+
+  /** @param others workers behind the same port: guesses are slowed, and sessions ended, in all of them */
+  constructor(others: Others | null = null) {
+    this.#others = others;
+    this.ended = new EndedSessions((ended) => others?.broadcast('ended', ended));
+    others?.on('ended', (ended) => this.ended.learn(ended as Ended));
+    others?.on('wrong', (place) => void this.#hold(this.#guesserAt(place as string)));
+  }
 
   /** Those that are kept. */
   get addresses(): number {
@@ -61,6 +74,7 @@ export class SignIns implements Disposable {
     if (given.some((key) => isSame(key, right))) return true;
     this.wrong++;
     this.#say('wrong', claimant);
+    this.#others?.broadcast('wrong', place);
     await this.#hold(this.#guesserAt(place));
     return false;
   }

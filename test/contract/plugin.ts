@@ -136,6 +136,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
     log: createLogAccess(),
     config,
     redis: null,
+    peers: null,
     logger,
     state: new States().forGateway().of(plugin.name),
     spentMs: () => new Map(),

@@ -1,0 +1,125 @@
+/**
+ * Messages and calls between the parent and one of its workers, over the channel that Node opens with a child process. Both sides use
+ * this class. Values are JSON, so `undefined` and functions do not arrive.
+ */
+import type { Socket } from 'node:net';
+
+/** Handles a message; what it returns or resolves to is the answer, where the other side waits for one. */
+export type Handler = (value: unknown, socket: Socket | undefined) => unknown;
+
+/** `c`: the number of a call, whose answer comes back as `r` with a value or an error. */
+interface Message {
+  readonly t?: string;
+  readonly v?: unknown;
+  readonly c?: number;
+  readonly r?: number;
+  readonly e?: string;
+}
+
+interface Waiting {
+  resolve(value: unknown): void;
+  reject(error: Error): void;
+}
+
+interface End {
+  readonly connected: boolean;
+  send?(message: object, socket: Socket | undefined, options: object, told: (error: Error | null) => void): boolean;
+  on(event: 'message', heard: (message: unknown, socket: unknown) => void): unknown;
+  once(event: 'disconnect', heard: () => void): unknown;
+}
+
+/** safety: the limit of messages that wait for a process that reads none. Messages beyond it are dropped; a call beyond it fails. */
+const mostWaiting = 1000;
+
+/** How long a call waits for its answer where nobody says. */
+export const patienceMs = 1000;
+
+export class Channel {
+  readonly #end: End;
+  readonly #handlers = new Map<string, Handler>();
+  readonly #calls = new Map<number, Waiting>();
+  #lastCall = 0;
+  #unsent = 0;
+
+  /** @param end the child process (a `ChildProcess`); in a worker, its own `process` */
+  constructor(end: End) {
+    this.#end = end;
+    end.on('message', (message, socket) => this.#take(message as Message, socket as Socket | undefined));
+    end.once('disconnect', () => this.#fail());
+  }
+
+  get isOpen(): boolean {
+    return this.#end.connected;
+  }
+
+  /** What to do with messages and calls of this topic. A later handler takes the place of the one before. */
+  on(topic: string, handler: Handler): void {
+    this.#handlers.set(topic, handler);
+  }
+
+  /** Sends a message. It is lost where the other side has ended, or does not read. */
+  tell(topic: string, value?: unknown): void {
+    this.#send({ t: topic, v: value });
+  }
+
+  /** Hands a connection over. Calls back with an error where it could not be: the connection is then still here. */
+  give(topic: string, socket: Socket, told: (error: Error | null) => void): void {
+    if (!this.isOpen) return told(new Error(ended));
+    this.#end.send?.({ t: topic }, socket, {}, told);
+  }
+
+  /** Sends a message and resolves with its answer. Rejects with the error of the handler, where no answer comes in time, and where the other side has ended. */
+  call(topic: string, value?: unknown, withinMs = patienceMs): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const id = ++this.#lastCall;
+      const late = setTimeout(() => this.#settle(id)?.reject(new Error(`The other process did not answer within ${withinMs} ms.`)), withinMs);
+      const over = <Value>(settle: (value: Value) => void) => (result: Value): void => {
+        clearTimeout(late);
+        settle(result);
+      };
+      this.#calls.set(id, { resolve: over(resolve), reject: over(reject) });
+      if (!this.#send({ t: topic, v: value, c: id })) this.#settle(id)?.reject(new Error(ended));
+    });
+  }
+
+  #send(message: Message): boolean {
+    if (!this.isOpen || this.#unsent >= mostWaiting) return false;
+    // safety: without the callback, Node would throw the error of a process that has just ended
+    this.#end.send?.(message, undefined, {}, () => void this.#unsent--);
+    this.#unsent++;
+    return true;
+  }
+
+  #take({ t: topic, v: value, c: call, r: answered, e: error }: Message, socket: Socket | undefined): void {
+    if (answered !== undefined) {
+      const waiting = this.#settle(answered);
+      if (error === undefined) waiting?.resolve(value);
+      else waiting?.reject(new Error(error));
+      return;
+    }
+    const handler = this.#handlers.get(topic ?? '');
+    if (call === undefined) handler?.(value, socket);
+    else void this.#answer(call, handler, value);
+  }
+
+  async #answer(call: number, handler: Handler | undefined, value: unknown): Promise<void> {
+    try {
+      if (handler === undefined) throw new Error('Nobody in the other process answers this.');
+      this.#send({ r: call, v: await handler(value, undefined) });
+    } catch (error) {
+      this.#send({ r: call, e: error instanceof Error ? error.message : String(error) });
+    }
+  }
+
+  #settle(id: number): Waiting | undefined {
+    const waiting = this.#calls.get(id);
+    this.#calls.delete(id);
+    return waiting;
+  }
+
+  #fail(): void {
+    for (const id of this.#calls.keys()) this.#settle(id)?.reject(new Error(ended));
+  }
+}
+
+const ended = 'The other process has ended, or reads no messages.';

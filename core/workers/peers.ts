@@ -1,0 +1,118 @@
+/**
+ * The other workers of this machine, as plugins of one worker see them (`gateway.peers`). All messages go through the parent, which
+ * `relay.ts` is about.
+ */
+import type { Channel } from './channel.ts';
+import { patienceMs } from './channel.ts';
+
+/** The other processes that serve the same port, as one plugin sees them. Topics are the plugin's own. Messages are JSON. */
+export interface Peers {
+  /** The number of this worker, from 1 on. A worker that replaces one that died gets its number. */
+  readonly number: number;
+  /** Sends a message to every other worker. A worker that does not keep up may miss it. */
+  broadcast(topic: string, message: unknown): void;
+  /** Sends a message to one of them. */
+  tell(worker: number, topic: string, message: unknown): void;
+  /** Calls back with the messages of a topic. Returns the function that ends it; the end of the gateway does so too. */
+  on(topic: string, listener: (message: unknown, from: number) => void): () => void;
+  /** Asks every other worker. Resolves with the answers that came within so many milliseconds, 1,000 where nothing is said. Never rejects. */
+  ask(topic: string, message: unknown, withinMs?: number): Promise<readonly unknown[]>;
+  /** Answers `ask` of other workers; after a reload, the newest gateway does. */
+  answer(topic: string, answer: (message: unknown, from: number) => unknown): void;
+  /** Asks what the plugin runs in the parent (`Plugin.atParent`). Rejects with its error, and where no answer comes in time. */
+  atParent(message: unknown, withinMs?: number): Promise<unknown>;
+}
+
+/** What goes through the parent. `plugin topic` is the address. */
+export interface Passed {
+  readonly address: string;
+  readonly message: unknown;
+  /** The worker that sent it. */
+  readonly from: number;
+}
+
+export interface Sent extends Omit<Passed, 'from'> {
+  /** Absent: every other worker. */
+  readonly to?: number;
+}
+
+export interface AskedAll extends Sent {
+  readonly withinMs: number;
+}
+
+type Listener = Parameters<Peers['on']>[1];
+type Answerer = Parameters<Peers['answer']>[1];
+
+/** The peers of the plugins of one gateway. */
+export interface GatewayPeers {
+  of(plugin: string): Peers;
+  /** Ends all that the plugins listen to. */
+  release(): void;
+}
+
+/** One for each worker process. */
+export class WorkerPeers {
+  readonly #channel: Channel;
+  readonly #number: number;
+  readonly #listeners = new Map<string, Set<Listener>>();
+  /** The newest last. */
+  readonly #answerers = new Map<string, Answerer[]>();
+
+  constructor(channel: Channel, number: number) {
+    this.#channel = channel;
+    this.#number = number;
+    channel.on('passed', (value) => {
+      const { address, message, from } = value as Passed;
+      for (const listener of this.#listeners.get(address) ?? []) listener(message, from);
+    });
+    channel.on('asked', (value) => {
+      const { address, message, from } = value as Passed;
+      const answerer = this.#answerers.get(address)?.at(-1);
+      if (answerer === undefined) throw new Error('No plugin of this worker answers that.');
+      return answerer(message, from);
+    });
+  }
+
+  /** The peers of one gateway: `release` when it closes. */
+  forGateway(): GatewayPeers {
+    const ends: (() => void)[] = [];
+    return {
+      of: (plugin) => this.#of(plugin, ends),
+      release: () => {
+        for (const end of ends.splice(0)) end();
+      },
+    };
+  }
+
+  #of(plugin: string, ends: (() => void)[]): Peers {
+    const channel = this.#channel;
+    const addressOf = (topic: string): string => `${plugin} ${topic}`;
+    return {
+      number: this.#number,
+      broadcast: (topic, message) => channel.tell('pass', { address: addressOf(topic), message } satisfies Sent),
+      tell: (to, topic, message) => channel.tell('pass', { address: addressOf(topic), message, to } satisfies Sent),
+      on: (topic, listener) => {
+        const end = this.#listen(addressOf(topic), listener);
+        ends.push(end);
+        return end;
+      },
+      // the parent's own limit is the shorter one, so that one worker that is late costs none of the other answers
+      ask: async (topic, message, withinMs = patienceMs) => (await channel.call('ask', { address: addressOf(topic), message, withinMs } satisfies AskedAll, withinMs + 500).catch(() => [])) as readonly unknown[],
+      answer: (topic, answer) => void ends.push(this.#answer(addressOf(topic), answer)),
+      atParent: (message, withinMs) => channel.call('at parent', { address: plugin, message } satisfies Sent, withinMs),
+    };
+  }
+
+  #listen(address: string, listener: Listener): () => void {
+    const listeners = this.#listeners.get(address) ?? new Set();
+    this.#listeners.set(address, listeners.add(listener));
+    return () => void listeners.delete(listener);
+  }
+
+  #answer(address: string, answer: Answerer): () => void {
+    const answerers = this.#answerers.get(address) ?? [];
+    this.#answerers.set(address, answerers);
+    answerers.push(answer);
+    return () => void (answerers.includes(answer) && answerers.splice(answerers.indexOf(answer), 1));
+  }
+}

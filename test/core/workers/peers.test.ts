@@ -1,0 +1,113 @@
+/** Messages between processes, by way of their parent. The processes are real. */
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { connect, createServer, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Channel } from '../../../core/workers/channel.ts';
+import { Relay } from '../../../core/workers/relay.ts';
+import type { Peer } from '../../../core/workers/relay.ts';
+
+interface Started extends Peer {
+  readonly child: ChildProcess;
+  readonly heard: unknown[];
+}
+
+async function startWorker(number: number): Promise<Started> {
+  const child = fork(fileURLToPath(new URL('./worker-of-the-test.ts', import.meta.url)), [String(number)]);
+  const channel = new Channel(child);
+  const heard: unknown[] = [];
+  channel.on('heard', (value) => void heard.push(value));
+  await new Promise<void>((resolve) => channel.on('up', () => resolve()));
+  return { number, channel, child, heard };
+}
+
+const own = { plugin: 'test/plugin', topic: 'name' };
+let workers: Started[] = [];
+const relay = new Relay(() => workers);
+
+/** The worker with this number. */
+const at = (number: number): Started => workers.find((one) => one.number === number) as Started;
+
+beforeAll(async () => {
+  workers = await Promise.all([1, 2, 3].map(startWorker));
+  for (const worker of workers) relay.connect(worker);
+});
+
+afterAll(() => workers.forEach(({ child }) => child.kill('SIGKILL')));
+
+describe('peers', () => {
+  test('hear what one of them says to all, and what it says to one', async () => {
+    at(1).channel.tell('broadcast', { text: 'hello' });
+    await expect.poll(() => workers.map(({ heard }) => heard)).toEqual([[], [[{ text: 'hello' }, 1]], [[{ text: 'hello' }, 1]]]);
+    at(3).channel.tell('tell', 1);
+    await expect.poll(() => at(1).heard).toEqual([['for you', 3]]);
+    expect(at(2).heard).toHaveLength(1);
+  });
+
+  test('answer what one of them asks, and those that fail or are late are left out', async () => {
+    expect(await at(2).channel.call('ask', 'I am')).toEqual(['I am 1', 'I am 3']);
+    expect(await at(2).channel.call('ask', 'fail')).toEqual([]);
+    expect(await at(2).channel.call('ask', 'never')).toEqual([]);
+  });
+
+  test('are asked by the parent, all or all but one', async () => {
+    const ask = relay.ask(own.plugin);
+    expect(await ask(own.topic, 'a')).toEqual([1, 2, 3].map((worker) => ({ worker, answer: `a ${worker}` })));
+    expect(await ask(own.topic, 'b', { except: 2 })).toEqual([1, 3].map((worker) => ({ worker, answer: `b ${worker}` })));
+    expect(await ask(own.topic, 'never', { withinMs: 50 })).toEqual([]);
+    expect(await ask('unheard of', 'c')).toEqual([]);
+  });
+
+  test('ask what their plugin runs in the parent, and get its errors', async () => {
+    expect(await at(1).channel.call('at parent', 1)).toBe('Error: The plugin "test/plugin" runs nothing in the parent process.');
+    const gone: number[] = [];
+    const answer = (message: unknown, worker: number): unknown => {
+      if (message === 'refuse') throw new Error('no room');
+      return message === 'wait' ? new Promise(() => {}) : [message, worker];
+    };
+    relay.adopt(new Map([[own.plugin, { answer, gone: (worker) => void gone.push(worker) }]]));
+    expect(await at(2).channel.call('at parent', { take: 3 })).toEqual([{ take: 3 }, 2]);
+    expect(await at(2).channel.call('at parent', 'refuse')).toBe('Error: no room');
+    expect(await at(2).channel.call('at parent', 'wait')).toBe('Error: The other process did not answer within 300 ms.');
+    relay.gone(2);
+    expect(gone).toEqual([2]);
+  });
+});
+
+describe('a channel', () => {
+  test('hands a connection over', async () => {
+    const given: (Error | null)[] = [];
+    const server = createServer({ pauseOnConnect: true }, (socket) => at(1).channel.give('connection', socket, (error) => void given.push(error))).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const client: Socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    const [text] = (await once(client, 'data')) as [Buffer];
+    expect(String(text)).toBe('worker 1');
+    expect(given).toEqual([null]);
+    client.destroy();
+    server.close();
+  });
+
+  test('fails calls to a process that has ended, those that wait too', async () => {
+    const worker = await startWorker(4);
+    const waiting = worker.channel.call('at parent', 'wait', 60_000).catch(String);
+    worker.child.kill('SIGKILL');
+    expect(await waiting).toBe('Error: The other process has ended, or reads no messages.');
+    expect(worker.channel.isOpen).toBe(false);
+    expect(await worker.channel.call('ask', 'x').catch(String)).toBe('Error: The other process has ended, or reads no messages.');
+    worker.channel.tell('broadcast', 'nobody hears it');
+    const failed = await new Promise((resolve) => worker.channel.give('connection', new Socket(), resolve));
+    expect(String(failed)).toContain('has ended');
+  });
+
+  test('drops messages for a process that reads none, and takes its own part in none of them', async () => {
+    const worker = await startWorker(5);
+    worker.child.kill('SIGSTOP');
+    const large = 'x'.repeat(100_000);
+    for (let at = 0; at < 1100; at++) worker.channel.tell('nothing', large);
+    expect(await worker.channel.call('ask', 'x').catch(String)).toBe('Error: The other process has ended, or reads no messages.');
+    worker.child.kill('SIGKILL');
+  });
+});

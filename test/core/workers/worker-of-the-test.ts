@@ -1,0 +1,19 @@
+/** A worker without a gateway: says what it hears, and does what the parent says. */
+import { Channel } from '../../../core/workers/channel.ts';
+import { WorkerPeers } from '../../../core/workers/peers.ts';
+
+const number = Number(process.argv[2]);
+const channel = new Channel(process);
+const peers = new WorkerPeers(channel, number).forGateway().of('test/plugin');
+peers.on('news', (message, from) => channel.tell('heard', [message, from]));
+peers.answer('name', (message) => {
+  if (message === 'never') return new Promise(() => {});
+  if (message === 'fail') throw new Error('not in the mood');
+  return `${String(message)} ${number}`;
+});
+channel.on('broadcast', (message) => peers.broadcast('news', message));
+channel.on('tell', (to) => peers.tell(to as number, 'news', 'for you'));
+channel.on('ask', async (message) => await peers.ask('name', message, 300));
+channel.on('at parent', async (message) => await peers.atParent(message, 300).catch((error: unknown) => String(error)));
+channel.on('connection', (_, socket) => socket?.end(`worker ${number}`));
+channel.tell('up');
