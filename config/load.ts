@@ -16,6 +16,7 @@ import { byPlace, createFindings } from './problems.ts';
 import type { Reading } from './read.ts';
 import { readConfig } from './read.ts';
 import { resolveKeys } from './resolve/keys.ts';
+import { resolveLimits } from './resolve/limits.ts';
 import { resolveModels } from './resolve/models.ts';
 import { resolveNames } from './resolve/names.ts';
 import type { PluginLoader, PluginSet } from './resolve/plugins.ts';
@@ -90,9 +91,10 @@ function resolveConfig(main: Reading, { plugins, known, overrides, bound }: Part
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;
   const routing = fallback === undefined ? null : resolveRouting({ default: fallback, models: blocks.policies }, names, findings);
   const keys = resolveKeys(blocks.keys, [...names.ids, ...names.aliases.keys(), ...names.policies], findings);
+  const limits = resolveLimits(main, { keys: [...blocks.keys.keys()], models: [...names.ids], providers: [...blocks.providers.keys()] }, findings);
   const redis = isSound('redis') ? resolveRedis(main, findings) : null;
   if (server === null || routing === null || findings.problems.length > 0) return null;
-  const content = { server, keys, providers, models, routing, redis };
+  const content = { server, keys, providers, models, routing, redis, limits };
   const hash = fingerprint({ ...content, plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })) });
   return deepFreeze({ hash, ...content, plugins: plugins.entries });
 }

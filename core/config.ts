@@ -16,6 +16,8 @@ export interface Config {
   readonly routing: Routing;
   /** Null: each gateway keeps and counts for itself. */
   readonly redis: Redis | null;
+  /** Those of keys are with their keys. */
+  readonly limits: readonly Limit[];
   readonly plugins: readonly PluginEntry[];
 }
 
@@ -81,6 +83,30 @@ export interface KeyEntry {
   readonly logBodies: boolean;
   /** Whether answers to this key are kept for its exact repeats. */
   readonly cache: boolean;
+  /** Null: only those of the `limits` block. */
+  readonly limits: Amounts | null;
+}
+
+/** How much is allowed in any 60 seconds, and at one time (`concurrent`); null: as much as one likes. */
+export interface Amounts {
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
+  readonly concurrent: number | null;
+  readonly budget: Budget | null;
+}
+
+/** Dollars, a decimal, for a period by UTC; a week begins on Monday. `unknown`: whether a request whose price nobody knows is served and not charged. */
+export interface Budget {
+  readonly dollars: string;
+  readonly per: 'day' | 'week' | 'month' | 'total';
+  readonly unknown: 'admit' | 'refuse';
+}
+
+/** One entry of `limits`: each value of what `by` names counts by itself (`all`, `key`, `model`, `provider`, `meta.<name>`). */
+export interface Limit extends Amounts {
+  readonly by: string;
+  /** Glob of the values that are limited; null: all values. */
+  readonly match: string | null;
 }
 
 /** One entry of `providers`. */

@@ -4,6 +4,7 @@
  */
 import type { JSONSchema } from 'json-schema-to-ts';
 import { keysSchema } from './keys.ts';
+import { limitsSchema } from './limits.ts';
 import { modelsSchema } from './models.ts';
 import { pluginsSchema } from './plugins.ts';
 import { providersSchema } from './providers.ts';
@@ -24,6 +25,7 @@ export const gatewaySchema = {
     models: modelsSchema,
     routing: routingSchema,
     redis: redisSchema,
+    limits: limitsSchema,
     include: {
       type: 'array',
       items: { type: 'string', minLength: 1 },

@@ -1,5 +1,6 @@
 /** The `keys` block: the callers and what each may use. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { keyLimitsSchema } from './limits.ts';
 
 /** One entry of `keys`. */
 export const keySchema = {
@@ -15,6 +16,7 @@ export const keySchema = {
     metadata: { type: 'object', additionalProperties: { type: 'string' }, default: {}, description: 'Metadata that is added to each request with this key, for example { team: search }.' },
     log_bodies: { type: 'boolean', default: true, description: 'Whether the log may store prompts and answers of requests with this key, for example false.' },
     cache: { type: 'boolean', default: false, description: 'Whether answers to this key are kept, and given again to its exact repeats. Needs the plugin stream/cache.' },
+    limits: keyLimitsSchema,
   },
 } as const satisfies JSONSchema;
 

@@ -1,0 +1,54 @@
+/** Resolves `limits`, and the limits of keys. */
+import type { Amounts, Limit } from '../../core/config.ts';
+import { patternOf } from '../../core/glob.ts';
+import { parseDollars } from '../../core/money.ts';
+import type { KeyLimitsBlock, LimitBlock } from '../../schemas/limits.ts';
+import type { Findings, Place } from '../problems.ts';
+import type { Reading } from '../read.ts';
+import type { Path } from '../source.ts';
+
+/** What `match` may be about. */
+export interface KnownValues {
+  readonly keys: readonly string[];
+  readonly models: readonly string[];
+  readonly providers: readonly string[];
+}
+
+/** safety: spent dollars are 64-bit numbers of 10^-12 dollar in Redis, and what comes after the limit must fit too. */
+const mostDollars = 9_000_000;
+
+/** Resolves the entries of the main file that have passed the schema. An entry that limits nothing, or limits what it cannot, is reported to `findings`. */
+export function resolveLimits(main: Reading, known: KnownValues, findings: Findings): Limit[] {
+  const blocks = Array.isArray(main.value['limits']) ? (main.value['limits'] as readonly LimitBlock[]) : [];
+  return blocks.flatMap((block, index) => {
+    const place = (...inside: Path): Place => ({ source: main.source, path: ['limits', index, ...inside] });
+    if (!findings.isSound(place())) return [];
+    const { by, match = null } = block;
+    const amounts = resolveAmounts(block, place, findings);
+    if (match !== null && by === 'all') findings.error({ ...place('match'), at: 'key' }, '`by: all` counts all requests together, so there is no value to match', 'leave `match` out');
+    if (by === 'key' && known.keys.length === 0) findings.warn(place('by'), 'there are no `keys`, so this limits nobody');
+    else if (match !== null) warnOfNone(match, valuesOf(by, known), () => findings.warn(place('match'), `"${match}" matches no ${by}`));
+    return [{ by, match, ...amounts }];
+  });
+}
+
+/** Resolves the amounts of a limit, or of a key. Where there are none, that is reported to `findings`. */
+export function resolveAmounts({ requests_per_minute: requests, tokens_per_minute: tokens, concurrent, budget }: KeyLimitsBlock, place: (...inside: Path) => Place, findings: Findings): Amounts {
+  if (budget !== undefined) checkDollars(budget.dollars, place('budget', 'dollars'), findings);
+  if (requests === undefined && tokens === undefined && concurrent === undefined && budget === undefined) findings.error(place(), 'limits nothing', 'add requests_per_minute, tokens_per_minute, concurrent or budget');
+  return { requestsPerMinute: requests ?? null, tokensPerMinute: tokens ?? null, concurrent: concurrent ?? null, budget: budget ?? null };
+}
+
+function checkDollars(dollars: string, place: Place, findings: Findings): void {
+  const pico = parseDollars(dollars);
+  if (pico === undefined) findings.error(place, 'is finer than 10^-12 dollar', 'leave the last digits out');
+  else if (pico > BigInt(mostDollars) * 10n ** 12n) findings.error(place, `is more than can be counted, at most "${mostDollars}"`);
+}
+
+/** Null: callers choose the values. */
+const valuesOf = (by: string, { keys, models, providers }: KnownValues): readonly string[] | null => (by === 'key' ? keys : by === 'model' ? models : by === 'provider' ? providers : null);
+
+function warnOfNone(glob: string, values: readonly string[] | null, warn: () => void): void {
+  const pattern = patternOf(glob);
+  if (values !== null && !values.some((value) => pattern.test(value))) warn();
+}
