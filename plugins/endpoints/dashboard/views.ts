@@ -75,7 +75,7 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   const [metaKeys, earlierQuery] = await Promise.all([reader.metadataKeys(query), before(query, asked)]);
   const meta = params.get('meta') ?? metaKeys[0] ?? null;
   const top = (by: string): Promise<readonly StatsRow[]> => reader.stats(query, { by, limit: topRows });
-  const [series, [earlier = null], recent, { points: byModel }, models, providers, keys, values] = await Promise.all([
+  const [series, [earlier = null], recent, { points: byModel }, models, providers, keys, values, cached] = await Promise.all([
     reader.series(query, { bucketMs, by: null }),
     earlierQuery === null ? [] : reader.stats(earlierQuery, { by: null, limit: 1 }),
     reader.list(errors, { limit: topRows, cursor: null }),
@@ -84,8 +84,11 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
     top('provider'),
     top('key'),
     meta === null ? [] : top(`meta.${meta}`),
+    top('field.cache'),
   ]);
-  return { ...series, earlier, bucketMs, recent: recent.data, byModel, models, providers, keys, meta, metaKeys, values };
+  const hits = cached.find(({ value }) => value === 'hit')?.requests ?? 0;
+  const isCacheUsed = cached.some(({ value }) => value !== null);
+  return { ...series, earlier, bucketMs, recent: recent.data, byModel, models, providers, keys, meta, metaKeys, values, cacheHits: isCacheUsed ? hits : null };
 }
 
 /** `by`: what to group by, with the time before beside it. `bucket`: the largest values over time too. `rank`: what they are large in. */

@@ -193,6 +193,15 @@ describe('the counters', () => {
     expect(samples.some(({ name }) => name === 'gateway_cost_dollars_total')).toBe(false);
   });
 
+  it('count hits and misses of the cache, where it is in use', async () => {
+    const gateway = await gatewayOf(oneUpstream((await provider()).url));
+    await gateway.chat({});
+    for (let asked = 0; asked < 3; asked++) await gateway.chat({}, { 'x-cache': 'on' });
+    const samples = await scrape(gateway);
+    expect([total(samples, 'gateway_cache_requests_total', { result: 'hit' }), total(samples, 'gateway_cache_requests_total', { result: 'miss' }), total(samples, 'gateway_attempts_total')]).toEqual([2, 1, 2]);
+    expect(total(samples, 'gateway_cost_dollars_total')).toBeCloseTo(2 * 0.00002, 12);
+  });
+
   it('count failures by code, and each attempt', async () => {
     const down = answers({ error: { message: 'no' } }, { status: 503 });
     const gateway = await gatewayOf(twoUpstreams((await provider(down)).url, (await provider(down, answers(completion('a')))).url));

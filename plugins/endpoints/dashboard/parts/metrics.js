@@ -12,7 +12,7 @@ export function Metrics({ data, range }) {
   // if the time before is not wholly on record, no change is shown
   const change = (read, better) => (earlier === null ? null : changeOf(read(total), read(earlier), better));
   const figures = [
-    { name: 'Requests', value: count(total.requests), change: change(({ requests }) => requests), trend: trend(({ requests }) => requests), note: paceOf(total.requests, range) },
+    { name: 'Requests', value: count(total.requests), change: change(({ requests }) => requests), trend: trend(({ requests }) => requests), note: `${paceOf(total.requests, range)}${data.cacheHits === null ? '' : ` · ${percent(data.cacheHits, total.requests)} cached`}` },
     { name: 'Errors', value: percent(total.errors, total.requests), change: change(rate, 'less'), trend: trend(({ errors }) => errors), note: `${count(total.errors)} requests`, isBad: total.errors > 0 },
     { name: 'Cost', value: aboutSum(money(total.cost), total), change: change(({ cost }) => numberOf(cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `${count(total.unpriced)} without a price` : html`${aboutSum(money(perRequest(total)), total)} a request`, title: total.cost === null ? undefined : `$${total.cost}` },
     { name: 'Tokens', value: aboutSum(compact(total.promptTokens + total.completionTokens), total), change: change(({ promptTokens, completionTokens }) => promptTokens + completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: html`${aboutSum(compact(total.reasoningTokens), total)} for reasoning` },

@@ -210,6 +210,14 @@ describe('what is shown', () => {
     expect((await body(await gateway.get('/api/models', local))).data).toHaveLength(3);
   });
 
+  test('is the number of hits of the cache, where it is in use', async () => {
+    await begin();
+    log.add({});
+    expect((await body(await gateway.get('/api/views/overview', local))).cacheHits).toBeNull();
+    for (const cache of ['hit', 'hit', 'miss']) log.add({ fields: { cache } });
+    expect((await body(await gateway.get('/api/views/overview', local))).cacheHits).toBe(2);
+  });
+
   test('is what a view needs, together', async () => {
     await begin();
     for (let at = 0; at < 3; at++) log.add({ metadata: { team: at === 0 ? 'a' : 'b' }, ...(at === 2 && { status: 500, outcome: 'failed' as const }) });
