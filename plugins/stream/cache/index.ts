@@ -71,7 +71,6 @@ interface Use extends Traveller {
   readonly key: string;
   /** The answer of a hit; null: a provider is asked. */
   entry: Entry | null;
-  isOver: boolean;
 }
 
 class Cache {
@@ -91,7 +90,7 @@ class Cache {
     const wish = wishOf(context);
     if (wish === null || candidates.every(({ dropped }) => dropped !== null)) return candidates;
     if (context.isDryRun) return wish === 'refresh' ? candidates : this.#foresee(candidates, context);
-    const use: Use = { key: keyOf(context, candidates), entry: null, leads: false, isOver: false };
+    const use: Use = { key: keyOf(context, candidates), entry: null, leads: false };
     this.#uses.set(context, use);
     const leads = this.#flights.lead(use.key, use);
     // who wants a new answer waits for no other one
@@ -123,7 +122,6 @@ class Cache {
   settle(record: RequestRecord, context: Replying): RequestRecord {
     const use = this.#uses.get(context);
     if (use === undefined) return record;
-    use.isOver = true;
     if (use.entry !== null) return { ...record, cost: '0', prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: 'hit' } };
     const entry = record.outcome === 'answered' ? this.#entryOf(context) : null;
     if (entry !== null && isKept(entry)) this.#store.keep(use.key, entry);
@@ -142,7 +140,7 @@ class Cache {
   }
 
   #found(use: Use, entry: Entry | null, candidates: readonly Candidate[]): readonly Candidate[] {
-    const giver = entry === null || use.isOver ? undefined : giverOf(entry, candidates);
+    const giver = entry === null ? undefined : giverOf(entry, candidates);
     if (entry === null || giver === undefined) return candidates;
     use.entry = entry;
     this.#flights.end(use.key, use, entry);

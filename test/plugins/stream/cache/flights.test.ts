@@ -6,7 +6,7 @@ import { LATE } from '../../../../core/pipeline/hooks.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { answers, completion, event, hangs, said, streams } from '../../../_kit/upstream.ts';
-import type { Step } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, probe, provider } from '../../../core/scene.ts';
 import { counting, held, on, plain, streamed } from './scene.ts';
 
@@ -137,33 +137,44 @@ describe('equal requests at one time', () => {
 });
 
 describe('where the one that asks gives no answer', () => {
-  /** The first request is asked and held; two others wait for it. */
-  async function threeOf(first: Step, ...next: Step[]): Promise<{ gateway: TestGateway; up: Awaited<ReturnType<typeof provider>>; leaving: AbortController; release: () => void; leader: Promise<{ status: number }>; others: ReturnType<typeof plain>[] }> {
+  interface Held {
+    readonly gateway: TestGateway;
+    readonly up: ScriptedUpstream;
+    readonly leaving: AbortController;
+    release(): void;
+    /** How many requests have come to the cache. */
+    arrived(): number;
+    readonly leader: Promise<number>;
+    readonly others: ReturnType<typeof plain>[];
+  }
+
+  /** The first request is asked and held; others wait for it, in this order. */
+  async function heldAt(first: Step, { next, waiting = 2 }: { next: readonly Step[]; waiting?: number }): Promise<Held> {
     const { step, asked, release } = held(first);
     const up = await provider(step, ...next);
     const { plugin, arrived } = passage();
     const gateway = await gatewayOf(tireless(up.url), { plugins: [plugin] });
     const leaving = new AbortController();
-    const leader = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers: on, signal: leaving.signal }).then(({ status }) => ({ status }), () => ({ status: 0 }));
+    const leader = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers: on, signal: leaving.signal }).then(({ status }) => status, () => 0);
     await asked;
     const others: ReturnType<typeof plain>[] = [];
-    for (const count of [2, 3]) {
+    for (let count = 2; count < 2 + waiting; count++) {
       others.push(plain(gateway));
       await expect.poll(arrived).toBe(count);
     }
-    return { gateway, up, leaving, release, leader, others };
+    return { gateway, up, leaving, release, arrived, leader, others };
   }
 
   it('the next one asks after a failure, and the others wait for that', async () => {
-    const { up, release, leader, others } = await threeOf(broken, counting());
+    const { up, release, leader, others } = await heldAt(broken, { next: [counting()] });
     release();
-    expect((await leader).status).toBe(502);
+    expect(await leader).toBe(502);
     expect(await Promise.all(others)).toEqual([{ text: 'answer 1', cache: 'miss' }, { text: 'answer 1', cache: 'hit' }]);
     expect(up.asked).toHaveLength(2);
   });
 
   it('the next one asks after the client has left, and the provider of the first is let go', async () => {
-    const { up, gateway, leaving, others } = await threeOf(hangs, counting());
+    const { up, gateway, leaving, others } = await heldAt(hangs, { next: [counting()] });
     leaving.abort();
     await up.asked[0]?.closed;
     expect(await Promise.all(others)).toEqual([{ text: 'answer 1', cache: 'miss' }, { text: 'answer 1', cache: 'hit' }]);
@@ -171,9 +182,31 @@ describe('where the one that asks gives no answer', () => {
   });
 
   it('all that are left ask for themselves after two failures', async () => {
-    const { up, release, others } = await threeOf(broken, broken, counting());
+    const last = held(counting());
+    const { up, release, others } = await heldAt(broken, { next: [broken, last.step], waiting: 4 });
     release();
-    expect((await Promise.all(others)).map(({ text }) => text)).toEqual(['status 502', 'answer 1']);
+    // three at one time: nobody waits for the others
+    await expect.poll(() => up.asked.length).toBe(5);
+    last.release();
+    expect((await Promise.all(others)).map(({ text }) => text).sort()).toEqual(['answer 1', 'answer 2', 'answer 3', 'status 502']);
+  });
+
+  it('no failure is counted where clients leave', async () => {
+    const last = held(counting());
+    const { up, gateway, leaving, arrived, leader, others } = await heldAt(hangs, { next: [hangs, last.step], waiting: 0 });
+    const second = new AbortController();
+    const left = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers: on, signal: second.signal }).catch(() => null);
+    await expect.poll(arrived).toBe(2);
+    others.push(plain(gateway), plain(gateway));
+    await expect.poll(arrived).toBe(4);
+    leaving.abort();
+    await leader;
+    await expect.poll(() => up.asked.length).toBe(2);
+    second.abort();
+    await left;
+    await last.asked;
+    last.release();
+    expect((await Promise.all(others)).map(({ text, cache }) => `${text} ${cache}`).sort()).toEqual(['answer 1 hit', 'answer 1 miss']);
     expect(up.asked).toHaveLength(3);
   });
 
