@@ -25,6 +25,8 @@ export interface Config {
 export interface Server {
   readonly host: string;
   readonly port: number;
+  /** Processes that serve the port. Where there are more than one, a further process is their parent. */
+  readonly workers: number;
   /** The absolute path of the folder for the journal and the embedded store. */
   readonly dataDir: string;
   /** Whether callers must identify themselves: there are `keys`, or a plugin of `auth/` other than the shipped one. */
@@ -44,9 +46,9 @@ export interface Server {
 export interface Limits {
   /** Bytes of a request body. */
   readonly body: number;
-  /** Bytes of the bodies of all completion requests that run at one time. */
+  /** Bytes of the bodies of all completion requests that run at one time in one process. */
   readonly inFlightBytes: number;
-  /** Completion requests that run at one time. */
+  /** Completion requests that run at one time in one process. */
   readonly inFlightRequests: number;
   /** Requests of one connection that run at one time. */
   readonly connectionRequests: number;

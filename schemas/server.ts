@@ -3,7 +3,7 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 
 const limitsSchema = {
   type: 'object',
-  description: 'Limits of size and time. Beyond them the gateway refuses a request or closes a connection.',
+  description: 'Limits of size and time. Beyond them the gateway refuses a request or closes a connection. With `workers`, each of them has its share of in_flight_bytes and in_flight_requests.',
   additionalProperties: false,
   default: {},
   properties: {
@@ -32,6 +32,11 @@ export const serverSchema = {
   properties: {
     host: { type: 'string', minLength: 1, default: '127.0.0.1', description: 'Address to listen on, for example 127.0.0.1. An address that other machines can reach, such as 0.0.0.0, needs `keys`.' },
     port: { type: 'integer', minimum: 0, maximum: 65535, default: 4000, description: 'Port to listen on; 0 takes any free port.' },
+    workers: {
+      anyOf: [{ type: 'integer', minimum: 1, maximum: 256 }, { type: 'string', enum: ['auto'] }],
+      default: 1,
+      description: 'Processes on this machine that serve the port: a number, or auto for one on each core. A change waits for a restart. With 1 the process that is started serves itself; with more it is their parent. Example: auto.',
+    },
     data_dir: { type: 'string', minLength: 1, default: './data', description: 'Folder for the journal and the embedded store, relative to this file.' },
     admin_key: { type: 'string', minLength: 1, description: 'Key for the dashboard, /api and /metrics, at least 16 characters, for example ${ADMIN_KEY}. Without it: where there are `keys`, the first start makes one and keeps it in data_dir; where there are none, programs on this machine need no key.' },
     admin_open: { type: 'boolean', default: false, description: 'Whether programs on this machine see the dashboard, /api and /metrics without a key, although there are `keys`. A reverse proxy on this machine can look like such a program: leave it false behind one.' },

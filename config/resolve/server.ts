@@ -1,4 +1,5 @@
 /** Resolves `server`: makes paths absolute, and refuses a gateway without keys that other machines can reach. */
+import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import type { Server } from '../../core/config.ts';
 import { Secret } from '../../core/secret.ts';
@@ -26,7 +27,10 @@ export interface ServerFacts {
 export function resolveServer(main: Reading, { overrides, isGuarded, bound }: ServerFacts, findings: Findings): Server {
   const block = main.value['server'] as ServerBlock;
   const { limits } = block;
+  const workers = block.workers === 'auto' ? availableParallelism() : block.workers;
   const ofHeap = defaultsOfHeap();
+  // each worker counts for itself; the heap is its own
+  const share = (ofMachine: number | undefined): number | null => (ofMachine === undefined ? null : Math.ceil(ofMachine / workers));
   const host = overrides.host ?? block.host;
   const atHost = { source: main.source, path: ['server', 'host'] };
   if (!isGuarded && !isLoopback(host)) {
@@ -47,6 +51,7 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound }: Se
   return {
     host,
     port: overrides.port ?? block.port,
+    workers,
     dataDir: resolve(dirname(main.source.file), block.data_dir),
     isGuarded,
     adminKey: adminKey === undefined ? null : new Secret(adminKey),
@@ -55,8 +60,8 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound }: Se
     finishReason: block.finish_reason,
     limits: {
       body: limits.body,
-      inFlightBytes: limits.in_flight_bytes ?? ofHeap.inFlightBytes,
-      inFlightRequests: limits.in_flight_requests ?? ofHeap.inFlightRequests,
+      inFlightBytes: share(limits.in_flight_bytes) ?? ofHeap.inFlightBytes,
+      inFlightRequests: share(limits.in_flight_requests) ?? ofHeap.inFlightRequests,
       connectionRequests: limits.connection_requests,
       jsonDepth: limits.json_depth,
       headers: limits.headers,

@@ -1,7 +1,7 @@
-/** The socket of the port: a new one, which listhen binds, or one that was open before this process began. */
+/** The socket of the port: a new one, which listhen binds, one that was open before this process began, or one that another process has. */
 import { createServer } from 'node:http';
 import type { RequestListener, Server, ServerOptions } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as PlainServer, Socket } from 'node:net';
 import { listen } from 'listhen';
 
 export interface Place {
@@ -16,6 +16,14 @@ export interface Bound {
   /** As an IP address. */
   readonly address: string;
   readonly url: string;
+}
+
+/** A port that another process has, which hands its connections over to this one. */
+export interface GivenPort {
+  readonly address: string;
+  readonly url: string;
+  /** Calls back with each connection. */
+  onConnection(take: (socket: Socket) => void): void;
 }
 
 /** Somebody else listens on the port. */
@@ -39,25 +47,57 @@ async function bindNew(settings: ServerOptions, host: string, port: number): Pro
     const { address, port: bound } = listener.server.address() as AddressInfo;
     return { server: listener.server, address, url: urlOf(host, bound) };
   } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code;
-    const taken = code === 'EADDRINUSE' || (cause instanceof Error && cause.name === 'GetPortError');
-    if (!taken) throw cause;
-    throw new PortInUse(`Port ${port} on ${host} is in use. Stop what listens there, or choose another: --port ${port + 1}`, { cause });
+    throw refused(cause, { host, port });
   }
+}
+
+function refused(cause: unknown, { host, port }: Place): unknown {
+  const taken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE' || (cause instanceof Error && cause.name === 'GetPortError');
+  return taken ? new PortInUse(`Port ${port} on ${host} is in use. Stop what listens there, or choose another: --port ${port + 1}`, { cause }) : cause;
 }
 
 /** listhen binds an address and takes no open socket; this one is bound already. */
 async function takeOver(settings: ServerOptions, fd: number): Promise<Bound> {
   const server = createServer(settings);
+  return { server, ...(await inherit(server, fd)) };
+}
+
+async function inherit(server: PlainServer, fd: number): Promise<Omit<Bound, 'server'>> {
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen({ fd }, resolve);
-    });
+    await opened(server, { fd });
   } catch (cause) {
     throw new UnusableSocket(`The file descriptor ${fd}, which the gateway was given to serve on, is no open port: ${(cause as Error).message}`, { cause });
   }
   const at = server.address();
   if (at === null || typeof at === 'string') throw new UnusableSocket(`The gateway serves on TCP ports only, and was given ${at === null ? 'something else' : `the socket ${at}`}.`);
-  return { server, address: at.address, url: urlOf(at.address, at.port) };
+  return { address: at.address, url: urlOf(at.address, at.port) };
+}
+
+const opened = (server: PlainServer, where: { fd: number } | { host: string; port: number }): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(where, resolve);
+  });
+
+/** Opens the port for a server that is not HTTP: it hands its connections over. Throws as `bindPort` does. */
+export async function bindPlain(server: PlainServer, { host, port, inherited = null }: Place): Promise<Omit<Bound, 'server'>> {
+  if (inherited !== null) return await inherit(server, inherited);
+  await opened(server, { host, port }).catch((cause: unknown) => {
+    throw refused(cause, { host, port });
+  });
+  const at = server.address() as AddressInfo;
+  return { address: at.address, url: urlOf(host, at.port) };
+}
+
+/** A server without a socket of its own: it serves the connections that it is given. */
+export function serveGiven(settings: ServerOptions, { address, url, onConnection }: GivenPort): Bound {
+  const server = createServer(settings);
+  // safety: at this event Node begins to look for slow clients, and would let them be without it
+  server.emit('listening');
+  onConnection((socket) => {
+    // a client that has closed its side still waits for its answer; Node sets this for the connections that it accepts itself
+    socket.allowHalfOpen = true;
+    server.emit('connection', socket);
+  });
+  return { server, address, url };
 }

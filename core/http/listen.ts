@@ -6,8 +6,8 @@ import type { Socket } from 'node:net';
 import type { Limits } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import type { Answer } from '../pipeline/answer.ts';
-import { bindPort } from './bind.ts';
-import type { Place } from './bind.ts';
+import { bindPort, serveGiven } from './bind.ts';
+import type { GivenPort, Place } from './bind.ts';
 import { Line } from './pipelining.ts';
 import { Slots } from './slots.ts';
 import type { Service } from './server.ts';
@@ -41,13 +41,15 @@ export interface ListenOptions extends Place {
   readonly limits: Limits;
   /** Called for each request: a reload replaces the service. */
   readonly service: () => Service;
+  /** A port that another process has; it takes the place of the host and port. */
+  readonly given?: GivenPort;
 }
 
 /** The limits under Node's names. Node reads the times at each check and the size at each connection, and refuses a header time above the request's. */
 const bounds = ({ headerTimeMs, requestTimeMs, headers }: Limits): object => ({ headersTimeout: Math.min(headerTimeMs, requestTimeMs), requestTimeout: requestTimeMs, maxHeaderSize: headers });
 
 /** Opens the port. Throws as `bindPort` does. */
-export async function listen({ limits: first, service, ...place }: ListenOptions): Promise<Listening> {
+export async function listen({ limits: first, service, given, ...place }: ListenOptions): Promise<Listening> {
   let limits = first;
   let isLeaving = false;
   const settings = {
@@ -59,7 +61,7 @@ export async function listen({ limits: first, service, ...place }: ListenOptions
     // Node's own refusal has no body; `refuseUnnamed` answers in the shape of every error
     requireHostHeader: false,
   };
-  const { server, url, address } = await bindPort(settings, place);
+  const { server, url, address } = given === undefined ? await bindPort(settings, place) : serveGiven(settings, given);
   const sockets = socketsOf(server);
   const refuse = (error: NodeJS.ErrnoException, socket: Socket): void => void refuseBroken(error, { socket, service: service(), limits });
   const serveNow = (request: IncomingMessage, response: ServerResponse): void => {
@@ -94,11 +96,11 @@ export async function listen({ limits: first, service, ...place }: ListenOptions
       Object.assign(server, bounds(next));
     },
     leave: () => void (isLeaving = true),
-    drain: (drainMs, former) => drain(server, [...former, service()], drainMs),
+    drain: (drainMs, former) => drain({ server, sockets }, [...former, service()], drainMs),
     handOver(drainMs, former) {
       isLeaving = true;
       for (const socket of sockets) closeOnceQuiet(socket);
-      return handOver(server, [...former, service()], drainMs);
+      return handOver({ server, sockets }, [...former, service()], drainMs);
     },
     get fd() {
       return handleOf(server).fd;
@@ -207,16 +209,28 @@ async function refuseUnnamed(fault: string, { service, response }: { service: Se
   response.writeHead(status, { ...headers }).end(body);
 }
 
-async function drain(server: Server, services: readonly Service[], drainMs: number): Promise<void> {
+interface Open {
+  readonly server: Server;
+  readonly sockets: Slots<Socket>;
+}
+
+/** Resolves when the last connection is closed. A server does not count the connections that another process has handed over. */
+async function allClosed(sockets: Slots<Socket>): Promise<void> {
+  for (const socket of sockets) await new Promise((resolve) => (socket.closed ? setImmediate(resolve) : socket.once('close', resolve)));
+  // more may have come meanwhile
+  if (sockets.size > 0) await allClosed(sockets);
+}
+
+async function drain({ server, sockets }: Open, services: readonly Service[], drainMs: number): Promise<void> {
   for (const service of services) service.drain();
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.close();
   server.closeIdleConnections();
   const stop = setTimeout(() => {
     for (const { running } of services) for (const exchange of running) exchange.cancel(new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000 }));
     setTimeout(() => server.closeAllConnections(), 1000);
   }, drainMs);
   const idle = setInterval(() => server.closeIdleConnections(), 100);
-  await closed;
+  await allClosed(sockets);
   clearTimeout(stop);
   clearInterval(idle);
 }
@@ -227,15 +241,15 @@ const quietMs = 10_000;
 /** The next request, if there is one, ends this limit; its reply closes the connection. */
 const closeOnceQuiet = (socket: Socket): void => void (lastReply.get(socket)?.writableFinished === true && socket.setTimeout(quietMs));
 
-async function handOver(server: Server, services: readonly Service[], drainMs: number): Promise<void> {
+async function handOver({ server, sockets }: Open, services: readonly Service[], drainMs: number): Promise<void> {
   server.keepAliveTimeout = quietMs;
   // safety: http.Server.close() would also close the idle connections at once, while clients write their next requests into them
-  const closed = new Promise<void>((resolve) => void PlainServer.prototype.close.call(server, () => resolve()));
+  PlainServer.prototype.close.call(server);
   const tails = setInterval(() => {
     for (const service of services) service.endTails();
   }, 100);
-  const late = setTimeout(() => void drain(server, services, 0), drainMs);
-  await closed;
+  const late = setTimeout(() => void drain({ server, sockets }, services, 0), drainMs);
+  await allClosed(sockets);
   clearInterval(tails);
   clearTimeout(late);
 }
