@@ -5,6 +5,7 @@ import type { Attempt, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { ChunkSource } from './hooks.ts';
 import { Cancellation } from '../cancellation.ts';
+import { Reply } from './reply.ts';
 import { isThenable } from '../taps/runners.ts';
 
 /** After the finish of an answer its token counts may still come. They come at once or never, so the wait for them is short. */
@@ -39,6 +40,8 @@ export class RunningAttempt {
   /** `performance.now()` of the first piece of this attempt's answer. */
   firstPieceAt: number | null = null;
   source: ChunkSource | null = null;
+  /** What it has answered so far. */
+  readonly reply = new Reply();
   /** Its result has been told. */
   settled = false;
 
@@ -128,13 +131,13 @@ export class RunningAttempt {
     this.#reject?.(reason);
   }
 
-  /** Ends the time limits, and the source too if the answer is not whole. */
-  close(isBroken: boolean): void {
+  /** Ends the time limits, and the source too if the answer is not whole. @param reason why it is not wanted any more; undefined where the request's own cancellation says so, or nothing */
+  close(isBroken: boolean, reason?: unknown): void {
     this.settled = true;
     clearTimeout(this.#timer);
     this.#stopListening();
     if (isBroken) {
-      this.cancellation.cancel(this.#request.reason);
+      this.#cancel(reason ?? this.#request.reason);
       cancelSource(this.source);
     }
   }

@@ -134,7 +134,7 @@ export interface AttemptResult {
   readonly provider: string;
   readonly model: string;
   readonly externalId: string;
-  /** `answered`, or the code of the error. */
+  /** `answered`, `outrun` (the next target was asked beside it, and was quicker), or the code of the error. */
   readonly outcome: string;
   readonly status: number | null;
   /** From the request's arrival to the start of this attempt; null on records that are older than the field. */
@@ -144,6 +144,8 @@ export interface AttemptResult {
   /** How long the provider asks not to be asked again; null where it did not say, and on records that are older than the field. */
   readonly retryAfterMs: number | null;
   readonly error: string | null;
+  /** What an attempt used that is not the answer: it broke in the middle, or a quicker one was asked beside it. Its cost is part of the record's. */
+  readonly used?: { readonly usage: RecordedUsage; readonly usageEstimated: boolean; readonly cost: string | null };
 }
 
 /** A value that a plugin puts on the record. */
@@ -203,7 +205,22 @@ export interface RequestRecord {
   readonly response: Reply | null;
   readonly reasoningContent: string | null;
   /** What settling needs beyond the wire, of the last attempt: never stored as it is. */
-  readonly served: { readonly model: Model; readonly mapping: Mapping; readonly usage: Usage } | null;
+  readonly served: (Served & { readonly lost: readonly LostAnswer[] }) | null;
+}
+
+/** What a provider counted, and what its prices are found by. */
+export interface Served {
+  readonly model: Model;
+  readonly mapping: Mapping;
+  readonly usage: Usage;
+}
+
+/** An attempt that used something and is not the answer. */
+export interface LostAnswer extends Served {
+  /** Its place in `attempts`. */
+  readonly at: number;
+  /** What it said before it broke. */
+  readonly response: Reply;
 }
 
 /** The API's counts: `promptTokens` includes cached and cache-write tokens, `completionTokens` includes reasoning. */

@@ -1,13 +1,12 @@
-/** One request under way. Plugins see a part of it (view.ts), which grows from stage to stage (context.ts). Only this folder assigns to its fields. */
+/** One request under way, and the part of it that plugins see, which grows from stage to stage (context.ts). Only this folder assigns to the fields. */
 import type { ChatRequest } from '../chat.ts';
 import type { Config, Policy } from '../config.ts';
-import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Streaming } from './context.ts';
+import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Replying, Streaming } from './context.ts';
 import type { Adjustment } from '../wire/dialect.ts';
 import { GatewayError } from '../errors.ts';
 import { Reply } from './reply.ts';
 import { createRequestId } from '../request-id.ts';
 import { Cancellation } from '../cancellation.ts';
-import { View } from './view.ts';
 import { pendingTap } from '../taps/pending.ts';
 
 export interface Arrival {
@@ -17,6 +16,13 @@ export interface Arrival {
   readonly config: Config;
   /** Epoch milliseconds. */
   readonly createdAt: number;
+}
+
+/** An attempt that broke in the middle of its answer, or that was asked beside a quicker one. */
+export interface Lost {
+  readonly at: number;
+  readonly candidate: Candidate;
+  readonly reply: Reply;
 }
 
 // cost: every field from the start, so that all requests share one hidden class
@@ -44,6 +50,8 @@ export class Exchange implements Arrived {
   candidates: readonly Candidate[] = [];
   attempt: Attempt | null = null;
   readonly attempts: AttemptResult[] = [];
+  /** Attempts that used something and are not the answer, by their place in `attempts`. */
+  readonly lost: Lost[] = [];
   /** Milliseconds by plugin. */
   readonly timings: Record<string, number> = {};
   adjustments: readonly Adjustment[] = [];
@@ -115,8 +123,90 @@ export class Exchange implements Arrived {
     this.#whenClosed?.();
   }
 
+  /** What a tap sees that opens this attempt. Where another attempt may begin meanwhile, it must not see that one. */
+  opening(attempt: Attempt, { hedgeMs }: Policy): Streaming {
+    return hedgeMs === null ? this.as() : (new View(this, attempt) as unknown as Streaming);
+  }
+
   /** What the stages see of it: the hook's type says which fields are set by then. */
   as(): Streaming {
     return this.view as unknown as Streaming;
+  }
+}
+
+/** All fields that a stage may see, `null` as long as they are not known. */
+interface Seen extends Replying {
+  readonly addressing: Addressing | null;
+  readonly policy: Policy | null;
+  readonly isDryRun: boolean;
+  /** Milliseconds by plugin: the time of taps is added to it. */
+  readonly timings: Record<string, number>;
+}
+
+/** A request as plugins see it. The fields are read from the exchange and cannot be set; nothing can be added. safety: a tap that set the id or the metadata of a request would take its record away from it. */
+class View implements Seen {
+  readonly #exchange: Seen;
+  readonly #attempt: Seen['attempt'];
+
+  /** @param attempt the one to see, where several run at one time; else the request's last one */
+  constructor(exchange: Seen, attempt: Seen['attempt'] = null) {
+    this.#exchange = exchange;
+    this.#attempt = attempt;
+    Object.freeze(this);
+  }
+
+  get id(): Seen['id'] {
+    return this.#exchange.id;
+  }
+  get createdAt(): Seen['createdAt'] {
+    return this.#exchange.createdAt;
+  }
+  get startedAt(): Seen['startedAt'] {
+    return this.#exchange.startedAt;
+  }
+  get method(): Seen['method'] {
+    return this.#exchange.method;
+  }
+  get path(): Seen['path'] {
+    return this.#exchange.path;
+  }
+  get headers(): Seen['headers'] {
+    return this.#exchange.headers;
+  }
+  get signal(): Seen['signal'] {
+    return this.#exchange.signal;
+  }
+  get config(): Seen['config'] {
+    return this.#exchange.config;
+  }
+  get principal(): Seen['principal'] {
+    return this.#exchange.principal;
+  }
+  get metadata(): Seen['metadata'] {
+    return this.#exchange.metadata;
+  }
+  get request(): Seen['request'] {
+    return this.#exchange.request;
+  }
+  get addressing(): Seen['addressing'] {
+    return this.#exchange.addressing;
+  }
+  get policy(): Seen['policy'] {
+    return this.#exchange.policy;
+  }
+  get isDryRun(): Seen['isDryRun'] {
+    return this.#exchange.isDryRun;
+  }
+  get attempt(): Seen['attempt'] {
+    return this.#attempt ?? this.#exchange.attempt;
+  }
+  get status(): Seen['status'] {
+    return this.#exchange.status;
+  }
+  get error(): Seen['error'] {
+    return this.#exchange.error;
+  }
+  get timings(): Seen['timings'] {
+    return this.#exchange.timings;
   }
 }

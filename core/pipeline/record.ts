@@ -1,6 +1,6 @@
 import { completionTokens, promptTokens, totalTokens } from '../chat.ts';
 import type { Usage } from '../chat.ts';
-import type { Arrived, Outcome, RecordedUsage, RequestRecord } from './context.ts';
+import type { Arrived, LostAnswer, Outcome, RecordedUsage, RequestRecord } from './context.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -46,9 +46,13 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     request,
     response: reply.isEmpty ? null : reply,
     reasoningContent: reply.isEmpty ? null : reply.choices.map(({ reasoning }) => reasoning).join('\n\n') || null,
-    served: served === null ? null : { model: served.model, mapping: served.mapping, usage: reply.usage },
+    served: served === null ? null : { model: served.model, mapping: served.mapping, usage: reply.usage, lost: lostOf(exchange) },
   };
 }
+
+// the last attempt is the one that the record is about, whatever came of it
+const lostOf = ({ lost, reply }: Exchange): readonly LostAnswer[] =>
+  lost.length === 0 ? [] : lost.filter((one) => one.reply !== reply).map(({ at, candidate: { model, mapping }, reply: said }) => ({ at, model, mapping, usage: said.usage, response: said }));
 
 /** Token counts as the log API shows them: sums that include their parts, where `Usage` has parts that do not overlap. */
 export const recordedUsage = (usage: Usage): RecordedUsage => ({

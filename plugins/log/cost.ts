@@ -4,6 +4,8 @@
  * Tokens whose price is 0 cost nothing, whether their count is known or not.
  */
 import { costOf, formatDollars } from '../../core/money.ts';
+import type { LostAnswer, RequestRecord } from '../../core/pipeline/context.ts';
+import { recordedUsage } from '../../core/pipeline/record.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 
 export default definePlugin({
@@ -16,7 +18,20 @@ export default definePlugin({
       const { mapping, model, usage } = record.served;
       const pricing = mapping.pricing ?? model.pricing;
       const cost = costOf(usage, pricing);
-      return cost === null ? record : { ...record, cost: formatDollars(cost), prices: pricing };
+      const priced = cost === null ? record : { ...record, cost: formatDollars(cost), prices: pricing };
+      return record.served.lost.length === 0 ? priced : withLost(priced, record.served.lost, cost);
     });
   },
 });
+
+/** The record whose cost has that of its lost attempts too, which is also told of each. @param cost of the answer; null: not known */
+function withLost(record: RequestRecord, lost: readonly LostAnswer[], cost: bigint | null): RequestRecord {
+  const costs = new Map(lost.map(({ at, usage, mapping, model }) => [at, costOf(usage, mapping.pricing ?? model.pricing)]));
+  const total = [...costs.values(), cost].reduce<bigint | null>((sum, one) => (one === null ? sum : (sum ?? 0n) + one), null);
+  const attempts = record.attempts.map((attempt, at) => {
+    const own = costs.get(at) ?? null;
+    const lostOne = lost.find((one) => one.at === at);
+    return own === null || lostOne === undefined ? attempt : { ...attempt, used: { usage: recordedUsage(lostOne.usage), usageEstimated: attempt.used?.usageEstimated ?? false, cost: formatDollars(own) } };
+  });
+  return { ...record, attempts, cost: total === null ? null : formatDollars(total) };
+}

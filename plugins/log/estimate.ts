@@ -6,6 +6,7 @@
  * was not sent is not part of an estimate.
  */
 import type { ChatRequest, Usage } from '../../core/chat.ts';
+import type { RequestRecord } from '../../core/pipeline/context.ts';
 import { EARLY } from '../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 import { recordedUsage } from '../../core/pipeline/record.ts';
@@ -19,17 +20,31 @@ export default definePlugin({
   apply({ hooks }) {
     // EARLY: plugins that compute with the counts, such as log/cost, must come after this tap
     hooks.settle.tap({ stage: EARLY }, (record) => {
-      const { served, request, response } = record;
+      const completed = record.served?.lost.length === 0 ? record : withLost(record);
+      const { served, request, response } = completed;
       // without an answer, nobody knows whether the provider counted anything
-      if (served === null || request === null || response === null) return record;
-      const usage = completed(served.usage, request, response.choices);
-      return usage === served.usage ? record : { ...record, usage: recordedUsage(usage), usageEstimated: true, served: { ...served, usage } };
+      if (served === null || request === null || response === null) return completed;
+      const usage = usageOf(served.usage, request, response.choices);
+      return usage === served.usage ? completed : { ...completed, usage: recordedUsage(usage), usageEstimated: true, served: { ...served, usage } };
     });
   },
 });
 
+/** The record with what its lost attempts used. */
+function withLost(record: RequestRecord): RequestRecord {
+  const { served, request } = record;
+  if (served === null || request === null) return record;
+  const lost = served.lost.map((one) => ({ ...one, usage: usageOf(one.usage, request, one.response.choices) }));
+  const attempts = record.attempts.map((attempt, at) => {
+    const found = lost.findIndex((one) => one.at === at);
+    const one = lost[found];
+    return one === undefined ? attempt : { ...attempt, used: { usage: recordedUsage(one.usage), usageEstimated: one.usage !== served.lost[found]?.usage, cost: null } };
+  });
+  return { ...record, attempts, served: { ...served, lost } };
+}
+
 /** Fills in missing counts. Returns the same object where nothing can be added. */
-function completed(usage: Usage, request: ChatRequest, choices: readonly FoldedChoice[]): Usage {
+function usageOf(usage: Usage, request: ChatRequest, choices: readonly FoldedChoice[]): Usage {
   const input = usage.input ?? inputOf(request, usage);
   const { answer, reasoning } = usage.answer === null ? answerOf(choices, usage) : usage;
   return input === usage.input && answer === usage.answer ? usage : { ...usage, input, answer, reasoning };

@@ -1,0 +1,92 @@
+/** The order in which one request asks its candidates, and what a failure changes in it. */
+import type { Policy } from '../config.ts';
+import { GatewayError } from '../errors.ts';
+import type { Candidate } from './context.ts';
+
+/** A candidate that is to be asked. */
+export interface Turn {
+  readonly candidate: Candidate;
+  /** How often it was asked before. */
+  readonly round: number;
+  /** `performance.now()` from which on its provider wants to be asked. */
+  readonly notBefore: number;
+}
+
+/** A turn that brought no answer. */
+export class Failed {
+  readonly turn: Turn;
+  readonly error: GatewayError;
+
+  constructor(turn: Turn, error: GatewayError) {
+    this.turn = turn;
+    this.error = error;
+  }
+}
+
+export class Turns {
+  readonly #policy: Policy;
+  #waiting: readonly Turn[];
+  readonly #errors: GatewayError[] = [];
+  /** Calls so far. */
+  #calls = 0;
+  /** The largest context window that was too small. */
+  #tooSmall = 0;
+
+  constructor(candidates: readonly Candidate[], policy: Policy) {
+    this.#policy = policy;
+    this.#waiting = candidates.filter(({ dropped }) => dropped === null).map((candidate) => ({ candidate, round: 0, notBefore: 0 }));
+  }
+
+  /** The number of the call that was given out last, from 1. */
+  get calls(): number {
+    return this.#calls;
+  }
+
+  /** The next one to ask; null: all have been asked, or as many as the policy allows. @param isBeside another one is being asked, and nobody is asked twice meanwhile */
+  next(isBeside = false): Turn | null {
+    const fitting = this.#waiting.find(({ candidate }) => this.#tooSmall === 0 || candidate.model.context_length > this.#tooSmall);
+    if (fitting === undefined || this.#calls >= this.#policy.maxAttempts || (isBeside && fitting.round > 0)) return null;
+    this.#waiting = this.#waiting.filter((turn) => turn !== fitting);
+    this.#calls++;
+    return fitting;
+  }
+
+  /** The turn is given back without a call: its provider does not want to be asked so soon. */
+  skipped(): void {
+    this.#calls--;
+  }
+
+  /** What a failure changes. Throws the error where no other candidate may do better. */
+  failed({ turn: { candidate, round }, error }: Failed): void {
+    if (!mayMoveOn(error)) throw error;
+    this.#errors.push(error);
+    if (error.code === 'context_length_exceeded') this.#tooSmall = Math.max(this.#tooSmall, candidate.model.context_length, 1);
+    if (!ofKey.has(error.code)) this.#waiting = behindOthers(this.#waiting, candidate);
+    // a candidate whose failure may pass gets another turn behind all others
+    if (round < this.#policy.retry.sameTarget && mayPass.has(error.code)) this.#waiting = [...this.#waiting, { candidate, round: round + 1, notBefore: performance.now() + (error.retryAfterMs ?? 0) }];
+  }
+
+  /** The failure that helps the caller most: first a fault of the caller's own (400), then a rate limit (429), else the last one. */
+  worthTelling(): GatewayError {
+    const found = this.#errors.find(({ status }) => status === 400) ?? this.#errors.find(({ status }) => status === 429) ?? this.#errors.at(-1);
+    return found ?? new GatewayError('no_provider_available', 'No provider is left to try.');
+  }
+}
+
+/** Failures that may be over in a moment, so that the same target may be asked again. A time limit that has passed is not waited for once more. */
+const mayPass: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream_unreachable', 'upstream_invalid_response', 'upstream_truncated', 'upstream_error', 'upstream_unavailable', 'upstream_overloaded']);
+
+/** Failures of one key: another key of the same provider may do better. All other failures are the provider's, so its other keys are asked last. */
+const ofKey: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream_auth_error', 'upstream_quota_exhausted']);
+
+/** The turns with those of the candidate's other keys behind all others. */
+function behindOthers(turns: readonly Turn[], { mapping }: Candidate): readonly Turn[] {
+  if (!turns.some(({ candidate }) => candidate.mapping === mapping)) return turns;
+  return [...turns.filter(({ candidate }) => candidate.mapping !== mapping), ...turns.filter(({ candidate }) => candidate.mapping === mapping)];
+}
+
+/** Whether another candidate may answer where this one failed: also one whose format can express the request, or whose context window is larger. */
+const mayMoveOn = (error: GatewayError): boolean => error.retryable || cannotSay(error) || error.code === 'context_length_exceeded';
+
+/** Whether the dialect refused before anything was sent, because this provider's format cannot express the request. Another provider's format may. */
+const cannotSay = ({ code, upstreamStatus }: GatewayError): boolean => code === 'unsupported_value' && upstreamStatus === null;

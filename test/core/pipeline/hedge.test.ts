@@ -1,0 +1,140 @@
+/** `hedge_ms`: the next target is asked beside one that does not begin, over sockets. */
+import { describe, expect, it } from 'vitest';
+import { readEvents, twoUpstreams } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { answers, completion, event, hangs, pause, said, streams } from '../../_kit/upstream.ts';
+import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
+import { contentOf, errorOf, gatewayOf, probe, provider } from '../scene.ts';
+
+const counted = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 };
+const whole = answers({ ...completion('whole'), usage: counted });
+const after = (ms: number, step: Step): Step => async (response, asked) => {
+  await pause(ms);
+  await step(response, asked);
+};
+
+interface Scene extends TestGateway {
+  readonly one: ScriptedUpstream;
+  readonly two: ScriptedUpstream;
+}
+
+async function scene(first: Step, second: Step, more: Record<string, unknown> = {}): Promise<Scene> {
+  const [one, two] = [await provider(first), await provider(second)];
+  const policy = { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 }, ...more };
+  return { one, two, ...(await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: policy } }))) };
+}
+
+const outcomes = ({ records }: TestGateway): string[][] | undefined => records[0]?.attempts.map(({ provider: id, outcome }) => [id, outcome]);
+
+describe('hedging', () => {
+  it('asks the next target where the first has not begun, and cancels the slower one', async () => {
+    const gateway = await scene(hangs, answers(completion('from two')));
+    expect(await contentOf(await gateway.chat({}))).toBe('from two');
+    await gateway.one.asked[0]?.closed;
+    expect(outcomes(gateway)).toEqual([['one', 'outrun'], ['two', 'answered']]);
+    expect(gateway.records[0]).toMatchObject({ provider: 'two', status: 200, outcome: 'answered' });
+  });
+
+  it('has the cost of the slower one in the record', async () => {
+    const gateway = await scene(hangs, whole);
+    await gateway.chat({ messages: [{ role: 'user', content: 'a prompt of some words' }] });
+    const [record] = gateway.records;
+    const used = record?.attempts[0]?.used;
+    expect(used).toMatchObject({ usageEstimated: true, usage: { completionTokens: 0 } });
+    expect(used?.usage.promptTokens).toBeGreaterThan(3);
+    expect(Number(record?.cost)).toBeCloseTo(Number(used?.cost) + 10 * 0.000001 + 5 * 0.000002, 12);
+  });
+
+  it('keeps the first where that begins before the second', async () => {
+    const gateway = await scene(after(150, answers(completion('from one'))), hangs);
+    expect(await contentOf(await gateway.chat({}))).toBe('from one');
+    await gateway.two.asked[0]?.closed;
+    expect(outcomes(gateway)).toEqual([['two', 'outrun'], ['one', 'answered']]);
+  });
+
+  it('asks nobody else where the first begins in time', async () => {
+    const gateway = await scene(answers(completion('from one')), hangs, { hedge_ms: 2000 });
+    expect(await contentOf(await gateway.chat({}))).toBe('from one');
+    expect(gateway.two.asked).toHaveLength(0);
+  });
+
+  it('streams the pieces of one answer only', async () => {
+    const gateway = await scene(after(150, streams(said('one ', 'one'), { everyMs: 20 })), after(20, streams(said('two ', 'two'), { everyMs: 60 })));
+    expect(await readEvents(await gateway.chat({ stream: true }))).toMatchObject({ text: 'two two', done: true });
+    expect(gateway.records[0]?.response?.choices[0]?.text).toBe('two two');
+  });
+
+  it('goes on with the other where one of the two fails', async () => {
+    const gateway = await scene(after(100, answers('no', { status: 500 })), after(150, answers(completion('from two'))));
+    expect(await contentOf(await gateway.chat({}))).toBe('from two');
+    expect(outcomes(gateway)).toEqual([['one', 'upstream_error'], ['two', 'answered']]);
+  });
+
+  it('tells the failure where both fail, and counts both as calls', async () => {
+    const gateway = await scene(after(100, answers('no', { status: 500 })), answers({ error: { message: 'slow down' } }, { status: 429 }), { max_attempts: 2 });
+    expect((await errorOf(await gateway.chat({}))).code).toBe('upstream_rate_limited');
+    expect(outcomes(gateway)).toEqual([['two', 'upstream_rate_limited'], ['one', 'upstream_error']]);
+  });
+
+  it('asks one alone where only one call is left', async () => {
+    const gateway = await scene(after(150, answers(completion('from one'))), hangs, { max_attempts: 1 });
+    expect(await contentOf(await gateway.chat({}))).toBe('from one');
+    expect(gateway.two.asked).toHaveLength(0);
+  });
+
+  it('lets go of both where the client leaves', async () => {
+    const gateway = await scene(hangs, hangs);
+    const controller = new AbortController();
+    const asked = gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: controller.signal }).catch(() => null);
+    await expect.poll(() => gateway.two.asked.length).toBe(1);
+    controller.abort();
+    await Promise.all([asked, gateway.one.asked[0]?.closed, gateway.two.asked[0]?.closed]);
+    await expect.poll(() => gateway.records.length).toBe(1);
+    expect(gateway.records[0]).toMatchObject({ status: 499, outcome: 'gone' });
+    expect(gateway.records[0]?.attempts).toHaveLength(2);
+  });
+
+  it('shows each tap its own attempt', async () => {
+    const [one, two] = [await provider(hangs), await provider()];
+    const seen: string[] = [];
+    const slow = probe(({ hooks }) => {
+      hooks.open.tapPromise({ stage: -1 }, async (context) => {
+        await pause(context.attempt.number === 1 ? 120 : 0);
+        seen.push(`${context.attempt.number} ${context.attempt.candidate.provider.id}`);
+        return undefined;
+      });
+      hooks.chunk.tap((chunk, context) => {
+        seen.push(`chunk of ${context.attempt.candidate.provider.id}`);
+        return chunk;
+      });
+    });
+    const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } } }), { plugins: [slow] });
+    expect(await contentOf(await gateway.chat({}))).toBe('hello');
+    expect(new Set(seen)).toEqual(new Set(['2 two', 'chunk of two']));
+    await expect.poll(() => seen).toContain('1 one');
+  });
+});
+
+describe('an attempt that fails in the middle', () => {
+  it('has its tokens and its cost in the record', async () => {
+    const begun: Step = (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(event({ content: 'some words of an answer' }));
+      response.end();
+    };
+    const gateway = await scene(begun, whole, { hedge_ms: false });
+    expect(await contentOf(await gateway.chat({}))).toBe('whole');
+    const [record] = gateway.records;
+    expect(record?.attempts[0]).toMatchObject({ provider: 'one', outcome: 'upstream_truncated', used: { usageEstimated: true } });
+    const used = record?.attempts[0]?.used;
+    expect(used?.usage.completionTokens).toBeGreaterThan(2);
+    expect(Number(record?.cost)).toBeCloseTo(Number(used?.cost) + 10 * 0.000001 + 5 * 0.000002, 12);
+    expect(record?.usage).toMatchObject({ promptTokens: 10, completionTokens: 5 });
+  });
+
+  it('has none where it said nothing', async () => {
+    const gateway = await scene(answers('no', { status: 500 }), answers(completion('whole')), { hedge_ms: false });
+    await gateway.chat({});
+    expect(gateway.records[0]?.attempts[0]?.used).toBeUndefined();
+  });
+});
