@@ -13,6 +13,7 @@ export type { Command, CommandRun, CommandSpec, Flag, FlagValues, OpenLog, Outpu
 export { Exit, UsageError } from './exit.ts';
 export type { SharedRedis } from './host/redis.ts';
 export type { State } from './host/state.ts';
+export type { Metric, MetricSources, ReadMetrics } from './host/metric-sources.ts';
 export type { Tappable, TapOptions } from './host/taps.ts';
 
 // the moments at which it acts, and what it is given there

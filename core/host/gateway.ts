@@ -12,6 +12,7 @@ import type { LogReader } from '../log/store.ts';
 import { createLogger } from '../logger.ts';
 import type { Logger, Write } from '../logger.ts';
 import type { Gateway, LoadedPlugin, Teardown, Traffic } from './plugin.ts';
+import { createMetricSources } from './metric-sources.ts';
 import { RedisClient } from './redis.ts';
 import { States } from './state.ts';
 import type { State } from './state.ts';
@@ -74,6 +75,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     isLeaving: () => isLeaving,
     errorCodes: errorCodesOf(plugins),
     spentMs: () => watch.spentMs(),
+    metrics: createMetricSources((error) => logger.error('a plugin could not read its metrics; they are left out', { error })),
     log, dialects, config, clock, redis, signIns,
     fetch: fetcher,
     traffic: (): Traffic => ({ bytes: inFlight.bytes, refused: refusals.counts, overloaded: inFlight.refused }),

@@ -4,6 +4,7 @@ import type { Command } from './command.ts';
 import type { Dialect } from '../wire/dialect.ts';
 import type { HealthQuery, HealthReport, Hooks } from '../pipeline/hooks.ts';
 import type { SharedRedis } from './redis.ts';
+import type { MetricSources } from './metric-sources.ts';
 import type { State } from './state.ts';
 import type { Tappable } from './taps.ts';
 import type { LogAccess } from '../log/store.ts';
@@ -114,6 +115,8 @@ export interface Gateway {
   readonly signIns: SignIns;
   /** Codes of all errors that may be thrown: the core's and those that plugins declare. */
   readonly errorCodes: ReadonlySet<string>;
+  /** Metrics of its own at `GET /metrics`. */
+  readonly metrics: MetricSources;
   /** What the process has in work, and what it has refused. */
   readonly traffic: () => Traffic;
   readonly fetch: typeof fetch;

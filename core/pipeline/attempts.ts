@@ -92,7 +92,7 @@ export class Attempts {
     const beside = isOver || this.#exchange.cancellation.isCancelled ? null : turns.next(true);
     if (beside === null) return await first;
     const begun = await Promise.any([first, this.#try(beside, turns.calls, true)]);
-    for (const other of [...this.#open]) if (other !== begun.running) this.#settle(other, 'outrun');
+    for (const other of this.#open.filter((one) => one !== begun.running)) this.#settle(other, 'outrun');
     return begun;
   }
 

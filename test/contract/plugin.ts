@@ -16,6 +16,7 @@ import { createHooks } from '../../core/pipeline/hooks.ts';
 import { createLogAccess } from '../../core/log/store.ts';
 import { createLogger } from '../../core/logger.ts';
 import { noOptions } from '../../core/host/plugin.ts';
+import { createMetricSources } from '../../core/host/metric-sources.ts';
 import { States } from '../../core/host/state.ts';
 import { tapsOf } from '../../core/host/taps.ts';
 import type { AnyPlugin, Gateway, LoadedPlugin } from '../../core/host/plugin.ts';
@@ -140,6 +141,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
     logger,
     state: new States().forGateway().of(plugin.name),
     spentMs: () => new Map(),
+    metrics: createMetricSources(() => {}),
     signIns: new SignIns(),
     traffic: () => ({ bytes: 0, refused: new Map(), overloaded: { bytes: 0, requests: 0, connection: 0 } }),
     errorCodes: new Set(plugin.errors?.map(({ code }) => code)),

@@ -4,7 +4,7 @@ import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { answerOf } from './answer.ts';
-import { mostSamples } from './families.ts';
+import { mostSamples, readings } from './families.ts';
 import { PluginMeters } from './plugins.ts';
 import { ProcessMeters } from './process.ts';
 import { labelOf, RequestMeters } from './requests.ts';
@@ -34,7 +34,7 @@ export default definePlugin<Options>({
   name: 'log/metrics',
   summary: 'GET /metrics for Prometheus: requests, errors, latency, tokens, cost',
   schema,
-  apply({ hooks, routes, config, log, logger, state, errorCodes, signIns, spentMs, traffic }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
+  apply({ hooks, routes, config, log, logger, state, errorCodes, signIns, spentMs, traffic, metrics }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
     refuseTwins(metadataLabels);
     const options: MeterOptions = { metadataLabels, maxLabelValues };
     // the key has the options: with other labels the metrics are others, and their counts begin at 0
@@ -54,8 +54,8 @@ export default definePlugin<Options>({
       path: '/metrics',
       auth: isPublic ? 'none' : 'admin',
       async handle({ arrived }) {
-        const [process, journal] = await Promise.all([meters.process.text(), journalText(log.reader())]);
-        return await answerOf(piecesOf(meters.requests, meters.plugins.text() + trafficText(traffic(), config) + signInText(signIns) + configText(config) + journal + process), arrived.headers['accept-encoding']);
+        const [process, journal, ofPlugins] = await Promise.all([meters.process.text(), journalText(log.reader()), metrics.read()]);
+        return await answerOf(piecesOf(meters.requests, meters.plugins.text() + trafficText(traffic(), config) + signInText(signIns) + configText(config) + ofPlugins.map((metric) => readings(metric.type, metric, metric.samples)).join('') + journal + process), arrived.headers['accept-encoding']);
       },
     });
     return meters.plugins.begin(spentMs);

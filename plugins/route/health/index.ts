@@ -10,6 +10,7 @@ import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { drop } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { targetCommands } from './commands.ts';
+import { metricsOf } from './metrics.ts';
 import { addTargetRoutes } from './routes.ts';
 import type { Standing, Target } from './target.ts';
 import { Targets } from './targets.ts';
@@ -24,7 +25,7 @@ export default definePlugin({
   summary: 'targets that are limited or broken rest, so that nobody waits for them',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   commands: targetCommands,
-  apply({ hooks, state, routes, config }) {
+  apply({ hooks, state, routes, config, metrics }) {
     const targets = state('targets', () => new Targets());
     /** Requests for which one target alone stood. */
     const alone = new WeakSet<object>();
@@ -47,6 +48,7 @@ export default definePlugin({
       return record;
     });
     addTargetRoutes(routes, { targets, config });
+    metrics.add(() => metricsOf(targets));
   },
 });
 

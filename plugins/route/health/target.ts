@@ -43,6 +43,9 @@ export class Target {
   /** The request that tries it after a rest. */
   #probe: string | null = null;
   #inRow = 0;
+  /** How often it rested, by the reason, and how often a request tried it after a rest. */
+  readonly rests: Record<Why, number> = { 'rate limit': 0, failures: 0, 'refused key': 0 };
+  probes = 0;
   /** Calls and failures of each of the last seconds. */
   readonly #seconds: { at: number; calls: number; failures: number }[] = [];
 
@@ -55,6 +58,7 @@ export class Target {
 
   /** This request is the one that tries it. */
   claim(request: string): void {
+    if (this.#probe !== request) this.probes++;
     this.#probe = request;
   }
 
@@ -107,6 +111,7 @@ export class Target {
     const isResting = this.#why !== null && now < this.#restUntil;
     if (isResting && now + ms <= this.#restUntil) return;
     if (isResting && why === 'failures') return;
+    this.rests[why]++;
     this.#why = why;
     this.#restMs = ms;
     this.#restUntil = now + ms;

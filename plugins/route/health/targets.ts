@@ -43,6 +43,12 @@ export class Targets {
     return { standing: worse(pair.key.standing('', now), pair.target.standing('', now)), ...pair.target.recent(now) };
   }
 
+  /** By name: those that were asked since the process began. */
+  *known(): Generator<readonly [name: string, target: Target, isStanding: boolean]> {
+    const now = performance.now();
+    for (const [name, { target, key }] of this.#targets) yield [name, target, worse(key.standing('', now), target.standing('', now)).is === 'standing'];
+  }
+
   /** Ends the rest of a target, and of its key. */
   wake(name: string): void {
     const { target, key } = this.#of(name);

@@ -31,7 +31,7 @@ const known = new Map<string, Set<string>>();
 beforeAll(async () => {
   const log: LogReader = memoryLog();
   const keeping = probe((gateway) => gateway.log.provide({ ...log, status: async () => ({ ...(await log.status()), lastDrainAt: Date.now() }) }));
-  const failing = await provider(answers({ error: { message: 'no' } }, { status: 503 }));
+  const failing = await provider(answers({}, { status: 429, headers: { 'retry-after-ms': '1' } }), answers({ error: { message: 'no' } }, { status: 503 }));
   const { chat, get } = await gatewayOf(twoUpstreams(failing.url, (await provider(answers(completion('hello')), streams(said('hello')), answers({}, { status: 503 }))).url), { plugins: [keeping] });
   await chat({}, { 'x-cache': 'on' });
   await (await chat({ stream: true })).text();

@@ -17,6 +17,9 @@ function linesOf({ promptTokens, completionTokens, reasoningTokens, cachedTokens
   ].filter(([, tokens], at) => tokens !== 0 || at === 0 || at === 4);
 }
 
+/** Attempts that used something and are not the answer. */
+const lostOf = ({ attempts }) => attempts.filter(({ used }) => used !== undefined);
+
 /** @param {{ data: any }} props */
 export function CostLines({ data }) {
   const { record } = data;
@@ -28,7 +31,8 @@ export function CostLines({ data }) {
   const figure = (text) => about(text, usageEstimated);
   return html`<table class="table cost-table"><thead><tr><th scope="col">Tokens</th><th scope="col" class="num">Count</th><th scope="col" class="cell-bar"><span class="hidden">Share</span></th><th scope="col" class="num">Per million</th><th scope="col" class="num">Cost</th></tr></thead>
     <tbody>${lines.map(([name, tokens, price]) => html`<tr key=${name}><th scope="row">${name}</th><td class="num">${figure(count(tokens))}</td><td class="cell-bar"><i style=${`width:${(100 * (tokens ?? 0)) / most}%`} /></td><td class="num">${perMillion(price)}</td><td class="num">${tokens === null || price === undefined ? unknown : figure(money(tokens * Number(price)))}</td></tr>`)}
-      ${Number(prices?.request) > 0 && html`<tr><th scope="row">The request itself</th><td /><td class="cell-bar" /><td /><td class="num">${money(prices.request)}</td></tr>`}</tbody>
+      ${Number(prices?.request) > 0 && html`<tr><th scope="row">The request itself</th><td /><td class="cell-bar" /><td /><td class="num">${money(prices.request)}</td></tr>`}
+      ${lostOf(record).map(({ provider, outcome, used }) => html`<tr><th scope="row" title=${`This attempt was no answer (${outcome}), and its tokens cost all the same`}>Lost attempt at ${provider}</th><td class="num">${about(count(used.usage.totalTokens), used.usageEstimated)}</td><td class="cell-bar" /><td /><td class="num">${used.cost === null ? unknown : about(money(used.cost), used.usageEstimated)}</td></tr>`)}</tbody>
     <tfoot><tr><th scope="row">Total</th><td class="num">${figure(count(usage.totalTokens))}</td><td class="cell-bar" /><td /><td class="num" title=${record.cost === null ? undefined : `$${record.cost}`}><b>${figure(money(record.cost))}</b></td></tr></tfoot></table>
   <p class="soft">${noteOf(data, prices)}</p>`;
 }
