@@ -53,6 +53,15 @@ test('a gateway in which no plugin recognises callers says so at its start', asy
   expect(gateway.lines.join()).toContain('no plugin recognises callers');
 });
 
+test('metrics of its own are at /metrics, and one that cannot be read is left out and named once', async () => {
+  const { gateway } = await gatewayWith(pluginOf(({ metrics }) => {
+    metrics.add(() => [{ type: 'gauge', name: 'my_queue_length', help: 'What waits.', samples: [[{ queue: 'a' }, 3], [{ queue: 'b' }, 0]] }]);
+    metrics.add(() => { throw new Error('not now'); });
+  }));
+  for (let scrape = 0; scrape < 2; scrape++) expect(await (await gateway.get('/metrics')).text()).toContain('# HELP my_queue_length What waits.\n# TYPE my_queue_length gauge\nmy_queue_length{queue="a"} 3\nmy_queue_length{queue="b"} 0\n');
+  expect(gateway.lines.filter((line) => line.includes('not now'))).toHaveLength(1);
+});
+
 describe('a tap of reply', () => {
   const greeting = pluginOf(({ hooks }) => hooks.reply.tap((headers, { status, error }) => ({ ...headers, 'X-Greeting': `${status} ${error?.code ?? 'fine'}`, 'content-type': 'text/plain', 'content-length': '1', 'x-bad': 'a\r\nb: c' })));
 

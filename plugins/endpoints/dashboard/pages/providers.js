@@ -7,6 +7,7 @@ import { Icon } from '../parts/icons.js';
 import { TrialMark, useProviderTest } from '../parts/provider-test.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Skeleton } from '../parts/states.js';
+import { RestingTargets } from '../parts/targets.js';
 
 export function ProvidersPage() {
   const { data, error, reload } = useData('/api/providers', { everyMs: 10_000 });
@@ -18,6 +19,7 @@ export function ProvidersPage() {
     ${data !== null && html`
       <div class="table-scroll"><table class="table providers"><thead><tr><th scope="col">Provider</th><th scope="col">State</th><th scope="col"><span class="hidden">Test</span></th><th scope="col" class="num">Models</th><th scope="col" class="num">Requests 24 h</th><th scope="col" class="num">Errors</th><th scope="col" class="num">p50</th><th scope="col" class="num">p95</th><th scope="col" class="num">First token</th><th scope="col" class="num">Spend 24 h</th><th scope="col">Since the start</th><th scope="col">Trains on data</th></tr></thead>
         <tbody>${on.map((provider) => html`<${Row} key=${provider.id} provider=${provider} />`)}</tbody></table></div>
+      <${RestingTargets} />
       ${off.length > 0 && html`<h2 class="section">Off</h2><p class="soft">A provider whose variable is not set is off; requests for its models go to other providers, or are answered with 503. Set the variable and restart the gateway, or write it into .env.</p>
         <ul class="off-list">${off.map(({ id, missing, models }) => html`<li key=${id}><b>${id}</b><code>${missing}</code><span class="soft">${plural(models, 'model')}</span></li>`)}</ul>`}`}`;
 }
