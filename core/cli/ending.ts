@@ -4,9 +4,8 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { RunningGateway } from '../host/gateway.ts';
-import type { Watch } from '../host/reload.ts';
-import type { Listening } from '../http/listen.ts';
 import type { Logger } from '../logger.ts';
+import type { Serving } from '../run/serving.ts';
 import { restartSignal } from './restart.ts';
 import type { RunningFile } from './running-files.ts';
 import { startSuccessor } from './succession.ts';
@@ -14,9 +13,9 @@ import type { Origin, Successor } from './succession.ts';
 
 export interface EndingParts {
   /** The gateway that serves now. */
-  readonly current: () => RunningGateway;
-  readonly watching: Watch;
-  readonly listening: Listening;
+  readonly current: Serving['current'];
+  readonly watching: Serving['watching'];
+  readonly listening: Serving['listening'];
   readonly logger: Logger;
   readonly file: RunningFile;
   readonly origin: Origin;

@@ -7,23 +7,23 @@ import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import type { Config } from '../config.ts';
 import { Exit, UsageError } from '../exit.ts';
 import { adminKeyText, createAdminKeys, withKeptAdminKey } from '../host/admin-key.ts';
-import type { NewAdminKey } from '../host/admin-key.ts';
+import type { NewAdminKey, UnkeptKeys } from '../host/admin-key.ts';
 import type { CommandSpec, FlagValues, Output } from '../host/command.ts';
 import { startGateway } from '../host/gateway.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import { createPluginLoader } from '../host/loader.ts';
 import { Places } from '../host/places.ts';
-import { watchConfig } from '../host/reload.ts';
-import type { Rebuilt } from '../host/reload.ts';
 import { States } from '../host/state.ts';
-import { watchLoop } from '../host/watchdog.ts';
 import { PortInUse, UnusableSocket } from '../http/bind.ts';
-import { listen } from '../http/listen.ts';
-import type { Listening } from '../http/listen.ts';
-import { isLoopback } from '../http/loopback.ts';
 import { createLogger } from '../logger.ts';
 import type { Write } from '../logger.ts';
+import { serveAlone } from '../run/alone.ts';
+import { serveWithWorkers } from '../run/parent.ts';
+import { codeOf, messageOf } from '../run/serving.ts';
+import type { Starting } from '../run/serving.ts';
+import { numberOfWorker, serveForParent } from '../run/worker.ts';
 import { version } from '../version.ts';
+import type { WorkerPeers } from '../workers/peers.ts';
 import { askRunning } from './ask-running.ts';
 import { bannerOf } from './banner.ts';
 import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand } from './command-line.ts';
@@ -38,7 +38,6 @@ import { restart } from './restart.ts';
 import { printRoute } from './route.ts';
 import { RunningFile } from './running-files.ts';
 import { originOf, tellReady, tellRefusal } from './succession.ts';
-import type { Origin } from './succession.ts';
 
 type Good = Extract<Loaded, { ok: true }>;
 
@@ -52,7 +51,8 @@ const fileOf = (flags: FlagValues): string => flags.text('config') ?? defaultCon
 /** What plugins keep over reloads. */
 const states = new States();
 
-const completeAdminKey = createAdminKeys();
+const unkeptKeys: UnkeptKeys = new Map();
+const completeAdminKey = createAdminKeys(unkeptKeys);
 
 /** What is known beside the file. */
 interface Given {
@@ -83,82 +83,67 @@ function warn({ warnings }: Good): void {
   if (warnings.length > 0) output.say(`${formatProblems(warnings, 'warning')}\n`);
 }
 
-const build = ({ config, plugins }: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> => startGateway({ config, plugins, write: toStderr, states });
+const build = ({ config, plugins }: Pick<Good, 'config' | 'plugins'>, peers: WorkerPeers | null = null): Promise<RunningGateway> => startGateway({ config, plugins, write: toStderr, states, peers });
 
 const startOrExit = (good: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> => build(good).catch(exit);
 
 function exit(error: unknown): never {
-  throw new Exit((error as { exitCode?: number }).exitCode ?? 1, error instanceof Error ? error.message : String(error));
+  throw new Exit(codeOf(error), messageOf(error));
 }
 
 /** An admin key that was made, and that the operator has not been told. */
 let untold: NewAdminKey | null = null;
 
-/** Builds a gateway for a port. */
-async function buildServed({ config: read, plugins }: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> {
-  const { config, made } = completeAdminKey(read);
-  untold = made ?? untold;
-  return await build({ config, plugins });
+function withAdminKey(read: Config): Config {
+  try {
+    const { config, made } = completeAdminKey(read);
+    untold = made ?? untold;
+    return config;
+  } catch (error) {
+    return exit(error);
+  }
 }
 
-/** Prints a new admin key. safety: it goes to the operator as plain text, and never into the process log. @param pages addresses to sign in at */
-function tellAdminKey(pages: readonly string[]): void {
-  if (untold !== null) output.say(adminKeyText(untold, pages));
+/** Prints a new admin key. safety: it goes to the operator as plain text, and never into the process log. @param pages where one can sign in */
+function tellAdminKey(url: string, pages: RunningGateway['pages']): void {
+  if (untold !== null) output.say(adminKeyText(untold, pages.map(({ path }) => url + path)));
   untold = null;
 }
 
 // a start that fails later, because the port is taken, has made the key all the same, and the next start does not print it
-process.on('exit', () => tellAdminKey([]));
-
-const pagesOf = ({ pages }: RunningGateway, url: string): string[] => pages.map(({ path }) => url + path);
-
-/** A name in `server.host` may stand for another address than it says, and a socket that was open already may have any. */
-function refuseOpenPort({ address }: Listening, { server: { host, isGuarded } }: Config, { inherited }: Origin): void {
-  const said = inherited === null ? `server.host: ${host} is` : 'The socket that the gateway was given has';
-  if (!isGuarded && !isLoopback(address)) throw new Exit(1, `${said} the address ${address}, where other machines can reach the gateway, and there are no keys. Add \`keys\`, or listen on 127.0.0.1`);
-}
+process.on('exit', () => tellAdminKey('', []));
 
 async function start(flags: FlagValues): Promise<void> {
   const readAt = Date.now();
   const file = fileOf(flags);
   const [host, port] = [flags.text('host'), flags.number('port')];
   const overrides = { ...(host !== null && { host }), ...(port !== null && { port }) };
-  const loaded = await loadGood(file, { overrides });
-  const { config } = loaded;
+  const starting: Starting = {
+    logger, places, unkeptKeys, withAdminKey, tellAdminKey,
+    async read(bound) {
+      const loaded = await load(file, { overrides, ...(bound !== undefined && { bound }) });
+      return loaded.ok ? loaded : { problems: formatProblems(loaded.problems), files: loaded.files };
+    },
+    build: async ({ config, plugins }, peers) => await build({ config: withAdminKey(config), plugins }, peers),
+  };
+  const number = numberOfWorker();
+  if (number !== null) return serveForParent(starting, number);
+  const read = await loadGood(file, { overrides });
+  const { config } = read;
   const origin = originOf(config.server);
-  let current = await buildServed(loaded).catch(exit);
-  const listening = await listen({ ...config.server, inherited: origin.inherited, service: () => current });
-  refuseOpenPort(listening, config, origin);
-  const { url, address, adopt } = listening;
-
-  const rebuild = async (): Promise<Rebuilt> => {
-    const again = await load(file, { overrides, bound: address });
-    if (!again.ok) return { problems: formatProblems(again.problems), files: again.files };
-    try {
-      const gateway = await buildServed(again);
-      tellAdminKey(pagesOf(gateway, url));
-      return { gateway, files: again.files };
-    } catch (error) {
-      return { problems: error instanceof Error ? error.message : String(error), files: again.files };
-    }
-  };
-  const swap = (next: RunningGateway): RunningGateway => {
-    const old = current;
-    current = next;
-    adopt(next.config.server.limits);
-    return old;
-  };
-  const watching = watchConfig({ logger, files: loaded.files, bound: config.server, rebuild, swap, readAt });
+  const beginning = { read, readAt, inherited: origin.inherited };
+  const { current, listening, watching } = config.server.workers > 1 ? await serveWithWorkers(starting, beginning, toStderr) : await serveAlone(starting, beginning);
+  const { url } = listening;
 
   const runningFile = new RunningFile(config.server.dataDir, { config: resolve(file), url, follows: origin.follows });
-  endOnSignals({ current: () => current, watching, listening, logger, file: runningFile, origin, asked: config.server });
+  endOnSignals({ current, watching, listening, logger, file: runningFile, origin, asked: config.server });
   process.on('SIGHUP', () => void watching.reload());
-  watchLoop(places);
 
+  const { pages } = current();
   const isText = process.stdout.isTTY && !flags.has('json');
-  process.stdout.write(isText ? bannerOf({ url, config, pages: current.pages, file: resolve(file), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
+  process.stdout.write(isText ? bannerOf({ url, config, pages, file: resolve(file), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
   if (!isText) reportOff(config);
-  tellAdminKey(pagesOf(current, url));
+  tellAdminKey(url, pages);
   await tellReady();
 }
 

@@ -32,10 +32,11 @@ export const usesKeptAdminKey = ({ server: { isGuarded, adminKey, adminOpen } }:
 
 const withKey = (config: Config, adminKey: Secret): Config => Object.freeze({ ...config, server: Object.freeze({ ...config.server, adminKey }) });
 
+/** Keys that could not be kept, by directory: a reload must not change them, and all workers must have the same. */
+export type UnkeptKeys = Map<string, Secret>;
+
 /** Makes the function that completes each config of one process. It throws where the file holds no key. */
-export function createAdminKeys(): (config: Config) => WithAdminKey {
-  /** Keys that could not be kept, by directory: a reload must not change them. */
-  const unkept = new Map<string, Secret>();
+export function createAdminKeys(unkept: UnkeptKeys = new Map()): (config: Config) => WithAdminKey {
   return (config) => {
     if (!usesKeptAdminKey(config)) return { config, made: null };
     const { dataDir } = config.server;

@@ -10,35 +10,40 @@ import type { RunningGateway } from './gateway.ts';
 import { tellReload } from './last-reload.ts';
 import type { Logger } from '../logger.ts';
 
-export type Rebuilt = { readonly gateway: RunningGateway; readonly files: readonly string[] } | { readonly problems: string; readonly files: readonly string[] };
+/** What a reload replaces: a gateway, or those of all workers together. */
+export type Replaced = Pick<RunningGateway, 'config' | 'drain' | 'close'> & { readonly running: { readonly size: number } };
 
-export interface Watching {
+export type Rebuilt<Gateway extends Replaced = RunningGateway> = { readonly gateway: Gateway; readonly files: readonly string[] } | { readonly problems: string; readonly files: readonly string[] };
+
+export interface Watching<Gateway extends Replaced = RunningGateway> {
   readonly logger: Logger;
   readonly files: readonly string[];
-  /** The host and port that are open. Only a restart can change them. */
-  readonly bound: Pick<Server, 'host' | 'port'>;
+  /** The host and port that are open, and the number of processes that serve there. Only a restart can change them. */
+  readonly bound: Fixed;
   /** Reads the config again and, when it is good, starts a gateway with it. */
-  rebuild(): Promise<Rebuilt>;
+  rebuild(): Promise<Rebuilt<Gateway>>;
   /** Puts the new gateway in the place of the old one, and returns the old one. */
-  swap(next: RunningGateway): RunningGateway;
+  swap(next: Gateway): Gateway;
   readonly everyMs?: number;
   /** Epoch milliseconds just before the files were first read: a file that changed later holds something that was not read. */
   readonly readAt?: number;
 }
 
-export interface Watch {
+type Fixed = Pick<Server, 'host' | 'port' | 'workers'>;
+
+export interface Watch<Gateway extends Replaced = RunningGateway> {
   /** Reads the files once. A change is taken over when two looks in a row read the same. */
   look(): Promise<void>;
   /** Two looks without a pause: takes over a change at once, for a caller who knows that the files are complete (SIGHUP). */
   reload(): Promise<void>;
   stop(): void;
   /** Former gateways that still serve requests. */
-  readonly retiring: ReadonlySet<RunningGateway>;
+  readonly retiring: ReadonlySet<Gateway>;
 }
 
 /** cost: reading the files every second finds changes on bind mounts and swapped symlinks too, for which file events do not come. */
-export function watchConfig({ logger, files: first, bound, rebuild, swap, everyMs = 1000, readAt = Infinity }: Watching): Watch {
-  const retiring = new Set<RunningGateway>();
+export function watchConfig<Gateway extends Replaced = RunningGateway>({ logger, files: first, bound, rebuild, swap, everyMs = 1000, readAt = Infinity }: Watching<Gateway>): Watch<Gateway> {
+  const retiring = new Set<Gateway>();
   let files = first;
   let known: string | null = null;
   let candidate: string | null = null;
@@ -90,7 +95,7 @@ export function watchConfig({ logger, files: first, bound, rebuild, swap, everyM
   };
 }
 
-const waiting = (bound: Watching['bound'], next: Server): string[] => (['host', 'port'] as const).filter((name) => next[name] !== bound[name]).map((name) => `server.${name}: ${bound[name]} → ${next[name]}`);
+const waiting = (bound: Fixed, next: Server): string[] => (['host', 'port', 'workers'] as const).filter((name) => next[name] !== bound[name]).map((name) => `server.${name}: ${bound[name]} → ${next[name]}`);
 
 async function fingerprint(files: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
@@ -103,7 +108,8 @@ async function changedSince(files: readonly string[], time: number): Promise<boo
   return times.some((changedAt) => changedAt > time);
 }
 
-async function retire(old: RunningGateway, logger: Logger): Promise<void> {
+/** Ends a former gateway when its last request has ended. */
+export async function retire(old: Replaced, logger: Logger): Promise<void> {
   old.drain();
   while (old.running.size > 0) await new Promise((resolve) => setTimeout(resolve, 50));
   await old.close().catch((error: unknown) => logger.error('the former gateway failed to close', { error }));

@@ -20,8 +20,6 @@ export interface Bound {
 
 /** A port that another process has, which hands its connections over to this one. */
 export interface GivenPort {
-  readonly address: string;
-  readonly url: string;
   /** Calls back with each connection. */
   onConnection(take: (socket: Socket) => void): void;
 }
@@ -90,7 +88,7 @@ export async function bindPlain(server: PlainServer, { host, port, inherited = n
 }
 
 /** A server without a socket of its own: it serves the connections that it is given. */
-export function serveGiven(settings: ServerOptions, { address, url, onConnection }: GivenPort): Bound {
+export function serveGiven(settings: ServerOptions, { onConnection }: GivenPort): Bound {
   const server = createServer(settings);
   // safety: at this event Node begins to look for slow clients, and would let them be without it
   server.emit('listening');
@@ -99,5 +97,5 @@ export function serveGiven(settings: ServerOptions, { address, url, onConnection
     socket.allowHalfOpen = true;
     server.emit('connection', socket);
   });
-  return { server, address, url };
+  return { server, address: '', url: '' };
 }

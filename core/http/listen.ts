@@ -14,9 +14,9 @@ import type { Service } from './server.ts';
 
 /** An open port. */
 export interface Listening {
-  /** `http://127.0.0.1:4000` */
+  /** `http://127.0.0.1:4000`; empty where another process has the port. */
   readonly url: string;
-  /** The address that is bound, as an IP address. */
+  /** The address that is bound, as an IP address; empty as well. */
   readonly address: string;
   /** Puts changed limits into force. The size of the headers counts for new connections only. */
   adopt(limits: Limits): void;
@@ -103,13 +103,13 @@ export async function listen({ limits: first, service, given, ...place }: Listen
       return handOver({ server, sockets }, [...former, service()], drainMs);
     },
     get fd() {
-      return handleOf(server).fd;
+      return fdOf(server);
     },
   };
 }
 
-/** Node names the file descriptor of a server nowhere else. */
-const handleOf = (server: Server): { readonly fd: number } => (server as unknown as Record<'_handle', { readonly fd: number }>)['_handle'];
+/** The descriptor of a server's socket. Node names it nowhere else. */
+export const fdOf = (server: PlainServer): number => (server as unknown as Record<'_handle', { readonly fd: number }>)['_handle'].fd;
 
 function socketsOf(server: Server): Slots<Socket> {
   const sockets = new Slots<Socket>();

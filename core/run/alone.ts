@@ -1,0 +1,40 @@
+/** One process that serves by itself (`server.workers: 1`). */
+import { Exit } from '../exit.ts';
+import type { RunningGateway } from '../host/gateway.ts';
+import { watchConfig } from '../host/reload.ts';
+import type { Rebuilt } from '../host/reload.ts';
+import { watchLoop } from '../host/watchdog.ts';
+import { listen } from '../http/listen.ts';
+import { codeOf, isFaulty, messageOf, refuseOpenPort } from './serving.ts';
+import type { Beginning, Serving, Starting } from './serving.ts';
+
+export async function serveAlone({ logger, places, read, build, tellAdminKey }: Starting, { read: first, readAt, inherited }: Beginning): Promise<Serving> {
+  const { config } = first;
+  let current = await build(first).catch((error: unknown) => {
+    throw new Exit(codeOf(error), messageOf(error));
+  });
+  const listening = await listen({ ...config.server, inherited, service: () => current });
+  const { url, address, adopt } = listening;
+  refuseOpenPort(address, config, inherited);
+
+  const rebuild = async (): Promise<Rebuilt> => {
+    const again = await read(address);
+    if (isFaulty(again)) return again;
+    try {
+      const gateway = await build(again);
+      tellAdminKey(url, gateway.pages);
+      return { gateway, files: again.files };
+    } catch (error) {
+      return { problems: messageOf(error), files: again.files };
+    }
+  };
+  const swap = (next: RunningGateway): RunningGateway => {
+    const old = current;
+    current = next;
+    adopt(next.config.server.limits);
+    return old;
+  };
+  const watching = watchConfig({ logger, files: first.files, bound: config.server, rebuild, swap, readAt });
+  watchLoop(places);
+  return { current: () => current, listening, watching };
+}

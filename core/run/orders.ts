@@ -1,0 +1,38 @@
+/** What the parent tells its workers to do, and what they answer. `core/workers/channel.ts` carries it. */
+import type { RunningGateway } from '../host/gateway.ts';
+
+/** The variable of the environment with the number of a worker. */
+export const variable = 'GATEWAY_WORKER';
+
+/** With `serve` and `prepare`: what a worker cannot read in the config. */
+export interface Known {
+  /** The address that is open; absent at the first start. */
+  readonly bound?: string;
+  /** Admin keys that could not be kept, by directory. */
+  readonly adminKeys: readonly (readonly [dataDir: string, key: string])[];
+}
+
+/** The answer to `serve`. */
+export interface Served {
+  /** That of the config that it read. */
+  readonly hash: string;
+  readonly pages: RunningGateway['pages'];
+}
+
+/** The answer to `serve` of a worker that refuses. */
+export interface Refusing {
+  /** The exit code that fits. */
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** The answer to `prepare`: the changed config is read and its gateway is built, or it is refused. */
+export type Prepared = Pick<Served, 'hash'> | { readonly problems: string };
+
+/** With `adopt` and `drop`. */
+export interface Reloaded {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** Why the changed config is not used; null: it is. */
+  readonly problems: string | null;
+}

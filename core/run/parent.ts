@@ -1,0 +1,178 @@
+/**
+ * The parent of the workers (`server.workers`): it has the port, and serves no request itself. It reads a changed config first, has
+ * every worker build a gateway with it, and only then has all of them use it: a config that one refuses, none uses.
+ */
+import { createServer } from 'node:net';
+import type { Config } from '../config.ts';
+import type { RunningGateway } from '../host/gateway.ts';
+import type { LoadedPlugin } from '../host/plugin.ts';
+import { watchConfig } from '../host/reload.ts';
+import type { Rebuilt, Replaced } from '../host/reload.ts';
+import { States } from '../host/state.ts';
+import { bindPlain } from '../http/bind.ts';
+import { fdOf } from '../http/listen.ts';
+import { createLogger } from '../logger.ts';
+import type { Write } from '../logger.ts';
+import type { ParentSide, Relay } from '../workers/relay.ts';
+import { Crew } from './crew.ts';
+import type { Crewmate } from './crew.ts';
+import type { Known, Reloaded } from './orders.ts';
+import { isFaulty, refuseOpenPort } from './serving.ts';
+import type { Beginning, Read, Serving, Starting } from './serving.ts';
+
+/** The gateways of all workers, with one config. */
+class All implements Replaced {
+  readonly config: Config;
+  readonly pages: RunningGateway['pages'];
+  readonly running = { size: 0 };
+  /** Only built, in use, or in use no more. */
+  #state: 'built' | 'used' | 'former' = 'built';
+  readonly #crew: Crew;
+
+  constructor(crew: Crew, config: Config, pages: RunningGateway['pages']) {
+    this.#crew = crew;
+    this.config = config;
+    this.pages = pages;
+  }
+
+  use(): void {
+    this.#state = 'used';
+  }
+
+  drain(): void {
+    this.#state = 'former';
+  }
+
+  leave(): void {
+    this.#crew.tellAll('leave');
+  }
+
+  /** A former one ends in each worker when its requests have ended. */
+  async close(): Promise<void> {
+    if (this.#state === 'used') await this.#crew.end('end', 0);
+    if (this.#state === 'built') this.#crew.tellAll('drop');
+  }
+}
+
+/** What plugins run in the parent. It outlives reloads as the state of plugins does. */
+class Sides {
+  readonly #states = new States();
+  readonly #relay: Relay;
+  readonly #write: Write;
+  #release = (): void => {};
+
+  constructor(relay: Relay, write: Write) {
+    this.#relay = relay;
+    this.#write = write;
+  }
+
+  /** Runs those of a config in the place of those of the config before. */
+  adopt({ config, plugins }: Pick<Read, 'config' | 'plugins'>): void {
+    const held = this.#states.forGateway();
+    const sideOf = ({ plugin, options }: LoadedPlugin): [string, ParentSide][] => {
+      const side = plugin.atParent?.({ config, logger: createLogger(this.#write, { plugin: plugin.name }), state: held.of(plugin.name), ask: this.#relay.ask(plugin.name) }, options);
+      return side === undefined ? [] : [[plugin.name, side]];
+    };
+    this.#relay.adopt(new Map(plugins.flatMap(sideOf)));
+    this.#release();
+    this.#release = () => held.release();
+  }
+}
+
+class Parent {
+  readonly #starting: Starting;
+  readonly #crew: Crew;
+  readonly #sides: Sides;
+  #config: Config;
+  #pages: RunningGateway['pages'] = [];
+  #bound: string | null = null;
+
+  constructor(starting: Starting, first: Read, write: Write) {
+    this.#starting = starting;
+    this.#config = starting.withAdminKey(first.config);
+    this.#crew = new Crew({ count: first.config.server.workers, logger: starting.logger, known: () => this.#known(), aligned: (worker, hash) => void this.#align(worker, hash) });
+    this.#sides = new Sides(this.#crew.relay, write);
+    this.#sides.adopt(first);
+  }
+
+  async serve({ read: first, readAt, inherited }: Beginning): Promise<Serving> {
+    const crew = this.#crew;
+    const { server } = first.config;
+    this.#pages = (await crew.first()).pages;
+    const port = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => crew.pass(socket));
+    const { url, address } = await bindPlain(port, { ...server, inherited });
+    this.#bound = address;
+    refuseOpenPort(address, first.config, inherited);
+    await crew.others();
+    let current = new All(crew, this.#config, this.#pages);
+    current.use();
+    const watching = watchConfig<All>({
+      logger: this.#starting.logger,
+      files: first.files,
+      bound: server,
+      readAt,
+      rebuild: () => this.#rebuild(address, url),
+      swap: (next) => {
+        const old = current;
+        current = next;
+        current.use();
+        this.#config = next.config;
+        crew.tellAll('adopt', { at: Date.now(), problems: null } satisfies Reloaded);
+        return old;
+      },
+    });
+    const endAll = async (how: 'drain' | 'hand over', drainMs: number): Promise<void> => {
+      port.close();
+      await crew.end(how, drainMs);
+    };
+    return {
+      current: () => current,
+      watching: { stop: () => watching.stop(), reload: () => watching.reload(), retiring: new Set() },
+      listening: { url, leave: () => {}, drain: (drainMs) => endAll('drain', drainMs), handOver: (drainMs) => endAll('hand over', drainMs), get fd() { return fdOf(port); } },
+    };
+  }
+
+  /** Ends the workers of a start that failed. */
+  giveUp(): Promise<void> {
+    return this.#crew.end('end', 0);
+  }
+
+  #known(): Known {
+    const adminKeys = Array.from(this.#starting.unkeptKeys, ([dataDir, key]) => [dataDir, key.reveal()] as const);
+    return { ...(this.#bound !== null && { bound: this.#bound }), adminKeys };
+  }
+
+  async #rebuild(address: string, url: string): Promise<Rebuilt<All>> {
+    const again = await this.#starting.read(address);
+    const refused = (problems: string): Rebuilt<All> => {
+      this.#crew.tellAll('drop', { at: Date.now(), problems } satisfies Reloaded);
+      return { problems, files: again.files };
+    };
+    if (isFaulty(again)) return refused(again.problems);
+    const config = this.#starting.withAdminKey(again.config);
+    this.#starting.tellAdminKey(url, this.#pages);
+    const problems = await this.#crew.prepare();
+    if (problems !== null) return refused(problems);
+    this.#sides.adopt(again);
+    return { gateway: new All(this.#crew, config, this.#pages), files: again.files };
+  }
+
+  /** A worker that has just begun may have read another version of the config than the others use. */
+  async #align(worker: Crewmate, hash: string): Promise<void> {
+    if (hash === this.#config.hash) return;
+    const problems = await this.#crew.prepareOne(worker);
+    if (problems === null) worker.channel.tell('adopt', { at: Date.now(), problems: null } satisfies Reloaded);
+    else this.#starting.logger.error('a worker uses another config than the others', { worker: worker.number, problems });
+  }
+}
+
+/** Starts the workers and opens the port. Throws an Exit where a worker refuses, and as `bindPlain` does. */
+export async function serveWithWorkers(starting: Starting, beginning: Beginning, write: Write): Promise<Serving> {
+  const parent = new Parent(starting, beginning.read, write);
+  try {
+    return await parent.serve(beginning);
+  } catch (error) {
+    await parent.giveUp();
+    throw error;
+  }
+}

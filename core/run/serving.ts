@@ -1,0 +1,67 @@
+/** What the program starts: something that serves a port, whether this process does it alone or has workers for it. */
+import type { Config } from '../config.ts';
+import { Exit } from '../exit.ts';
+import type { UnkeptKeys } from '../host/admin-key.ts';
+import type { RunningGateway } from '../host/gateway.ts';
+import type { Places } from '../host/places.ts';
+import type { LoadedPlugin } from '../host/plugin.ts';
+import type { Rebuilt, Watch } from '../host/reload.ts';
+import type { Listening } from '../http/listen.ts';
+import { isLoopback } from '../http/loopback.ts';
+import type { Logger } from '../logger.ts';
+import type { WorkerPeers } from '../workers/peers.ts';
+
+/** A config that was read, and its plugins. */
+export interface Read {
+  readonly config: Config;
+  readonly plugins: readonly LoadedPlugin[];
+  /** All files that it is made of. */
+  readonly files: readonly string[];
+}
+
+/** A config with faults. */
+export type Faulty = Extract<Rebuilt, { readonly problems: string }>;
+
+export const isFaulty = (read: Read | Faulty): read is Faulty => 'problems' in read;
+
+/** What the program gives to that which serves. */
+export interface Starting {
+  readonly logger: Logger;
+  readonly places: Places;
+  /** Reads the config. @param bound the address that is open, where the gateway serves already */
+  read(bound?: string): Promise<Read | Faulty>;
+  /** Builds a gateway for a port, with an admin key where it needs one. Throws where a plugin refuses. */
+  build(read: Read, peers?: WorkerPeers): Promise<RunningGateway>;
+  /** The config with an admin key where it needs one. */
+  withAdminKey(config: Config): Config;
+  readonly unkeptKeys: UnkeptKeys;
+  /** Tells the operator an admin key that was made, if there is one. @param url the address of the gateway, and the pages at which the key is of use */
+  tellAdminKey(url: string, pages: RunningGateway['pages']): void;
+}
+
+/** The first config of a process, and where it is to listen. */
+export interface Beginning {
+  readonly read: Read;
+  /** Epoch milliseconds just before it was read. */
+  readonly readAt: number;
+  /** The descriptor of a socket that is open already; null: the port is to be opened. */
+  readonly inherited: number | null;
+}
+
+export interface Serving {
+  /** What serves now. */
+  current(): Pick<RunningGateway, 'config' | 'pages' | 'leave' | 'close'>;
+  readonly listening: Pick<Listening, 'url' | 'fd' | 'leave' | 'drain' | 'handOver'>;
+  readonly watching: Pick<Watch, 'stop' | 'reload' | 'retiring'>;
+}
+
+/** A name in `server.host` may stand for another address than it says, and a socket that was open already may have any. */
+export function refuseOpenPort(address: string, { server: { host, isGuarded } }: Config, inherited: number | null): void {
+  const said = inherited === null ? `server.host: ${host} is` : 'The socket that the gateway was given has';
+  if (!isGuarded && !isLoopback(address)) throw new Exit(1, `${said} the address ${address}, where other machines can reach the gateway, and there are no keys. Add \`keys\`, or listen on 127.0.0.1`);
+}
+
+export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** The exit code that an error calls for: its own, or that of a fault in the config. */
+export const codeOf = (error: unknown): number => (error as { exitCode?: number } | null)?.exitCode ?? (error instanceof Exit ? error.code : 1);

@@ -1,0 +1,144 @@
+/**
+ * One of the processes that serve a port together (`server.workers`). Its parent hands it connections, tells it when to take over a
+ * changed config and when to end. It watches no file, and opens no port.
+ */
+import type { Socket } from 'node:net';
+import type { RunningGateway } from '../host/gateway.ts';
+import { tellReload } from '../host/last-reload.ts';
+import { retire } from '../host/reload.ts';
+import { watchLoop } from '../host/watchdog.ts';
+import { listen } from '../http/listen.ts';
+import type { Listening } from '../http/listen.ts';
+import { Secret } from '../secret.ts';
+import { Channel } from '../workers/channel.ts';
+import { WorkerPeers } from '../workers/peers.ts';
+import { variable } from './orders.ts';
+import type { Known, Prepared, Refusing, Reloaded, Served } from './orders.ts';
+import { codeOf, isFaulty, messageOf } from './serving.ts';
+import type { Starting } from './serving.ts';
+
+/** The number of this worker; null: this process is none. Reads the environment, once. */
+export function numberOfWorker(env: NodeJS.ProcessEnv = process.env): number | null {
+  const text = env[variable];
+  delete env[variable];
+  return text === undefined || process.send === undefined ? null : Number(text);
+}
+
+/** How often the parent hears how many connections are closed, and that this worker is well. */
+const reportMs = 100;
+
+class WorkerProcess {
+  readonly #starting: Starting;
+  readonly #channel: Channel;
+  readonly #peers: WorkerPeers;
+  #serving: { gateway: RunningGateway; readonly listening: Listening } | null = null;
+  /** Built with a changed config, and not in use yet. */
+  #next: RunningGateway | null = null;
+  readonly #retiring = new Set<RunningGateway>();
+  #closed = 0;
+
+  constructor(starting: Starting, number: number) {
+    this.#starting = starting;
+    this.#channel = new Channel(process);
+    this.#peers = new WorkerPeers(this.#channel, number);
+    this.#obey();
+  }
+
+  #obey(): void {
+    const channel = this.#channel;
+    channel.on('serve', (value) => this.#serve(value as Known));
+    channel.on('prepare', (value) => this.#prepare(value as Known));
+    channel.on('adopt', (value) => this.#adopt(value as Reloaded));
+    channel.on('drop', (value) => this.#drop(value as Reloaded | undefined));
+    channel.on('leave', () => {
+      this.#serving?.gateway.leave();
+      this.#serving?.listening.leave();
+    });
+    channel.on('drain', () => this.#end('drain'));
+    channel.on('hand over', () => this.#end('handOver'));
+    channel.on('end', async () => {
+      await this.#serving?.gateway.close();
+      process.exit(0);
+    });
+    // safety: nobody would end a worker whose parent was killed
+    process.once('disconnect', () => void this.#end('drain'));
+    // a terminal and some supervisors send a signal to all processes; the parent knows what it is about
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => channel.tell('signalled'));
+    for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
+  }
+
+  async #serve(known: Known): Promise<Served | Refusing> {
+    const built = await this.#build(known);
+    if ('problems' in built) return { code: built.code, reason: built.problems };
+    const { server, hash } = built.config;
+    const onConnection = (take: (socket: Socket) => void): void => this.#channel.on('connection', (_, socket) => this.#take(socket, take));
+    const listening = await listen({ ...server, service: () => this.#serving?.gateway ?? built, given: { onConnection } });
+    this.#serving = { gateway: built, listening };
+    this.#report();
+    watchLoop(this.#starting.places);
+    return { hash, pages: built.pages };
+  }
+
+  async #build({ bound, adminKeys }: Known): Promise<RunningGateway | { readonly problems: string; readonly code: number }> {
+    const { unkeptKeys, read, build } = this.#starting;
+    for (const [dataDir, key] of adminKeys) unkeptKeys.set(dataDir, new Secret(key));
+    try {
+      const found = await read(bound);
+      return isFaulty(found) ? { problems: found.problems, code: 1 } : await build(found, this.#peers);
+    } catch (error) {
+      return { problems: messageOf(error), code: codeOf(error) };
+    }
+  }
+
+  #take(socket: Socket | undefined, take: (socket: Socket) => void): void {
+    // a connection that was closed on the way comes as none
+    if (socket === undefined) return void this.#closed++;
+    socket.once('close', () => this.#closed++);
+    take(socket);
+  }
+
+  #report(): void {
+    setInterval(() => this.#channel.tell('closed', this.#closed), reportMs).unref();
+  }
+
+  async #prepare(known: Known): Promise<Prepared> {
+    const built = await this.#build(known);
+    if ('problems' in built) return { problems: built.problems };
+    await this.#next?.close();
+    this.#next = built;
+    return { hash: built.config.hash };
+  }
+
+  #adopt(reloaded: Reloaded): void {
+    const [next, serving] = [this.#next, this.#serving];
+    if (next === null || serving === null) return;
+    const old = serving.gateway;
+    serving.gateway = next;
+    this.#next = null;
+    serving.listening.adopt(next.config.server.limits);
+    tellReload(reloaded);
+    this.#retiring.add(old);
+    void retire(old, this.#starting.logger).finally(() => this.#retiring.delete(old));
+  }
+
+  /** @param reloaded absent: the parent does not want the config any more, although it is good */
+  async #drop(reloaded: Reloaded | undefined): Promise<void> {
+    const next = this.#next;
+    this.#next = null;
+    if (reloaded !== undefined) tellReload(reloaded);
+    await next?.close();
+  }
+
+  async #end(way: 'drain' | 'handOver'): Promise<void> {
+    if (this.#serving === null) process.exit(0);
+    const { gateway, listening } = this.#serving;
+    const former = [...this.#retiring];
+    listening.leave();
+    await listening[way](gateway.config.server.limits.drainMs, former);
+    await Promise.all([gateway, ...former, ...(this.#next === null ? [] : [this.#next])].map((one) => one.close()));
+    process.exit(0);
+  }
+}
+
+/** Serves until the parent says otherwise. */
+export const serveForParent = (starting: Starting, number: number): void => void new WorkerProcess(starting, number);
