@@ -76,8 +76,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     errorCodes: errorCodesOf(plugins),
     spentMs: () => watch.spentMs(),
     metrics: createMetricSources((error) => logger.error('a plugin could not read its metrics; they are left out', { error })),
-    log, dialects, config, clock, redis, signIns,
-    fetch: fetcher,
+    log, dialects, config, clock, redis, signIns, fetch: fetcher,
     traffic: (): Traffic => ({ bytes: inFlight.bytes, refused: refusals.counts, overloaded: inFlight.refused }),
     checkHealth: async (report: HealthReport, query: HealthQuery) => await hooks.health.promise(await ownChecks(report, query, { inFlight, redis }), query),
   };
