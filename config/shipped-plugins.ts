@@ -15,6 +15,7 @@ export const shippedPlugins = [
   'route/keys',
   'route/sticky',
   'route/health',
+  'route/limits',
   'stream/cache',
   'stream/upstream',
   'stream/mock',

@@ -21,6 +21,7 @@ export const errorTable = {
   bad_request: [400, 'invalid_request_error'],
   missing_api_key: [401, 'invalid_request_error'],
   invalid_api_key: [401, 'invalid_request_error'],
+  budget_exceeded: [402, 'insufficient_quota'],
   model_not_allowed: [403, 'permission_error'],
   permission_denied: [403, 'permission_error'],
   host_not_allowed: [403, 'permission_error'],
@@ -35,6 +36,8 @@ export const errorTable = {
   request_too_large: [413, 'invalid_request_error'],
   unsupported_media_type: [415, 'invalid_request_error'],
   too_many_attempts: [429, 'rate_limit_error'],
+  rate_limit_exceeded: [429, 'rate_limit_error'],
+  concurrency_limit_exceeded: [429, 'rate_limit_error'],
   headers_too_large: [431, 'invalid_request_error'],
   client_closed: [499, 'invalid_request_error'],
   plugin_error: [500, 'server_error'],
@@ -42,6 +45,7 @@ export const errorTable = {
   server_overloaded: [503, 'server_error'],
   server_shutting_down: [503, 'server_error'],
   log_unavailable: [503, 'server_error'],
+  budget_unavailable: [503, 'server_error'],
   no_provider_available: [503, 'upstream_error'],
   upstream_invalid_request: [400, 'invalid_request_error'],
   upstream_auth_error: [502, 'upstream_error', 'retryable'],
@@ -111,7 +115,7 @@ export function defineError({ type, ...kind }: Omit<ErrorKind, 'type'> & { reado
 }
 
 /** Errors for which another try by the client cannot succeed, although SDKs retry their status. */
-const final = new Set(['upstream_auth_error', 'upstream_quota_exhausted', 'upstream_model_not_found', 'plugin_error']);
+const final = new Set(['budget_exceeded', 'upstream_auth_error', 'upstream_quota_exhausted', 'upstream_model_not_found', 'plugin_error']);
 
 /** Whether the fault is one of the gateway's code or of a plugin's: the caller gets a short message, the operator's log gets the cause. */
 export const isBug = ({ code }: GatewayError): boolean => code === 'internal_error' || code === 'plugin_error';

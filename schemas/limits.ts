@@ -38,7 +38,7 @@ export const limitSchema = {
     by: {
       type: 'string',
       pattern: '^(?:all|key|model|provider|meta\\.[a-z0-9-]+)$',
-      description: 'What is counted, each value by itself: key, model, provider, a metadata value such as meta.tenant-id, or all requests together (all).',
+      description: 'What is counted, each value by itself: key, model, provider, a metadata value such as meta.tenant-id, or all requests (all).',
     },
     match: { type: 'string', minLength: 1, description: 'Only values like this; * stands for any text, for example "free-*".' },
     ...amounts,

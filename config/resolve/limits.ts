@@ -25,7 +25,7 @@ export function resolveLimits(main: Reading, known: KnownValues, findings: Findi
     if (!findings.isSound(place())) return [];
     const { by, match = null } = block;
     const amounts = resolveAmounts(block, place, findings);
-    if (match !== null && by === 'all') findings.error({ ...place('match'), at: 'key' }, '`by: all` counts all requests together, so there is no value to match', 'leave `match` out');
+    if (match !== null && by === 'all') findings.error({ ...place('match'), at: 'key' }, '`by: all` counts all requests, so there is no value to match', 'leave `match` out');
     if (by === 'key' && known.keys.length === 0) findings.warn(place('by'), 'there are no `keys`, so this limits nobody');
     else if (match !== null) warnOfNone(match, valuesOf(by, known), () => findings.warn(place('match'), `"${match}" matches no ${by}`));
     return [{ by, match, ...amounts }];

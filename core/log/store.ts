@@ -150,6 +150,8 @@ export interface LogReader {
   /** Names of metadata on record, most used first. */
   metadataKeys(query: LogQuery): Promise<readonly string[]>;
   status(): Promise<StoreStatus>;
+  /** Resolves when all records that were written before this call can be read, those too that other processes left behind. Rejects while the store is away. */
+  catchUp(): Promise<void>;
   /** Calls back with each record as it is finished; returns the way to stop. Synchronous and in this process. */
   onRecord(listener: (record: LoggedRequest) => void): () => void;
 }

@@ -11,7 +11,7 @@ import { didYouMean, suggest } from '../../core/suggest.ts';
 const copyOfErrors: string = '../../core/errors.ts?copy';
 
 describe('an error', () => {
-  const types = new Set(['invalid_request_error', 'permission_error', 'rate_limit_error', 'upstream_error', 'server_error']);
+  const types = new Set(['invalid_request_error', 'permission_error', 'rate_limit_error', 'upstream_error', 'insufficient_quota', 'server_error']);
 
   it.each(Object.entries(errorTable))('%s has a code in snake case, a status, and a known type', (code, [status, type]) => {
     expect(code).toMatch(/^[a-z]+(_[a-z0-9]+)+$/);

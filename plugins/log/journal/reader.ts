@@ -26,6 +26,7 @@ export function createLogReader({ client, events, counts, trouble, retentionDays
     series: (query, options) => client.series(query, options).catch(refuse),
     facets: (query) => client.facets(query).catch(refuse),
     metadataKeys: (query) => client.metadataKeys(query).catch(refuse),
+    catchUp: () => client.flush().catch(refuse),
     status: () => statusOf({ client, counts, trouble, retentionDays, bodies }),
     onRecord: (listener) => events.onRecord(listener),
   };

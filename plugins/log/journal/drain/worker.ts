@@ -79,7 +79,6 @@ async function work(mayRest: () => boolean): Promise<void> {
   recovered();
 }
 
-const toTheEnd = (): boolean => false;
 /** cost: the few records that came during the last batch would be a transaction of their own. */
 const nearly = (): boolean => drain.isCaughtUp;
 const once = (): boolean => true;
@@ -157,7 +156,7 @@ const own: OwnCalls = {
     const { deadLettered, lastDrainAt, drained } = drain;
     return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), deadLettered, lastDrainAt, drained };
   },
-  flush: () => inTurn(toTheEnd),
+  flush: () => inTurn(nearly),
   async finish(withinMs) {
     phase.isClosing = true;
     wake();

@@ -68,7 +68,7 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
     await store.open();
     await store.insert(records.map((record) => rowFor({ ...record, at: Date.parse(record.createdAt), number: Number.parseInt(record.id.slice(24), 16) })));
     const { status, onRecord } = memoryLog();
-    const reader: LogReader = { ...store, list: store.list, status, onRecord };
+    const reader: LogReader = { ...store, list: store.list, status, onRecord, catchUp: async () => {} };
     gateway = await testGateway({ config: oneUpstream('http://127.0.0.1:9/v1', { plugins: ['endpoints/logs', 'dialects/openai-chat'] }), plugins: [keeping(reader)] });
   });
   afterAll(async () => {

@@ -1,0 +1,229 @@
+/** One gateway's way of a request through its limits: reserved at `route` and `open`, settled at `settle`. */
+import { within } from '../../../core/cancellation.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { ErrorKind } from '../../../core/errors.ts';
+import { isThenable } from '../../../core/taps/runners.ts';
+import { parseDollars } from '../../../core/money.ts';
+import { drop } from '../../../core/pipeline/context.ts';
+import type { AttemptResult, Candidate, Normalised, Replying, RequestRecord, Streaming } from '../../../core/pipeline/context.ts';
+import type { ExplainedLimit } from './explained.ts';
+import { explainedLimits } from './explained.ts';
+import { Away, periodOf } from './ledger.ts';
+import type { Ask, BudgetCap, Hold, Ledger, Level, Refusal, Subject, Verdict } from './ledger.ts';
+import { priceAt, tokensOf } from './measure.ts';
+import { errorOf, headersOf, nameOf, unavailable, unknownPrice } from './refusal.ts';
+import type { Rules } from './rules.ts';
+import type { Sums } from './sums.ts';
+
+export const name = 'route/limits';
+
+/** safety: no request waits longer for the sum of its budget. */
+const readMs = 1000;
+
+/** What is known of one request. */
+interface Booked {
+  /** Of its caller. */
+  hold: Hold | null;
+  /** Of the models and providers that it asks, by target. */
+  readonly targets: Map<string, Hold>;
+  /** Targets whose attempt has failed. */
+  readonly failed: Set<string>;
+  readonly subjects: readonly Subject[];
+  readonly levels: readonly Level[];
+}
+
+export interface AdmissionParts {
+  readonly rules: Rules;
+  readonly ledger: Ledger;
+  readonly sums: Sums;
+  readonly clock: () => number;
+}
+
+export class Admission {
+  readonly #parts: AdmissionParts;
+  readonly #booked = new WeakMap<object, Booked>();
+
+  constructor(parts: AdmissionParts) {
+    this.#parts = parts;
+  }
+
+  /** Takes what the request needs of all limits, or throws. Candidates whose own limits have no room are dropped. */
+  admit(candidates: readonly Candidate[], context: Normalised): readonly Candidate[] | Promise<readonly Candidate[]> {
+    const { rules } = this.#parts;
+    const caller = rules.ofCaller(context.principal.key, context.metadata);
+    if (caller.length === 0 && !rules.hasTargets) return candidates;
+    const standing = rules.refusesUnknown ? this.#withKnownPrices(candidates, caller, context) : candidates;
+    const first = standing.find(({ dropped }) => dropped === null);
+    if (first === undefined) return standing;
+    const target = first.answeredBy === null ? rules.ofCandidate(first) : [];
+    const subjects = target.length === 0 ? caller : [...caller, ...target];
+    if (subjects.length === 0) return standing;
+    const ask = askOf(subjects, standing, context);
+    const verdict = this.#reserve(ask);
+    if (isThenable(verdict)) return verdict.then((reached) => this.#act(reached, { ask, standing, first, caller, context }));
+    return this.#act(verdict, { ask, standing, first, caller, context });
+  }
+
+  #act(verdict: Verdict, { ask, standing, first, caller, context }: Acting): readonly Candidate[] | Promise<readonly Candidate[]> {
+    const { refusal, hold, levels } = verdict;
+    if (refusal === null) {
+      this.#booked.set(context, booked(hold, { first, caller, levels, subjects: ask.subjects }));
+      return standing;
+    }
+    const error = errorOf(refusal, ask, this.#parts.clock());
+    if (caller.includes(refusal.subject)) {
+      this.#booked.set(context, booked(null, { first, caller, levels, subjects: ask.subjects }));
+      throw error;
+    }
+    // another model or provider may have room
+    const { rules } = this.#parts;
+    const dropped = standing.map((candidate) => (rules.ofCandidate(candidate).includes(refusal.subject) ? drop(candidate, { by: name, reason: reasonOf(refusal), error }) : candidate));
+    return this.admit(dropped, context);
+  }
+
+  /** Drops candidates whose price nobody knows, where a budget refuses them. */
+  #withKnownPrices(candidates: readonly Candidate[], caller: readonly Subject[], { request }: Normalised): readonly Candidate[] {
+    return candidates.map((candidate) => {
+      if (candidate.dropped !== null || candidate.answeredBy !== null) return candidate;
+      for (const subject of [...caller, ...this.#parts.rules.ofCandidate(candidate)]) {
+        const cap = subject.caps.budgets.find(({ refusesUnknown }) => refusesUnknown);
+        if (cap !== undefined && priceAt(candidate, request) === null) return withoutPrice(candidate, subject, cap);
+      }
+      return candidate;
+    });
+  }
+
+  /** Asks the ledger; where the sum of a budget is not known, reads it first. */
+  #reserve(ask: Ask): Verdict | Promise<Verdict> {
+    const verdict = this.#parts.ledger.reserve(ask);
+    if (isThenable(verdict)) return verdict.then((reached) => (isUnread(reached) ? this.#readAndReserve(ask, reached) : reached), awayOrThrow);
+    return isUnread(verdict) ? this.#readAndReserve(ask, verdict) : verdict;
+  }
+
+  async #readAndReserve(ask: Ask, first: Verdict): Promise<Verdict> {
+    const { ledger, sums, clock } = this.#parts;
+    const unread = ask.subjects.flatMap((subject, at) => subject.caps.budgets.flatMap(({ per }, index) => (first.levels[at]?.budgets[index]?.spent === null ? [{ subject, per }] : [])));
+    const reading = Promise.all(unread.map(({ subject, per }) => sums.readOne(subject, per, periodOf(per, clock()).start)));
+    await within(reading.catch(() => null), readMs, null);
+    return await ledger.reserve(ask);
+  }
+
+  /** Takes what the candidate that is asked now needs of the limits of its model and provider. */
+  open(context: Streaming): undefined | Promise<undefined> {
+    const { rules } = this.#parts;
+    const { candidate } = context.attempt;
+    const known = this.#booked.get(context);
+    if (!rules.hasTargets || candidate.answeredBy !== null || known?.targets.has(candidate.target) === true) return undefined;
+    const subjects = rules.ofCandidate(candidate);
+    for (const failed of known?.failed ?? []) this.#letGo(known as Booked, failed);
+    if (subjects.length === 0) return undefined;
+    const target = known ?? booked(null, { first: candidate, caller: [], levels: [], subjects: [] });
+    this.#booked.set(context, target);
+    const ask = askOf(subjects, [candidate], context);
+    const verdict = this.#reserve(ask);
+    const act = ({ refusal, hold }: Verdict): undefined => {
+      if (refusal !== null) throw this.#passedBy(refusal, ask);
+      if (hold !== null) target.targets.set(candidate.target, hold);
+    };
+    return isThenable(verdict) ? verdict.then(act) : act(verdict);
+  }
+
+  /** The error of a candidate without room: the next candidate is asked. */
+  #passedBy(refusal: Refusal, ask: Ask): GatewayError {
+    const { code, status, type, message, retryAfterMs } = errorOf(refusal, ask, this.#parts.clock());
+    const kind: ErrorKind = { code, status, type, retryable: true };
+    return new GatewayError(kind, message, { retryAfterMs });
+  }
+
+  attempted(result: AttemptResult, { attempt }: Streaming, context: object): void {
+    if (result.outcome !== 'answered') this.#booked.get(context)?.failed.add(attempt.candidate.target);
+  }
+
+  #letGo(known: Booked, target: string): void {
+    const hold = known.targets.get(target);
+    known.failed.delete(target);
+    known.targets.delete(target);
+    if (hold !== undefined) this.#parts.ledger.settle(hold, 0);
+  }
+
+  /** Lets go of what was held, and counts what was really used. */
+  settle(record: RequestRecord, context: Replying): void {
+    const known = this.#booked.get(context);
+    if (known === undefined) return;
+    this.#booked.delete(context);
+    const { ledger, rules } = this.#parts;
+    const served = context.attempt?.candidate.target;
+    if (known.hold !== null) ledger.settle(known.hold, usedTokens(record, known.hold));
+    for (const [target, hold] of known.targets) ledger.settle(hold, target === served ? usedTokens(record, hold) : 0);
+    const pico = record.cost === null ? 0n : (parseDollars(record.cost) ?? 0n);
+    if (pico === 0n) return;
+    const charged = [...(known.hold?.subjects ?? []), ...rules.ofTarget(record.provider, record.model)].filter(({ caps }) => caps.budgets.length > 0);
+    if (charged.length > 0) ledger.charge({ subjects: charged, pico, at: context.createdAt });
+  }
+
+  /** Headers for a limited caller. */
+  headers(context: Replying): Record<string, string> | null {
+    const known = this.#booked.get(context);
+    return known === undefined || known.levels.length === 0 ? null : headersOf(known.subjects, known.levels);
+  }
+
+  explain(context: Normalised): readonly ExplainedLimit[] {
+    const known = this.#booked.get(context);
+    return known === undefined ? [] : explainedLimits(known.subjects, known.levels);
+  }
+}
+
+interface Acting {
+  readonly ask: Ask;
+  readonly standing: readonly Candidate[];
+  /** The first candidate that stands: the one that is asked first. */
+  readonly first: Candidate;
+  readonly caller: readonly Subject[];
+  readonly context: Normalised;
+}
+
+/** The hold in two parts: of the caller, and of the candidate that is asked first. */
+function booked(hold: Hold | null, { first, caller, levels, subjects }: { first: Candidate; caller: readonly Subject[]; levels: readonly Level[]; subjects: readonly Subject[] }): Booked {
+  const target = subjects.slice(caller.length);
+  const targets = new Map<string, Hold>();
+  if (hold !== null && target.length > 0) targets.set(first.target, { ...hold, subjects: target });
+  return { hold: hold === null ? null : { ...hold, subjects: caller }, targets, failed: new Set(), subjects, levels };
+}
+
+function askOf(subjects: readonly Subject[], candidates: readonly Candidate[], { request, isDryRun }: Normalised): Ask {
+  const isLight = candidates.find(({ dropped }) => dropped === null)?.answeredBy !== null;
+  const needs = (has: (subject: Subject) => boolean): boolean => !isLight && subjects.some(has);
+  const tokens = needs(({ caps }) => caps.tokens !== null) ? tokensOf(request) : 0;
+  const pico = needs(({ caps }) => caps.budgets.length > 0) ? dearest(candidates, request) : 0n;
+  return { subjects, tokens, pico, isLight, isLook: isDryRun };
+}
+
+/** The price of the dearest candidate whose price is known. */
+function dearest(candidates: readonly Candidate[], request: Normalised['request']): bigint {
+  let most = 0n;
+  let last: Candidate | null = null;
+  for (const candidate of candidates) {
+    // the keys of a pool have the same prices
+    if (candidate.dropped !== null || candidate.mapping === last?.mapping) continue;
+    last = candidate;
+    const price = priceAt(candidate, request) ?? 0n;
+    if (price > most) most = price;
+  }
+  return most;
+}
+
+const withoutPrice = (candidate: Candidate, subject: Subject, cap: BudgetCap): Candidate =>
+  drop(candidate, { by: name, reason: `its price is not known, and a budget for ${nameOf(subject)} refuses that`, error: unknownPrice(subject, cap, candidate.model.id) });
+
+const isUnread = ({ refusal, levels }: Verdict): boolean => refusal?.lack === 'budget' && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));
+
+const awayOrThrow = (thrown: unknown): never => {
+  throw thrown instanceof Away ? unavailable(thrown.message) : thrown;
+};
+
+const reasonOf = ({ subject, lack, waitMs }: Refusal): string => `the ${lack === 'budget' ? 'budget' : `limit of ${lack}`} for ${nameOf(subject)} has no room${waitMs === null ? '' : ` for ${Math.ceil(waitMs / 1000)} s`}`;
+
+/** What the provider counted. Where an answer came and nobody counted, what was held is taken for used. */
+function usedTokens({ usage, response }: RequestRecord, { tokens }: Hold): number {
+  return usage.totalTokens ?? (response === null ? 0 : tokens);
+}

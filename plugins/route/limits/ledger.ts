@@ -1,0 +1,182 @@
+/**
+ * What is counted, and the interface of those who count: this process, Redis, or the parent process. One call admits a request: it looks whether
+ * all limits of the request have room and takes that room, at once.
+ */
+import type { Budget } from '../../../core/config.ts';
+
+/** A limit of dollars. */
+export interface BudgetCap {
+  readonly per: Budget['per'];
+  /** 10^-12 dollar. */
+  readonly pico: bigint;
+  /** A request whose price nobody knows is refused. */
+  readonly refusesUnknown: boolean;
+}
+
+/** The strictest of all limits of one value; null: none. */
+export interface Caps {
+  readonly requests: number | null;
+  readonly tokens: number | null;
+  readonly concurrent: number | null;
+  /** One for each period. */
+  readonly budgets: readonly BudgetCap[];
+}
+
+/** A value that is limited, such as the key `search-team`. */
+export interface Subject {
+  /** `key search-team`: names it among all values. */
+  readonly id: string;
+  /** `all`, `key`, `model`, `provider` or `meta.<name>`. */
+  readonly by: string;
+  readonly value: string;
+  readonly caps: Caps;
+}
+
+/** What a request wants to take. */
+export interface Ask {
+  readonly subjects: readonly Subject[];
+  /** Of the prompt and the longest answer. */
+  readonly tokens: number;
+  /** The most that it may cost; 0 where nobody knows. */
+  readonly pico: bigint;
+  /** It is answered without a provider, so only the request itself counts. */
+  readonly isLight: boolean;
+  /** Nothing is taken. */
+  readonly isLook: boolean;
+}
+
+/** What is taken of one subject: with this request where it was admitted, without it where it was refused. */
+export interface Level {
+  /** Of the last 60 seconds. */
+  requests: number;
+  /** Milliseconds until the oldest of these requests counts no more. */
+  requestsResetMs: number;
+  /** Of the last 60 seconds, and those that are held. */
+  tokens: number;
+  tokensResetMs: number;
+  /** Milliseconds until there is room for the tokens of the request; null: that depends on requests that run. */
+  tokensWaitMs: number | null;
+  running: number;
+  /** For each of `caps.budgets`. */
+  readonly budgets: readonly BudgetLevel[];
+}
+
+export interface BudgetLevel {
+  /** Null: not known yet. */
+  readonly spent: bigint | null;
+  held: bigint;
+}
+
+/** What a request has taken, to be settled at its end. */
+export interface Hold {
+  readonly subjects: readonly Subject[];
+  readonly tokens: number;
+  readonly pico: bigint;
+  readonly isLight: boolean;
+  /** Epoch milliseconds at which it was taken: the time of its budgets' periods. */
+  readonly at: number;
+}
+
+export interface Verdict {
+  /** Null: refused, or only looked at. */
+  readonly hold: Hold | null;
+  readonly refusal: Refusal | null;
+  /** For each subject of the request. */
+  readonly levels: readonly Level[];
+}
+
+export type Lack = 'requests' | 'tokens' | 'concurrent' | 'budget';
+
+/** Why a request is refused. */
+export interface Refusal {
+  readonly subject: Subject;
+  readonly lack: Lack;
+  readonly level: Level;
+  /** Index in `caps.budgets`, where the budget is what lacks. */
+  readonly budget: number;
+  /** Null: waiting does not help, or nobody knows how long. */
+  readonly waitMs: number | null;
+}
+
+/** Money that was spent by these values. */
+export interface Charge {
+  /** Those that have budgets. */
+  readonly subjects: readonly Subject[];
+  readonly pico: bigint;
+  /** When the request came, epoch milliseconds: the log adds it up under this time. */
+  readonly at: number;
+}
+
+/** Who counts. It never throws, except `Away`. */
+export interface Ledger {
+  /** At once, where the counts are in this process. */
+  reserve(ask: Ask): Verdict | Promise<Verdict>;
+  /** The request is over, and took so many tokens. */
+  settle(hold: Hold, tokens: number): void;
+  charge(charge: Charge): void;
+  /** How much is taken of these values. */
+  levels(subjects: readonly Subject[]): readonly Level[] | Promise<readonly Level[]>;
+}
+
+/** Nobody can count now, and the config says that limited callers are refused then. */
+export class Away extends Error {}
+
+/** A period of a budget, epoch milliseconds by UTC; `end` is infinite where it has none. */
+export interface Period {
+  readonly start: number;
+  readonly end: number;
+}
+
+// cost: most questions are about the same period as the one before
+const known = new Map<Budget['per'], Period>();
+
+/** The period in which a moment is. */
+export function periodOf(per: Budget['per'], at: number): Period {
+  const last = known.get(per);
+  if (last !== undefined && at >= last.start && at < last.end) return last;
+  const period = reckon(per, at);
+  known.set(per, period);
+  return period;
+}
+
+const dayMs = 86_400_000;
+
+function reckon(per: Budget['per'], at: number): Period {
+  const date = new Date(at);
+  const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
+  const day = Math.floor(at / dayMs) * dayMs;
+  // 1 January 1970 was a Thursday
+  const monday = day - ((Math.floor(at / dayMs) + 3) % 7) * dayMs;
+  if (per === 'day') return { start: day, end: day + dayMs };
+  if (per === 'week') return { start: monday, end: monday + 7 * dayMs };
+  if (per === 'month') return { start: Date.UTC(year, month, 1), end: Date.UTC(year, month + 1, 1) };
+  return { start: 0, end: Infinity };
+}
+
+/** What lacks for the request; null: there is room. Of several lacks the one that lasts longest. */
+export function refusalOf({ subjects, tokens, pico, isLight }: Ask, levels: readonly Level[]): Refusal | null {
+  let found: Refusal | null = null;
+  for (let at = 0; at < subjects.length; at++) {
+    const subject = subjects[at] as Subject;
+    const level = levels[at] as Level;
+    const { caps } = subject;
+    const tell = (lack: Lack, waitMs: number | null, budget = -1): void => {
+      const refusal = { subject, lack, level, budget, waitMs };
+      if (found === null || weight(refusal) > weight(found)) found = refusal;
+    };
+    if (caps.requests !== null && level.requests + 1 > caps.requests) tell('requests', level.requestsResetMs);
+    if (isLight) continue;
+    if (caps.tokens !== null && level.tokens + tokens > caps.tokens) tell('tokens', tokens > caps.tokens ? null : (level.tokensWaitMs ?? unknownWaitMs));
+    if (caps.concurrent !== null && level.running + 1 > caps.concurrent) tell('concurrent', unknownWaitMs);
+    for (const [index, cap] of caps.budgets.entries()) {
+      const { spent, held } = level.budgets[index] as BudgetLevel;
+      if (spent === null || spent + held + pico > cap.pico) tell('budget', null, index);
+    }
+  }
+  return found;
+}
+
+/** How long a client should wait for requests that run: nobody knows when they end. */
+const unknownWaitMs = 1000;
+
+const weight = ({ lack, waitMs }: Refusal): number => (lack === 'budget' ? Infinity : (waitMs ?? Number.MAX_VALUE));

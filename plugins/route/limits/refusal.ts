@@ -1,0 +1,97 @@
+/** What a limited caller is told: the error of a refusal, and the headers of each reply. */
+import { GatewayError } from '../../../core/errors.ts';
+import type { ErrorKind } from '../../../core/errors.ts';
+import { formatDollars } from '../../../core/money.ts';
+import { periodOf } from './ledger.ts';
+import type { Ask, BudgetCap, BudgetLevel, Level, Refusal, Subject } from './ledger.ts';
+
+/** Errors of candidates that are dropped carry the name of the plugin too. */
+const plugin = 'route/limits';
+
+/** A request that is larger than the whole limit: waiting does not help. */
+const tooLarge: ErrorKind = { code: 'rate_limit_exceeded', status: 429, type: 'rate_limit_error', isFinal: true };
+
+const seconds = (ms: number): string => `${Math.max(0.1, Math.ceil(ms / 100) / 10)} s`;
+
+/** `the key "search-team"` */
+export const nameOf = ({ by, value }: Subject): string => (by === 'all' ? 'all requests' : by === 'key' || by === 'model' || by === 'provider' ? `the ${by} "${shown(value)}"` : `${by} "${shown(value)}"`);
+
+const shown = (value: string): string => value.slice(0, 100);
+
+/** The error of a refusal. `now`: epoch milliseconds. */
+export function errorOf(refusal: Refusal, { tokens, pico }: Ask, now: number): GatewayError {
+  const { subject, lack, waitMs } = refusal;
+  const { caps } = subject;
+  const retry = { plugin, ...(waitMs !== null && { retryAfterMs: Math.max(1, waitMs) }) };
+  const whom = nameOf(subject);
+  if (lack === 'budget') return budgetError(refusal, pico, now);
+  if (lack === 'concurrent') return new GatewayError('concurrency_limit_exceeded', `The limit of ${caps.concurrent} requests at one time for ${whom} is reached. There is room again when one of them ends.`, retry);
+  if (lack === 'requests') return new GatewayError('rate_limit_exceeded', `The limit of ${caps.requests} requests per minute for ${whom} is reached. There is room again in ${seconds(waitMs ?? 0)}.`, retry);
+  if (waitMs === null) return new GatewayError(tooLarge, `This request may take ${tokens} tokens, more than the whole limit of ${caps.tokens} tokens per minute for ${whom}. Send a shorter prompt, or a smaller max_tokens.`, { plugin });
+  return new GatewayError('rate_limit_exceeded', `The limit of ${caps.tokens} tokens per minute for ${whom} has no room for this request, which may take ${tokens}. There is room again in ${seconds(waitMs)}.`, retry);
+}
+
+function budgetError({ subject, level, budget }: Refusal, pico: bigint, now: number): GatewayError {
+  const cap = subject.caps.budgets[budget] as BudgetCap;
+  const state = level.budgets[budget] as BudgetLevel;
+  if (state.spent === null) return unavailable(`What was spent of the budget ${budgetName(cap, subject)} is not known yet.`);
+  const left = leftOf(cap, state);
+  return new GatewayError('budget_exceeded', `The budget ${budgetName(cap, subject)} has $${formatDollars(left)} left, and this request may cost $${formatDollars(pico)}. ${againAt(cap, now)}`, { plugin });
+}
+
+/** `of $20 per day for the key "search-team"` */
+const budgetName = ({ pico, per }: BudgetCap, subject: Subject): string => `of $${formatDollars(pico)} ${per === 'total' ? 'in total' : `per ${per}`} for ${nameOf(subject)}`;
+
+function againAt({ per }: BudgetCap, now: number): string {
+  const { end } = periodOf(per, now);
+  return end === Infinity ? 'It does not begin anew.' : `It begins anew at ${new Date(end).toISOString().replace('.000', '')}.`;
+}
+
+const unavailableMs = 1000;
+
+/** Nobody knows now whether there is room. */
+export const unavailable = (why: string): GatewayError => new GatewayError('budget_unavailable', `${why} Try again in a moment.`, { plugin, retryAfterMs: unavailableMs });
+
+/** The price is not known, and a budget refuses such requests. */
+export const unknownPrice = (subject: Subject, cap: BudgetCap, model: string): GatewayError =>
+  new GatewayError('budget_exceeded', `The price of the model "${model}" is not known, and the budget ${budgetName(cap, subject)} is not for such requests.`, { plugin });
+
+/** What is left of a budget besides what running requests hold; never less than 0. */
+export function leftOf({ pico }: BudgetCap, { spent, held }: BudgetLevel): bigint {
+  const left = pico - (spent ?? 0n) - held;
+  return left < 0n ? 0n : left;
+}
+
+/** `1.2s` */
+const duration = (ms: number): string => `${Math.max(0, Math.ceil(ms)) / 1000}s`;
+
+/** The headers of a reply to a limited caller: of each kind of limit the one with the least left. */
+export function headersOf(subjects: readonly Subject[], levels: readonly Level[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  let [requestsLeft, tokensLeft] = [Infinity, Infinity];
+  let dollarsLeft: bigint | null = null;
+  for (const [at, { caps }] of subjects.entries()) {
+    const level = levels[at] as Level;
+    if (caps.requests !== null && caps.requests - level.requests < requestsLeft) {
+      requestsLeft = caps.requests - level.requests;
+      write(headers, 'requests', { limit: caps.requests, left: requestsLeft, resetMs: level.requestsResetMs });
+    }
+    if (caps.tokens !== null && caps.tokens - level.tokens < tokensLeft) {
+      tokensLeft = caps.tokens - level.tokens;
+      write(headers, 'tokens', { limit: caps.tokens, left: tokensLeft, resetMs: level.tokensResetMs });
+    }
+    for (const [index, cap] of caps.budgets.entries()) {
+      const state = level.budgets[index] as BudgetLevel;
+      const left = leftOf(cap, state);
+      if (state.spent !== null && (dollarsLeft === null || left < dollarsLeft)) dollarsLeft = left;
+    }
+  }
+  if (dollarsLeft !== null) headers['x-budget-remaining'] = formatDollars(dollarsLeft);
+  return headers;
+}
+
+function write(headers: Record<string, string>, what: 'requests' | 'tokens', { limit, left, resetMs }: { limit: number; left: number; resetMs: number }): void {
+  headers[`x-ratelimit-limit-${what}`] = String(limit);
+  headers[`x-ratelimit-remaining-${what}`] = String(Math.max(0, left));
+  headers[`x-ratelimit-reset-${what}`] = duration(resetMs);
+}

@@ -1,0 +1,142 @@
+/** The limits of the config, found by what they are about: the values of a request that are limited, and how strictly. */
+import type { Amounts, Config, Limit } from '../../../core/config.ts';
+import { patternOf } from '../../../core/glob.ts';
+import { parseDollars } from '../../../core/money.ts';
+import type { Candidate, Metadata } from '../../../core/pipeline/context.ts';
+import type { BudgetCap, Caps, Subject } from './ledger.ts';
+
+const none: readonly Subject[] = [];
+
+/** safety: callers choose metadata values, and each may be a new one. */
+const mostKnown = 10_000;
+
+interface Rule {
+  readonly amounts: Amounts;
+  fits(value: string): boolean;
+}
+
+/** All limits on one kind of value. Where several fit a value they count the same, so only the strictest matters. */
+class Dimension {
+  readonly by: string;
+  readonly rules: Rule[] = [];
+  readonly #known = new Map<string, Subject | null>();
+
+  constructor(by: string) {
+    this.by = by;
+  }
+
+  /** Null: the value is not limited. */
+  of(value: string): Subject | null {
+    const known = this.#known.get(value);
+    if (known !== undefined) return known;
+    const fitting = this.rules.filter((rule) => rule.fits(value)).map(({ amounts }) => amounts);
+    const subject = fitting.length === 0 ? null : Object.freeze({ id: `${this.by} ${value}`, by: this.by, value, caps: strictest(fitting) });
+    if (this.#known.size >= mostKnown) this.#known.clear();
+    this.#known.set(value, subject);
+    return subject;
+  }
+}
+
+export class Rules {
+  readonly #all: Subject | null;
+  readonly #key: Dimension | null;
+  readonly #model: Dimension | null;
+  readonly #provider: Dimension | null;
+  readonly #metadata: readonly (readonly [name: string, dimension: Dimension])[];
+
+  /** Whether a budget refuses requests whose price nobody knows. */
+  readonly refusesUnknown: boolean;
+
+  constructor({ limits, keys }: Pick<Config, 'limits' | 'keys'>) {
+    this.refusesUnknown = [...limits, ...keys.flatMap(({ limits: amounts }) => amounts ?? [])].some(({ budget }) => budget?.unknown === 'refuse');
+    const dimensions = new Map<string, Dimension>();
+    const add = (by: string, rule: Rule): void => {
+      const dimension = dimensions.get(by) ?? new Dimension(by);
+      dimensions.set(by, dimension);
+      dimension.rules.push(rule);
+    };
+    for (const limit of limits) add(limit.by, { amounts: limit, fits: fitting(limit) });
+    for (const { name, limits: amounts } of keys) if (amounts !== null) add('key', { amounts, fits: (value) => value === name });
+    this.#all = dimensions.get('all')?.of('') ?? null;
+    this.#key = dimensions.get('key') ?? null;
+    this.#model = dimensions.get('model') ?? null;
+    this.#provider = dimensions.get('provider') ?? null;
+    this.#metadata = Array.from(dimensions).flatMap(([by, dimension]) => (by.startsWith('meta.') ? [[by.slice('meta.'.length), dimension] as const] : []));
+  }
+
+  get isEmpty(): boolean {
+    return this.#all === null && this.#key === null && this.#metadata.length === 0 && !this.hasTargets;
+  }
+
+  /** Whether models or providers are limited. */
+  get hasTargets(): boolean {
+    return this.#model !== null || this.#provider !== null;
+  }
+
+  /** What is limited of a caller, whatever answers. */
+  ofCaller(key: string | null, metadata: Metadata): readonly Subject[] {
+    let found = none;
+    const add = (subject: Subject | null | undefined): void => {
+      if (subject !== null && subject !== undefined) found = found === none ? [subject] : [...found, subject];
+    };
+    add(this.#all);
+    if (key !== null) add(this.#key?.of(key));
+    for (const [name, dimension] of this.#metadata) {
+      const value = metadata[name];
+      if (value !== undefined) add(dimension.of(value));
+    }
+    return found;
+  }
+
+  /** What is limited of a model at a provider. */
+  ofTarget(provider: string | null, model: string | null): readonly Subject[] {
+    if (!this.hasTargets) return none;
+    return [model === null ? null : this.#model?.of(model), provider === null ? null : this.#provider?.of(provider)].filter((subject) => subject !== null && subject !== undefined);
+  }
+
+  /** Null: the value is not limited. */
+  of(by: string, value: string): Subject | null {
+    const dimension = by === 'key' ? this.#key : by === 'model' ? this.#model : by === 'provider' ? this.#provider : this.#metadata.find(([name]) => by === `meta.${name}`)?.[1];
+    return by === 'all' ? this.#all : (dimension?.of(value) ?? null);
+  }
+
+  ofCandidate({ provider, model }: Candidate): readonly Subject[] {
+    return this.ofTarget(provider.id, model.id);
+  }
+
+  /** Each dimension that has budgets, with their periods. */
+  budgets({ limits, keys }: Pick<Config, 'limits' | 'keys'>): readonly { readonly by: string; readonly per: BudgetCap['per'] }[] {
+    const all = [...limits, ...keys.flatMap(({ limits: amounts }) => (amounts === null ? [] : [{ by: 'key', ...amounts }]))];
+    const named = all.flatMap(({ by, budget }) => (budget === null ? [] : [[`${by} ${budget.per}`, { by, per: budget.per }] as const]));
+    return [...new Map(named).values()];
+  }
+}
+
+function fitting({ match }: Limit): (value: string) => boolean {
+  if (match === null) return () => true;
+  const pattern = patternOf(match);
+  return (value) => pattern.test(value);
+}
+
+const least = (values: readonly (number | null)[]): number | null => values.reduce((found, value) => (value === null || (found !== null && found <= value) ? found : value), null);
+
+function strictest(all: readonly Amounts[]): Caps {
+  return {
+    requests: least(all.map(({ requestsPerMinute }) => requestsPerMinute)),
+    tokens: least(all.map(({ tokensPerMinute }) => tokensPerMinute)),
+    concurrent: least(all.map(({ concurrent }) => concurrent)),
+    budgets: strictestBudgets(all),
+  };
+}
+
+function strictestBudgets(all: readonly Amounts[]): readonly BudgetCap[] {
+  const found = new Map<BudgetCap['per'], BudgetCap>();
+  for (const { budget } of all) {
+    if (budget === null) continue;
+    const pico = parseDollars(budget.dollars) ?? 0n;
+    const known = found.get(budget.per);
+    const refusesUnknown = budget.unknown === 'refuse' || known?.refusesUnknown === true;
+    found.set(budget.per, { per: budget.per, pico: known === undefined || pico < known.pico ? pico : known.pico, refusesUnknown });
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,128 @@
+/**
+ * What was spent before this process began to count, from the request log. The log has every request with its cost, so the sums outlive the process,
+ * however it ended, and agree with the log to the last digit.
+ */
+import type { Budget } from '../../../core/config.ts';
+import type { LogAccess, LogReader } from '../../../core/log/store.ts';
+import type { Logger } from '../../../core/logger.ts';
+import { parseDollars } from '../../../core/money.ts';
+import { within } from '../../../core/cancellation.ts';
+import { periodOf } from './ledger.ts';
+import type { Subject } from './ledger.ts';
+
+/** One kind of budget: by what, and for which period. */
+export interface Kind {
+  readonly by: string;
+  readonly per: Budget['per'];
+}
+
+/** Sums of one period, by value. Where a value is absent nothing was spent, unless there were too many values to read. */
+interface Read {
+  readonly start: number;
+  readonly spent: ReadonlyMap<string, bigint>;
+  readonly isWhole: boolean;
+}
+
+export interface SumsParts {
+  readonly log: LogAccess;
+  readonly logger: Logger;
+  readonly clock: () => number;
+}
+
+/** The values with the largest sums are read at once; others are asked for one by one. */
+const mostValues = 10_000;
+const tryAgainMs = { first: 200, most: 5000 };
+
+export class Sums {
+  readonly #parts: SumsParts;
+  readonly #kinds: readonly Kind[];
+  readonly #read = new Map<string, Read>();
+  /** Values that were asked for one by one. */
+  readonly #single = new Map<string, bigint>();
+  readonly #asking = new Map<string, Promise<void>>();
+  /** Since when this process counts, epoch milliseconds: later periods begin at nothing. */
+  readonly #since: number;
+  #isClosed = false;
+
+  constructor(kinds: readonly Kind[], parts: SumsParts, since: number) {
+    this.#kinds = kinds;
+    this.#parts = parts;
+    this.#since = since;
+  }
+
+  /** Null: not known yet. */
+  spentBefore(subject: Subject, per: Budget['per'], start: number): bigint | null {
+    if (start > this.#since || this.#parts.log.reader() === null) return 0n;
+    const read = this.#read.get(nameOf({ by: subject.by, per }));
+    if (read === undefined || read.start !== start) return this.#single.get(`${subject.id} ${per} ${start}`) ?? null;
+    return read.spent.get(subject.value) ?? this.#single.get(`${subject.id} ${per} ${start}`) ?? (read.isWhole ? 0n : null);
+  }
+
+  /** Reads all sums, and goes on trying in the background where the log cannot be read within this time. */
+  async open(withinMs: number): Promise<void> {
+    if (this.#kinds.length === 0 || this.#parts.log.reader() === null) return;
+    const read = this.#readAll();
+    const isRead = await within(read.then(() => true), withinMs, false);
+    if (!isRead) this.#parts.logger.warn('what was spent of the budgets cannot be read from the log yet; callers with budgets get 503 until it is read');
+  }
+
+  async #readAll(): Promise<void> {
+    for (let pauseMs = tryAgainMs.first; !this.#isClosed; pauseMs = Math.min(pauseMs * 2, tryAgainMs.most)) {
+      try {
+        await this.refresh();
+        return;
+      } catch {
+        await new Promise((resolve) => setTimeout(resolve, pauseMs).unref());
+      }
+    }
+  }
+
+  /** Reads all sums again, those of records too that wait to be stored. Rejects where the log cannot be read. */
+  async refresh(): Promise<void> {
+    const reader = this.#parts.log.reader();
+    if (reader === null) return;
+    await reader.catchUp();
+    for (const kind of this.#kinds) this.#read.set(nameOf(kind), await readKind(reader, kind, this.#parts.clock()));
+    this.#single.clear();
+  }
+
+  /** All sums that are known, for comparing them with what this process has counted. */
+  *known(): Generator<{ readonly kind: Kind; readonly start: number; readonly value: string; readonly pico: bigint }> {
+    for (const kind of this.#kinds) {
+      const read = this.#read.get(nameOf(kind));
+      if (read !== undefined) for (const [value, pico] of read.spent) yield { kind, start: read.start, value, pico };
+    }
+  }
+
+  /** Reads the sum of one value where it is not known. Rejects where the log cannot be read. */
+  async readOne(subject: Subject, per: Budget['per'], start: number): Promise<void> {
+    const name = `${subject.id} ${per} ${start}`;
+    const asking = this.#asking.get(name) ?? this.#askOne(subject, start, name).finally(() => this.#asking.delete(name));
+    this.#asking.set(name, asking);
+    await asking;
+  }
+
+  async #askOne({ by, value }: Subject, start: number, name: string): Promise<void> {
+    const reader = this.#parts.log.reader();
+    if (reader === null) return;
+    await reader.catchUp();
+    const conditions = by === 'all' ? [] : [{ field: by, operator: 'in' as const, values: [value] }];
+    const [row] = await reader.stats({ from: start === 0 ? null : start, to: null, conditions, text: null }, { by: null, limit: 1 });
+    this.#single.set(name, picoOf(row?.cost ?? null));
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+}
+
+const nameOf = ({ by, per }: Kind): string => `${by} ${per}`;
+
+const picoOf = (cost: string | null): bigint => (cost === null ? 0n : (parseDollars(cost) ?? 0n));
+
+async function readKind(reader: LogReader, { by, per }: Kind, now: number): Promise<Read> {
+  const { start } = periodOf(per, now);
+  const rows = await reader.stats({ from: start === 0 ? null : start, to: null, conditions: [], text: null }, { by: by === 'all' ? null : by, limit: mostValues, rank: 'cost' });
+  const spent = new Map(rows.map(({ value, cost }) => [value ?? '', picoOf(cost)] as const));
+  return { start, spent, isWhole: rows.length < mostValues };
+}

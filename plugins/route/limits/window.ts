@@ -1,0 +1,86 @@
+/**
+ * How much happened in the last 60 seconds. The window slides: a minute is any 60 seconds, so at no moment more than the limit lies within it.
+ * What happened within a tenth of a second is one amount, and counts until its last part is 60 seconds old: at most 0.1 s too long, and never too
+ * short. cost: a window has at most 601 amounts, however much happens.
+ */
+export const windowMs = 60_000;
+export const slotMs = 100;
+const mostSlots = windowMs / slotMs + 1;
+
+/** A clock that goes back by more than this was set anew. */
+const jumpMs = 1000;
+
+export class Window {
+  /** When the last part of each amount happened, epoch milliseconds. */
+  #times: number[] = [];
+  #amounts: number[] = [];
+  /** Index of the oldest that counts. */
+  #first = 0;
+  #sum = 0;
+
+  /** @param now epoch milliseconds */
+  sum(now: number): number {
+    this.#forget(now);
+    return this.#sum;
+  }
+
+  add(now: number, amount: number): void {
+    this.#forget(now);
+    const last = this.#times.length - 1;
+    const before = this.#times[last];
+    // two gateways, or two threads, may not quite agree about the time
+    const at = before === undefined ? now : Math.max(before, now);
+    if (last >= this.#first && Math.floor((before as number) / slotMs) === Math.floor(at / slotMs)) {
+      this.#times[last] = at;
+      this.#amounts[last] = (this.#amounts[last] as number) + amount;
+    } else {
+      this.#times.push(at);
+      this.#amounts.push(amount);
+    }
+    this.#sum += amount;
+  }
+
+  /** Milliseconds until the oldest amount counts no more; 0: there is none. Call it after `sum`. */
+  resetMs(now: number): number {
+    const oldest = this.#times[this.#first];
+    return oldest === undefined ? 0 : oldest + windowMs - now;
+  }
+
+  /** Milliseconds until so much counts no more; null: there is not so much. Call it after `sum`. */
+  waitMs(now: number, amount: number): number | null {
+    let left = amount;
+    for (let at = this.#first; at < this.#times.length; at++) {
+      left -= this.#amounts[at] as number;
+      if (left <= 0) return (this.#times[at] as number) + windowMs - now;
+    }
+    return null;
+  }
+
+  /** What counts and happened after a moment, the oldest first. */
+  since(moment: number): (readonly [at: number, amount: number])[] {
+    const found: (readonly [number, number])[] = [];
+    for (let at = this.#first; at < this.#times.length; at++) if ((this.#times[at] as number) >= moment) found.push([this.#times[at] as number, this.#amounts[at] as number]);
+    return found;
+  }
+
+  #forget(now: number): void {
+    const last = this.#times.at(-1);
+    if (last !== undefined && last - now > jumpMs) this.#restart(now);
+    while (this.#first < this.#times.length && (this.#times[this.#first] as number) <= now - windowMs) {
+      this.#sum -= this.#amounts[this.#first] as number;
+      this.#first++;
+    }
+    // cost: the room of what is forgotten is given back at times, and not each time
+    if (this.#first < mostSlots) return;
+    this.#times = this.#times.slice(this.#first);
+    this.#amounts = this.#amounts.slice(this.#first);
+    this.#first = 0;
+  }
+
+  /** safety: the clock was set back, and what happened after the new time would count for too long. It counts as of now. */
+  #restart(now: number): void {
+    this.#times = [now];
+    this.#amounts = [this.#sum];
+    this.#first = 0;
+  }
+}

@@ -1,0 +1,250 @@
+/** Limits of requests, tokens and what runs at one time, by whatever they count. */
+import { describe, expect, test } from 'vitest';
+import { hash } from 'node:crypto';
+import { States } from '../../../../core/host/state.ts';
+import { oneUpstream, readEvents, twoUpstreams } from '../../../_kit/gateway.ts';
+import { answers, completion, said, startUpstream, streams } from '../../../_kit/upstream.ts';
+import { errorOf, gate, scene, statusOf, tally } from './scene.ts';
+
+const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
+const perMinute = (count: number, more: object = {}): object => ({ by: 'meta.tenant-id', requests_per_minute: count, ...more });
+
+describe('requests per minute', () => {
+  test('are refused above the limit, each value by itself, and callers without limits are told nothing', async () => {
+    const { gateway, upstream } = await scene({ limits: [perMinute(2)] });
+    const first = await gateway.chat({}, tenant('acme'));
+    expect([first.status, first.headers.get('x-ratelimit-limit-requests'), first.headers.get('x-ratelimit-remaining-requests'), first.headers.get('x-ratelimit-reset-requests')]).toEqual([200, '2', '1', '60s']);
+    expect(first.headers.get('x-ratelimit-limit-tokens')).toBeNull();
+    expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(200);
+    const refused = await gateway.chat({}, tenant('acme'));
+    expect(refused.status).toBe(429);
+    expect(await errorOf(refused)).toEqual({ code: 'rate_limit_exceeded', type: 'rate_limit_error', param: null, message: 'The limit of 2 requests per minute for meta.tenant-id "acme" is reached. There is room again in 60 s.' });
+    expect(refused.headers.get('x-ratelimit-remaining-requests')).toBe('0');
+    expect(await statusOf(gateway.chat({}, tenant('globex')))).toBe(200);
+    const free = await gateway.chat({});
+    expect(free.status).toBe(200);
+    expect([...free.headers.keys()].filter((name) => name.startsWith('x-ratelimit') || name.startsWith('x-budget'))).toEqual([]);
+    expect(upstream.asked.length).toBe(4);
+    expect(gateway.records.map(({ outcome, error }) => [outcome, error?.plugin ?? null])).toEqual([['answered', null], ['answered', null], ['refused', 'route/limits'], ['answered', null], ['answered', null]]);
+  });
+
+  test('have room again when the oldest is 60 s old, at any time of the clock', async () => {
+    const { gateway, clock } = await scene({ limits: [perMinute(2)] });
+    clock.now += 30_000;
+    expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(200);
+    clock.now += 40_000;
+    expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(200);
+    clock.now += 19_999;
+    const refused = await gateway.chat({}, tenant('acme'));
+    expect([refused.status, refused.headers.get('retry-after'), refused.headers.get('retry-after-ms')]).toEqual([429, '1', '1']);
+    clock.now += 1;
+    expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(200);
+    expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(429);
+  });
+
+  test('are let in exactly, of 200 at one time', async () => {
+    const { gateway, upstream } = await scene({ limits: [{ by: 'key', requests_per_minute: 60 }], more: { keys: [{ name: 'team', key: 'team-key-of-the-test' }] } });
+    const replies = await Promise.all(Array.from({ length: 200 }, () => gateway.chat({}, { authorization: 'Bearer team-key-of-the-test' })));
+    expect(tally(replies)).toEqual({ 200: 60, 429: 140 });
+    expect(upstream.asked.length).toBe(60);
+  });
+
+  test('that were refused count for nothing: neither there nor at another limit', async () => {
+    const { gateway, clock } = await scene({ limits: [perMinute(1), { by: 'all', requests_per_minute: 3 }] });
+    await gateway.chat({}, tenant('acme'));
+    for (let at = 0; at < 5; at++) expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(429);
+    expect(await statusOf(gateway.chat({}, tenant('b')))).toBe(200);
+    expect(await statusOf(gateway.chat({}, tenant('c')))).toBe(200);
+    const full = await gateway.chat({}, tenant('d'));
+    expect([full.status, (await errorOf(full)).message]).toEqual([429, 'The limit of 3 requests per minute for all requests is reached. There is room again in 60 s.']);
+    clock.now += 60_000;
+    expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(200);
+  });
+
+  test('are limited for the values that match, by the strictest of several limits', async () => {
+    const { gateway } = await scene({ limits: [perMinute(3), perMinute(1, { match: 'free-*' })] });
+    const reply = await gateway.chat({}, tenant('free-1'));
+    expect([reply.headers.get('x-ratelimit-limit-requests'), await statusOf(gateway.chat({}, tenant('free-1')))]).toEqual(['1', 429]);
+    expect(await statusOf(gateway.chat({}, tenant('free-2')))).toBe(200);
+    const paying = [await gateway.chat({}, tenant('gold')), await gateway.chat({}, tenant('gold')), await gateway.chat({}, tenant('gold')), await gateway.chat({}, tenant('gold'))];
+    expect(tally(paying)).toEqual({ 200: 3, 429: 1 });
+  });
+
+  test('of a key are limited by the key itself', async () => {
+    const keys = [{ name: 'small', hash: `sha256:${hash('sha256', 'small-key')}`, limits: { requests_per_minute: 1 } }, { name: 'large', key: 'large-key' }];
+    const { gateway } = await scene({ more: { keys } });
+    const small = { 'x-api-key': 'small-key' };
+    expect([await statusOf(gateway.chat({}, small)), await statusOf(gateway.chat({}, small)), await statusOf(gateway.chat({}, { 'x-api-key': 'large-key' }))]).toEqual([200, 429, 200]);
+  });
+
+  test('go on counting after a reload of the config', async () => {
+    const states = new States();
+    const one = await scene({ limits: [perMinute(2)], states });
+    await one.gateway.chat({}, tenant('acme'));
+    await one.gateway.chat({}, tenant('acme'));
+    const two = await scene({ limits: [perMinute(3)], states });
+    expect([await statusOf(two.gateway.chat({}, tenant('acme'))), await statusOf(two.gateway.chat({}, tenant('acme')))]).toEqual([200, 429]);
+  });
+
+  test('that a provider fails to answer count, and those that are refused before routing do not', async () => {
+    const { gateway } = await scene({ limits: [perMinute(2)], step: answers({ error: { message: 'no' } }, { status: 500 }) });
+    expect(await statusOf(gateway.chat({ model: 'none' }, tenant('acme')))).toBe(404);
+    expect(await statusOf(gateway.chat({ temperature: 'hot' }, tenant('acme')))).toBe(400);
+    expect([await statusOf(gateway.chat({}, tenant('acme'))), await statusOf(gateway.chat({}, tenant('acme'))), await statusOf(gateway.chat({}, tenant('acme')))]).toEqual([502, 502, 429]);
+  });
+});
+
+describe('tokens per minute', () => {
+  const limits = [{ by: 'meta.tenant-id', tokens_per_minute: 2000 }];
+
+  test('are held while the request runs, and settled with what it used', async () => {
+    const held = gate();
+    const { gateway, upstream } = await scene({ limits, step: held.step });
+    const first = gateway.chat({ max_tokens: 1500 }, tenant('acme'));
+    await expect.poll(() => upstream.asked.length).toBe(1);
+    const refused = await gateway.chat({ max_tokens: 600 }, tenant('acme'));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '1']);
+    expect((await errorOf(refused)).message).toMatch(/^The limit of 2000 tokens per minute for meta.tenant-id "acme" has no room for this request, which may take 60\d\. There is room again in 1 s\.$/);
+    held.letGo();
+    await (await first).text();
+    const next = await gateway.chat({ max_tokens: 600 }, tenant('acme'));
+    expect([next.status, next.headers.get('x-ratelimit-limit-tokens'), next.headers.get('x-ratelimit-reset-tokens')]).toEqual([200, '2000', '60s']);
+    // 15 used by the first, 600 and the prompt held by this one
+    expect(Number(next.headers.get('x-ratelimit-remaining-tokens'))).toBeGreaterThan(2000 - 15 - 600 - 20);
+    expect(Number(next.headers.get('x-ratelimit-remaining-tokens'))).toBeLessThan(2000 - 15 - 600);
+  });
+
+  test('are taken to be 1,024 for an answer without a limit, for each of several answers', async () => {
+    const { gateway } = await scene({ limits });
+    const reply = await gateway.chat({}, tenant('acme'));
+    expect(2000 - Number(reply.headers.get('x-ratelimit-remaining-tokens'))).toBeGreaterThan(1024);
+    const two = await gateway.chat({ n: 2 }, tenant('globex'));
+    expect([two.status, two.headers.get('x-should-retry')]).toEqual([429, 'false']);
+  });
+
+  test('have room again when enough of them are 60 s old', async () => {
+    const { gateway, clock } = await scene({ limits, step: answers({ ...completion('Hello.'), usage: { prompt_tokens: 500, completion_tokens: 400, total_tokens: 900 } }) });
+    await gateway.chat({ max_tokens: 100 }, tenant('acme'));
+    clock.now += 10_000;
+    await gateway.chat({ max_tokens: 100 }, tenant('acme'));
+    clock.now += 10_000;
+    const refused = await gateway.chat({ max_tokens: 1000 }, tenant('acme'));
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '40']);
+    clock.now += 40_000;
+    expect(await statusOf(gateway.chat({ max_tokens: 1000 }, tenant('acme')))).toBe(200);
+  });
+
+  test('of a request that is larger than the whole limit are refused for good', async () => {
+    const { gateway, upstream } = await scene({ limits });
+    const refused = await gateway.chat({ max_tokens: 2001 }, tenant('acme'));
+    expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([429, 'false']);
+    expect((await errorOf(refused)).message).toMatch(/^This request may take 20\d\d tokens, more than the whole limit of 2000 tokens per minute for meta.tenant-id "acme"\. Send a shorter prompt, or a smaller max_tokens\.$/);
+    expect(upstream.asked.length).toBe(0);
+  });
+
+  test('of a stream whose client has left are those that came', async () => {
+    const { gateway } = await scene({ limits, step: streams(said('Hello,').slice(0, 2), { end: 'hang' }) });
+    const reply = await gateway.chat({ stream: true, max_tokens: 1500 }, tenant('acme'));
+    await reply.body?.cancel();
+    await expect.poll(() => gateway.records.length).toBe(1);
+    const next = await gateway.chat({ max_tokens: 1500, stream: true }, tenant('acme'));
+    expect(next.status).toBe(200);
+    await next.body?.cancel();
+  });
+});
+
+describe('requests at one time', () => {
+  test('are let in up to the limit, and again when one has ended', async () => {
+    const held = gate();
+    const { gateway } = await scene({ limits: [{ by: 'meta.tenant-id', concurrent: 3 }], step: held.step });
+    const running = Array.from({ length: 20 }, () => gateway.chat({}, tenant('acme')));
+    await expect.poll(() => held.waiting()).toBe(3);
+    const refused = await gateway.chat({}, tenant('acme'));
+    expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused))]).toEqual([429, '1', { code: 'concurrency_limit_exceeded', type: 'rate_limit_error', param: null, message: 'The limit of 3 requests at one time for meta.tenant-id "acme" is reached. There is room again when one of them ends.' }]);
+    held.letGo();
+    const replies = await Promise.all(running);
+    expect(tally(replies)).toEqual({ 200: 3, 429: 17 });
+    await Promise.all(replies.map((reply) => reply.text()));
+    expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(200);
+  });
+
+  test('end when their client leaves, their provider fails, or their stream is cut', async () => {
+    const { gateway, upstream } = await scene({ limits: [{ by: 'all', concurrent: 1 }], step: streams(said('Hello,').slice(0, 2), { end: 'hang' }) });
+    const reply = await gateway.chat({ stream: true });
+    expect(await statusOf(gateway.chat({}))).toBe(429);
+    await reply.body?.cancel();
+    await expect.poll(() => gateway.records.length).toBe(2);
+    upstream.script(streams(said('Hello,').slice(0, 2), { end: 'reset' }));
+    await readEvents(await gateway.chat({ stream: true }));
+    upstream.script(answers('broken', { status: 500 }));
+    expect(await statusOf(gateway.chat({}))).toBe(502);
+    upstream.script(answers(completion('Hello.')));
+    expect(await statusOf(gateway.chat({}))).toBe(200);
+  });
+});
+
+describe('limits by provider and model', () => {
+  const both = async (limits: object[], more: object = {}): Promise<Awaited<ReturnType<typeof scene>> & { second: Awaited<ReturnType<typeof startUpstream>> }> => {
+    const second = await startUpstream(answers(completion('Hello.')));
+    const found = await scene({ config: (url) => twoUpstreams(url, second.url, { limits, ...more }) });
+    return { ...found, second };
+  };
+
+  test('pass a provider by that has no room, and refuse where none has', async () => {
+    const { gateway, upstream, second } = await both([{ by: 'provider', requests_per_minute: 2 }]);
+    const asked: (string | null)[] = [];
+    for (let at = 0; at < 4; at++) asked.push((await gateway.chat({})).headers.get('x-provider'));
+    expect(asked).toEqual(['one', 'one', 'two', 'two']);
+    const refused = await gateway.chat({});
+    expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused)).code]).toEqual([429, '60', 'rate_limit_exceeded']);
+    expect(gateway.records[2]?.ruledOut).toEqual([{ provider: 'one', model: 'plain', by: 'route/limits', reason: 'the limit of requests for the provider "one" has no room for 60 s' }]);
+    expect([upstream.asked.length, second.asked.length]).toEqual([2, 2]);
+    await second.close();
+  });
+
+  test('count what is asked when a request moves on, and let go of the one before', async () => {
+    const { gateway, upstream, second } = await both([{ by: 'provider', concurrent: 1 }, { by: 'model', concurrent: 5 }]);
+    upstream.script(answers('no', { status: 500 }));
+    const held = gate();
+    second.script(held.step);
+    const first = gateway.chat({});
+    await expect.poll(() => held.waiting()).toBe(1);
+    // the failed attempt holds nothing of its provider any more; the second provider has no room
+    const refused = await gateway.chat({});
+    expect([refused.status, upstream.asked.length, second.asked.length]).toEqual([429, 2, 1]);
+    held.letGo();
+    expect((await first).status).toBe(200);
+    expect(await statusOf(gateway.chat({}))).toBe(200);
+    await second.close();
+  });
+
+  test('refuse a model whose limit is reached, whatever its name', async () => {
+    const { gateway } = await scene({ limits: [{ by: 'model', match: 'thinker', requests_per_minute: 1 }] });
+    expect([await statusOf(gateway.chat({ model: 'thinker' })), await statusOf(gateway.chat({ model: 'thinker-2025' })), await statusOf(gateway.chat({ model: 'up/thinker' })), await statusOf(gateway.chat({}))]).toEqual([200, 429, 429, 200]);
+  });
+});
+
+describe('a dry run', () => {
+  test('shows the limits of its caller, and takes nothing', async () => {
+    const { gateway } = await scene({ limits: [perMinute(1, { tokens_per_minute: 5000, concurrent: 2, budget: { dollars: '1', per: 'day' } })] });
+    const dry = { ...tenant('acme'), 'x-dry-run': 'true' };
+    for (let at = 0; at < 3; at++) {
+      const { limits } = (await (await gateway.chat({}, dry)).json()) as any;
+      expect(limits).toEqual([
+        { by: 'meta.tenant-id', value: 'acme', limit: 'requests_per_minute', per: null, allowed: 1, used: 0, held: null, remaining: 1 },
+        { by: 'meta.tenant-id', value: 'acme', limit: 'tokens_per_minute', per: null, allowed: 5000, used: 0, held: null, remaining: 5000 },
+        { by: 'meta.tenant-id', value: 'acme', limit: 'concurrent', per: null, allowed: 2, used: 0, held: null, remaining: 2 },
+        { by: 'meta.tenant-id', value: 'acme', limit: 'budget', per: 'day', allowed: '1', used: '0', held: '0', remaining: '1' },
+      ]);
+    }
+    expect(((await (await gateway.chat({}, { 'x-dry-run': 'true' })).json()) as any).limits).toEqual([]);
+    expect(await statusOf(gateway.chat({}, tenant('acme')))).toBe(200);
+    const refused = await gateway.chat({}, dry);
+    expect([refused.status, (await errorOf(refused)).code]).toEqual([429, 'rate_limit_exceeded']);
+  });
+});
+
+test('are off where the plugin is not listed', async () => {
+  const { gateway } = await scene({ config: (url) => ({ ...oneUpstream(url, { limits: [perMinute(1)] }), plugins: ['endpoints/chat-completions', 'metadata/headers', 'auth/keys', 'stream/upstream', 'dialects/openai-chat'] }) });
+  expect([await statusOf(gateway.chat({}, tenant('acme'))), await statusOf(gateway.chat({}, tenant('acme')))]).toEqual([200, 200]);
+});
