@@ -39,7 +39,7 @@ export interface ToolCall {
  */
 export interface ReasoningDetail {
   readonly type: 'reasoning.text' | 'reasoning.summary' | 'reasoning.encrypted';
-  /** The id of the provider entry that issued the detail. A detail without one is never sent to a provider. */
+  /** The id of the provider entry that issued the detail, with the number of its key where it has several: `openai#2`. A detail without one is never sent to a provider. */
   readonly provider?: string;
   readonly id?: string | null;
   readonly index?: number;

@@ -120,6 +120,8 @@ export interface Provider {
   readonly baseUrl: string | null;
   /** The key to send, or the first of several; null: no key is sent. */
   readonly apiKey: Secret | null;
+  /** The id; where there are several keys, with the number of `apiKey`: `openai#2`. What a provider encrypts or signs is good for the account that it came from. */
+  readonly account: string;
   /** Every key, where there are several: requests are spread over them, and each has limits of its own at the provider. Empty where there is one or none. */
   readonly keyPool: readonly Secret[];
   /** Null: the config does not say. */

@@ -69,6 +69,7 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
     dialect: value.dialect ?? id,
     baseUrl: value.base_url === undefined || value.base_url === '' ? null : value.base_url.replace(/\/+$/, ''),
     apiKey: keys[0] ?? null,
+    account: keys.length > 1 ? `${id}#1` : id,
     keyPool: keys.length > 1 ? keys : [],
     trainsOnData: value.trains_on_data ?? null,
     headers: resolveHeaders(entry, findings),

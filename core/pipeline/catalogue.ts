@@ -86,21 +86,20 @@ function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>, sh
     if (provider === undefined) return [];
     const dropped = provider.missing === null ? null : { by: 'core', reason: `${provider.missing} is not set`, error: null };
     const { externalId, weight } = mapping;
-    const { id, keyPool } = provider;
     const common = { model, mapping, weight: weight * share, reasoning: null, dropped, note: null, answeredBy: null };
     // safety: all requests for this model share the candidates
-    if (keyPool.length === 0) return [Object.freeze({ ...common, provider, target: `${id}/${externalId}` })];
-    return accountsOf(provider).map((account, at) => Object.freeze({ ...common, provider: account, target: `${id}#${at + 1}/${externalId}` }));
+    const accounts = provider.keyPool.length === 0 ? [provider] : accountsOf(provider);
+    return accounts.map((account) => Object.freeze({ ...common, provider: account, target: `${account.account}/${externalId}` }));
   });
 }
 
 /** The provider once for each of its keys. cost: they are the same objects for every model. */
-const accounts = new WeakMap<Provider, readonly Provider[]>();
+const known = new WeakMap<Provider, readonly Provider[]>();
 
 function accountsOf(provider: Provider): readonly Provider[] {
-  const known = accounts.get(provider) ?? provider.keyPool.map((apiKey) => Object.freeze({ ...provider, apiKey }));
-  accounts.set(provider, known);
-  return known;
+  const accounts = known.get(provider) ?? provider.keyPool.map((apiKey, at) => Object.freeze({ ...provider, apiKey, account: `${provider.id}#${at + 1}` }));
+  known.set(provider, accounts);
+  return accounts;
 }
 
 /** A text of the caller's that is safe to repeat in a message: of bounded length and on one line. */

@@ -28,7 +28,7 @@ interface Issued {
 
 /** The `reasoning_details` entry of a block. The block can be built from the entry alone. */
 export function detailOf({ provider, mapping }: Target, { index, place, state }: Issued): ReasoningDetail {
-  const detail: ReasoningDetail = { type: state.data === undefined ? 'reasoning.text' : 'reasoning.encrypted', provider: provider.id, format, model: mapping.externalId, index, ...state };
+  const detail: ReasoningDetail = { type: state.data === undefined ? 'reasoning.text' : 'reasoning.encrypted', provider: provider.account, format, model: mapping.externalId, index, ...state };
   return place.text === 0 && place.calls === 0 ? detail : { ...detail, after: place };
 }
 
@@ -38,7 +38,7 @@ export function detailOf({ provider, mapping }: Target, { index, place, state }:
  */
 export function thinkingOf({ reasoning_details: details }: Message, { provider, mapping }: Target): readonly ThinkingBlock[] {
   if (!Array.isArray(details)) return [];
-  const own = (details as readonly ReasoningDetail[]).filter((detail) => detail.provider === provider.id && (detail['model'] ?? mapping.externalId) === mapping.externalId);
+  const own = (details as readonly ReasoningDetail[]).filter((detail) => detail.provider === provider.account && (detail['model'] ?? mapping.externalId) === mapping.externalId);
   return own.flatMap((detail) => {
     const block = blockOf(detail);
     return block === null ? [] : [{ block, place: placeOf(detail['after']) }];

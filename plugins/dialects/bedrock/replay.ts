@@ -30,7 +30,7 @@ const format = 'bedrock-converse';
 
 /** The `reasoning_details` entry of a block. The block can be built from the entry alone. */
 export function detailOf({ provider, mapping }: Target, { index, place, state }: Issued): ReasoningDetail {
-  const detail: ReasoningDetail = { type: state.data === undefined ? 'reasoning.text' : 'reasoning.encrypted', provider: provider.id, format, model: mapping.externalId, index, ...state };
+  const detail: ReasoningDetail = { type: state.data === undefined ? 'reasoning.text' : 'reasoning.encrypted', provider: provider.account, format, model: mapping.externalId, index, ...state };
   return place.text === 0 && place.calls === 0 ? detail : { ...detail, after: place };
 }
 
@@ -38,7 +38,7 @@ export function detailOf({ provider, mapping }: Target, { index, place, state }:
 export function thoughtsOf({ reasoning_details: details }: Message, { provider, mapping }: Target): readonly Thought[] {
   if (!Array.isArray(details)) return [];
   return (details as readonly ReasoningDetail[]).flatMap((detail) => {
-    if (detail.provider !== provider.id || detail['format'] !== format || detail['model'] !== mapping.externalId) return [];
+    if (detail.provider !== provider.account || detail['format'] !== format || detail['model'] !== mapping.externalId) return [];
     const block = blockOf(detail);
     return block === null ? [] : [{ block, place: placeOf(detail['after']) }];
   });

@@ -38,7 +38,7 @@ export function encodeConversation(messages: readonly Message[], ways: ContentWa
   const encoder = new ContentEncoder(messages, ways);
   if (messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) ways.adjust('messages.name', 'dropped');
   // wire: a turn without parts is a 400 (Gemini API: error text "must include at least one parts field"). A blocked answer in the history is such a turn
-  const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message, ways.target.provider.id)));
+  const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message, ways.target.provider.account)));
   const instruction = system.map((part) => encoder.instruction(part));
   const contents = turns.map((turn) => encoder.turn(turn));
   if (contents.length > 0 && ways.model.lacksSystem !== true) return { system: instruction, contents };
@@ -139,7 +139,7 @@ class ContentEncoder {
   #answer(message: Message): WirePart[] {
     const { target, model } = this.#ways;
     const calls = message.tool_calls ?? [];
-    const signed = readSignatures(message, target.provider.id);
+    const signed = readSignatures(message, target.provider.account);
     const content = partsOf(message);
     const pieces = inPieces(joinedText(content, ''), calls, signed.texts).map((piece): WirePart => {
       if (!('call' in piece)) return withSignature({ text: piece.text }, piece.signature);

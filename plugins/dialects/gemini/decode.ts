@@ -178,12 +178,12 @@ function addText(answer: AnswerState, choice: Choice, { text, signature }: Signe
 function addThought(answer: AnswerState, choice: Choice, { text, signature }: SignedWords): void {
   if (text !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
   if (signature === '') return;
-  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: thoughtDetail({ provider: answer.target.provider.id, index: choice.details++ }, text, signature) });
+  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: thoughtDetail({ provider: answer.target.provider.account, index: choice.details++ }, text, signature) });
 }
 
 function addSignature(answer: AnswerState, choice: Choice, { signature, place }: { readonly signature: string; readonly place: SignedPlace }): void {
   if (signature === '') return;
-  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: signatureDetail({ provider: answer.target.provider.id, index: choice.details++ }, place, signature) });
+  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: signatureDetail({ provider: answer.target.provider.account, index: choice.details++ }, place, signature) });
 }
 
 /** Sends an image of the answer, in the form in which other vendors of chat completions send images. */

@@ -77,7 +77,7 @@ class Draft {
     return encodeMessages(this.#request.messages, {
       vendor: this.#vendor,
       habits: this.#habits,
-      provider: this.#target.provider.id,
+      provider: this.#target.provider.account,
       dropped: (parameter) => this.adjustments.add(parameter, 'dropped'),
     });
   }

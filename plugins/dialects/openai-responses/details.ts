@@ -55,7 +55,7 @@ export function replayOf(message: Message, first: string, target: Target): Repla
   const before = new Map<string, Fields[]>();
   let phase: string | null = null;
   for (const detail of message.reasoning_details as readonly unknown[]) {
-    if (!isFields(detail) || detail['provider'] !== target.provider.id || detail['format'] !== format) continue;
+    if (!isFields(detail) || detail['provider'] !== target.provider.account || detail['format'] !== format) continue;
     const item = itemOf(detail);
     if (item === null) continue;
     const next = filled(detail['before']) ? detail['before'] : first;

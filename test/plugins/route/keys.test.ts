@@ -75,3 +75,52 @@ describe('a provider with several keys', () => {
     expect(await response.text() + JSON.stringify(gateway.records) + gateway.lines.join('')).not.toContain('secret-key');
   });
 });
+
+describe('a conversation with reasoning', () => {
+  const able = { tools: true, reasoning: true };
+  const thought = { type: 'reasoning.encrypted', data: 'c2VjcmV0', format: 'openai-responses', id: 'rs_1', index: 0 };
+  const output = [{ type: 'message', id: 'msg_1', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'hello', annotations: [] }] }];
+  const response = { id: 'resp_1', object: 'response', status: 'completed', model: 'x', output: [{ type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'c2VjcmV0' }, ...output], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } };
+
+  async function thinking(step: Step): Promise<Pool> {
+    const up = await provider(step);
+    const gateway = await gatewayOf({
+      providers: { up: { dialect: 'openai-responses', base_url: up.url, api_key: ['a', 'b', 'c'] } },
+      models: [{ id: 'plain', free: true, providers: [{ providerId: 'up', externalId: 'x', ...able }] }],
+      ...once,
+    });
+    return { ...gateway, up };
+  }
+
+  /** The next turn after an answer. */
+  const nextTurn = async (answer: Response): Promise<object> => {
+    const { choices: [choice] } = (await answer.json()) as { choices: { message: object }[] };
+    return { messages: [{ role: 'user', content: 'hi' }, choice?.message, { role: 'user', content: 'and now?' }] };
+  };
+
+  const thoughtsSent = ({ json }: Asked): unknown[] => (json['input'] as { type?: string }[]).filter(({ type }) => type === 'reasoning');
+
+  it('stays with the key that reasoned', async () => {
+    const gateway = await thinking(answers(response));
+    const turn = await nextTurn(await gateway.chat({}));
+    for (let at = 0; at < 3; at++) await gateway.chat(turn);
+    expect(gateway.up.asked.map(keyOf)).toEqual(['a', 'a', 'a', 'a']);
+    expect(gateway.up.asked.map((asked) => thoughtsSent(asked).length)).toEqual([0, 1, 1, 1]);
+  });
+
+  it('goes on with another key while that one rests, without what only that one can read', async () => {
+    let isLimited = false;
+    const gateway = await thinking((reply, asked) => (isLimited && keyOf(asked) === 'a' ? fault(429, { 'retry-after': '60' }) : answers(response))(reply, asked));
+    const turn = await nextTurn(await gateway.chat({}));
+    isLimited = true;
+    expect([(await gateway.chat(turn)).status, (await gateway.chat(turn)).status]).toEqual([200, 200]);
+    const others = gateway.up.asked.filter((asked) => keyOf(asked) !== 'a');
+    expect(others.map(thoughtsSent)).toEqual([[], []]);
+  });
+
+  it('says which key reasoned', async () => {
+    const gateway = await thinking(answers(response));
+    const { choices } = (await (await gateway.chat({})).json()) as { choices: { message: { reasoning_details: object[] } }[] };
+    expect(choices[0]?.message.reasoning_details).toMatchObject([{ ...thought, provider: 'up#1' }]);
+  });
+});
