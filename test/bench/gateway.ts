@@ -43,6 +43,8 @@ export interface GatewayOptions {
   readonly catalogue?: Catalogue;
   /** All that ship where none are given. */
   readonly plugins?: readonly (string | object)[];
+  /** More of the config, which replaces what is there. */
+  readonly more?: Readonly<Record<string, unknown>>;
   readonly nodeOptions?: readonly string[];
 }
 
@@ -65,7 +67,7 @@ async function drained(url: string): Promise<void> {
 }
 
 /** The file to start with, in a folder of its own. */
-export function writeConfig({ upstream, catalogue = scripted, plugins = shippedPlugins }: GatewayOptions): string {
+export function writeConfig({ upstream, catalogue = scripted, plugins = shippedPlugins, more = {} }: GatewayOptions): string {
   const folder = join(workFolder, `config-${++written}`);
   mkdirSync(folder);
   const file = join(folder, 'gateway.config.yaml');
@@ -75,6 +77,7 @@ export function writeConfig({ upstream, catalogue = scripted, plugins = shippedP
     providers: Object.fromEntries(catalogue.providers.map((id) => [id, { dialect: 'openai-chat', base_url: `${upstream}/v1`, api_key: 'upstream-key', trains_on_data: false }])),
     include: ['./models.yaml'],
     plugins,
+    ...more,
   };
   writeFileSync(file, JSON.stringify(config, null, 1));
   const models = catalogue.models.map((id) => modelOf(id, catalogue.providers));

@@ -1,5 +1,5 @@
 /**
- * What the gateway costs beside a bare floor in the same run. `npm run bench` measures all but the soak and the flame graph, `npm run bench -- plain stream` some.
+ * What the gateway costs beside a bare floor in the same run. `npm run bench` measures all but the soak, the flood, the faults and the flame graph, `npm run bench -- plain stream` some.
  * Nothing here fails on a figure: a slow machine is no bug. Ratios travel between machines, microseconds do not.
  */
 import { machine, tableOf } from './figures.ts';
@@ -17,14 +17,16 @@ const subjects: Readonly<Record<string, () => Promise<{ default: Subject }>>> = 
   journal: () => import('./journal.ts'),
   store: () => import('./store.ts'),
   pages: () => import('./pages.ts'),
+  cache: () => import('./cache.ts'),
   kill: () => import('./kill.ts'),
   soak: () => import('./soak.ts'),
   flame: () => import('./flame.ts'),
   flood: () => import('./flood.ts'),
+  faults: () => import('./faults.ts'),
 };
 
-/** The soak takes ten minutes, and the flame graph is a file of the repository. */
-const onlyWhenNamed = new Set(['soak', 'flame', 'flood']);
+/** The soak takes ten minutes, the faults take four, and the flame graph is a file of the repository. */
+const onlyWhenNamed = new Set(['soak', 'flame', 'flood', 'faults']);
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !Object.hasOwn(subjects, name));

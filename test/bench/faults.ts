@@ -1,0 +1,187 @@
+/** What reaches callers of the failures of providers, and how often providers are asked for that. */
+import { Pool } from 'undici';
+import { shippedPlugins } from '../../config/shipped-plugins.ts';
+import { faultyProviders } from '../_kit/faulty-provider.ts';
+import type { Calls } from '../_kit/faulty-provider.ts';
+import { microseconds, median } from './figures.ts';
+import type { Figure, Subject } from './figures.ts';
+import { catalogueOf, startBenchGateway, startBenchProvider } from './gateway.ts';
+import type { StartedGateway } from './gateway.ts';
+import { smallCache } from './cache.ts';
+import { closeAll, compare, cpuOf, lineTo } from './load.ts';
+import type { Cost } from './load.ts';
+import { fileBeside, startProcess, wait } from './processes.ts';
+import type { Started } from './processes.ts';
+import { callerKey, headers, path, requestFor } from './workload.ts';
+
+const able = { streaming: true, tools: true, reasoning: true };
+const pricing = { prompt: '0.000001', completion: '0.000002' };
+
+/** A gateway with one model, behind which these providers stand in this order. */
+interface Scene {
+  readonly faults: Readonly<Record<string, string>>;
+  readonly policy?: object;
+  /** Settings of each provider. */
+  readonly provider?: object;
+}
+
+interface Sent {
+  readonly requests: number;
+  readonly answered: number;
+  /** Of each status, and `cut` of streams that broke off. */
+  readonly outcomes: ReadonlyMap<string, number>;
+  readonly seconds: number;
+}
+
+class Stage {
+  readonly #faulty: Started;
+  readonly #gateway: StartedGateway;
+
+  constructor(faulty: Started, gateway: StartedGateway) {
+    this.#faulty = faulty;
+    this.#gateway = gateway;
+  }
+
+  /** Sends requests, every second one a stream, until there were so many or so much time is over. */
+  async send({ connections, requests = Infinity, forMs = Infinity, everyMs = 0 }: { connections: number; requests?: number; forMs?: number; everyMs?: number }): Promise<Sent> {
+    const pool = new Pool(this.#gateway.url, { connections, pipelining: 1 });
+    const outcomes = new Map<string, number>();
+    const startedAt = performance.now();
+    let sent = 0;
+    const work = async (): Promise<void> => {
+      while (sent < requests && performance.now() - startedAt < forMs) {
+        const at = sent++;
+        const outcome = await outcomeOf(pool, at % 2 === 0);
+        outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+        if (everyMs > 0) await wait(everyMs);
+      }
+    };
+    await Promise.all(Array.from({ length: connections }, work));
+    await pool.close();
+    return { requests: sent, answered: outcomes.get('answered') ?? 0, outcomes, seconds: (performance.now() - startedAt) / 1000 };
+  }
+
+  async calls(): Promise<Readonly<Record<string, Calls>>> {
+    return (await (await fetch(`${this.#faulty.url}/counts`)).json()) as Record<string, Calls>;
+  }
+
+  async close(): Promise<void> {
+    await this.#gateway.stop();
+    await this.#faulty.stop();
+  }
+}
+
+async function outcomeOf(pool: Pool, isStream: boolean): Promise<string> {
+  const { statusCode, body } = await pool.request({ method: 'POST', path, headers, body: requestFor('plain', { stream: isStream, reasoning_effort: null }) });
+  const text = await body.text();
+  if (statusCode !== 200) return `${statusCode} ${/"code":"(\w+)"/.exec(text)?.[1] ?? ''}`;
+  return text.endsWith(isStream ? 'data: [DONE]\n\n' : '}') ? 'answered' : 'cut';
+}
+
+async function stageOf({ faults, policy = {}, provider = {} }: Scene): Promise<Stage> {
+  const faulty = await startProcess({ name: 'faulty provider', args: [fileBeside('../_kit/faulty-provider.ts')] });
+  const models = [{ id: 'plain', pricing, providers: Object.keys(faults).map((providerId) => ({ providerId, externalId: 'plain', ...able })) }];
+  const more = { providers: faultyProviders(faulty.url, faults, provider), models, include: [], routing: { default: { strategy: 'ordered', ...policy } } };
+  return new Stage(faulty, await startBenchGateway({ upstream: '', more }));
+}
+
+const share = ({ answered, requests }: Sent): string => `${((100 * answered) / requests).toFixed(3)} %`;
+const failuresOf = ({ outcomes }: Sent): string => [...outcomes].filter(([outcome]) => outcome !== 'answered').map(([outcome, count]) => `, ${count} × ${outcome}`).join('');
+const callsEach = (calls: Readonly<Record<string, Calls>>, { requests }: Sent): number => Object.values(calls).reduce((sum, { at }) => sum + at.length, 0) / requests;
+const spread = (calls: Readonly<Record<string, Calls>>): string => Object.entries(calls).map(([name, { at }]) => `${name} ${at.length}`).join(', ');
+
+async function answered(what: string, scene: Scene, { requests, least, most }: { requests: number; least: number; most?: number }): Promise<Figure[]> {
+  const stage = await stageOf(scene);
+  const sent = await stage.send({ connections: 16, requests });
+  const calls = await stage.calls();
+  await stage.close();
+  const each = callsEach(calls, sent);
+  return [
+    { what: `${what}: answered of ${requests}${failuresOf(sent)}`, gateway: share(sent), target: `≥ ${(100 * least).toFixed(2)} %`, isMet: sent.answered / requests >= least },
+    { what: `  calls for each (${spread(calls)})`, gateway: each.toFixed(3), ...(most !== undefined && { target: `≤ ${most}`, isMet: each <= most }) },
+  ];
+}
+
+/** Asks one after the other, so that the provider is asked as often as the gateway decides and not as often as requests are under way. */
+async function dead(): Promise<Figure[]> {
+  const stage = await stageOf({ faults: { broken: 'dead', good: 'fine' }, provider: { breaker: { failures: 5, rest_ms: 500 } } });
+  const forMs = 10_000;
+  const sent = await stage.send({ connections: 1, forMs, everyMs: 2 });
+  const { broken = { at: [] } } = await stage.calls();
+  await stage.close();
+  const restsFrom = broken.at.findIndex((at, index) => at - (broken.at[index - 1] ?? at) > 400);
+  const before = restsFrom < 0 ? broken.at.length : restsFrom;
+  const probes = broken.at.slice(before);
+  // rests of 0.5, 1, 2, 4 s
+  const gaps = probes.map((at, index) => at - (broken.at[before + index - 1] ?? at));
+  return [
+    { what: `a dead target, ${sent.requests} requests one after the other: answered${failuresOf(sent)}`, gateway: share(sent), target: '100 %', isMet: sent.answered === sent.requests },
+    { what: '  calls before it rests', gateway: String(before), target: '≤ 10', isMet: before <= 10 },
+    { what: `  calls after that, in ${forMs / 1000} s with rests of 0.5, 1, 2, 4 s`, gateway: `${probes.length} (after ${gaps.map((gap) => `${(gap / 1000).toFixed(2)} s`).join(', ')})`, target: '4, one for each rest', isMet: probes.length === 4 && gaps.every((gap, at) => gap >= 500 * 2 ** at - 20) },
+  ];
+}
+
+async function limited(): Promise<Figure[]> {
+  const connections = 16;
+  const stage = await stageOf({ faults: { full: 'limited-60', good: 'fine' } });
+  const sent = await stage.send({ connections, requests: 3000 });
+  const { full = { at: [] } } = await stage.calls();
+  await stage.close();
+  return [
+    { what: `retry-after: 60, ${sent.requests} requests, ${connections} at a time: answered${failuresOf(sent)}`, gateway: share(sent), target: '100 %', isMet: sent.answered === sent.requests },
+    { what: '  calls of the limited target', gateway: String(full.at.length), target: `≤ ${connections}, those in flight`, isMet: full.at.length <= connections },
+  ];
+}
+
+/** Requests a second that a provider with a limit for each key answers, asked by more callers than there is room for. */
+async function pool(): Promise<Figure[]> {
+  const forMs = 6000;
+  const rates: number[] = [];
+  for (const keys of [['a'], ['a', 'b', 'c']]) {
+    const stage = await stageOf({ faults: { up: 'each-60-1000' }, provider: { api_key: keys.map((key) => `key-${key}`) } });
+    const sent = await stage.send({ connections: 64, forMs, everyMs: 20 });
+    const { up = { answered: 0 } } = await stage.calls();
+    rates.push(up.answered / sent.seconds);
+    await stage.close();
+  }
+  const [one = NaN, three = NaN] = rates;
+  return [{ what: 'a limit of 60 a second for each key: three keys beside one', gateway: `${three.toFixed(0)}/s`, floor: `${one.toFixed(0)}/s`, ratio: three / one, target: '≥ 2.9 ×', isMet: three / one >= 2.9 }];
+}
+
+const targets = 5000;
+
+/** The limits are never reached. */
+const limits = [{ by: 'key', requests_per_minute: 10_000_000, tokens_per_minute: 1_000_000_000_000 }, { by: 'meta.team', requests_per_minute: 10_000_000 }];
+
+/** CPU that routing adds. The cache is too small for a round of requests, so that each is a miss. */
+async function routing(): Promise<Figure[]> {
+  const provider = await startBenchProvider();
+  const keys = [{ name: 'bench', key: callerKey, metadata: { team: 'bench' }, cache: true }];
+  const hasLimits = (shippedPlugins as readonly string[]).includes('route/limits');
+  const without = shippedPlugins.filter((name) => !['stream/cache', 'route/limits', 'route/health', 'route/rules', 'route/keys', 'route/sticky'].includes(name));
+  const bare = lineTo(await startBenchGateway({ upstream: provider.url, catalogue: catalogueOf(2), plugins: without }), 16);
+  const full = lineTo(await startBenchGateway({ upstream: provider.url, catalogue: catalogueOf(targets / 5), plugins: smallCache, more: { keys, ...(hasLimits && { limits }) } }), 16);
+  const bodies = (size: number): string[] => Array.from({ length: 2000 }, (_, at) => requestFor(`model-${(at * 7) % size}`, { seed: at }));
+  const load = [2, targets / 5].map((size) => ({ connections: 16, requests: 2000, bodies: bodies(size) }));
+  const [bareCosts, fullCosts] = (await compare([bare, full], { warmUp: 6000, rounds: 9, load })) as [Cost[], Cost[]];
+  await closeAll([bare, full]);
+  await provider.stop();
+  const added = median(cpuOf(fullCosts).map((cost, round) => cost - (cpuOf(bareCosts)[round] as number)));
+  return [{ what: `CPU for a request with ${targets} targets, ${hasLimits ? 'limits by key and metadata, ' : '(no plugin for limits) '}the cache on (misses)`, gateway: microseconds(median(cpuOf(fullCosts))), floor: microseconds(median(cpuOf(bareCosts))), ratio: median(cpuOf(fullCosts)) / median(cpuOf(bareCosts)), target: `≤ 15 µs more: ${microseconds(added)}`, isMet: added <= 0.015 }];
+}
+
+export default {
+  name: 'faults',
+  about: 'scripted providers that fail: what callers get, and how often providers are asked. Half of the requests are streams',
+  async measure() {
+    const third = { fails: 'fails-30' }.fails;
+    return [
+      ...(await answered('the first of three fails 30 %', { faults: { flaky: third, good: 'fine', spare: 'fine' } }, { requests: 30_000, least: 0.9999, most: 1.35 })),
+      ...(await answered('all three fail 30 %, six attempts', { faults: { one: third, two: third, three: third }, policy: { strategy: 'balanced', max_attempts: 6 } }, { requests: 30_000, least: 0.999 })),
+      ...(await dead()),
+      ...(await limited()),
+      ...(await pool()),
+      ...(await routing()),
+    ];
+  },
+} satisfies Subject;
