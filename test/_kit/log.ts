@@ -13,7 +13,7 @@ export interface MemoryLog extends LogReader {
   /** Tells those who watch, and has not stored it yet. */
   announce(record: LoggedRequest): void;
   /** From now on every question is answered by this error. */
-  fail(error: Error): void;
+  fail(error: Error | null): void;
   /** Pages that have been read. */
   readonly pages: { readonly limit: number; readonly cursor: string | null }[];
   readonly watchers: number;

@@ -27,7 +27,7 @@ export default definePlugin({
     const rules = new Rules(config);
     if (rules.isEmpty) return undefined;
     const kinds = rules.budgets(config);
-    const parts: SumsParts = { log, logger, clock };
+    const parts: SumsParts = { log, logger, clock, readers: state('readers', () => new Set()) };
     const sums = new Sums(kinds, parts, clock());
     const ledger = state('ledger', () => new MemoryLedger(clock));
     const refusals = state('refusals', () => new Map<string, number>());

@@ -27,6 +27,8 @@ export interface SumsParts {
   readonly log: LogAccess;
   readonly logger: Logger;
   readonly clock: () => number;
+  /** The logs of all gateways of this process: while a config is reloaded, the former gateway still has records that nobody can read yet. */
+  readonly readers: Set<LogReader>;
 }
 
 /** The values with the largest sums are read at once; others are asked for one by one. */
@@ -60,7 +62,9 @@ export class Sums {
 
   /** Reads all sums, and goes on trying in the background where the log cannot be read within this time. */
   async open(withinMs: number): Promise<void> {
-    if (this.#kinds.length === 0 || this.#parts.log.reader() === null) return;
+    const reader = this.#parts.log.reader();
+    if (this.#kinds.length === 0 || reader === null) return;
+    this.#parts.readers.add(reader);
     const read = this.#readAll();
     const isRead = await within(read.then(() => true), withinMs, false);
     if (!isRead) this.#parts.logger.warn('what was spent of the budgets cannot be read from the log yet; callers with budgets get 503 until it is read');
@@ -81,7 +85,7 @@ export class Sums {
   async refresh(): Promise<void> {
     const reader = this.#parts.log.reader();
     if (reader === null) return;
-    await reader.catchUp();
+    await this.#catchUp(reader);
     for (const kind of this.#kinds) this.#read.set(nameOf(kind), await readKind(reader, kind, this.#parts.clock()));
     this.#single.clear();
   }
@@ -105,14 +109,22 @@ export class Sums {
   async #askOne({ by, value }: Subject, start: number, name: string): Promise<void> {
     const reader = this.#parts.log.reader();
     if (reader === null) return;
-    await reader.catchUp();
+    await this.#catchUp(reader);
     const conditions = by === 'all' ? [] : [{ field: by, operator: 'in' as const, values: [value] }];
     const [row] = await reader.stats({ from: start === 0 ? null : start, to: null, conditions, text: null }, { by: null, limit: 1 });
     this.#single.set(name, picoOf(row?.cost ?? null));
   }
 
+  async #catchUp(reader: LogReader): Promise<void> {
+    const others = [...this.#parts.readers].filter((other) => other !== reader);
+    // a former gateway that has closed its log has stored all of it
+    await Promise.all([reader.catchUp(), ...others.map((other) => other.catchUp().catch(() => {}))]);
+  }
+
   close(): void {
     this.#isClosed = true;
+    const reader = this.#parts.log.reader();
+    if (reader !== null) this.#parts.readers.delete(reader);
   }
 }
 

@@ -1,0 +1,205 @@
+/** Budgets: reserved, settled with the cost of the record, read from the log at start. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { States } from '../../../../core/host/state.ts';
+import { formatDollars, parseDollars } from '../../../../core/money.ts';
+import { periodOf } from '../../../../plugins/route/limits/ledger.ts';
+import { oneUpstream, quietPlugins } from '../../../_kit/gateway.ts';
+import { keeping, memoryLog } from '../../../_kit/log.ts';
+import { answers, completion, said, streams } from '../../../_kit/upstream.ts';
+import { costOfOne, errorOf, gate, noon, scene, statusOf, tally } from './scene.ts';
+
+const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
+const budget = (dollars: string, more: object = {}): object => ({ by: 'meta.tenant-id', budget: { dollars, per: 'day', ...more } });
+const times = (count: number): string => formatDollars((parseDollars(costOfOne) as bigint) * BigInt(count));
+/** Its dearest price is less than what the provider's answer really costs. */
+const small = { max_tokens: 5 };
+
+async function folder(): Promise<string> {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-limits-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+describe('a budget', () => {
+  test('is spent by the cost of each record, and refuses with 402 what it has no room for', async () => {
+    const { gateway } = await scene({ limits: [budget(times(3))] });
+    const left: (string | null)[] = [];
+    for (let at = 0; at < 3; at++) left.push((await gateway.chat(small, tenant('acme'))).headers.get('x-budget-remaining'));
+    // what a request may cost is held while it runs: 5 tokens of answer and the prompt
+    for (const [at, dollars] of left.entries()) {
+      expect(Number(dollars)).toBeLessThan(Number(times(3 - at)));
+      expect(Number(dollars)).toBeGreaterThanOrEqual(Number(times(2 - at)));
+    }
+    const refused = await gateway.chat(small, tenant('acme'));
+    expect([refused.status, refused.headers.get('x-should-retry'), refused.headers.get('x-budget-remaining'), refused.headers.get('retry-after')]).toEqual([402, 'false', '0', null]);
+    const { code, type, message } = await errorOf(refused);
+    expect([code, type]).toEqual(['budget_exceeded', 'insufficient_quota']);
+    expect(message).toMatch(/^The budget of \$0\.00006 per day for meta\.tenant-id "acme" has \$0 left, and this request may cost \$0\.0000\d+\. It begins anew at 2026-03-02T00:00:00Z\.$/);
+    expect(await statusOf(gateway.chat(small, tenant('globex')))).toBe(200);
+    expect((await gateway.chat(small)).headers.get('x-budget-remaining')).toBeNull();
+  });
+
+  test('begins anew with its period', async () => {
+    const { gateway, clock } = await scene({ limits: [budget(times(1)), budget(times(2), { per: 'week' })] });
+    const next = async (): Promise<number> => await statusOf(gateway.chat(small, tenant('acme')));
+    expect([await next(), await next()]).toEqual([200, 402]);
+    clock.now = Date.parse('2026-03-01T23:59:59.999Z');
+    expect(await next()).toBe(402);
+    clock.now += 1;
+    // Monday: both begin anew
+    expect([await next(), await next()]).toEqual([200, 402]);
+    clock.now += 86_400_000;
+    expect([await next(), await next()]).toEqual([200, 402]);
+    clock.now += 86_400_000;
+    // the day has room, the week has none
+    const refused = await gateway.chat(small, tenant('acme'));
+    expect((await errorOf(refused)).message).toContain('per week for meta.tenant-id "acme" has $0 left');
+  });
+
+  test('is not overspent by 50 requests at one time', async () => {
+    const held = gate();
+    const { gateway } = await scene({ limits: [budget(times(10))], step: held.step });
+    const asked = Array.from({ length: 50 }, () => gateway.chat({ max_tokens: 20 }, tenant('acme')));
+    await expect.poll(() => gateway.records.length + held.waiting()).toBe(50);
+    const running = held.waiting();
+    expect(running).toBeGreaterThan(2);
+    held.letGo();
+    expect(tally(await Promise.all(asked))).toEqual({ 200: running, 402: 50 - running });
+    await expect.poll(() => gateway.records.length).toBe(50);
+    const spent = gateway.records.reduce((sum, { cost }) => sum + (parseDollars(cost ?? '0') as bigint), 0n);
+    expect(spent).toBeLessThanOrEqual(parseDollars(times(10)) as bigint);
+    // what was held and not used is there again
+    expect(await statusOf(gateway.chat({ max_tokens: 5 }, tenant('acme')))).toBe(200);
+  });
+
+  test('holds the price of the dearest candidate', async () => {
+    const able = { streaming: true };
+    const dear = { prompt: '0.0001', completion: '0.0001' };
+    const { gateway } = await scene({
+      config: (url) => ({
+        providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k' }, dear: { dialect: 'openai-chat', base_url: url, api_key: 'k' } },
+        models: [{ id: 'plain', pricing: { prompt: '0.000001', completion: '0.000001' }, providers: [{ providerId: 'up', externalId: 'a', ...able }, { providerId: 'dear', externalId: 'b', pricing: dear, ...able }] }],
+        routing: { default: { strategy: 'ordered' } },
+        limits: [{ by: 'all', budget: { dollars: '0.05', per: 'total' } }],
+      }),
+    });
+    expect(await statusOf(gateway.chat({ max_tokens: 100 }))).toBe(200);
+    const refused = await gateway.chat({ max_tokens: 1000 });
+    expect([refused.status, (await errorOf(refused)).message]).toEqual([402, expect.stringMatching(/has \$0\.0499\d+ left, and this request may cost \$0\.100\d\. It does not begin anew\.$/)]);
+  });
+
+  test('lets a price pass that nobody knows, and charges nothing, unless it says refuse', async () => {
+    const unpriced = (url: string, unknown: string): Record<string, unknown> => {
+      const base = oneUpstream(url, { limits: [budget(times(2), { unknown })] }) as any;
+      return { ...base, models: [...base.models.slice(1), { ...base.models[0], pricing: { image: '0.01' } }] };
+    };
+    const admitting = await scene({ config: (url) => unpriced(url, 'admit') });
+    for (let at = 0; at < 5; at++) expect(await statusOf(admitting.gateway.chat({}, tenant('acme')))).toBe(200);
+    expect(admitting.gateway.records.at(-1)?.cost).toBeNull();
+    const refusing = await scene({ config: (url) => unpriced(url, 'refuse') });
+    const refused = await refusing.gateway.chat({}, tenant('acme'));
+    expect([refused.status, await errorOf(refused)]).toEqual([402, expect.objectContaining({ code: 'budget_exceeded', message: 'The price of the model "plain" is not known, and the budget of $0.00004 per day for meta.tenant-id "acme" is not for such requests.' })]);
+    expect(await statusOf(refusing.gateway.chat({}))).toBe(200);
+    expect(await statusOf(refusing.gateway.chat({ ...small, model: 'thinker' }, tenant('acme')))).toBe(200);
+  });
+
+  test('of a model and a provider is charged with what they answered', async () => {
+    const { gateway } = await scene({ limits: [{ by: 'model', match: 'thinker', budget: { dollars: times(1), per: 'month' } }, { by: 'provider', budget: { dollars: times(2), per: 'month' } }] });
+    const next = async (model: string): Promise<number> => await statusOf(gateway.chat({ ...small, model }));
+    expect([await next('thinker'), await next('thinker'), await next('plain'), await next('plain')]).toEqual([200, 402, 200, 402]);
+  });
+
+  test('counts a stream that was cut, and a client that left, by what is on record', async () => {
+    const { gateway, upstream } = await scene({ limits: [budget('1')], step: streams(said('Hello,').slice(0, 2), { end: 'reset' }) });
+    await (await gateway.chat({ stream: true }, tenant('acme'))).text();
+    upstream.script(streams(said('Hello,').slice(0, 2), { end: 'hang' }));
+    await (await gateway.chat({ stream: true }, tenant('acme'))).body?.cancel();
+    await expect.poll(() => gateway.records.length).toBe(2);
+    const spent = gateway.records.map(({ cost }) => parseDollars(cost as string) as bigint).reduce((a, b) => a + b);
+    expect(spent).toBeGreaterThan(0n);
+    const { limits } = (await (await gateway.chat({}, { ...tenant('acme'), 'x-dry-run': 'true' })).json()) as any;
+    expect(limits[0].used).toBe(formatDollars(spent));
+  });
+});
+
+describe('what was spent', () => {
+  const withJournal = (dataDir: string, more: object = {}) => (url: string): Record<string, unknown> =>
+    oneUpstream(url, { server: { data_dir: dataDir }, plugins: [...quietPlugins, { use: 'log/journal', with: {} }], limits: [budget(times(4)), { by: 'all', budget: { dollars: '1', per: 'month' } }], ...more });
+  const used = async (gateway: any, name: string): Promise<Record<string, string>> => {
+    const { limits } = (await (await gateway.chat({ max_tokens: 1 }, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any;
+    return Object.fromEntries(limits.map((one: any) => [one.by, one.used]));
+  };
+
+  test('outlives a restart, and is what the log adds up, to the last digit', async () => {
+    const dataDir = await folder();
+    const clock = { now: Date.now() };
+    const one = await scene({ config: withJournal(dataDir), clock });
+    for (let at = 0; at < 3; at++) await statusOf(one.gateway.chat(small, tenant('acme')));
+    await statusOf(one.gateway.chat(small, tenant('globex')));
+    expect(await used(one.gateway, 'acme')).toEqual({ all: times(4), 'meta.tenant-id': times(3) });
+    await one.gateway.close();
+    const two = await scene({ config: withJournal(dataDir), clock });
+    expect(await used(two.gateway, 'acme')).toEqual({ all: times(4), 'meta.tenant-id': times(3) });
+    expect([await statusOf(two.gateway.chat(small, tenant('acme'))), await statusOf(two.gateway.chat(small, tenant('acme')))]).toEqual([200, 402]);
+    expect(await statusOf(two.gateway.chat(small, tenant('new')))).toBe(200);
+    const sums = async (): Promise<object> => Object.fromEntries(((await (await two.gateway.get('/api/stats?by=meta.tenant-id')).json()) as any).data.map(({ value, cost }: any) => [value, cost]));
+    await expect.poll(sums).toMatchObject({ acme: times(4), globex: times(1), new: times(1) });
+    expect(await used(two.gateway, 'new')).toEqual({ all: times(6), 'meta.tenant-id': times(1) });
+  });
+
+  test('counts for a budget that a reload adds', async () => {
+    const dataDir = await folder();
+    const states = new States();
+    const clock = { now: Date.now() };
+    const one = await scene({ config: withJournal(dataDir, { limits: [] }), states, clock });
+    for (let at = 0; at < 4; at++) await statusOf(one.gateway.chat(small, tenant('acme')));
+    const two = await scene({ config: withJournal(dataDir), states, clock });
+    expect(await statusOf(two.gateway.chat(small, tenant('acme')))).toBe(402);
+  });
+
+  test('is not known while the log is away: only callers with budgets are told to come back', async () => {
+    const log = memoryLog();
+    const clock = { now: Date.now() };
+    log.add({ createdAt: new Date(clock.now).toISOString(), metadata: { 'tenant-id': 'acme' }, cost: times(4) });
+    log.fail(new Error('away'));
+    const { gateway } = await scene({ limits: [budget(times(4))], plugins: [keeping(log)], clock });
+    const refused = await gateway.chat(small, tenant('acme'));
+    expect([refused.status, refused.headers.get('retry-after'), await errorOf(refused)]).toEqual([503, '1', { code: 'budget_unavailable', type: 'server_error', param: null, message: 'What was spent of the budget of $0.00008 per day for meta.tenant-id "acme" is not known yet. Try again in a moment.' }]);
+    expect(await statusOf(gateway.chat(small))).toBe(200);
+    log.fail(null);
+    await expect.poll(() => statusOf(gateway.chat(small, tenant('acme'))), { timeout: 10_000 }).toBe(402);
+    expect(await statusOf(gateway.chat(small, tenant('other')))).toBe(200);
+  });
+
+  test('by another process is seen when the log is read again', async () => {
+    const log = memoryLog();
+    const clock = { now: Date.now() };
+    const { gateway } = await scene({ limits: [budget(times(4))], plugins: [keeping(log)], clock });
+    expect(await statusOf(gateway.chat(small, tenant('acme')))).toBe(200);
+    log.add({ createdAt: new Date(clock.now).toISOString(), metadata: { 'tenant-id': 'acme' }, cost: times(4) });
+    await expect.poll(() => statusOf(gateway.chat(small, tenant('acme'))), { timeout: 15_000, interval: 1000 }).toBe(402);
+  });
+});
+
+test('each period has every moment once, and begins with it', () => {
+  expect(['day', 'week', 'month', 'total'].map((per) => Object.values(periodOf(per as any, noon)).map((at) => (Number.isFinite(at) ? new Date(at).toISOString().slice(0, 10) : at)))).toEqual([
+    ['2026-03-01', '2026-03-02'],
+    ['2026-02-23', '2026-03-02'],
+    ['2026-03-01', '2026-04-01'],
+    ['1970-01-01', Infinity],
+  ]);
+  fc.assert(
+    fc.property(fc.constantFrom('day', 'week', 'month'), fc.integer({ min: 0, max: 4e12 }), (per, at) => {
+      const { start, end } = periodOf(per as any, at);
+      expect(start <= at && at < end).toBe(true);
+      expect(periodOf(per as any, end).start).toBe(end);
+      expect(new Date(start).toISOString().endsWith('T00:00:00.000Z')).toBe(true);
+      if (per === 'week') expect(new Date(start).getUTCDay()).toBe(1);
+      if (per === 'month') expect(new Date(start).getUTCDate()).toBe(1);
+    }),
+  );
+});
