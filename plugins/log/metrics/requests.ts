@@ -35,7 +35,6 @@ const about = {
   tokens: { name: 'gateway_tokens_total', help: 'Tokens by kind. Kinds do not overlap: prompt does not contain cached and cache_write, completion does not contain reasoning. estimated is "true" where at least one count of the request is an estimate.', labels: ['provider', 'kind', 'estimated'] },
   cost: { name: 'gateway_cost_dollars_total', help: 'Cost of the requests whose cost is known, in US dollars. estimated is "true" where the cost was computed from estimated tokens.', labels: ['provider', 'estimated'] },
   unpriced: { name: 'gateway_requests_unpriced_total', help: 'Requests that were served but whose cost is unknown; gateway_cost_dollars_total leaves them out.', labels: ['provider'], open: ['model'] },
-  cache: { name: 'gateway_cache_requests_total', help: 'Requests for which the cache was in use: hit where it gave the answer, miss where a provider was asked.', labels: ['result'] },
   attempts: { name: 'gateway_attempts_total', help: 'Attempts at a provider; outcome is "answered" or the code of the error.', labels: ['provider', 'outcome'], open: ['model'] },
   attemptDuration: { name: 'gateway_attempt_duration_seconds', help: 'From the start of one attempt at a provider to its end.', labels: ['provider', 'outcome'] },
   attemptFirstToken: { name: 'gateway_attempt_time_to_first_token_seconds', help: 'From the start of one attempt at a provider to the first piece of its answer, streams only.', labels: ['provider'] },
@@ -65,7 +64,6 @@ export class RequestMeters {
   readonly #tokens: Counter<number>;
   readonly #cost: Counter<bigint>;
   readonly #unpriced: Counter<number>;
-  readonly #cache: Counter<number>;
   readonly #attempts: Counter<number>;
   readonly #attemptDuration: Histogram;
   readonly #attemptFirstToken: Histogram;
@@ -81,7 +79,6 @@ export class RequestMeters {
     this.#tokens = new Counter({ ...about.tokens, open }, numbers, whenFull);
     this.#cost = new Counter({ ...about.cost, open }, dollars, whenFull);
     this.#unpriced = new Counter(about.unpriced, numbers, whenFull);
-    this.#cache = new Counter(about.cache, numbers, whenFull);
     this.#attempts = new Counter(about.attempts, numbers, whenFull);
     this.#attemptDuration = new Histogram(about.attemptDuration, durations, whenFull);
     this.#attemptFirstToken = new Histogram(about.attemptFirstToken, firstTokens, whenFull);
@@ -117,8 +114,6 @@ export class RequestMeters {
     if (timeToFirstTokenMs !== null) this.#firstToken.observe([model], timeToFirstTokenMs / 1000);
     if (error !== null) this.#errors.add([codeOf(error.code, codes), provider, model], 1);
     countTokens(record.usage, series.tokens);
-    const { cache } = record.fields;
-    if (cache === 'hit' || cache === 'miss') this.#cache.add([cache], 1);
     const paid = cost === null ? undefined : parseDollars(cost);
     if (paid !== undefined) series.cost(paid);
     else if (served.has(outcome) && record.provider !== null) this.#unpriced.add([provider, model], 1);
@@ -155,7 +150,7 @@ export class RequestMeters {
 
   /** The text for a scrape, in short pieces. */
   *text(): Generator<string> {
-    const families: readonly Family[] = [this.#requests, this.#errors, this.#duration, this.#firstToken, this.#tokens, this.#cost, this.#unpriced, this.#cache, this.#attempts, this.#attemptDuration, this.#attemptFirstToken];
+    const families: readonly Family[] = [this.#requests, this.#errors, this.#duration, this.#firstToken, this.#tokens, this.#cost, this.#unpriced, this.#attempts, this.#attemptDuration, this.#attemptFirstToken];
     for (const family of families) yield* family.text();
     yield single('gauge', { name: 'gateway_requests_in_flight', help: 'Requests that have begun and are not in the log yet.' }, this.#inFlight.size);
   }

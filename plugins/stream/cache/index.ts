@@ -36,10 +36,11 @@ export default definePlugin<Options>({
   summary: 'kept answers for exact repeats, off until a key, a policy or a request asks',
   schema,
   fields: { cache: { kind: 'text', description: 'hit: the cache gave the answer, and no provider was asked. miss: a provider was asked.' } },
-  apply({ hooks, state, redis }, { ttl_seconds: ttlSeconds, max_bytes: maxBytes }) {
+  apply({ hooks, state, redis, metrics }, { ttl_seconds: ttlSeconds, max_bytes: maxBytes }) {
     const bounds = { maxBytes, ttlSeconds };
-    const store = createStore(state('answers', () => new KeptTexts(bounds)), { bounds, redis });
-    const cache = new Cache(store, state('flights', () => new Flights()));
+    const texts = state('answers', () => new KeptTexts(bounds));
+    const counts = state('counts', () => ({ hit: 0, miss: 0 }));
+    const cache = new Cache({ store: createStore(texts, { bounds, redis }), flights: state('flights', () => new Flights()), counts });
     // cost: a promise is made only for a request that waits; the runner of the taps takes a value or a promise
     const look = (candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> => cache.look(candidates, context) as Promise<readonly Candidate[]>;
     hooks.route.tapPromise({ stage: LATE - 2 }, look);
@@ -52,6 +53,10 @@ export default definePlugin<Options>({
     });
     // after log/cost
     hooks.settle.tap({ stage: LATE }, (record, context) => cache.settle(record, context));
+    metrics.add(() => [
+      { type: 'counter', name: 'gateway_cache_requests_total', help: 'Requests for which the cache was in use: hit where it gave the answer, miss where a provider was asked.', samples: Object.entries(counts).map(([result, count]) => [{ result }, count]) },
+      { type: 'gauge', name: 'gateway_cache_bytes', help: 'Bytes of the answers that the cache keeps in memory.', samples: [[{}, texts.bytes]] },
+    ]);
   },
 });
 
@@ -73,16 +78,25 @@ interface Use extends Traveller {
   entry: Entry | null;
 }
 
+interface Parts {
+  readonly store: Store;
+  readonly flights: Flights;
+  /** Of all requests of the process. */
+  readonly counts: { hit: number; miss: number };
+}
+
 class Cache {
   readonly #store: Store;
   readonly #flights: Flights;
+  readonly #counts: Parts['counts'];
   readonly #uses = new WeakMap<object, Use>();
   /** By attempt: a request may ask several providers. */
   readonly #recordings = new WeakMap<object, Recording>();
 
-  constructor(store: Store, flights: Flights) {
+  constructor({ store, flights, counts }: Parts) {
     this.#store = store;
     this.#flights = flights;
+    this.#counts = counts;
   }
 
   /** The candidates, or the one that gave the kept answer. */
@@ -122,6 +136,7 @@ class Cache {
   settle(record: RequestRecord, context: Replying): RequestRecord {
     const use = this.#uses.get(context);
     if (use === undefined) return record;
+    this.#counts[use.entry === null ? 'miss' : 'hit']++;
     if (use.entry !== null) return { ...record, cost: '0', prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: 'hit' } };
     const entry = record.outcome === 'answered' ? this.#entryOf(context) : null;
     if (entry !== null && isKept(entry)) this.#store.keep(use.key, entry);

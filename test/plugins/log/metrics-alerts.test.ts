@@ -33,7 +33,7 @@ beforeAll(async () => {
   const keeping = probe((gateway) => gateway.log.provide({ ...log, status: async () => ({ ...(await log.status()), lastDrainAt: Date.now() }) }));
   const failing = await provider(answers({}, { status: 429, headers: { 'retry-after-ms': '1' } }), answers({ error: { message: 'no' } }, { status: 503 }));
   const { chat, get } = await gatewayOf(twoUpstreams(failing.url, (await provider(answers(completion('hello')), streams(said('hello')), answers({}, { status: 503 }))).url), { plugins: [keeping] });
-  await chat({}, { 'x-cache': 'on' });
+  await chat({});
   await (await chat({ stream: true })).text();
   await chat({});
   await get('/nowhere');

@@ -198,6 +198,7 @@ describe('the counters', () => {
     await gateway.chat({});
     for (let asked = 0; asked < 3; asked++) await gateway.chat({}, { 'x-cache': 'on' });
     const samples = await scrape(gateway);
+    expect(total(samples, 'gateway_cache_bytes')).toBeGreaterThan(200);
     expect([total(samples, 'gateway_cache_requests_total', { result: 'hit' }), total(samples, 'gateway_cache_requests_total', { result: 'miss' }), total(samples, 'gateway_attempts_total')]).toEqual([2, 1, 2]);
     expect(total(samples, 'gateway_cost_dollars_total')).toBeCloseTo(2 * 0.00002, 12);
   });
