@@ -103,6 +103,7 @@ export function createService(parts: ServiceParts): Service {
 async function serveDoor(door: Door, { request, response }: NodePair, shared: Shared): Promise<void> {
   const { begin, running, pipeline, inFlight } = shared;
   const exchange = begin('POST', door.path, request.headers as Exchange['headers']);
+  exchange.door = door;
   const body = (): Promise<unknown> => readJson(request, exchange, inFlight);
   const work = async (): Promise<Completion> => {
     if (running.isDraining) return await refuse(exchange, shuttingDown(), pipeline);

@@ -1,16 +1,17 @@
 /** A front door: a wire format in which callers ask for completions. */
 import type { ChatRequest, Chunk } from '../chat.ts';
+import type { GatewayError } from '../errors.ts';
 import type { Reply } from './reply.ts';
 
 /** What the caller's wire format needs to know beside the chunks. */
 export interface ReplyHead {
-  /** `chatcmpl-…`, one for the whole answer. */
+  /** That of the request, as in `x-request-id`; a format that wants a prefix adds its own. */
   readonly id: string;
   /** Unix seconds. */
   readonly created: number;
   /** `provider/model` that answers. */
   readonly model: string;
-  readonly includeUsage: boolean;
+  readonly request: ChatRequest;
   readonly finishReason: 'openai' | 'unified';
 }
 
@@ -21,16 +22,18 @@ export interface Encoder {
   /** The clean end. */
   end(): string;
   /** The broken end: one error event, nothing that looks like a clean one. */
-  error(body: object): string;
+  error(error: GatewayError): string;
 }
 
 /** The request goes through every stage of the pipeline, whatever its door. */
 export interface Door {
   readonly path: string;
-  /** Throws a GatewayError that names the parameter. */
-  parse(body: unknown): ChatRequest;
+  /** Throws a GatewayError that names the parameter. @param headers of the request, where the format has parameters in them */
+  parse(body: unknown, headers: Readonly<Record<string, string | undefined>>): ChatRequest;
   /** Writes a streamed answer. */
   encoder(head: ReplyHead): Encoder;
   /** A whole answer, as JSON text. */
   encode(reply: Reply, head: ReplyHead): string;
+  /** The body of an error reply, as JSON text; that of the chat completions API where absent. @param id of the request */
+  refusal?(error: GatewayError, id: string): string;
 }

@@ -3,6 +3,7 @@ import type { ChatRequest } from '../chat.ts';
 import type { Config, Policy } from '../config.ts';
 import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Replying, Streaming } from './context.ts';
 import type { Adjustment } from '../wire/dialect.ts';
+import type { Door } from './door.ts';
 import { GatewayError } from '../errors.ts';
 import { Reply } from './reply.ts';
 import { createRequestId } from '../request-id.ts';
@@ -36,6 +37,8 @@ export class Exchange implements Arrived {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly config: Config;
 
+  /** Null: the request came to none, or is refused before it is read. */
+  door: Door | null = null;
   principal: Principal | null = null;
   metadata: Metadata | null = null;
   /** What the caller named, known as soon as the body could be read. */

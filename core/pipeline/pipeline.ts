@@ -64,7 +64,7 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   exchange.expire(exchange.config.routing.default);
   exchange.principal ??= await authenticate(exchange, hooks);
   exchange.metadata = Object.freeze(hooks.metadata.call(exchange.principal.metadata, exchange.as()));
-  const request = frozen(door.parse(await body()));
+  const request = frozen(door.parse(await body(), exchange.headers));
   exchange.requestedModel = request.model;
   exchange.wantsStream = request.stream;
   exchange.request = request;
@@ -151,7 +151,7 @@ export async function refuse(exchange: Exchange, error: GatewayError, pipeline: 
 function refused(exchange: Exchange, error: GatewayError, pipeline: Pipeline): Answer<string> {
   exchange.status = error.status;
   exchange.error = error;
-  const answer = refusal(error, exchange.id);
+  const answer = refusal(error, exchange.id, exchange.door);
   return { ...answer, headers: replyHeaders(exchange, pipeline, answer.headers ?? {}) };
 }
 
@@ -171,25 +171,25 @@ function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: Repl
 /** Headers that say where a reply ends and what becomes of its connection: the server writes them. */
 const framing = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'date']);
 
-/** An error as a reply. */
-export function refusal(error: GatewayError, id: string): Answer<string> {
+/** An error as a reply, in the form of the door to which the request came. */
+export function refusal(error: GatewayError, id: string, door: Pick<Door, 'refusal'> | null = null): Answer<string> {
   const headers: Record<string, string> = { 'content-type': 'application/json', 'x-request-id': id, ...error.headers };
   if (error.retryAfterMs !== null) {
     headers['retry-after'] = String(Math.ceil(error.retryAfterMs / 1000));
     headers['retry-after-ms'] = String(Math.ceil(error.retryAfterMs));
   }
   if (error.isFinal) headers['x-should-retry'] = 'false';
-  return { status: error.status, headers, body: JSON.stringify(error.body()) };
+  return { status: error.status, headers, body: door?.refusal?.(error, id) ?? JSON.stringify(error.body()) };
 }
 
 function headOf(exchange: Exchange): ReplyHead {
   const { config, request, attempt, createdAt, id } = exchange;
   const served = attempt?.candidate;
   return {
-    id: `chatcmpl-${id}`,
+    id,
     created: Math.floor(createdAt / 1000),
     model: served === undefined ? (request?.model ?? '') : `${served.provider.id}/${served.model.id}`,
-    includeUsage: request?.includeUsage ?? false,
+    request: request as ChatRequest,
     finishReason: config.server.finishReason,
   };
 }

@@ -136,9 +136,9 @@ export class Pump implements StreamedBody {
   async #end(error: GatewayError | null): Promise<string> {
     this.#close();
     this.#encoder ??= this.#parts.encoder();
-    const last = error === null ? this.#encoder.end() : this.#encoder.error(error.body());
+    const last = error === null ? this.#encoder.end() : this.#encoder.error(error);
     const unlogged = await this.#parts.ended(error);
-    return unlogged === null ? last : this.#encoder.error(unlogged.body());
+    return unlogged === null ? last : this.#encoder.error(unlogged);
   }
 
   #close(): void {

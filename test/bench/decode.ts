@@ -7,6 +7,7 @@ import gemini from '../../plugins/dialects/gemini/index.ts';
 import openaiChat from '../../plugins/dialects/openai-chat/index.ts';
 import openaiResponses from '../../plugins/dialects/openai-responses/index.ts';
 import { createEncoder } from '../../plugins/endpoints/chat-completions/encode.ts';
+import { requestOf } from '../contract/dialect.ts';
 import { median, microseconds, ratioFigure } from './figures.ts';
 import type { Subject } from './figures.ts';
 import { streamEvents } from './provider.ts';
@@ -25,7 +26,7 @@ const targetOf = (dialect: string): Target =>
     reasoning: { effort: null, maxTokens: null },
   }) as unknown as Target;
 
-const head = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'up/model-1', includeUsage: false, finishReason: 'openai' } as const;
+const head = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'up/model-1', request: requestOf(), finishReason: 'openai' } as const;
 
 /** Kept, so that no work can be found to be for nothing. */
 let produced = 0;

@@ -1,6 +1,7 @@
 /** Encodes an answer in the form of the chat completions API: plain (one JSON body) or as a stream of events. */
 import { completionTokens, promptTokens, totalTokens } from '../../../core/chat.ts';
 import type { Chunk, FinishReason, Usage } from '../../../core/chat.ts';
+import type { GatewayError } from '../../../core/errors.ts';
 import type { Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
 import type { FoldedChoice, FoldedToolCall, Reply } from '../../../core/pipeline/reply.ts';
 
@@ -23,11 +24,13 @@ export function usageOf(usage: Usage): object | null {
   };
 }
 
+const idOf = ({ id }: ReplyHead): string => `chatcmpl-${id}`;
+
 /** The JSON body of a plain reply. */
 export function encodeReply(reply: Reply, head: ReplyHead): string {
   const usage = usageOf(reply.usage);
   return JSON.stringify({
-    id: head.id,
+    id: idOf(head),
     object: 'chat.completion',
     created: head.created,
     model: head.model,
@@ -97,7 +100,7 @@ class StreamEncoder implements Encoder {
 
   constructor(head: ReplyHead) {
     this.#head = head;
-    this.#opening = `data: ${JSON.stringify({ id: head.id, object: 'chat.completion.chunk', created: head.created, model: head.model }).slice(0, -1)},"choices":[`;
+    this.#opening = `data: ${JSON.stringify({ id: idOf(head), object: 'chat.completion.chunk', created: head.created, model: head.model }).slice(0, -1)},"choices":[`;
   }
 
   chunks(chunks: readonly Chunk[]): string {
@@ -112,15 +115,15 @@ class StreamEncoder implements Encoder {
   }
 
   end(): string {
-    const { includeUsage } = this.#head;
+    const { includeUsage } = this.#head.request;
     const counted = this.#usage === null ? '' : `,"usage":${JSON.stringify(this.#usage)}`;
     const list = [...this.#finishes];
     const finishes = list.map(([choice, reason], at) => this.#finish(choice, reason, includeUsage || at < list.length - 1 ? '' : counted));
     return `${finishes.join('')}${includeUsage && counted !== '' ? `${this.#opening}]${counted}}\n\n` : ''}data: [DONE]\n\n`;
   }
 
-  error(body: object): string {
-    return `data: ${JSON.stringify(body)}\n\n`;
+  error(error: GatewayError): string {
+    return `data: ${JSON.stringify(error.body())}\n\n`;
   }
 
   #event(choice: number, delta: string, more: string): string {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { answers, completion } from '../../_kit/upstream.ts';
-import type { ScriptedUpstream } from '../../_kit/upstream.ts';
+import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
 const fine = answers(completion('hello'));
