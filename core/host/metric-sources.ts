@@ -6,9 +6,13 @@ export interface Metric {
   /** `gateway_<what>_<unit>`, a counter with `_total`: https://prometheus.io/docs/practices/naming/ */
   readonly name: string;
   readonly help: string;
+  /** Of a gauge: which value of all workers is shown where there are several (`server.workers`). Absent: their sum. */
+  readonly across?: Across;
   /** Labels and value of each. Keep them few: each is a series in the database of whoever scrapes. */
   readonly samples: readonly (readonly [labels: Readonly<Record<string, string>>, value: number])[];
 }
+
+export type Across = 'least' | 'largest';
 
 export type ReadMetrics = () => readonly Metric[] | Promise<readonly Metric[]>;
 

@@ -7,7 +7,8 @@ import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { EndpointRequest } from '../../../core/http/routes.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import { assetHeaders, pageHeaders } from './page-headers.ts';
-import { createProviderWatch } from './provider-watch.ts';
+import { createProviderWatch, seenTogether } from './provider-watch.ts';
+import type { Seen } from './provider-watch.ts';
 import { createSignIn } from './sign-in.ts';
 import { readStaticFiles, serveFile } from './static-files.ts';
 import type { StaticFiles } from './static-files.ts';
@@ -20,11 +21,16 @@ export default definePlugin({
   name: 'endpoints/dashboard',
   summary: 'the dashboard at /dashboard: what happens, what it costs, and why',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, routes, config, clock, log, logger, signIns, state }) {
+  apply({ hooks, routes, config, clock, log, logger, signIns, state, peers }) {
     const watch = state('providers', createProviderWatch);
     let known: StaticFiles | null = null;
     const site = (): StaticFiles => (known ??= readStaticFiles());
     const loadedAt = clock();
+    peers?.answer('seen', () => watch.all());
+    const seen = async (): Promise<(provider: string) => Seen | null> => {
+      const others = ((await peers?.ask('seen', null)) ?? []) as Record<string, Seen>[];
+      return (provider) => others.reduce((sum, one) => seenTogether(sum, one[provider] ?? null), watch.of(provider));
+    };
     hooks.attempted.tap((result) => watch.saw(result, clock()));
     const signIn = createSignIn({ config, signIns, logger });
     const below = ({ arrived, params }: EndpointRequest): Answer => {
@@ -68,7 +74,7 @@ export default definePlugin({
           return confidential(await describe({ reader: log.reader(), now: clock() }));
         },
       });
-    described('/api/providers', (asked) => providersView(config, { ...asked, watch }));
+    described('/api/providers', async (asked) => await providersView(config, { ...asked, seen: await seen() }));
     described('/api/keys', (asked) => keysView(config, asked));
     described('/api/models', (asked) => modelsView(config, asked));
     described('/api/config', () => Promise.resolve(configView(config, loadedAt)));

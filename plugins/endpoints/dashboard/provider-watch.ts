@@ -19,6 +19,21 @@ export interface ProviderWatch {
   saw(result: AttemptResult, now: number): void;
   /** The attempts at a provider; null where there was none. */
   of(provider: string): Seen | null;
+  /** By provider. */
+  all(): Record<string, Seen>;
+}
+
+/** What two processes have seen of one provider. */
+export function seenTogether(one: Seen | null, other: Seen | null): Seen | null {
+  if (one === null || other === null) return one ?? other;
+  const latest = (one.lastFailedAt ?? 0) >= (other.lastFailedAt ?? 0) ? one : other;
+  return {
+    attempts: one.attempts + other.attempts,
+    failures: one.failures + other.failures,
+    lastAnsweredAt: Math.max(one.lastAnsweredAt ?? 0, other.lastAnsweredAt ?? 0) || null,
+    lastFailedAt: latest.lastFailedAt,
+    lastFailure: latest.lastFailure,
+  };
 }
 
 /** Returns a watch that has seen nothing. */
@@ -38,5 +53,6 @@ export function createProviderWatch(): ProviderWatch {
       one.lastFailure = error === null ? outcome : `${outcome}: ${error}`;
     },
     of: (provider) => seen.get(provider) ?? null,
+    all: () => Object.fromEntries(seen),
   };
 }

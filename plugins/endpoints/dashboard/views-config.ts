@@ -3,7 +3,7 @@ import type { Config, Model, Provider } from '../../../core/config.ts';
 import { lastReload } from '../../../core/host/last-reload.ts';
 import type { LogReader, StatsRow } from '../../../core/log/store.ts';
 import { Secret } from '../../../core/secret.ts';
-import type { ProviderWatch } from './provider-watch.ts';
+import type { Seen } from './provider-watch.ts';
 
 export interface UseOptions {
   readonly reader: LogReader | null;
@@ -20,13 +20,13 @@ async function useOf(by: string, { reader, now }: UseOptions, days: number): Pro
   return new Map(rows.map((row) => [row.value, row]));
 }
 
-export async function providersView({ providers, models }: Config, { watch, ...asking }: UseOptions & { readonly watch: ProviderWatch }): Promise<object> {
+export async function providersView({ providers, models }: Config, { seen, ...asking }: UseOptions & { readonly seen: (provider: string) => Seen | null }): Promise<object> {
   const use = await useOf('provider', asking, 1);
   const data = Array.from(providers.values(), (provider) => ({
     ...shownProvider(provider),
     models: models.filter((model) => model.providers.some(({ providerId }) => providerId === provider.id)).length,
     use: use.get(provider.id) ?? null,
-    seen: watch.of(provider.id),
+    seen: seen(provider.id),
   }));
   return { data };
 }

@@ -1,6 +1,6 @@
 /**
  * Where finished requests meet those who watch: one subscription to the log, from the first watcher on, and a short memory for
- * those who come back.
+ * those who come back. The records of other workers come from outside.
  */
 import { selects } from '../../../core/log/match.ts';
 import type { LoggedRequest, LogQuery, LogReader } from '../../../core/log/store.ts';
@@ -23,6 +23,9 @@ export interface Hub {
   watch(query: LogQuery): Watcher;
   /** What ended after the record of that id, in the order in which it ended; null where that is not remembered. */
   since(id: string): readonly LoggedRequest[] | null;
+  /** Shows records of other workers to those who watch. */
+  offer(records: readonly LoggedRequest[]): void;
+  readonly hasWatchers: boolean;
   /** All that is remembered, in the order in which it ended. */
   remembered(): readonly LoggedRequest[];
   close(): void;
@@ -46,6 +49,12 @@ export function createHub(reader: LogReader): Hub {
     since(id) {
       const at = recent.findLastIndex((record) => record.id === id);
       return at < 0 ? null : recent.slice(at + 1);
+    },
+    offer(records) {
+      for (const record of records) for (const queue of queues) queue.offer(record);
+    },
+    get hasWatchers() {
+      return queues.size > 0;
     },
     remembered: () => [...recent],
     close() {

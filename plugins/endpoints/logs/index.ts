@@ -12,6 +12,7 @@ import { exportRequests } from './export.ts';
 import { createHub } from './hub.ts';
 import type { Hub } from './hub.ts';
 import { describeGateway } from './status.ts';
+import { SharedTail } from './shared-tail.ts';
 import { tailRequests } from './tail.ts';
 
 export default definePlugin({
@@ -19,8 +20,11 @@ export default definePlugin({
   summary: 'GET /api/logs, /api/stats and more: the request log, its export and its live tail',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   commands: logCommands,
-  apply({ routes, log, clock, config, checkHealth }) {
+  apply({ hooks, routes, log, clock, config, checkHealth, peers }) {
     let hub: Hub | null = null;
+    const shared = peers === null ? null : new SharedTail({ peers, reader: log.reader, hasWatchers: () => hub?.hasWatchers === true, heard: (records) => hub?.offer(records) });
+    hooks.boot.tap(() => shared?.open());
+    peers?.answer('status', async () => await log.reader()?.status());
     const get = (path: string, answer: (asked: LogRequest) => Promise<Answer>): void =>
       routes.add({
         method: 'GET',
@@ -36,7 +40,7 @@ export default definePlugin({
 
     get('/api/logs', listRequests);
     get('/api/logs/export', exportRequests);
-    get('/api/logs/stream', (asked) => tailRequests(asked, (hub ??= createHub(asked.reader))));
+    get('/api/logs/stream', (asked) => tailRequests(asked, (hub ??= createHub(asked.reader)), shared));
     get('/api/logs/:id', oneRequest);
     get('/api/stats', stats);
     get('/api/series', series);
@@ -47,10 +51,13 @@ export default definePlugin({
       path: '/api/status',
       auth: 'admin',
       async handle() {
-        return { ...(await describeGateway({ config, checkHealth, reader: log.reader() })), headers: { 'content-type': 'application/json', ...protective } };
+        return { ...(await describeGateway({ config, checkHealth, reader: log.reader(), peers })), headers: { 'content-type': 'application/json', ...protective } };
       },
     });
-    return () => hub?.close();
+    return () => {
+      shared?.close();
+      hub?.close();
+    };
   },
 });
 

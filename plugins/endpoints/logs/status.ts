@@ -1,21 +1,42 @@
 /** What runs, and how its log is doing. Names only: addresses and settings may hold what is secret. */
 import type { Config } from '../../../core/config.ts';
-import type { LogReader } from '../../../core/log/store.ts';
+import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import { json } from '../../../core/pipeline/answer.ts';
+import type { Peers } from '../../../core/workers/peers.ts';
 import { version } from '../../../core/version.ts';
 
 export interface Described {
   readonly config: Config;
   readonly checkHealth: Gateway['checkHealth'];
   readonly reader: LogReader | null;
+  readonly peers: Peers | null;
 }
+
+/** The state of the log, with what waits and what was lost in all workers. */
+async function logStatus({ reader, peers }: Pick<Described, 'reader' | 'peers'>): Promise<StoreStatus | null> {
+  const [own = null, ...others] = (await Promise.all([reader?.status(), ...((await peers?.ask('status', null)) ?? [])])) as StoreStatus[];
+  return own === null ? null : others.reduce(together, own);
+}
+
+/** What each worker has in its own journal is added up. */
+const together = (one: StoreStatus, other: StoreStatus): StoreStatus => ({
+  ...one,
+  connected: one.connected && other.connected,
+  error: one.error ?? other.error,
+  waitingBytes: one.waitingBytes + other.waitingBytes,
+  waitingRecords: one.waitingRecords + other.waitingRecords,
+  dropped: one.dropped + other.dropped,
+  bodiesDropped: one.bodiesDropped + other.bodiesDropped,
+  deadLettered: one.deadLettered + other.deadLettered,
+  lastDrainAt: one.lastDrainAt === null || other.lastDrainAt === null ? (one.lastDrainAt ?? other.lastDrainAt) : Math.max(one.lastDrainAt, other.lastDrainAt),
+});
 
 const notConfigured = { connected: false, error: 'not configured' };
 
-export async function describeGateway({ config, checkHealth, reader }: Described): Promise<Answer> {
-  const [health, log] = await Promise.all([checkHealth({ status: 'ok', redis: notConfigured, database: notConfigured }, { skip: new Set() }), reader === null ? null : reader.status()]);
+export async function describeGateway({ config, checkHealth, reader, peers }: Described): Promise<Answer> {
+  const [health, log] = await Promise.all([checkHealth({ status: 'ok', redis: notConfigured, database: notConfigured }, { skip: new Set() }), logStatus({ reader, peers })]);
   return json({
     version,
     health,

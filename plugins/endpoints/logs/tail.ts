@@ -11,6 +11,7 @@ import type { Answer } from '../../../core/pipeline/answer.ts';
 import { queryOf } from './answers.ts';
 import type { LogRequest } from './answers.ts';
 import type { Hub, Watcher } from './hub.ts';
+import type { SharedTail } from './shared-tail.ts';
 
 /** Records that one who comes back gets from the store; whoever missed more is told. */
 const mostMissed = 5000;
@@ -20,14 +21,16 @@ const mostPages = 20;
 
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
-export async function tailRequests(asked: LogRequest, hub: Hub): Promise<Answer> {
+/** @param shared the tails of other workers, where there are some */
+export async function tailRequests(asked: LogRequest, hub: Hub, shared: Pick<SharedTail, 'announce' | 'caughtUp'> | null): Promise<Answer> {
   const query = queryOf(asked);
   if (query.text !== null) throw badFilter('q', 'The live tail cannot look for text in bodies; leave "q" out.');
   const { headers: sent, config } = asked.arrived;
   // before anything is read from the store, so that nothing falls between the two
   const watcher = hub.watch(query);
+  shared?.announce();
   const lastId = sent['last-event-id'];
-  const missed = lastId === undefined ? null : { lastId, query, hub, reader: asked.reader, longestMs: longestRequest(config) };
+  const missed = lastId === undefined ? null : { lastId, query, hub, shared, reader: asked.reader, longestMs: longestRequest(config) };
   const events = eventsOf(watcher, { missed, silenceMs: config.server.limits.keepAliveMs });
   const body = new ReadableStream<Uint8Array>(
     {
@@ -76,6 +79,7 @@ interface Missed {
   readonly lastId: string;
   readonly query: LogQuery;
   readonly hub: Hub;
+  readonly shared: Pick<SharedTail, 'caughtUp'> | null;
   readonly reader: LogReader;
   readonly longestMs: number;
 }
@@ -86,8 +90,10 @@ interface Found {
   readonly isWhole: boolean;
 }
 
-async function missedRecords({ lastId, query, hub, reader, longestMs }: Missed): Promise<Found> {
-  const remembered = hub.since(lastId);
+async function missedRecords({ lastId, query, hub, shared, reader, longestMs }: Missed): Promise<Found> {
+  // only the store has the records of all workers
+  const remembered = shared === null ? hub.since(lastId) : null;
+  await shared?.caughtUp();
   if (remembered !== null) return { records: remembered.filter((record) => selects(query, record)), isWhole: true };
   const last = await reader.get(lastId);
   const since = last === null ? timeOfId(lastId) : endOf(last);

@@ -17,7 +17,7 @@ export async function answerOf(pieces: Iterable<string>, acceptEncoding: string 
 }
 
 /** Joins the pieces to bytes. Between two slices it lets other work of the event loop run. */
-async function sliced(pieces: Iterable<string>): Promise<Buffer> {
+export async function sliced(pieces: Iterable<string>): Promise<Buffer> {
   const slices: Buffer[] = [];
   let slice = '';
   for (const piece of pieces) {

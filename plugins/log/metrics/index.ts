@@ -3,7 +3,9 @@ import type { FromSchema } from 'json-schema-to-ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { answerOf } from './answer.ts';
+import { answerOf, sliced } from './answer.ts';
+import { Machine } from './machine.ts';
+import type { WorkerText } from './machine.ts';
 import { mostSamples, readings } from './families.ts';
 import { PluginMeters } from './plugins.ts';
 import { ProcessMeters } from './process.ts';
@@ -34,7 +36,7 @@ export default definePlugin<Options>({
   name: 'log/metrics',
   summary: 'GET /metrics for Prometheus: requests, errors, latency, tokens, cost',
   schema,
-  apply({ hooks, routes, config, log, logger, state, errorCodes, signIns, spentMs, traffic, metrics }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
+  apply({ hooks, routes, config, log, logger, state, errorCodes, signIns, spentMs, traffic, metrics, peers }, { public: isPublic, metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
     refuseTwins(metadataLabels);
     const options: MeterOptions = { metadataLabels, maxLabelValues };
     // the key has the options: with other labels the metrics are others, and their counts begin at 0
@@ -49,18 +51,50 @@ export default definePlugin<Options>({
       // a sample of those that nobody knows: `traffic` has the count of all
       if (record.standsFor === undefined) meters.requests.end(record, errorCodes);
     });
+    const own = async (): Promise<Own> => {
+      const [process, journal, ofPlugins] = await Promise.all([meters.process.text(), journalText(log.reader()), metrics.read()]);
+      const rest = meters.plugins.text() + trafficText(traffic(), config) + signInText(signIns) + configText(config) + ofPlugins.map((metric) => readings(metric.type, metric, metric.samples)).join('') + journal + process;
+      return { pieces: piecesOf(meters.requests, rest), across: Object.fromEntries(ofPlugins.flatMap(({ name, across }) => (across === undefined ? [] : [[name, across]]))) };
+    };
+    peers?.answer('text', async () => await textOf(await own()));
     routes.add({
       method: 'GET',
       path: '/metrics',
       auth: isPublic ? 'none' : 'admin',
       async handle({ arrived }) {
-        const [process, journal, ofPlugins] = await Promise.all([meters.process.text(), journalText(log.reader()), metrics.read()]);
-        return await answerOf(piecesOf(meters.requests, meters.plugins.text() + trafficText(traffic(), config) + signInText(signIns) + configText(config) + ofPlugins.map((metric) => readings(metric.type, metric, metric.samples)).join('') + journal + process), arrived.headers['accept-encoding']);
+        const pieces = peers === null ? (await own()).pieces : [(await peers.atParent(await textOf(await own()), parentMs)) as string];
+        return await answerOf(pieces, arrived.headers['accept-encoding']);
       },
     });
     return meters.plugins.begin(spentMs);
   },
+  atParent({ ask, state }, { metadata_labels: metadataLabels, max_label_values: maxLabelValues }) {
+    const machine = state(JSON.stringify({ metadataLabels, maxLabelValues } satisfies MeterOptions), () => new Machine());
+    return {
+      async answer(text, worker) {
+        machine.learn(worker, text as WorkerText);
+        const { ended } = machine;
+        const others = await ask('text', null, { withinMs: workerMs, except: worker });
+        // one that ended after it answered is counted by its last text before
+        if (machine.ended === ended) for (const other of others) machine.learn(other.worker, other.answer as WorkerText);
+        return await machine.text();
+      },
+      gone: (worker) => machine.gone(worker),
+    };
+  },
 });
+
+/** How long a worker may take for its text. What was last known of one that is late is shown. */
+const workerMs = 2000;
+const parentMs = 2 * workerMs;
+
+/** The metrics of this process. */
+interface Own extends Pick<WorkerText, 'across'> {
+  readonly pieces: Iterable<string>;
+}
+
+/** The text in one piece, for the parent. Between pieces it lets other work of the event loop run. */
+const textOf = async ({ pieces, across }: Own): Promise<WorkerText> => ({ text: (await sliced(pieces)).toString(), across });
 
 /** Throws an `Error` where two metadata keys give the same label: Prometheus refuses a line with the same label twice. */
 function refuseTwins(keys: readonly string[]): void {

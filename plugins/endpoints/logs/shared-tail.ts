@@ -1,0 +1,82 @@
+/**
+ * The live tail of several workers: a worker at which somebody watches gets the records of all others. The others send them only
+ * while somebody watches.
+ */
+import type { LoggedRequest, LogReader } from '../../../core/log/store.ts';
+import type { Peers } from '../../../core/workers/peers.ts';
+
+export interface SharedTailParts {
+  readonly peers: Peers;
+  reader(): LogReader | null;
+  /** Somebody watches at this worker. */
+  hasWatchers(): boolean;
+  /** Called with the records of the others. */
+  heard(records: readonly LoggedRequest[]): void;
+}
+
+/** A worker sends its records for so long after it heard that somebody watches; it hears so again and again. */
+const leaseMs = 15_000;
+const renewMs = 5000;
+/** Records wait for so long, and are sent together. */
+const batchMs = 50;
+const mostWaiting = 1000;
+const catchUpMs = 2000;
+
+export class SharedTail {
+  readonly #parts: SharedTailParts;
+  /** The workers at which somebody watches, until when. */
+  readonly #watched = new Map<number, number>();
+  #waiting: LoggedRequest[] = [];
+  #unsubscribe: (() => void) | null = null;
+  #timers: NodeJS.Timeout[] = [];
+
+  constructor(parts: SharedTailParts) {
+    this.#parts = parts;
+    const { peers } = parts;
+    peers.on('records', (records) => parts.heard(records as LoggedRequest[]));
+    peers.on('watched', (_, from) => this.#send(from));
+    peers.on('who watches', () => this.announce());
+    peers.answer('catch up', async () => await parts.reader()?.catchUp());
+  }
+
+  /** To be called when this worker can send records: from now on it sends them where somebody watches. */
+  open(): void {
+    this.#parts.peers.broadcast('who watches', null);
+    this.#timers.push(setInterval(() => this.announce(), renewMs).unref(), setInterval(() => this.#flush(), batchMs).unref());
+  }
+
+  /** Tells the others that somebody watches here, if so. */
+  announce(): void {
+    if (this.#parts.hasWatchers()) this.#parts.peers.broadcast('watched', null);
+  }
+
+  /** Resolves when the store has what the others had on record, or cannot be waited for. */
+  async caughtUp(): Promise<void> {
+    await this.#parts.peers.ask('catch up', null, catchUpMs);
+  }
+
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#flush();
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
+  }
+
+  #send(to: number): void {
+    this.#watched.set(to, performance.now() + leaseMs);
+    this.#unsubscribe ??= this.#parts.reader()?.onRecord((record) => void (this.#waiting.length < mostWaiting && this.#waiting.push(record))) ?? null;
+  }
+
+  #flush(): void {
+    const records = this.#waiting;
+    if (records.length > 0) {
+      this.#waiting = [];
+      for (const to of this.#watched.keys()) this.#parts.peers.tell(to, 'records', records);
+    }
+    const now = performance.now();
+    for (const [worker, until] of this.#watched) if (until < now) this.#watched.delete(worker);
+    if (this.#watched.size > 0) return;
+    this.#unsubscribe?.();
+    this.#unsubscribe = null;
+  }
+}

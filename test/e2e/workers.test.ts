@@ -1,0 +1,337 @@
+/** Several processes behind one port: real ones, killed, reloaded and restarted while clients ask without pause. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'vitest';
+import { rawExchange, run, start } from '../_kit/executable.ts';
+import type { Running } from '../_kit/executable.ts';
+
+const adminKey = 'the-admin-key-of-the-test';
+const admin = { authorization: `Bearer ${adminKey}` };
+const config = (server: object = {}, more: object = {}): Record<string, unknown> => ({
+  server: { admin_key: adminKey, workers: 2, ...server },
+  providers: { mock: { dialect: 'mock' } },
+  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  ...more,
+});
+
+/** A shell between the test and the gateway keeps stdin open when the first process ends. */
+const underShell = ['sh', '-c', '"$@"; cat', 'sh'];
+
+interface Reply {
+  readonly status: number;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly text: string;
+}
+
+/** Asks on a connection of the agent; without one, on a connection of its own. Rejects where the reply breaks off. */
+const ask = (url: string, { body, headers = {}, agent = false }: { body?: object; headers?: Record<string, string>; agent?: Agent | false } = {}): Promise<Reply> =>
+  new Promise((resolve, reject) => {
+    const asked = request(url, { method: body === undefined ? 'GET' : 'POST', agent, headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) } }, (response) => {
+      let text = '';
+      response.on('data', (bytes) => (text += bytes));
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    asked.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
+  });
+
+const chat = (url: string, content: string, { stream = false, agent = false as Agent | false } = {}): Promise<Reply> =>
+  ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content }], stream }, agent });
+
+const idOf = ({ headers }: Reply): string => String(headers['x-request-id']);
+const childrenOf = (pid: number): number[] => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter((text) => text !== '').map(Number);
+const workersOf = ({ child }: Running): number[] => childrenOf(child.pid ?? 0);
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  } catch {
+    return false;
+  }
+};
+const times = (text: string, part: string): number => text.split(part).length - 1;
+
+/** Outcomes on record, by id. */
+async function outcomesAt(url: string): Promise<Map<string, string>> {
+  const { text } = await ask(`${url}/api/logs/export?format=jsonl&since=1h`, { headers: admin });
+  return new Map(text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as { id: string; outcome: string }).map(({ id, outcome }) => [id, outcome]));
+}
+
+/** Clients that ask without pause, each on a connection of its own or on a new one each time: the ids of their replies, and what went wrong. */
+class Clients {
+  readonly ids: string[] = [];
+  readonly faults: string[] = [];
+  readonly counts: number[];
+  readonly #done: Promise<unknown>;
+  #isStopped = false;
+
+  constructor(url: string) {
+    const kept = (): Agent => new Agent({ keepAlive: true, maxSockets: 1 });
+    const ways: [string, boolean, Agent | false][] = [['again', false, kept()], ['again', false, false], ['[[words:5]] [[pace:20]]', true, kept()], ['[[words:30]] [[pace:10]]', true, false]];
+    this.counts = ways.map(() => 0);
+    this.#done = Promise.all(ways.map(async ([content, stream, agent], at) => {
+      while (!this.#isStopped) {
+        try {
+          const reply = await chat(url, content, { stream, agent });
+          if (reply.status !== 200 || (stream && !reply.text.endsWith('data: [DONE]\n\n'))) this.faults.push(`${reply.status} ${reply.text.slice(-200)}`);
+          this.ids.push(idOf(reply));
+          this.counts[at] = (this.counts[at] ?? 0) + 1;
+        } catch (error) {
+          this.faults.push(String(error));
+        }
+      }
+      if (agent !== false) agent.destroy();
+    }));
+  }
+
+  /** Resolves when each client has had more replies. */
+  async more(): Promise<void> {
+    const before = [...this.counts];
+    while (!this.counts.every((count, at) => count > (before[at] ?? 0) + 2)) await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#done;
+  }
+}
+
+describe.concurrent('workers', () => {
+  test('serve on where one is killed, which only its own requests notice, and lose no record', { timeout: 60_000 }, async ({ expect }) => {
+    const gateway = await start(config());
+    const { url } = gateway;
+    const [first = 0, second = 0] = workersOf(gateway);
+    // each on a connection of its own: two for each worker
+    const streams = await Promise.all([1, 2, 3, 4].map(async () => {
+      const done = chat(url, '[[words:60]] [[pace:50]]', { stream: true }).then((reply) => reply, () => null);
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return { done };
+    }));
+    const clients = new Clients(url);
+    await clients.more();
+    process.kill(first, 'SIGKILL');
+    await clients.more();
+    await expect.poll(() => workersOf(gateway).filter((pid) => pid !== first && pid !== second), { timeout: 20_000 }).toHaveLength(1);
+    await clients.more();
+    await clients.stop();
+    const replies = await Promise.all(streams.map(({ done }) => done));
+    expect(replies.map((reply) => reply?.text.endsWith('data: [DONE]\n\n') ?? false).toSorted()).toEqual([false, false, true, true]);
+    expect(clients.faults.length, clients.faults.join('\n')).toBeLessThanOrEqual(4);
+    expect(clients.faults.filter((fault) => !/ECONNRESET|socket hang up|aborted/.test(fault))).toEqual([]);
+    const whole = [...clients.ids, ...replies.flatMap((reply) => (reply === null ? [] : [idOf(reply)]))];
+    await expect.poll(async () => {
+      const outcomes = await outcomesAt(url);
+      return [whole.filter((id) => outcomes.get(id) !== 'answered'), [...outcomes.values()].filter((outcome) => outcome === 'interrupted').length === 2 + clients.faults.length];
+    }, { timeout: 20_000 }).toEqual([[], true]);
+    expect(times(gateway.output().stderr, 'another one takes its place')).toBe(1);
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  test('take over a changed config without a failed request, and refuse a bad one together', { timeout: 60_000 }, async ({ expect }) => {
+    const gateway = await start(config());
+    const { url } = gateway;
+    const hashes = async (): Promise<string[]> => [...new Set(await Promise.all(Array.from({ length: 8 }, async () => (JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as { hash: string }).hash)))];
+    const [before = ''] = await hashes();
+    const clients = new Clients(url);
+    gateway.write(config({ limits: { keep_alive_ms: 1000 } }));
+    await expect.poll(() => gateway.output().stderr, { timeout: 20_000 }).toContain('config reloaded');
+    await expect.poll(hashes).not.toContain(before);
+    const good = await hashes();
+    expect(good).toHaveLength(1);
+    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, { plugins: ['no/such'] }));
+    await expect.poll(() => gateway.output().stderr, { timeout: 20_000 }).toContain('there is no plugin');
+    await clients.more();
+    await clients.stop();
+    expect(clients.faults).toEqual([]);
+    expect(await hashes()).toEqual(good);
+    expect([times(gateway.output().stderr, 'config reloaded'), times(gateway.output().stderr, 'the changed config is not used')]).toEqual([1, 1]);
+    const reload = (JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as { reload: { problems: string } }).reload;
+    expect(reload.problems).toContain('there is no plugin');
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  test('use a config all or none: one that refuses keeps the others from it', { timeout: 60_000 }, async ({ expect }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+    writeFileSync(join(folder, 'moody.mjs'), `export default { name: 'log/moody', summary: 'refuses in the second worker', schema: { type: 'object', properties: { moody: { type: 'boolean' } } },
+      apply({ hooks, peers }, { moody }) { hooks.boot.tap(() => { if (moody && peers.number === 2) throw new Error('not in the mood'); }); } };`);
+    const plugins = (moody: boolean): object => ({ plugins: ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'stream/mock', { use: './moody.mjs', with: { moody } }] });
+    const gateway = await start(config({}, plugins(false)), {}, { folder });
+    const hashes = async (): Promise<Set<string>> => new Set(await Promise.all(Array.from({ length: 8 }, async () => (JSON.parse((await ask(`${gateway.url}/api/status`, { headers: admin })).text) as { config: { hash: string } }).config.hash)));
+    const before = await hashes();
+    gateway.write(config({}, plugins(true)));
+    await expect.poll(() => gateway.output().stderr, { timeout: 20_000 }).toContain('not in the mood');
+    expect(await hashes()).toEqual(before);
+    expect(times(gateway.output().stderr, 'the changed config is not used')).toBe(1);
+    await gateway.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('are restarted as one gateway, and nobody notices', { timeout: 60_000 }, async ({ expect }) => {
+    const gateway = await start(config(), {}, { by: underShell });
+    const { url } = gateway;
+    const [parent = 0] = workersOf(gateway);
+    const old = [parent, ...childrenOf(parent)];
+    expect(old).toHaveLength(3);
+    const long = chat(url, '[[words:100]] [[pace:30]]', { stream: true });
+    const clients = new Clients(url);
+    await clients.more();
+    const { code, stdout, stderr } = await run(['restart', '--config', gateway.file]);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain(`process ${parent} takes no more connections`);
+    await clients.more();
+    await clients.stop();
+    expect(clients.faults).toEqual([]);
+    expect((await long).text).toContain('[DONE]');
+    await expect.poll(() => old.filter(isAlive), { timeout: 20_000 }).toEqual([]);
+    const asked = [...clients.ids, idOf(await long)];
+    await expect.poll(async () => {
+      const outcomes = await outcomesAt(url);
+      return asked.filter((id) => outcomes.get(id) !== 'answered');
+    }, { timeout: 20_000 }).toEqual([]);
+    expect(times(gateway.output().stdout, '"listening"')).toBe(2);
+    gateway.child.stdin?.end();
+    await gateway.stop();
+  });
+
+  test('show the machine at whichever of them answers: metrics, status and the live tail', { timeout: 60_000 }, async ({ expect }) => {
+    const gateway = await start(config());
+    const { url } = gateway;
+    const tail = new AbortController();
+    const live = await fetch(`${url}/api/logs/stream`, { headers: admin, signal: tail.signal });
+    let seen = '';
+    void (async () => {
+      for await (const bytes of live.body ?? []) seen += Buffer.from(bytes).toString();
+    })().catch(() => {});
+    const replies: Reply[] = [];
+    for (let at = 0; at < 10; at++) replies.push(await chat(url, 'hello'));
+    await expect.poll(() => replies.filter((reply) => !seen.includes(`id: ${idOf(reply)}`))).toEqual([]);
+    tail.abort();
+    const scrape = async (): Promise<string> => (await ask(`${url}/metrics`, { headers: admin })).text;
+    const requests = (text: string): number => Number(/^gateway_requests_total\{[^}]*outcome="answered"[^}]*\} (\d+)$/m.exec(text)?.[1]);
+    const costs = (text: string): string => /^gateway_cost_dollars_total\{[^}]*\} (\S+)$/m.exec(text)?.[1] ?? '';
+    const one = await scrape();
+    const [of, cost] = [requests(one), costs(one)];
+    expect([of, requests(await scrape()), requests(await scrape())]).toEqual([10, 10, 10]);
+    expect(one.match(/^process_resident_memory_bytes\{worker="\d"\}/gm)).toHaveLength(2);
+    expect(times(one, '# TYPE gateway_requests_total counter')).toBe(1);
+    const [first = 0] = workersOf(gateway);
+    process.kill(first, 'SIGKILL');
+    await expect.poll(() => workersOf(gateway).filter(isAlive).includes(first)).toBe(false);
+    const after = await scrape();
+    expect([requests(after), costs(after)]).toEqual([10, cost]);
+    expect(cost).toMatch(/^0\.0\d+$/);
+    await expect.poll(async () => (JSON.parse((await ask(`${url}/api/status`, { headers: admin })).text) as { log: { waitingRecords: number } }).log.waitingRecords).toBe(0);
+    expect(await gateway.stop()).toBe(0);
+  });
+
+  test('end at SIGTERM when their running requests have, and leave no process behind', { timeout: 60_000 }, async ({ expect }) => {
+    const gateway = await start(config({ limits: { lame_duck_ms: 500 } }));
+    const workers = workersOf(gateway);
+    const streams = [1, 2, 3, 4].map(() => chat(gateway.url, '[[words:40]] [[pace:50]]', { stream: true }));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    const ended = gateway.stop('SIGTERM');
+    await expect.poll(async () => (await ask(`${gateway.url}/health/ready`)).status).toBe(503);
+    expect((await Promise.all(streams)).map(({ text }) => text.endsWith('data: [DONE]\n\n'))).toEqual([true, true, true, true]);
+    expect(await ended).toBe(0);
+    expect(workers.filter(isAlive)).toEqual([]);
+    await expect(ask(`${gateway.url}/health/live`)).rejects.toThrow(/ECONNREFUSED/);
+  });
+
+  test('end when their parent is killed', async ({ expect }) => {
+    const gateway = await start(config());
+    const workers = workersOf(gateway);
+    expect(workers).toHaveLength(2);
+    gateway.child.kill('SIGKILL');
+    await expect.poll(() => workers.filter(isAlive), { timeout: 15_000 }).toEqual([]);
+    await gateway.stop();
+  });
+
+  test('that get a signal of their own are replaced first, and their requests end', { timeout: 40_000 }, async ({ expect }) => {
+    const gateway = await start(config());
+    const [first = 0, second = 0] = workersOf(gateway);
+    const streams = [1, 2, 3, 4].map(() => chat(gateway.url, '[[words:50]] [[pace:50]]', { stream: true }));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    process.kill(first, 'SIGTERM');
+    await expect.poll(() => workersOf(gateway).length, { timeout: 10_000 }).toBe(3);
+    expect((await Promise.all(streams)).map(({ text }) => text.endsWith('data: [DONE]\n\n'))).toEqual([true, true, true, true]);
+    await expect.poll(() => workersOf(gateway).filter(isAlive), { timeout: 20_000 }).toEqual([second, expect.any(Number)]);
+    expect((await chat(gateway.url, 'hello')).status).toBe(200);
+    expect(await gateway.stop()).toBe(0);
+  });
+});
+
+describe.concurrent('a start with workers', () => {
+  test('ends with the message and the code of the first worker that refuses, once', async ({ expect }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+    writeFileSync(join(folder, 'full.mjs'), `export default { name: 'log/full', summary: 'refuses every start', apply({ hooks }) { hooks.boot.tap(() => { throw Object.assign(new Error('no room here'), { exitCode: 4 }); }); } };`);
+    const file = join(folder, 'gateway.config.yaml');
+    const plugins = ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './full.mjs'];
+    writeFileSync(file, JSON.stringify(config({}, { plugins })));
+    const refused = await run(['start', '--config', file, '--port', '0']);
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([4, '', 'The plugin "log/full" refuses to start: no room here\n']);
+    writeFileSync(file, JSON.stringify(config({ worker: 3 })));
+    const faulty = await run(['start', '--config', file, '--port', '0']);
+    expect([faulty.code, times(faulty.stderr, 'server.worker')]).toEqual([1, 1]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('refuses a port that is in use, and leaves no worker', async ({ expect }) => {
+    const gateway = await start(config({ workers: 1 }));
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+    writeFileSync(join(folder, 'gateway.config.yaml'), JSON.stringify(config()));
+    const { code, stderr } = await run(['start', '--config', join(folder, 'gateway.config.yaml'), '--port', String(gateway.port)]);
+    expect([code, stderr]).toEqual([3, expect.stringContaining(`Port ${gateway.port} on 127.0.0.1 is in use`)]);
+    expect(workersOf(gateway), 'with one worker there is no parent').toEqual([]);
+    await gateway.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test('makes one admin key, and prints it once', async ({ expect }) => {
+    const { server: _, ...rest } = config();
+    const gateway = await start({ ...rest, server: { workers: 3 }, keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] });
+    expect(workersOf(gateway)).toHaveLength(3);
+    await expect.poll(() => gateway.output().stderr).toContain('gwa_');
+    expect(times(gateway.output().stderr, 'gwa_')).toBe(1);
+    const key = /gwa_\w+/.exec(gateway.output().stderr)?.[0] ?? '';
+    const statuses = await Promise.all(Array.from({ length: 6 }, async () => (await ask(`${gateway.url}/api/logs`, { headers: { authorization: `Bearer ${key}` } })).status));
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    await gateway.stop();
+  });
+});
+
+describe.concurrent('a worker', () => {
+  test('slows guesses of the admin key that other workers have seen, and knows who signed out there', { timeout: 40_000 }, async ({ expect }) => {
+    const gateway = await start(config({}, { keys: [{ name: 'one', key: 'the-only-caller-of-the-test' }] }));
+    const { url } = gateway;
+    const guess = async (): Promise<number> => {
+      const began = performance.now();
+      await ask(`${url}/api/logs`, { headers: { authorization: 'Bearer wrong-wrong-wrong-wrong' } });
+      return performance.now() - began;
+    };
+    for (let at = 0; at < 6; at++) await guess();
+    // the seventh in all; alone, a worker would have seen four
+    expect(await guess()).toBeGreaterThan(400);
+    const page = { 'sec-fetch-site': 'same-origin' };
+    const signedIn = await ask(`${url}/api/session`, { body: { key: adminKey }, headers: page });
+    const cookie = String(signedIn.headers['set-cookie']).split(';', 1)[0] ?? '';
+    const statuses = async (): Promise<number[]> => await Promise.all([1, 2, 3, 4].map(async () => (await ask(`${url}/api/logs`, { headers: { cookie } })).status));
+    expect(await statuses()).toEqual([200, 200, 200, 200]);
+    await fetch(`${url}/api/session`, { method: 'DELETE', headers: { ...page, cookie, 'content-type': 'application/json' } });
+    await expect.poll(statuses).toEqual([401, 401, 401, 401]);
+    await gateway.stop();
+  });
+
+  test('closes connections of clients that are slow to ask, and answers those that have closed their side', { timeout: 40_000 }, async ({ expect }) => {
+    const gateway = await start(config({ limits: { header_time_ms: 500 } }));
+    expect(await rawExchange(gateway.port, 'GET /health/live HTTP/1.1\r\nhost: loc')).toMatch(/^HTTP\/1\.1 408/);
+    let answer = '';
+    await new Promise<void>((resolve) => {
+      const socket = connect({ port: gateway.port, host: '127.0.0.1', allowHalfOpen: true }, () => socket.end('GET /health/live HTTP/1.1\r\nhost: localhost\r\n\r\n'));
+      socket.on('data', (bytes) => (answer += bytes)).on('end', () => resolve());
+    });
+    expect(answer).toMatch(/^HTTP\/1\.1 200/);
+    await gateway.stop();
+  });
+});
