@@ -51,8 +51,8 @@ export default definePlugin<Options>({
       const word = cache.wordFor(context);
       return word === undefined ? headers : { ...headers, 'x-cache': word };
     });
-    // after log/cost
-    hooks.settle.tap({ stage: LATE }, (record, context) => cache.settle(record, context));
+    // after log/cost, and before the plugins that count what was spent
+    hooks.settle.tap({ stage: LATE - 1 }, (record, context) => cache.settle(record, context));
     metrics.add(() => [
       { type: 'counter', name: 'gateway_cache_requests_total', help: 'Requests for which the cache was in use: hit where it gave the answer, miss where a provider was asked.', samples: Object.entries(counts).map(([result, count]) => [{ result }, count]) },
       { type: 'gauge', name: 'gateway_cache_bytes', help: 'Bytes of the answers that the cache keeps in memory.', samples: [[{}, texts.bytes]] },
