@@ -127,7 +127,7 @@ export class Attempts {
       exchange.reply = running.reply;
     }
     try {
-      const source = await this.#sourceOf(running, exchange.opening(running.seen, policy));
+      const source = await this.#sourceOf(running);
       if (!isBeside) exchange.adjustments = source.adjustments;
       const first = await this.#begun(running);
       running.firstPieceAt = performance.now();
@@ -137,8 +137,8 @@ export class Attempts {
     }
   }
 
-  async #sourceOf(running: RunningAttempt, context: Streaming): Promise<ChunkSource> {
-    const opening = this.#hooks.open.promise(context);
+  async #sourceOf(running: RunningAttempt): Promise<ChunkSource> {
+    const opening = this.#exchange.opening(running.seen, (context) => this.#hooks.open.promise(context));
     const opened = isThenable(opening) ? await running.unlessCancelled(opening, cancelSource) : opening;
     const { provider } = running.seen.candidate;
     if (opened === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${provider.dialect}". Add stream/upstream to the plugins.`);

@@ -1,4 +1,5 @@
 /** One request under way, and the part of it that plugins see, which grows from stage to stage (context.ts). Only this folder assigns to the fields. */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ChatRequest } from '../chat.ts';
 import type { Config, Policy } from '../config.ts';
 import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Replying, Streaming } from './context.ts';
@@ -18,6 +19,9 @@ export interface Arrival {
   /** Epoch milliseconds. */
   readonly createdAt: number;
 }
+
+/** The attempt that is being opened by the code that runs, where several of a request may be. */
+const opened = new AsyncLocalStorage<{ readonly exchange: object; readonly attempt: Attempt }>();
 
 /** An attempt that broke in the middle of its answer, or that was asked beside a quicker one. */
 export interface Lost {
@@ -126,9 +130,9 @@ export class Exchange implements Arrived {
     this.#whenClosed?.();
   }
 
-  /** What a tap sees that opens this attempt. Where another attempt may begin meanwhile, it must not see that one. */
-  opening(attempt: Attempt, { hedgeMs }: Policy): Streaming {
-    return hedgeMs === null ? this.as() : (new View(this, attempt) as unknown as Streaming);
+  /** Runs the taps that open an attempt. Where another attempt may begin meanwhile, each tap sees its own, before and after each of its awaits. */
+  opening<Value>(attempt: Attempt, open: (context: Streaming) => Value): Value {
+    return this.policy?.hedgeMs === null ? open(this.as()) : opened.run({ exchange: this, attempt }, open, this.as());
   }
 
   /** What the stages see of it: the hook's type says which fields are set by then. */
@@ -149,12 +153,9 @@ interface Seen extends Replying {
 /** A request as plugins see it. The fields are read from the exchange and cannot be set; nothing can be added. safety: a tap that set the id or the metadata of a request would take its record away from it. */
 class View implements Seen {
   readonly #exchange: Seen;
-  readonly #attempt: Seen['attempt'];
 
-  /** @param attempt the one to see, where several run at one time; else the request's last one */
-  constructor(exchange: Seen, attempt: Seen['attempt'] = null) {
+  constructor(exchange: Seen) {
     this.#exchange = exchange;
-    this.#attempt = attempt;
     Object.freeze(this);
   }
 
@@ -201,7 +202,8 @@ class View implements Seen {
     return this.#exchange.isDryRun;
   }
   get attempt(): Seen['attempt'] {
-    return this.#attempt ?? this.#exchange.attempt;
+    const own = opened.getStore();
+    return own?.exchange === this.#exchange ? own.attempt : this.#exchange.attempt;
   }
   get status(): Seen['status'] {
     return this.#exchange.status;

@@ -97,10 +97,12 @@ describe('hedging', () => {
   it('shows each tap its own attempt', async () => {
     const [one, two] = [await provider(hangs), await provider()];
     const seen: string[] = [];
+    const contexts = new Set<object>();
     const slow = probe(({ hooks }) => {
       hooks.open.tapPromise({ stage: -1 }, async (context) => {
         await pause(context.attempt.number === 1 ? 120 : 0);
         seen.push(`${context.attempt.number} ${context.attempt.candidate.provider.id}`);
+        contexts.add(context);
         return undefined;
       });
       hooks.chunk.tap((chunk, context) => {
@@ -112,6 +114,8 @@ describe('hedging', () => {
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
     expect(new Set(seen)).toEqual(new Set(['2 two', 'chunk of two']));
     await expect.poll(() => seen).toContain('1 one');
+    // what a plugin keeps of a request by its context, it finds at every hook
+    expect(contexts.size).toBe(1);
   });
 });
 
