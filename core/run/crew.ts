@@ -9,6 +9,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
+import { within } from '../cancellation.ts';
 import { Exit } from '../exit.ts';
 import type { Logger } from '../logger.ts';
 import { Channel } from '../workers/channel.ts';
@@ -29,6 +30,7 @@ const backoffMs = { first: 200, most: 10_000 };
 const mostKept = 1000;
 /** A signal to a worker is its own where the parent has had none for so long. */
 const ownSignalMs = 500;
+const lastWordsMs = 1000;
 /** What a worker gets beyond `drain_ms`, for the last records. */
 const lastRecordsMs = 15_000;
 
@@ -41,8 +43,8 @@ interface Member extends Peer {
   given: number;
   closed: number;
   heardAt: number;
-  /** Connections that are on their way to it. */
-  readonly onTheWay: Set<Socket>;
+  /** Connections that it was given and has not taken yet, by number. */
+  readonly onTheWay: Map<number, Socket>;
 }
 
 export interface CrewParts {
@@ -89,11 +91,9 @@ export class Crew {
   pass(socket: Socket): void {
     const member = this.#quietest();
     if (member === null) return this.#keep(socket);
-    member.given++;
-    member.onTheWay.add(socket);
-    member.channel.give('connection', socket, (error) => {
-      if (member.onTheWay.delete(socket) && error !== null) this.pass(socket);
-    });
+    const id = ++member.given;
+    member.onTheWay.set(id, socket);
+    member.channel.give('connection', id, socket);
   }
 
   /** Has every worker read the changed config and build a gateway with it, one after the other. Returns why one refuses; null: none does. */
@@ -136,13 +136,19 @@ export class Crew {
     let number = 1;
     while (numbers.has(number)) number++;
     const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: { ...process.env, [variable]: String(number) } });
+    const channel = new Channel(child);
     const ended = new Promise<string>((resolve) => {
-      child.once('exit', (code, signal) => resolve(signal ?? `the code ${code}`));
+      // all that it said is heard before: what it has taken must not be given to another one
+      child.once('exit', (code, signal) => void within(channel.whenClosed, lastWordsMs, null).then(() => resolve(signal ?? `the code ${code}`)));
       child.once('error', (error) => resolve(error.message));
     });
-    const member: Member = { number, child, channel: new Channel(child), startedAt: performance.now(), ended, state: 'starting', given: 0, closed: 0, heardAt: 0, onTheWay: new Set() };
+    const member: Member = { number, child, channel, startedAt: performance.now(), ended, state: 'starting', given: 0, closed: 0, heardAt: 0, onTheWay: new Map() };
     this.#members.add(member);
     void ended.then(() => this.#forget(member));
+    member.channel.on('took', (id) => {
+      member.onTheWay.get(id as number)?.destroy();
+      member.onTheWay.delete(id as number);
+    });
     member.channel.on('closed', (closed) => {
       member.closed = closed as number;
       member.heardAt = performance.now();
@@ -192,8 +198,7 @@ export class Crew {
   #forget(member: Member): void {
     this.#members.delete(member);
     this.relay.gone(member.number);
-    for (const socket of member.onTheWay) this.pass(socket);
-    member.onTheWay.clear();
+    for (const socket of member.onTheWay.values()) this.pass(socket);
   }
 
   /** A worker has ended after it served. */

@@ -71,7 +71,7 @@ class WorkerProcess {
     const built = await this.#build(known);
     if ('problems' in built) return { code: built.code, reason: built.problems };
     const { server, hash } = built.config;
-    const onConnection = (take: (socket: Socket) => void): void => this.#channel.on('connection', (_, socket) => this.#take(socket, take));
+    const onConnection = (take: (socket: Socket) => void): void => this.#channel.on('connection', (id, socket) => this.#take({ id, socket }, take));
     const listening = await listen({ ...server, service: () => this.#serving?.gateway ?? built, given: { onConnection } });
     this.#serving = { gateway: built, listening };
     this.#report();
@@ -90,7 +90,9 @@ class WorkerProcess {
     }
   }
 
-  #take(socket: Socket | undefined, take: (socket: Socket) => void): void {
+  #take({ id, socket }: { id: unknown; socket: Socket | undefined }, take: (socket: Socket) => void): void {
+    // safety: said before the first byte is read. The parent gives a connection that nobody has taken to another worker
+    this.#channel.tell('took', id);
     // a connection that was closed on the way comes as none
     if (socket === undefined) return void this.#closed++;
     socket.once('close', () => this.#closed++);

@@ -40,12 +40,19 @@ export class Channel {
   readonly #calls = new Map<number, Waiting>();
   #lastCall = 0;
   #unsent = 0;
+  /** Resolves when the other side has ended, and all that it said has been heard. */
+  readonly whenClosed: Promise<void>;
 
   /** @param end the child process (a `ChildProcess`); in a worker, its own `process` */
   constructor(end: End) {
     this.#end = end;
     end.on('message', (message, socket) => this.#take(message as Message, socket as Socket | undefined));
-    end.once('disconnect', () => this.#fail());
+    this.whenClosed = new Promise((resolve) => {
+      end.once('disconnect', () => {
+        this.#fail();
+        resolve();
+      });
+    });
   }
 
   get isOpen(): boolean {
@@ -62,10 +69,12 @@ export class Channel {
     this.#send({ t: topic, v: value });
   }
 
-  /** Hands a connection over. Calls back with an error where it could not be: the connection is then still here. */
-  give(topic: string, socket: Socket, told: (error: Error | null) => void): void {
-    if (!this.isOpen) return told(new Error(ended));
-    this.#end.send?.({ t: topic }, socket, {}, told);
+  /**
+   * Hands a connection over. It stays open here as well: destroy it when the other side says that it has it, or hand it to another one.
+   * safety: the kernel closes a connection when no process has it, and a process that is killed may not have read the message.
+   */
+  give(topic: string, value: unknown, socket: Socket): void {
+    if (this.isOpen) this.#end.send?.({ t: topic, v: value }, socket, { keepOpen: true }, () => {});
   }
 
   /** Sends a message and resolves with its answer. Rejects with the error of the handler, where no answer comes in time, and where the other side has ended. */

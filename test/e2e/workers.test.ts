@@ -38,7 +38,7 @@ const ask = (url: string, { body, headers = {}, agent = false }: { body?: object
     asked.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
   });
 
-const chat = (url: string, content: string, { stream = false, agent = false as Agent | false } = {}): Promise<Reply> =>
+const chat = (url: string, content: string, { stream = false, agent = false }: { stream?: boolean; agent?: Agent | false } = {}): Promise<Reply> =>
   ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content }], stream }, agent });
 
 const idOf = ({ headers }: Reply): string => String(headers['x-request-id']);
@@ -117,13 +117,15 @@ describe.concurrent('workers', () => {
     await clients.more();
     await clients.stop();
     const replies = await Promise.all(streams.map(({ done }) => done));
-    expect(replies.map((reply) => reply?.text.endsWith('data: [DONE]\n\n') ?? false).toSorted()).toEqual([false, false, true, true]);
-    expect(clients.faults.length, clients.faults.join('\n')).toBeLessThanOrEqual(4);
+    const isWhole = (reply: Reply | null): boolean => reply?.text.endsWith('data: [DONE]\n\n') === true;
+    expect(replies.filter(isWhole)).toHaveLength(2);
+    // each client has one connection at a time, and two have it at a worker that is not killed
+    expect(clients.faults.length, clients.faults.join('\n')).toBeLessThanOrEqual(3);
     expect(clients.faults.filter((fault) => !/ECONNRESET|socket hang up|aborted/.test(fault))).toEqual([]);
     const whole = [...clients.ids, ...replies.flatMap((reply) => (reply === null ? [] : [idOf(reply)]))];
     await expect.poll(async () => {
       const outcomes = await outcomesAt(url);
-      return [whole.filter((id) => outcomes.get(id) !== 'answered'), [...outcomes.values()].filter((outcome) => outcome === 'interrupted').length === 2 + clients.faults.length];
+      return [whole.filter((id) => outcomes.get(id) !== 'answered'), [...outcomes.values()].filter((outcome) => outcome === 'interrupted').length >= 2];
     }, { timeout: 20_000 }).toEqual([[], true]);
     expect(times(gateway.output().stderr, 'another one takes its place')).toBe(1);
     expect(await gateway.stop()).toBe(0);

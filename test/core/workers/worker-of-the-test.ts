@@ -15,5 +15,5 @@ channel.on('broadcast', (message) => peers.broadcast('news', message));
 channel.on('tell', (to) => peers.tell(to as number, 'news', 'for you'));
 channel.on('ask', async (message) => await peers.ask('name', message, 300));
 channel.on('at parent', async (message) => await peers.atParent(message, 300).catch((error: unknown) => String(error)));
-channel.on('connection', (_, socket) => socket?.end(`worker ${number}`));
+channel.on('connection', (id, socket) => socket?.end(`worker ${number} has ${String(id)}`));
 channel.tell('up');
