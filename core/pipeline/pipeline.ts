@@ -158,8 +158,11 @@ function refused(exchange: Exchange, error: GatewayError, pipeline: Pipeline): A
 /** The headers of a reply, with those that plugins add. What the gateway itself says stays as it is. */
 function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: ReplyHeaders): ReplyHeaders {
   if (hooks.reply.taps.length === 0) return own;
+  // safety: a tap that changes the object itself changes nothing
   const headers: Record<string, string> = { ...own };
-  for (const [name, value] of Object.entries(hooks.reply.call(own, exchange.view))) {
+  const given = hooks.reply.call(own, exchange.view);
+  if (given === own) return headers;
+  for (const [name, value] of Object.entries(given)) {
     const lower = name.toLowerCase();
     if (lower in own || framing.has(lower)) continue;
     if (/^[!#$%&'*+.^`|~\w-]+$/.test(lower) && /^[\t\x20-\x7e]*$/.test(value)) headers[lower] = value;

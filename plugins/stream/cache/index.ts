@@ -5,7 +5,7 @@
  * kept at `settle`. What is kept survives a reload; with Redis, gateways share it.
  */
 import type { FromSchema } from 'json-schema-to-ts';
-import type { Candidate, Normalised, Replying, RequestRecord } from '../../../core/pipeline/context.ts';
+import type { Attempt, Candidate, Normalised, Replying, RequestRecord } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { KeptTexts } from '../../../core/host/kept-texts.ts';
@@ -76,6 +76,8 @@ interface Use extends Traveller {
   readonly key: string;
   /** The answer of a hit; null: a provider is asked. */
   entry: Entry | null;
+  /** Of each attempt: a request may ask several providers, also at one time. */
+  readonly recordings: { readonly attempt: Attempt; readonly recording: Recording }[];
 }
 
 interface Parts {
@@ -90,8 +92,6 @@ class Cache {
   readonly #flights: Flights;
   readonly #counts: Parts['counts'];
   readonly #uses = new WeakMap<object, Use>();
-  /** By attempt: a request may ask several providers. */
-  readonly #recordings = new WeakMap<object, Recording>();
 
   constructor({ store, flights, counts }: Parts) {
     this.#store = store;
@@ -104,7 +104,7 @@ class Cache {
     const wish = wishOf(context);
     if (wish === null || candidates.every(({ dropped }) => dropped !== null)) return candidates;
     if (context.isDryRun) return wish === 'refresh' ? candidates : this.#foresee(candidates, context);
-    const use: Use = { key: keyOf(context, candidates), entry: null, leads: false };
+    const use: Use = { key: keyOf(context, candidates), entry: null, recordings: [], leads: false };
     this.#uses.set(context, use);
     const leads = this.#flights.lead(use.key, use);
     // who wants a new answer waits for no other one
@@ -118,11 +118,11 @@ class Cache {
   }
 
   /** Where the answer of this attempt is taken down; undefined where it is not. */
-  recorded(context: object, attempt: object): Recording | undefined {
+  recorded(context: object, attempt: Attempt): Recording | undefined {
     const use = this.#uses.get(context);
     if (use === undefined || use.entry !== null) return undefined;
     const recording = new Recording();
-    this.#recordings.set(attempt, recording);
+    use.recordings.push({ attempt, recording });
     return recording;
   }
 
@@ -138,15 +138,11 @@ class Cache {
     if (use === undefined) return record;
     this.#counts[use.entry === null ? 'miss' : 'hit']++;
     if (use.entry !== null) return { ...record, cost: '0', prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: 'hit' } };
-    const entry = record.outcome === 'answered' ? this.#entryOf(context) : null;
+    const entry = record.outcome === 'answered' ? entryOf(use, context) : null;
     if (entry !== null && isKept(entry)) this.#store.keep(use.key, entry);
     this.#flights.leave(use.key, use);
     this.#flights.end(use.key, use, entry ?? (record.outcome === 'gone' ? 'left' : 'failed'));
     return { ...record, fields: { ...record.fields, cache: 'miss' } };
-  }
-
-  #entryOf({ attempt }: Replying): Entry | null {
-    return attempt === null ? null : (this.#recordings.get(attempt)?.entryFrom(attempt.candidate) ?? null);
   }
 
   #find(use: Use, candidates: readonly Candidate[]): readonly Candidate[] | Promise<readonly Candidate[]> {
@@ -177,6 +173,12 @@ class Cache {
     const giver = entry === null ? undefined : giverOf(entry, candidates);
     return giver === undefined ? candidates : [{ ...answeredFrom(giver), note: { by: name, text: 'the cache has its answer, so nobody is asked' } }];
   }
+}
+
+/** The answer of the attempt that served the request; null where there is none. */
+function entryOf({ recordings }: Use, { attempt }: Replying): Entry | null {
+  const found = recordings.findLast((one) => one.attempt === attempt);
+  return found === undefined ? null : found.recording.entryFrom(found.attempt.candidate);
 }
 
 const marginMs = 10;

@@ -6,7 +6,7 @@ import { States } from '../../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, twoUpstreams } from '../../../_kit/gateway.ts';
 import { answers, completion, event, said, streams, usage } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
-import { counting, on, plain, streamed } from './scene.ts';
+import { counting, held, on, plain, streamed } from './scene.ts';
 
 const keys = [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }];
 const as = (key: string, more: Record<string, string> = on): Record<string, string> => ({ authorization: `Bearer ${key}`, ...more });
@@ -191,6 +191,17 @@ describe('a hit', () => {
     const hit = await gateway.chat({}, on);
     expect([hit.headers.get('x-cache'), hit.headers.get('x-provider')]).toEqual(['hit', 'two']);
     expect(gateway.records[1]?.ruledOut).toEqual([]);
+  });
+
+  it('is the answer that came first, where two providers were asked at one time', async () => {
+    const slow = held(answers(completion('slow')));
+    const [one, two] = [await provider(slow.step), await provider(answers(completion('fast')))];
+    const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 30 } } }));
+    expect(await plain(gateway)).toEqual({ text: 'fast', cache: 'miss' });
+    slow.release();
+    const hit = await gateway.chat({}, on);
+    expect([hit.headers.get('x-cache'), hit.headers.get('x-provider'), (await hit.text()).includes('fast')]).toEqual(['hit', 'two', true]);
+    expect(gateway.records[1]).toMatchObject({ cost: '0', attempts: [] });
   });
 
   it('is none where the provider that gave the answer is gone', async () => {

@@ -43,6 +43,11 @@ describe('the key of an answer', () => {
     fc.assert(fc.property(acceptedRequest('up'), (request) => key(structuredClone(request)) === key(request)));
   });
 
+  test('changes with what is asked where it is no chat', () => {
+    const asks = [undefined, { kind: 'embeddings', inputs: ['a'] }, { kind: 'embeddings', inputs: ['a', 'b'] }, { kind: 'embeddings', inputs: [[1, 2]] }, { kind: 'embeddings', inputs: [[12]] }];
+    expect(new Set(asks.map((ask) => key({ messages: [], ask }))).size).toBe(asks.length);
+  });
+
   test('changes with the caller', () => {
     const keys = ['a', 'b', '', 'null', null].map((caller) => key({}, { caller }));
     expect(new Set(keys).size).toBe(keys.length);
@@ -56,7 +61,7 @@ describe('the key of an answer', () => {
   });
 });
 
-/** Another value of each parameter that a request may have; `satisfies` finds the one that is missing here. */
+/** Another value of each parameter that a chat may have; `satisfies` finds the one that is missing here. */
 const changes = {
   model: { model: 'thinker' },
   messages: { messages: [{ role: 'user', content: 'hi!' }] },
@@ -78,7 +83,7 @@ const changes = {
   topLogprobs: { top_logprobs: 1 },
   user: { user: 'ann' },
   rest: { service_tier: 'flex' },
-} satisfies Record<Exclude<keyof ChatRequest, 'stream' | 'includeUsage'>, object>;
+} satisfies Record<Exclude<keyof ChatRequest, 'stream' | 'includeUsage' | 'ask'>, object>;
 
 describe('a request', () => {
   it.each(Object.entries(changes))('is asked anew with other %s', async (_, change) => {
