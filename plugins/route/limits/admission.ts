@@ -67,12 +67,12 @@ export class Admission {
   #act(verdict: Verdict, { ask, standing, first, caller, context }: Acting): readonly Candidate[] | Promise<readonly Candidate[]> {
     const { refusal, hold, levels } = verdict;
     if (refusal === null) {
-      this.#booked.set(context, booked(hold, { first, caller, levels, subjects: ask.subjects }));
+      this.#booked.set(context, this.#bookedWith(hold, { first, caller, levels, subjects: ask.subjects }));
       return standing;
     }
     const error = errorOf(refusal, ask, this.#parts.clock());
     if (caller.includes(refusal.subject)) {
-      this.#booked.set(context, booked(null, { first, caller, levels, subjects: ask.subjects }));
+      this.#booked.set(context, booked(ask.subjects, levels));
       throw error;
     }
     // another model or provider may have room
@@ -91,6 +91,15 @@ export class Admission {
       }
       return candidate;
     });
+  }
+
+  /** The hold in two parts: of the caller, and of the candidate that is asked first. */
+  #bookedWith(hold: Hold | null, { first, caller, levels, subjects }: Pick<Acting, 'first' | 'caller'> & Pick<Booked, 'levels' | 'subjects'>): Booked {
+    const made = booked(subjects, levels);
+    if (hold === null || subjects.length === caller.length) return { ...made, hold };
+    const [own, target] = this.#parts.ledger.split(hold, caller.length);
+    made.targets.set(first.target, target);
+    return { ...made, hold: own };
   }
 
   /** Asks the ledger; where the sum of a budget is not known, reads it first. */
@@ -117,7 +126,7 @@ export class Admission {
     const subjects = rules.ofCandidate(candidate);
     for (const failed of known?.failed ?? []) this.#letGo(known as Booked, failed);
     if (subjects.length === 0) return undefined;
-    const target = known ?? booked(null, { first: candidate, caller: [], levels: [], subjects: [] });
+    const target = known ?? booked([], []);
     this.#booked.set(context, target);
     const ask = askOf(subjects, [candidate], context);
     const verdict = this.#reserve(ask);
@@ -182,13 +191,7 @@ interface Acting {
   readonly context: Normalised;
 }
 
-/** The hold in two parts: of the caller, and of the candidate that is asked first. */
-function booked(hold: Hold | null, { first, caller, levels, subjects }: { first: Candidate; caller: readonly Subject[]; levels: readonly Level[]; subjects: readonly Subject[] }): Booked {
-  const target = subjects.slice(caller.length);
-  const targets = new Map<string, Hold>();
-  if (hold !== null && target.length > 0) targets.set(first.target, { ...hold, subjects: target });
-  return { hold: hold === null ? null : { ...hold, subjects: caller }, targets, failed: new Set(), subjects, levels };
-}
+const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked => ({ hold: null, targets: new Map(), failed: new Set(), subjects, levels });
 
 function askOf(subjects: readonly Subject[], candidates: readonly Candidate[], { request, isDryRun }: Normalised): Ask {
   const isLight = candidates.find(({ dropped }) => dropped === null)?.answeredBy !== null;

@@ -4,32 +4,37 @@
  * that they outlive the process.
  */
 import { definePlugin } from '../../../core/host/plugin.ts';
+import type { Gateway } from '../../../core/host/plugin.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
+import type { LogReader } from '../../../core/log/store.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
+import { within } from '../../../core/cancellation.ts';
 import { Admission, name } from './admission.ts';
+import type { Spent } from './ledger.ts';
 import { MemoryLedger } from './memory.ts';
+import { RedisLedger } from './redis.ts';
+import { Refresher } from './refresher.ts';
 import { Rules } from './rules.ts';
 import { Sums } from './sums.ts';
-import type { SumsParts } from './sums.ts';
 
 /** How long the start waits for the sums of the log. */
 const openMs = 1500;
-/** When the sums are read again, for what other processes have spent that write the same log. */
-const refreshMs = { first: 5000, later: 60_000 };
-/** cost: reading the sums may take at most so much of the time of the log's thread. */
-const mostShare = 0.01;
-
+/** safety: no request waits longer for the log. */
+const readMs = 700;
 export default definePlugin({
   name,
   summary: 'limits and budgets by key, model, provider and metadata, from `limits` of the YAML',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, config, state, clock, log, logger }) {
+  apply({ hooks, config, state, clock, log, logger, redis }) {
     const rules = new Rules(config);
-    if (rules.isEmpty) return undefined;
+    const readers = state('readers', () => new Set<LogReader>());
+    const leave = keepReader({ hooks, log }, readers);
+    if (rules.isEmpty) return leave;
     const kinds = rules.budgets(config);
-    const parts: SumsParts = { log, logger, clock, readers: state('readers', () => new Set()) };
-    const sums = new Sums(kinds, parts, clock());
-    const ledger = state('ledger', () => new MemoryLedger(clock));
+    const sums = new Sums(kinds, { log, logger, clock, readers }, clock());
+    const memory = state('ledger', () => new MemoryLedger(clock));
+    const shared = redis === null || config.redis === null ? null : state(`ledger of ${config.redis.url.reveal()}`, () => new RedisLedger({ redis, memory, clock }));
+    const ledger = shared ?? memory;
     const refusals = state('refusals', () => new Map<string, number>());
     const admission = new Admission({ rules, ledger, sums, clock });
 
@@ -37,7 +42,11 @@ export default definePlugin({
     hooks.boot.tapPromise({ stage: LATE }, async () => {
       if (kinds.length > 0 && log.reader() === null) logger.warn('there are budgets, and no plugin keeps a log: what was spent is forgotten when this process ends');
       await sums.open(openMs);
-      ledger.spentBefore = (subject, per, start) => sums.spentBefore(subject, per, start);
+      memory.spentBefore = (subject, per, start) => sums.spentBefore(subject, per, start);
+      if (shared !== null) {
+        shared.whenAway = config.redis?.whenAway ?? 'local';
+        shared.readSpent = async (subject, per, start) => await within(sums.fresh(subject, start), readMs, null).then((read) => read ?? (log.reader() === null ? memory.spent(subject, per, start) : null));
+      }
       if (kinds.length > 0) refresher.start();
     });
     // after route/health, so that only what will be asked is counted
@@ -60,47 +69,27 @@ export default definePlugin({
 
     const refresher = new Refresher(async () => {
       await sums.refresh();
-      for (const { kind, start, value, pico } of sums.known()) {
-        const subject = rules.of(kind.by, value);
-        if (subject !== null) ledger.atLeast(subject, { per: kind.per, start, pico });
-      }
+      ledger.atLeast(Array.from(sums.known()).flatMap(({ kind: { by, per }, start, value, pico }): Spent[] => {
+        const subject = rules.of(by, value);
+        return subject === null ? [] : [{ subject, per, start, pico }];
+      }));
     });
     return () => {
       refresher.stop();
       sums.close();
+      leave();
     };
   },
 });
 
-/** Does something again and again, as long as it takes only a small share of the time. */
-class Refresher {
-  readonly #work: () => Promise<void>;
-  #timer: NodeJS.Timeout | undefined;
-  #isStopped = false;
-
-  constructor(work: () => Promise<void>) {
-    this.#work = work;
-  }
-
-  start(): void {
-    this.#later(refreshMs.first);
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    clearTimeout(this.#timer);
-  }
-
-  #later(ms: number): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => void this.#run(), ms);
-    this.#timer.unref();
-  }
-
-  async #run(): Promise<void> {
-    const startedAt = performance.now();
-    // the log reports its own failures, and the next time it may answer
-    await this.#work().catch(() => {});
-    this.#later(Math.max(refreshMs.later, (performance.now() - startedAt) / mostShare));
-  }
+/** The next config may have limits, and then needs what this gateway has on record. Returns the teardown. */
+function keepReader({ hooks, log }: Pick<Gateway, 'hooks' | 'log'>, readers: Set<LogReader>): () => void {
+  hooks.boot.tap({ stage: LATE }, () => {
+    const reader = log.reader();
+    if (reader !== null) readers.add(reader);
+  });
+  return () => {
+    const reader = log.reader();
+    if (reader !== null) readers.delete(reader);
+  };
 }

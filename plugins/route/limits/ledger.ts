@@ -107,15 +107,27 @@ export interface Charge {
   readonly at: number;
 }
 
+/** What was spent of a budget in the period that begins at `start`. */
+export interface Spent {
+  readonly subject: Subject;
+  readonly per: Budget['per'];
+  readonly start: number;
+  readonly pico: bigint;
+}
+
 /** Who counts. It never throws, except `Away`. */
 export interface Ledger {
   /** At once, where the counts are in this process. */
   reserve(ask: Ask): Verdict | Promise<Verdict>;
+  /** The hold in two: of its first subjects, so many, and of the others. Each is settled by itself. */
+  split(hold: Hold, count: number): readonly [Hold, Hold];
   /** The request is over, and took so many tokens. */
   settle(hold: Hold, tokens: number): void;
   charge(charge: Charge): void;
   /** How much is taken of these values. */
   levels(subjects: readonly Subject[]): readonly Level[] | Promise<readonly Level[]>;
+  /** The log knows of so much: other processes may have spent some of it. */
+  atLeast(sums: readonly Spent[]): void;
 }
 
 /** Nobody can count now, and the config says that limited callers are refused then. */

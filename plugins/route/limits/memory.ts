@@ -1,8 +1,8 @@
 /** Counts in the memory of this process. The counts outlive a reload of the config. */
 import type { Budget } from '../../../core/config.ts';
 import { periodOf, refusalOf } from './ledger.ts';
-import type { Ask, Charge, Hold, Ledger, Level, Subject, Verdict } from './ledger.ts';
-import { Window } from './window.ts';
+import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from './ledger.ts';
+import { Window, windowMs } from './window.ts';
 
 /** What was spent in a period before this process began to count; null: not known yet. */
 export type SpentBefore = (subject: Subject, per: Budget['per'], start: number) => bigint | null;
@@ -20,13 +20,41 @@ class Account {
   }
 }
 
+/** What other gateways had taken at a moment. It counts for a minute: longer ago is out of every window. */
+interface Others {
+  readonly at: number;
+  readonly requests: number;
+  readonly tokens: number;
+  readonly running: number;
+}
+
+const nobody: Others = { at: -Infinity, requests: 0, tokens: 0, running: 0 };
+
+/** What this process has let in within the last minute, of one value. */
+export interface Own {
+  readonly subject: Subject;
+  readonly requests: Window;
+  readonly tokens: Window;
+}
+
 /** All that is counted of one value. */
 class Counts {
   readonly requests = new Window();
   readonly tokens = new Window();
   heldTokens = 0;
   running = 0;
+  /** What other gateways had taken when Redis was asked last. */
+  others: Others = nobody;
+  subject: Subject;
   readonly accounts = new Map<Budget['per'], Account>();
+
+  constructor(subject: Subject) {
+    this.subject = subject;
+  }
+
+  othersAt(now: number): Others {
+    return now - this.others.at < windowMs ? this.others : nobody;
+  }
 
   isIdle(now: number): boolean {
     if (this.running > 0 || this.requests.sum(now) > 0 || this.tokens.sum(now) > 0) return false;
@@ -72,7 +100,7 @@ export class MemoryLedger implements Ledger {
       if (subject.caps.requests !== null) counts.requests.add(now, 1);
       if (level !== undefined) {
         level.requests++;
-        level.requestsResetMs = counts.requests.resetMs(now);
+        if (level.requestsResetMs === 0) level.requestsResetMs = counts.requests.resetMs(now);
       }
       if (isLight) continue;
       counts.running++;
@@ -81,6 +109,10 @@ export class MemoryLedger implements Ledger {
       if (level !== undefined) addTo(level, tokens, pico);
     }
     return { subjects, tokens, pico, isLight, at: now };
+  }
+
+  split(hold: Hold, count: number): readonly [Hold, Hold] {
+    return [{ ...hold, subjects: hold.subjects.slice(0, count) }, { ...hold, subjects: hold.subjects.slice(count) }];
   }
 
   settle({ subjects, tokens: held, pico, isLight, at }: Hold, tokens: number): void {
@@ -113,22 +145,52 @@ export class MemoryLedger implements Ledger {
     return subjects.map((subject) => this.#levelOf(subject, now, 0));
   }
 
-  /** The log knows of more than this process has counted: other processes write the same log. */
-  atLeast(subject: Subject, { per, start, pico }: { readonly per: Budget['per']; readonly start: number; readonly pico: bigint }): void {
+  atLeast(sums: readonly Spent[]): void {
+    for (const { subject, per, start, pico } of sums) {
+      const account = this.#accountOf(subject, per, this.#clock());
+      if (account.start === start && account.spent !== null && account.spent < pico) account.spent = pico;
+    }
+  }
+
+  /** What was spent, as far as this process knows; null: not known. */
+  spent(subject: Subject, per: Budget['per'], start: number): bigint | null {
     const account = this.#accountOf(subject, per, this.#clock());
-    if (account.start === start && account.spent !== null && account.spent < pico) account.spent = pico;
+    return account.start === start ? account.spent : null;
+  }
+
+  /** What all gateways together have taken: from it this process goes on where it has to count by itself. */
+  observe(subject: Subject, level: Level): void {
+    const now = this.#clock();
+    const counts = this.#countsOf(subject);
+    counts.others = {
+      at: now,
+      requests: Math.max(0, level.requests - counts.requests.sum(now)),
+      tokens: Math.max(0, level.tokens - counts.tokens.sum(now) - counts.heldTokens),
+      running: Math.max(0, level.running - counts.running),
+    };
+    for (const [at, { per }] of subject.caps.budgets.entries()) {
+      const spent = level.budgets[at]?.spent ?? null;
+      const account = this.#accountOf(subject, per, now);
+      if (spent !== null && (account.spent === null || account.spent < spent)) account.spent = spent;
+    }
+  }
+
+  /** Everything that this process has let in within the last minute. */
+  own(): readonly Own[] {
+    return Array.from(this.#counts.values(), ({ subject, requests, tokens }) => ({ subject, requests, tokens }));
   }
 
   #levelOf(subject: Subject, now: number, tokens: number): Level {
     const { caps } = subject;
     const counts = this.#countsOf(subject);
-    const level: Level = { requests: 0, requestsResetMs: 0, tokens: 0, tokensResetMs: 0, tokensWaitMs: null, running: counts.running, budgets: caps.budgets.length === 0 ? none : this.#budgetsOf(subject, now) };
+    const others = counts.othersAt(now);
+    const level: Level = { requests: 0, requestsResetMs: 0, tokens: 0, tokensResetMs: 0, tokensWaitMs: null, running: counts.running + others.running, budgets: caps.budgets.length === 0 ? none : this.#budgetsOf(subject, now) };
     if (caps.requests !== null) {
-      level.requests = counts.requests.sum(now);
-      level.requestsResetMs = counts.requests.resetMs(now);
+      level.requests = counts.requests.sum(now) + others.requests;
+      level.requestsResetMs = counts.requests.resetMs(now) || resetOf(others, now);
     }
     if (caps.tokens !== null) {
-      level.tokens = counts.tokens.sum(now) + counts.heldTokens;
+      level.tokens = counts.tokens.sum(now) + counts.heldTokens + others.tokens;
       level.tokensResetMs = counts.tokens.resetMs(now);
       const missing = level.tokens + tokens - caps.tokens;
       if (missing > 0) level.tokensWaitMs = counts.tokens.waitMs(now, missing);
@@ -143,11 +205,14 @@ export class MemoryLedger implements Ledger {
     });
   }
 
-  #countsOf({ id }: Subject): Counts {
-    const known = this.#counts.get(id);
-    if (known !== undefined) return known;
-    const counts = new Counts();
-    this.#counts.set(id, counts);
+  #countsOf(subject: Subject): Counts {
+    let counts = this.#counts.get(subject.id);
+    if (counts === undefined) {
+      counts = new Counts(subject);
+      this.#counts.set(subject.id, counts);
+    }
+    // a reload may have given it other limits
+    counts.subject = subject;
     return counts;
   }
 
@@ -170,6 +235,8 @@ export class MemoryLedger implements Ledger {
 }
 
 const none: Level['budgets'] = [];
+
+const resetOf = ({ at, requests }: Others, now: number): number => (requests > 0 ? at + windowMs - now : 0);
 
 function addTo(level: Level, tokens: number, pico: bigint): void {
   level.running++;

@@ -62,9 +62,7 @@ export class Sums {
 
   /** Reads all sums, and goes on trying in the background where the log cannot be read within this time. */
   async open(withinMs: number): Promise<void> {
-    const reader = this.#parts.log.reader();
-    if (this.#kinds.length === 0 || reader === null) return;
-    this.#parts.readers.add(reader);
+    if (this.#kinds.length === 0 || this.#parts.log.reader() === null) return;
     const read = this.#readAll();
     const isRead = await within(read.then(() => true), withinMs, false);
     if (!isRead) this.#parts.logger.warn('what was spent of the budgets cannot be read from the log yet; callers with budgets get 503 until it is read');
@@ -90,7 +88,7 @@ export class Sums {
     this.#single.clear();
   }
 
-  /** All sums that are known, for comparing them with what this process has counted. */
+  /** All sums as they were read last. */
   *known(): Generator<{ readonly kind: Kind; readonly start: number; readonly value: string; readonly pico: bigint }> {
     for (const kind of this.#kinds) {
       const read = this.#read.get(nameOf(kind));
@@ -106,13 +104,19 @@ export class Sums {
     await asking;
   }
 
-  async #askOne({ by, value }: Subject, start: number, name: string): Promise<void> {
+  async #askOne(subject: Subject, start: number, name: string): Promise<void> {
+    const spent = await this.fresh(subject, start);
+    if (spent !== null) this.#single.set(name, spent);
+  }
+
+  /** The sum of one value as the log has it now; null: nobody keeps a log. Rejects where the log cannot be read. */
+  async fresh({ by, value }: Subject, start: number): Promise<bigint | null> {
     const reader = this.#parts.log.reader();
-    if (reader === null) return;
+    if (reader === null) return null;
     await this.#catchUp(reader);
     const conditions = by === 'all' ? [] : [{ field: by, operator: 'in' as const, values: [value] }];
     const [row] = await reader.stats({ from: start === 0 ? null : start, to: null, conditions, text: null }, { by: null, limit: 1 });
-    this.#single.set(name, picoOf(row?.cost ?? null));
+    return picoOf(row?.cost ?? null);
   }
 
   async #catchUp(reader: LogReader): Promise<void> {
@@ -123,8 +127,6 @@ export class Sums {
 
   close(): void {
     this.#isClosed = true;
-    const reader = this.#parts.log.reader();
-    if (reader !== null) this.#parts.readers.delete(reader);
   }
 }
 

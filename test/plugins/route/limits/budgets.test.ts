@@ -9,7 +9,7 @@ import { formatDollars, parseDollars } from '../../../../core/money.ts';
 import { periodOf } from '../../../../plugins/route/limits/ledger.ts';
 import { oneUpstream, quietPlugins } from '../../../_kit/gateway.ts';
 import { keeping, memoryLog } from '../../../_kit/log.ts';
-import { answers, completion, said, streams } from '../../../_kit/upstream.ts';
+import { said, streams } from '../../../_kit/upstream.ts';
 import { costOfOne, errorOf, gate, noon, scene, statusOf, tally } from './scene.ts';
 
 const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
@@ -130,7 +130,7 @@ describe('what was spent', () => {
   const withJournal = (dataDir: string, more: object = {}) => (url: string): Record<string, unknown> =>
     oneUpstream(url, { server: { data_dir: dataDir }, plugins: [...quietPlugins, { use: 'log/journal', with: {} }], limits: [budget(times(4)), { by: 'all', budget: { dollars: '1', per: 'month' } }], ...more });
   const used = async (gateway: any, name: string): Promise<Record<string, string>> => {
-    const { limits } = (await (await gateway.chat({ max_tokens: 1 }, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any;
+    const { limits } = await (await gateway.chat({ max_tokens: 1 }, { ...tenant(name), 'x-dry-run': 'true' })).json();
     return Object.fromEntries(limits.map((one: any) => [one.by, one.used]));
   };
 
@@ -193,10 +193,10 @@ test('each period has every moment once, and begins with it', () => {
     ['1970-01-01', Infinity],
   ]);
   fc.assert(
-    fc.property(fc.constantFrom('day', 'week', 'month'), fc.integer({ min: 0, max: 4e12 }), (per, at) => {
-      const { start, end } = periodOf(per as any, at);
+    fc.property(fc.constantFrom('day' as const, 'week' as const, 'month' as const), fc.integer({ min: 0, max: 4e12 }), (per, at) => {
+      const { start, end } = periodOf(per, at);
       expect(start <= at && at < end).toBe(true);
-      expect(periodOf(per as any, end).start).toBe(end);
+      expect(periodOf(per, end).start).toBe(end);
       expect(new Date(start).toISOString().endsWith('T00:00:00.000Z')).toBe(true);
       if (per === 'week') expect(new Date(start).getUTCDay()).toBe(1);
       if (per === 'month') expect(new Date(start).getUTCDate()).toBe(1);

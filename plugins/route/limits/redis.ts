@@ -1,0 +1,280 @@
+/**
+ * Counts in Redis, shared by all gateways that use it. Each request that is let in is counted in memory too: while Redis is away, this gateway goes on
+ * by itself from what it knew last, and tells Redis afterwards what it has let in meanwhile.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Budget, Redis } from '../../../core/config.ts';
+import type { SharedRedis } from '../../../core/host/redis.ts';
+import { Away, periodOf, refusalOf } from './ledger.ts';
+import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from './ledger.ts';
+import type { MemoryLedger } from './memory.ts';
+import { agesOf, Missed } from './missed.ts';
+import type { MissedOf } from './missed.ts';
+import { aliveKey, eraKey, expiryOf, keysOf, levelsOf, periodName, spentKey } from './redis-keys.ts';
+import { aliveScript, atLeastScript, chargeScript, registerScript, reserveScript, settleScript } from './scripts.ts';
+
+export interface RedisParts {
+  readonly redis: SharedRedis;
+  readonly memory: MemoryLedger;
+  readonly clock: () => number;
+  /** A gateway that is not heard of for so long holds nothing any more. */
+  readonly leaseMs?: number;
+}
+
+/** What was spent of a budget, as the log has it now; null: it cannot be read. */
+export type ReadSpent = (subject: Subject, per: Budget['per'], start: number) => Promise<bigint | null>;
+
+/** A hold under the name that the gateway had in Redis when it was taken; it changes when the gateway gets another name. */
+interface Owned extends Hold {
+  owner: string;
+}
+
+const usualLeaseMs = 10_000;
+/** Values in one call. */
+const chunk = 200;
+
+export class RedisLedger implements Ledger {
+  readonly #redis: SharedRedis;
+  readonly #memory: MemoryLedger;
+  readonly #clock: () => number;
+  readonly #leaseMs: number;
+  /** The gateway that serves now says how to find out what was spent, and what to do while Redis is away. */
+  readSpent: ReadSpent = async () => null;
+  whenAway: Redis['whenAway'] = 'local';
+  #name = randomUUID();
+  #era: string | null = null;
+  #isKnown = false;
+  #registering: Promise<void> | null = null;
+  readonly #running = new Set<Owned>();
+  readonly #missed = new Missed();
+  readonly #seeding = new Map<string, Promise<void>>();
+  readonly #heart: NodeJS.Timeout;
+
+  constructor({ redis, memory, clock, leaseMs = usualLeaseMs }: RedisParts) {
+    this.#redis = redis;
+    this.#memory = memory;
+    this.#clock = clock;
+    this.#leaseMs = leaseMs;
+    this.#heart = setInterval(() => void this.#beat(), leaseMs / 3);
+    this.#heart.unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#heart);
+  }
+
+  async reserve(ask: Ask): Promise<Verdict> {
+    const reached = await this.#shared(ask);
+    return reached ?? this.#alone(ask);
+  }
+
+  /** Null: Redis is away. */
+  async #shared(ask: Ask): Promise<Verdict | null> {
+    if (this.#redis.isAway) return null;
+    try {
+      const verdict = await this.#askKnown(ask);
+      if (verdict === null || !isUnread(verdict)) return verdict;
+      await this.#seedAll(ask.subjects, verdict.levels);
+      return await this.#askKnown(ask);
+    } catch {
+      // the client of Redis reports its own failures
+      return null;
+    }
+  }
+
+  /** Asks as a gateway that Redis knows; null: Redis does not. */
+  async #askKnown(ask: Ask): Promise<Verdict | null> {
+    if (!this.#isKnown) await this.#register();
+    const name = this.#name;
+    const verdict = await this.#ask(ask);
+    if (verdict !== null) return verdict;
+    // another request may have made this gateway known meanwhile
+    if (this.#name === name) this.#isKnown = false;
+    if (!this.#isKnown) await this.#register();
+    return await this.#ask(ask);
+  }
+
+  /** This gateway counts for itself. */
+  #alone(ask: Ask): Verdict {
+    if (this.whenAway === 'refuse') throw new Away('Redis, which has the counts of limits and budgets, is away.');
+    const verdict = this.#memory.reserve(ask);
+    if (verdict.hold === null) return verdict;
+    this.#isKnown = false;
+    this.#missed.requests(ask.subjects, this.#clock());
+    return { ...verdict, hold: this.#own(verdict.hold, this.#name) };
+  }
+
+  #own(hold: Hold, owner: string): Hold {
+    if (hold.isLight) return hold;
+    const owned: Owned = { ...hold, owner };
+    this.#running.add(owned);
+    return owned;
+  }
+
+  /** Null: Redis does not know this gateway. */
+  async #ask(ask: Ask): Promise<Verdict | null> {
+    const { subjects, tokens, pico, isLight, isLook } = ask;
+    const now = this.#clock();
+    const owner = this.#name;
+    const limits = subjects.flatMap(({ caps }) => [caps.requests ?? -1, caps.tokens ?? -1, caps.concurrent ?? -1, caps.budgets.length, ...caps.budgets.flatMap((cap) => [String(cap.pico), expiryOf(cap.per, now)])]);
+    const reply = (await this.#redis.run(reserveScript, [aliveKey, ...keysOf(subjects, now)], [owner, isLook ? 'look' : 'take', isLight ? 1 : 0, tokens, String(pico), ...limits])) as [number, ...string[]];
+    if (reply[0] === -1) return null;
+    const levels = levelsOf(subjects, reply.slice(1) as string[]);
+    for (const [at, subject] of subjects.entries()) this.#memory.observe(subject, levels[at] as Level);
+    if (reply[0] === 0) return { hold: null, levels, refusal: refusalOf(ask, levels) };
+    if (isLook) return { hold: null, refusal: null, levels };
+    return { hold: this.#own(this.#memory.take(ask, levels), owner), refusal: null, levels };
+  }
+
+  split(hold: Hold, count: number): readonly [Hold, Hold] {
+    const [one, other] = this.#memory.split(hold, count);
+    if (this.#running.delete(hold as Owned)) {
+      this.#running.add(one as Owned);
+      this.#running.add(other as Owned);
+    }
+    return [one, other];
+  }
+
+  settle(hold: Hold, tokens: number): void {
+    this.#memory.settle(hold, tokens);
+    if (hold.isLight) return;
+    const { owner } = hold as Owned;
+    this.#running.delete(hold as Owned);
+    const values = hold.subjects.flatMap(({ caps }) => [caps.tokens === null ? 0 : 1, caps.budgets.length]);
+    const args = [owner, hold.tokens, tokens, String(hold.pico), ...values];
+    this.#tell({ script: settleScript, keys: [aliveKey, ...keysOf(hold.subjects, hold.at)], args }, () => this.#missed.tokens(hold.subjects, tokens, this.#clock()));
+  }
+
+  charge(charge: Charge): void {
+    this.#memory.charge(charge);
+    const keys = charge.subjects.flatMap((subject) => subject.caps.budgets.map(({ per }) => spentKey(subject, per, charge.at)));
+    this.#tell({ script: chargeScript, keys: [aliveKey, ...keys], args: [String(charge.pico)] }, () => this.#missed.charge(charge));
+  }
+
+  async levels(subjects: readonly Subject[]): Promise<readonly Level[]> {
+    if (subjects.length === 0) return [];
+    const verdict = this.#redis.isAway ? null : await this.#ask({ subjects, tokens: 0, pico: 0n, isLight: false, isLook: true }).catch(() => null);
+    return verdict === null ? this.#memory.levels(subjects) : verdict.levels;
+  }
+
+  atLeast(sums: readonly Spent[]): void {
+    this.#memory.atLeast(sums);
+    for (let at = 0; at < sums.length; at += chunk) {
+      const some = sums.slice(at, at + chunk);
+      const keys = some.map(({ subject, per, start }) => spentKey(subject, per, start));
+      this.#tell({ script: atLeastScript, keys: [aliveKey, ...keys], args: some.flatMap(({ per, start, pico }) => [String(pico), expiryOf(per, start)]) }, () => {});
+    }
+  }
+
+  /** Runs a script that nobody waits for. Where Redis does not hear of it, this gateway makes itself known again. */
+  #tell({ script, keys, args }: Told, remember: () => void): void {
+    const failed = (): void => {
+      this.#isKnown = false;
+      remember();
+    };
+    if (this.#redis.isAway) failed();
+    else this.#redis.run(script, keys, args).catch(failed);
+  }
+
+  /** Puts the sums of budgets into Redis that it does not have: it is new, it has lost them, or a period has begun. */
+  async #seedAll(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
+    const missing = subjects.flatMap((subject, at) => subject.caps.budgets.flatMap(({ per }, index) => (levels[at]?.budgets[index]?.spent === null ? [{ subject, per }] : [])));
+    await Promise.all(missing.map(({ subject, per }) => this.#seed(subject, per)));
+  }
+
+  async #seed(subject: Subject, per: Budget['per']): Promise<void> {
+    const { start } = periodOf(per, this.#clock());
+    const name = `${subject.id} ${periodName(per, start)}`;
+    const seeding = this.#seeding.get(name) ?? this.#readAndSeed(subject, per, start).finally(() => this.#seeding.delete(name));
+    this.#seeding.set(name, seeding);
+    await seeding;
+  }
+
+  async #readAndSeed(subject: Subject, per: Budget['per'], start: number): Promise<void> {
+    const read = await this.readSpent(subject, per, start);
+    if (read === null) return;
+    // this gateway may have seen spending of another one that the log does not show yet
+    const seen = this.#memory.spent(subject, per, start) ?? 0n;
+    await this.#redis.run(atLeastScript, [aliveKey, spentKey(subject, per, start)], [String(read > seen ? read : seen), expiryOf(per, start)]);
+  }
+
+  async #register(): Promise<void> {
+    await (this.#registering ??= this.#makeKnown().finally(() => (this.#registering = null)));
+  }
+
+  /** Gets a new name in Redis, under which all holds of this gateway stand, and tells what Redis has missed. */
+  async #makeKnown(): Promise<void> {
+    const former = this.#name;
+    this.#name = randomUUID();
+    for (const hold of this.#running) hold.owner = this.#name;
+    const missed = this.#missed.takeAll();
+    try {
+      const era = await this.#send(missed, former);
+      const isLost = this.#era !== null && this.#era !== era;
+      this.#era = era;
+      // safety: Redis was emptied, and everything that this gateway has let in within the last minute counts on
+      if (isLost) await this.#send(this.#memory.own().map(({ subject, requests, tokens }) => ({ subject, requests, tokens, charged: new Map() })), former);
+      this.#isKnown = true;
+    } catch (error) {
+      this.#missed.putBack(missed, this.#clock());
+      throw error;
+    }
+  }
+
+  async #send(missed: readonly MissedOf[], former: string): Promise<string> {
+    const values = this.#valuesOf(missed);
+    let era = '';
+    for (let at = 0; at === 0 || at < values.length; at += chunk) {
+      const some = values.slice(at, at + chunk);
+      const now = this.#clock();
+      era = (await this.#redis.run(registerScript, [aliveKey, eraKey, ...keysOf(some.map(({ subject }) => subject), now)], [this.#name, former, this.#leaseMs, randomUUID(), JSON.stringify(some.map(({ told }) => told))])) as string;
+    }
+    return era;
+  }
+
+  /** For each value what this gateway holds, and what Redis has missed. */
+  #valuesOf(missed: readonly MissedOf[]): readonly { readonly subject: Subject; readonly told: object }[] {
+    const now = this.#clock();
+    const byId = new Map<string, { subject: Subject; missed: MissedOf | null; holds: Owned[] }>();
+    const of = (subject: Subject): { missed: MissedOf | null; holds: Owned[] } => {
+      const known = byId.get(subject.id) ?? { subject, missed: null, holds: [] };
+      byId.set(subject.id, known);
+      return known;
+    };
+    for (const one of missed) of(one.subject).missed = one;
+    for (const hold of this.#running) for (const subject of hold.subjects) of(subject).holds.push(hold);
+    return Array.from(byId.values(), ({ subject, missed, holds }) => ({
+      subject,
+      told: {
+        requests: agesOf(missed?.requests, now),
+        tokens: agesOf(missed?.tokens, now),
+        running: String(holds.length),
+        heldTokens: String(holds.reduce((sum, { tokens }) => sum + tokens, 0)),
+        budgets: subject.caps.budgets.map(({ per }) => ({
+          charged: String(missed?.charged.get(periodName(per, now)) ?? 0n),
+          held: String(holds.reduce((sum, { pico, at }) => (periodOf(per, at).start === periodOf(per, now).start ? sum + pico : sum), 0n)),
+        })),
+      },
+    }));
+  }
+
+  async #beat(): Promise<void> {
+    if (this.#redis.isAway || (!this.#isKnown && this.#running.size === 0 && this.#missed.isEmpty)) return;
+    try {
+      if (!this.#isKnown) await this.#register();
+      else if ((await this.#redis.run(aliveScript, [aliveKey], [this.#name, this.#leaseMs])) === 0) await this.#register();
+    } catch {
+      // the client of Redis reports its own failures, and the next beat tries again
+      this.#isKnown = false;
+    }
+  }
+}
+
+interface Told {
+  readonly script: string;
+  readonly keys: readonly string[];
+  readonly args: readonly (string | number)[];
+}
+
+const isUnread = ({ levels, refusal }: Verdict): boolean => refusal !== null && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));
+

@@ -1,0 +1,237 @@
+/** The arithmetic beside a simple oracle that keeps every event: in memory with a clock of the test's own, in Redis in real time. */
+import fc from 'fast-check';
+import { beforeAll, afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { RedisClient } from '../../../../core/host/redis.ts';
+import { createLogger } from '../../../../core/logger.ts';
+import { Secret } from '../../../../core/secret.ts';
+import type { Ask, Hold, Ledger, Subject } from '../../../../plugins/route/limits/ledger.ts';
+import { MemoryLedger } from '../../../../plugins/route/limits/memory.ts';
+import { RedisLedger } from '../../../../plugins/route/limits/redis.ts';
+import { Window } from '../../../../plugins/route/limits/window.ts';
+import { proxyTo } from '../../../_kit/proxy.ts';
+import { startRedis } from '../../../_kit/servers.ts';
+import type { RedisServer } from '../../../_kit/servers.ts';
+
+const noon = Date.parse('2026-03-01T12:00:00Z');
+
+interface Event {
+  readonly at: number;
+  readonly amount: number;
+}
+
+describe('a window', () => {
+  test('counts what happened in the last 60 s: never less, and what is up to 0.1 s older at most', () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ pause: fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 70_000 })), amount: fc.integer({ min: 1, max: 50 }) }), { maxLength: 200 }), (steps) => {
+        const window = new Window();
+        const events: Event[] = [];
+        let now = noon;
+        for (const { pause, amount } of steps) {
+          now += pause;
+          const within = (ms: number): number => events.reduce((sum, event) => (event.at > now - ms ? sum + event.amount : sum), 0);
+          const sum = window.sum(now);
+          expect(sum).toBeGreaterThanOrEqual(within(60_000));
+          expect(sum).toBeLessThanOrEqual(within(60_100));
+          const reset = window.resetMs(now);
+          if (sum > 0) expect(new Set([reset > 0, reset <= 60_000])).toEqual(new Set([true]));
+          window.add(now, amount);
+          events.push({ at: now, amount });
+        }
+        now += 60_100;
+        expect(window.sum(now)).toBe(0);
+      }),
+    );
+  });
+
+  test('tells when there is room', () => {
+    const window = new Window();
+    window.add(noon, 5);
+    window.add(noon + 10_000, 5);
+    expect([window.sum(noon + 20_000), window.resetMs(noon + 20_000), window.waitMs(noon + 20_000, 5), window.waitMs(noon + 20_000, 6), window.waitMs(noon + 20_000, 11)]).toEqual([10, 40_000, 40_000, 50_000, null]);
+  });
+
+  test('is not stuck when the clock is set back, and forgets nothing', () => {
+    const window = new Window();
+    window.add(noon, 5);
+    expect(window.sum(noon - 3_600_000)).toBe(5);
+    window.add(noon - 3_600_000, 1);
+    expect(window.sum(noon - 3_600_000 + 60_100)).toBe(0);
+  });
+});
+
+const subject: Subject = { id: 'key a', by: 'key', value: 'a', caps: { requests: 10, tokens: 500, concurrent: 4, budgets: [{ per: 'day', pico: 1000n, refusesUnknown: false }] } };
+const other: Subject = { id: 'all ', by: 'all', value: '', caps: { requests: 15, tokens: null, concurrent: null, budgets: [] } };
+
+type Step = { readonly kind: 'ask'; readonly tokens: number; readonly pico: number; readonly isLight: boolean; readonly isLook: boolean; readonly both: boolean } | { readonly kind: 'end'; readonly which: number; readonly tokens: number; readonly pico: number } | { readonly kind: 'wait'; readonly ms: number };
+
+const ask = fc.record({ kind: fc.constant('ask' as const), tokens: fc.integer({ min: 1, max: 200 }), pico: fc.integer({ min: 0, max: 400 }), isLight: fc.boolean(), isLook: fc.boolean(), both: fc.boolean() });
+const end = fc.record({ kind: fc.constant('end' as const), which: fc.nat(), tokens: fc.integer({ min: 0, max: 300 }), pico: fc.integer({ min: 0, max: 300 }) });
+const wait = fc.record({ kind: fc.constant('wait' as const), ms: fc.constantFrom(1000, 20_000, 60_200) });
+
+/** Everything that ever happened, and the sums by reading all of it. */
+class Oracle {
+  readonly requests: { id: string; at: number }[] = [];
+  readonly tokens: Event[] = [];
+  readonly running: { tokens: number; pico: number; hold: Hold; subjects: readonly Subject[] }[] = [];
+  spent = 0;
+
+  hasRoom({ subjects, tokens, pico, isLight }: Ask, now: number): boolean {
+    return subjects.every(({ id, caps }) => {
+      const recent = this.requests.filter((one) => one.id === id && one.at > now - 60_000).length;
+      if (caps.requests !== null && recent + 1 > caps.requests) return false;
+      if (isLight || id !== subject.id) return true;
+      const mine = this.running.filter(({ subjects: of }) => of.includes(subject));
+      const used = this.tokens.reduce((sum, one) => (one.at > now - 60_000 ? sum + one.amount : sum), 0) + mine.reduce((sum, one) => sum + one.tokens, 0);
+      return used + tokens <= 500 && mine.length < 4 && this.spent + mine.reduce((sum, one) => sum + one.pico, 0) + Number(pico) <= 1000;
+    });
+  }
+}
+
+async function follow(ledger: Ledger, steps: readonly Step[], clock: { now: number }): Promise<void> {
+  const oracle = new Oracle();
+  for (const step of steps) {
+    // ticks, so that no two events share a tenth of a second that ends between them
+    clock.now += 100;
+    if (step.kind === 'wait') clock.now += step.ms;
+    else if (step.kind === 'end') {
+      const [ended] = oracle.running.splice(step.which % Math.max(1, oracle.running.length), 1);
+      if (ended === undefined) continue;
+      ledger.settle(ended.hold, step.tokens);
+      ledger.charge({ subjects: ended.subjects.filter(({ caps }) => caps.budgets.length > 0), pico: BigInt(step.pico), at: clock.now });
+      if (ended.subjects.includes(subject)) {
+        oracle.tokens.push({ at: clock.now, amount: step.tokens });
+        oracle.spent += step.pico;
+      }
+    } else {
+      const subjects = step.both ? [other, subject] : [other];
+      const asked: Ask = { subjects, tokens: step.tokens, pico: BigInt(step.pico), isLight: step.isLight, isLook: step.isLook };
+      const expected = oracle.hasRoom(asked, clock.now);
+      const verdict = await ledger.reserve(asked);
+      expect(verdict.refusal === null).toBe(expected);
+      expect(verdict.hold !== null).toBe(expected && !step.isLook);
+      if (verdict.hold === null) continue;
+      for (const { id } of subjects) oracle.requests.push({ id, at: clock.now });
+      if (step.isLight) ledger.settle(verdict.hold, 0);
+      else oracle.running.push({ tokens: step.tokens, pico: step.pico, hold: verdict.hold, subjects });
+    }
+  }
+}
+
+test('in memory every decision is that of the oracle', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.oneof({ weight: 5, arbitrary: ask }, { weight: 3, arbitrary: end }, { weight: 1, arbitrary: wait }), { maxLength: 80 }), async (steps) => {
+      const clock = { now: noon };
+      const ledger = new MemoryLedger(() => clock.now);
+      await follow(ledger, steps, clock);
+      ledger[Symbol.dispose]();
+    }),
+  );
+});
+
+describe('over Redis', () => {
+  let server: RedisServer;
+  beforeAll(async () => {
+    server = await startRedis();
+  });
+  afterAll(async () => await server.stop());
+
+  const connected = async (url: string): Promise<RedisClient> => {
+    const client = new RedisClient(new Secret(url), createLogger(() => {}));
+    onTestFinished(() => client[Symbol.dispose]());
+    await client.open();
+    return client;
+  };
+  const ledgerOver = (redis: RedisClient, more: { leaseMs?: number; clock?: () => number } = {}): RedisLedger => {
+    const clock = more.clock ?? Date.now;
+    const memory = new MemoryLedger(clock);
+    const ledger = new RedisLedger({ redis, memory, clock, ...more });
+    ledger.readSpent = async () => 0n;
+    onTestFinished(() => {
+      ledger[Symbol.dispose]();
+      memory[Symbol.dispose]();
+    });
+    return ledger;
+  };
+  const asking = (subjects: readonly Subject[], more: Partial<Ask> = {}): Ask => ({ subjects, tokens: 10, pico: 1n, isLight: false, isLook: false, ...more });
+
+  test('every decision is that of the oracle', async () => {
+    const redis = await connected(server.url);
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.oneof({ weight: 5, arbitrary: ask }, { weight: 3, arbitrary: end }), { maxLength: 60 }), async (steps) => {
+        await redis.run('return redis.call("FLUSHALL")', [], []);
+        // the time of Redis is the real one, so no minute passes here
+        await follow(ledgerOver(redis), steps, { now: noon });
+      }),
+      { numRuns: 60 },
+    );
+  }, 30_000);
+
+  test('the levels are those of the memory, to the last digit', async () => {
+    const redis = await connected(server.url);
+    await redis.run('return redis.call("FLUSHALL")', [], []);
+    const huge: Subject = { id: 'key huge', by: 'key', value: 'huge', caps: { requests: 100, tokens: 1_000_000, concurrent: 9, budgets: [{ per: 'total', pico: 8_000_000n * 10n ** 12n, refusesUnknown: false }] } };
+    const ledger = ledgerOver(redis);
+    const { hold } = await ledger.reserve(asking([huge], { tokens: 1234, pico: 3n }));
+    ledger.charge({ subjects: [huge], pico: 7_999_999n * 10n ** 12n + 1n, at: Date.now() });
+    ledger.charge({ subjects: [huge], pico: 1n, at: Date.now() });
+    expect((await ledger.levels([huge]))[0]).toMatchObject({ requests: 1, tokens: 1234, running: 1, budgets: [{ spent: 7_999_999n * 10n ** 12n + 2n, held: 3n }] });
+    ledger.settle(hold as Hold, 999);
+    expect((await ledger.levels([huge]))[0]).toMatchObject({ requests: 1, tokens: 999, running: 0, budgets: [{ held: 0n }] });
+  });
+
+  test('a minute is any 60 s', async () => {
+    const redis = await connected(server.url);
+    await redis.run('return redis.call("FLUSHALL")', [], []);
+    const two: Subject = { ...other, id: 'key two', caps: { ...other.caps, requests: 2 } };
+    // while Redis is away, one request is let in; Redis hears of it some 57.5 s later
+    const clock = { shift: -57_500 };
+    const proxy = await proxyTo(server.url);
+    const away = await connected(proxy.url);
+    proxy.isShut = true;
+    proxy.cut();
+    await expect.poll(() => away.isAway).toBe(true);
+    const ledger = ledgerOver(away, { clock: () => Date.now() + clock.shift });
+    expect((await ledger.reserve(asking([two]))).refusal).toBeNull();
+    clock.shift = 0;
+    proxy.isShut = false;
+    await expect.poll(() => away.isAway, { timeout: 5000 }).toBe(false);
+    expect((await ledger.reserve(asking([two]))).refusal).toBeNull();
+    const refused = await ledger.reserve(asking([two]));
+    expect(refused.refusal?.lack).toBe('requests');
+    expect(refused.refusal?.waitMs).toBeLessThanOrEqual(2500);
+    await new Promise((resolve) => setTimeout(resolve, (refused.refusal?.waitMs ?? 0) + 5));
+    expect((await ledger.reserve(asking([two]))).refusal).toBeNull();
+    await proxy.close();
+  });
+
+  test('what a gateway holds ends when it is not heard of any more', async () => {
+    const redis = await connected(server.url);
+    await redis.run('return redis.call("FLUSHALL")', [], []);
+    const proxy = await proxyTo(server.url);
+    const dying = await connected(proxy.url);
+    const [one, two] = [ledgerOver(dying, { leaseMs: 600 }), ledgerOver(redis, { leaseMs: 600 })];
+    for (let at = 0; at < 4; at++) expect((await one.reserve(asking([subject], { tokens: 125, pico: 250n }))).refusal).toBeNull();
+    expect((await two.reserve(asking([subject]))).refusal).not.toBeNull();
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    // it lives, so it still holds all of it
+    expect((await two.reserve(asking([subject]))).refusal).not.toBeNull();
+    proxy.isShut = true;
+    proxy.cut();
+    await expect.poll(async () => (await two.reserve(asking([subject], { tokens: 500, pico: 1000n }))).refusal?.lack ?? 'room', { timeout: 3000 }).toBe('room');
+    await proxy.close();
+  });
+
+  test('what was let in before Redis was emptied counts on', async () => {
+    const redis = await connected(server.url);
+    await redis.run('return redis.call("FLUSHALL")', [], []);
+    const [one, two] = [ledgerOver(redis), ledgerOver(redis)];
+    const holds = [await one.reserve(asking([subject])), await two.reserve(asking([subject])), await one.reserve(asking([subject]))].map(({ hold }) => hold as Hold);
+    await redis.run('return redis.call("FLUSHALL")', [], []);
+    await one.reserve(asking([subject], { isLook: true }));
+    for (const ledger of [one, two]) await ledger.reserve(asking([other]));
+    expect((await one.levels([subject]))[0]).toMatchObject({ requests: 3, tokens: 30, running: 3, budgets: [{ held: 3n }] });
+    one.settle(holds[0] as Hold, 5);
+    two.settle(holds[1] as Hold, 5);
+    expect((await two.levels([subject]))[0]).toMatchObject({ requests: 3, tokens: 20, running: 1, budgets: [{ held: 1n }] });
+  });
+});
