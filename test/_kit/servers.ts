@@ -34,6 +34,8 @@ export interface RedisServer {
   /** SIGSTOP: connections open, answers do not come. */
   freeze(): void;
   thaw(): void;
+  /** FLUSHALL */
+  flush(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -49,6 +51,13 @@ export async function startRedis(at?: number): Promise<RedisServer> {
     url: `redis://127.0.0.1:${port}`,
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
+    flush: () => new Promise((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => socket.write('FLUSHALL\r\n'));
+      socket.once('data', () => {
+        socket.destroy();
+        resolve();
+      });
+    }),
     async stop() {
       child.kill('SIGKILL');
       await ended;

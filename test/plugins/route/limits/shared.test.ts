@@ -1,0 +1,177 @@
+/** Several gateways over one Redis, and a Redis that is away, slow, flapping or emptied. */
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { AnyPlugin } from '../../../../core/host/plugin.ts';
+import { formatDollars, parseDollars } from '../../../../core/money.ts';
+import { keeping, memoryLog } from '../../../_kit/log.ts';
+import type { MemoryLog } from '../../../_kit/log.ts';
+import { proxyTo } from '../../../_kit/proxy.ts';
+import { startRedis } from '../../../_kit/servers.ts';
+import type { RedisServer } from '../../../_kit/servers.ts';
+import { answers, completion, pause } from '../../../_kit/upstream.ts';
+import { costOfOne, errorOf, gate, scene, statusOf, tally } from './scene.ts';
+import type { Scene, SceneSetup } from './scene.ts';
+
+const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
+const times = (count: number): string => formatDollars((parseDollars(costOfOne) as bigint) * BigInt(count));
+const small = { max_tokens: 5 };
+
+let server: RedisServer;
+beforeAll(async () => {
+  server = await startRedis();
+});
+afterAll(async () => await server.stop());
+
+let number = 0;
+/** A value that no other test counts. */
+const fresh = (): string => `tenant-${++number}`;
+
+const over = async (url: string, limits: readonly object[], { whenAway = 'local', ...setup }: SceneSetup & { whenAway?: string } = {}): Promise<Scene> =>
+  await scene({ limits, clock: { now: Date.now() }, ...setup, more: { redis: { url, when_away: whenAway } } });
+
+/** A log that several gateways write and read, as they do one PostgreSQL. */
+function sharedLog(): { readonly log: MemoryLog; readonly plugins: readonly AnyPlugin[] } {
+  const log = memoryLog();
+  const writing: AnyPlugin = { name: 'test/write', summary: 'writes the shared log of a test', schema: {}, apply: ({ hooks }) => hooks.log.tap((record) => void log.add({ ...record, request: null, response: null })) };
+  return { log, plugins: [keeping(log), writing] };
+}
+
+describe('four gateways', () => {
+  test('share one limit to the last request', async () => {
+    const name = fresh();
+    const gateways = await Promise.all([1, 2, 3, 4].map(() => over(server.url, [{ by: 'meta.tenant-id', requests_per_minute: 100 }])));
+    const replies = await Promise.all(gateways.flatMap(({ gateway }) => Array.from({ length: 60 }, () => gateway.chat(small, tenant(name)))));
+    expect(tally(replies)).toEqual({ 200: 100, 429: 140 });
+    expect(replies.filter(({ status }) => status === 200).map((reply) => Number(reply.headers.get('x-ratelimit-remaining-requests'))).sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, at) => at));
+  });
+
+  test('share what runs at one time, and tokens', async () => {
+    const name = fresh();
+    const held = gate();
+    const gateways = await Promise.all([1, 2, 3, 4].map(() => over(server.url, [{ by: 'meta.tenant-id', concurrent: 6, tokens_per_minute: 10_000 }], { step: held.step })));
+    const asked = gateways.flatMap(({ gateway }) => Array.from({ length: 10 }, () => gateway.chat(small, tenant(name))));
+    await expect.poll(() => gateways.reduce((sum, { gateway }) => sum + gateway.records.length, 0)).toBe(34);
+    expect(held.waiting()).toBe(6);
+    const full = await (gateways[0] as Scene).gateway.chat({ max_tokens: 9990 }, tenant(name));
+    expect(full.status).toBe(429);
+    held.letGo();
+    expect(tally(await Promise.all(asked))).toEqual({ 200: 6, 429: 34 });
+    await expect.poll(async () => await statusOf((gateways[3] as Scene).gateway.chat(small, tenant(name)))).toBe(200);
+  });
+
+  test('do not overspend a budget together', async () => {
+    const name = fresh();
+    const { plugins } = sharedLog();
+    const gateways = await Promise.all([1, 2, 3, 4].map(() => over(server.url, [{ by: 'meta.tenant-id', budget: { dollars: times(30), per: 'day' } }], { plugins })));
+    for (let round = 0; round < 4; round++) await Promise.all(gateways.flatMap(({ gateway }) => Array.from({ length: 4 }, () => gateway.chat({ max_tokens: 20 }, tenant(name)))));
+    const spent = gateways.flatMap(({ gateway }) => gateway.records).reduce((sum, { cost }) => sum + (parseDollars(cost ?? '0') as bigint), 0n);
+    expect(spent).toBeGreaterThan(parseDollars(times(22)) as bigint);
+    expect(spent).toBeLessThanOrEqual(parseDollars(times(30)) as bigint);
+    const used = await Promise.all(gateways.map(async ({ gateway }) => ((await (await gateway.chat({ max_tokens: 1 }, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any).limits?.[0]?.used));
+    expect(new Set(used.filter((one) => one !== undefined)).size).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('what was spent', () => {
+  test('is rebuilt from the log when Redis was emptied, to the last digit', async () => {
+    const name = fresh();
+    const { log, plugins } = sharedLog();
+    const [one, two] = await Promise.all([1, 2].map(() => over(server.url, [{ by: 'meta.tenant-id', budget: { dollars: times(20), per: 'month' } }], { plugins })) as [Promise<Scene>, Promise<Scene>]);
+    for (let at = 0; at < 4; at++) for (const { gateway } of [one, two]) expect(await statusOf(gateway.chat(small, tenant(name)))).toBe(200);
+    await server.flush();
+    const used = async ({ gateway }: Scene): Promise<string> => ((await (await gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any).limits[0].used;
+    expect([await used(one), await used(two)]).toEqual([times(8), times(8)]);
+    expect((await log.stats({ from: null, to: null, conditions: [], text: null }, { by: null, limit: 1 }))[0]?.cost).toBe(times(8));
+    expect(await statusOf(two.gateway.chat(small, tenant(name)))).toBe(200);
+    await expect.poll(() => used(one)).toBe(times(9));
+  });
+
+  test('is known to a gateway that starts with an empty Redis', async () => {
+    const name = fresh();
+    const { log, plugins } = sharedLog();
+    log.add({ metadata: { 'tenant-id': name }, cost: times(3) });
+    const { gateway } = await over(server.url, [{ by: 'meta.tenant-id', budget: { dollars: times(3), per: 'month' } }], { plugins });
+    expect(await statusOf(gateway.chat(small, tenant(name)))).toBe(402);
+  });
+});
+
+describe('while Redis is away', () => {
+  const limits = [{ by: 'meta.tenant-id', requests_per_minute: 5, budget: { dollars: '1', per: 'day' } }];
+
+  test('`local` counts on, from what was known before, and Redis hears of it afterwards', async () => {
+    const name = fresh();
+    const proxy = await proxyTo(server.url);
+    onTestFinished(() => proxy.close());
+    const [near, far] = [await over(server.url, limits), await over(proxy.url, limits)];
+    expect(await statusOf(near.gateway.chat(small, tenant(name)))).toBe(200);
+    expect(await statusOf(far.gateway.chat(small, tenant(name)))).toBe(200);
+    proxy.isShut = true;
+    proxy.cut();
+    const replies = [];
+    for (let at = 0; at < 5; at++) replies.push(await statusOf(far.gateway.chat(small, tenant(name))));
+    // one of the other gateway and one of its own were known
+    expect(replies).toEqual([200, 200, 200, 429, 429]);
+    proxy.isShut = false;
+    await expect.poll(async () => await statusOf(near.gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' })), { timeout: 10_000 }).toBe(429);
+  });
+
+  test('`refuse` answers limited callers with 503 at once, and no one else', async () => {
+    const name = fresh();
+    const proxy = await proxyTo(server.url);
+    onTestFinished(() => proxy.close());
+    const { gateway } = await over(proxy.url, limits, { whenAway: 'refuse' });
+    expect(await statusOf(gateway.chat(small, tenant(name)))).toBe(200);
+    proxy.isShut = true;
+    proxy.cut();
+    const refused = await gateway.chat(small, tenant(name));
+    expect([refused.status, refused.headers.get('retry-after'), await errorOf(refused)]).toEqual([503, '1', { code: 'budget_unavailable', type: 'server_error', param: null, message: 'Redis, which has the counts of limits and budgets, is away. Try again in a moment.' }]);
+    expect(await statusOf(gateway.chat(small))).toBe(200);
+    expect(await statusOf(gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' }))).toBe(503);
+    proxy.isShut = false;
+    await expect.poll(async () => await statusOf(gateway.chat(small, tenant(name))), { timeout: 10_000 }).toBe(200);
+  });
+
+  test('a slow Redis holds no request for a second', async () => {
+    const name = fresh();
+    const proxy = await proxyTo(server.url);
+    onTestFinished(() => proxy.close());
+    const { gateway } = await over(proxy.url, [{ by: 'meta.tenant-id', requests_per_minute: 1000 }]);
+    expect(await statusOf(gateway.chat(small, tenant(name)))).toBe(200);
+    proxy.delayMs = 2000;
+    let slowest = 0;
+    for (let at = 0; at < 10; at++) {
+      const startedAt = performance.now();
+      expect(await statusOf(gateway.chat(small, tenant(name)))).toBe(200);
+      slowest = Math.max(slowest, performance.now() - startedAt);
+    }
+    expect(slowest).toBeLessThan(1000);
+  });
+
+  test('a flapping Redis lets in at most a tenth too many, and none fails', async () => {
+    const name = fresh();
+    const proxies = await Promise.all([1, 2, 3].map(() => proxyTo(server.url)));
+    onTestFinished(async () => void (await Promise.all(proxies.map((proxy) => proxy.close()))));
+    const gateways = await Promise.all(proxies.map((proxy) => over(proxy.url, [{ by: 'meta.tenant-id', requests_per_minute: 300 }], { step: answers(completion('Hello.')) })));
+    const found: number[] = [];
+    const until = performance.now() + 6000;
+    const flapping = (async () => {
+      while (performance.now() < until) {
+        await pause(500);
+        for (const proxy of proxies) {
+          proxy.isShut = !proxy.isShut;
+          if (proxy.isShut) proxy.cut();
+        }
+      }
+    })();
+    const asking = gateways.map(async ({ gateway }) => {
+      while (performance.now() < until) {
+        found.push(await statusOf(gateway.chat(small, tenant(name))));
+        await pause(15);
+      }
+    });
+    await Promise.all([flapping, ...asking]);
+    const admitted = found.filter((status) => status === 200).length;
+    expect(new Set(found)).toEqual(new Set([200, 429]));
+    expect(admitted).toBeGreaterThanOrEqual(295);
+    expect(admitted).toBeLessThanOrEqual(330);
+  }, 20_000);
+});
