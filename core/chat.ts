@@ -104,8 +104,19 @@ export interface ChatRequest {
   readonly logprobs: boolean | null;
   readonly topLogprobs: number | null;
   readonly user: string | null;
-  /** Every other top-level field, as the caller sent it. A provider that speaks the chat completions API gets it; other dialects send what their wire knows, and name what they drop. */
+  /** Every other top-level field, as the caller sent it. A provider that speaks the caller's wire format gets it; other dialects send what their wire knows, and name what they drop. */
   readonly rest: Readonly<Record<string, unknown>>;
+  /** The wire format in which the caller asks, where it is not the chat completions API: `messages`, `responses`. A dialect of the same form (`Dialect.form`) sends what the request has of this format alone. */
+  readonly form?: string;
+  /** What the door itself left out or changed. */
+  readonly adjustments?: readonly Adjustment[];
+}
+
+/** A parameter that could not be sent as the caller set it. The record and the reply header `x-adjusted` name it. */
+export interface Adjustment {
+  readonly parameter: string;
+  /** `dropped`, `clamped to 1024`, ... */
+  readonly change: string;
 }
 
 /** Parameters whose value goes through unchanged: the name in the public API, and the field of a ChatRequest. */
@@ -158,6 +169,8 @@ export type Chunk =
   | { readonly type: 'refusal-delta'; readonly choice: number; readonly text: string }
   | { readonly type: 'tool-start'; readonly choice: number; readonly index: number; readonly id: string; readonly name: string }
   | { readonly type: 'tool-delta'; readonly choice: number; readonly index: number; readonly arguments: string }
+  /** What only one wire format knows, such as a citation or a block of a tool that the provider runs. A door of this `form` writes it; the others leave it out. */
+  | { readonly type: 'native'; readonly choice: number; readonly form: string; readonly name: string; readonly value: unknown }
   /** A field of the choice (`logprobs`) or of its message (`annotations`) that the caller gets unchanged. Lists of one field are joined. */
   | { readonly type: 'extra'; readonly choice: number; readonly on: 'choice' | 'message'; readonly field: string; readonly value: unknown }
   | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason; /** The provider's own word. */ readonly native: string | null }

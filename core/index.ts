@@ -31,7 +31,7 @@ export type { Cancellation } from './cancellation.ts';
 
 // requests and answers
 export type {
-  Chunk, ChatRequest, ContentPart, Effort, FinishReason, Message, Reasoning, ReasoningDetail, ResponseFormat, Tool, ToolCall, ToolChoice, Usage,
+  Adjustment, Chunk, ChatRequest, ContentPart, Effort, FinishReason, Message, Reasoning, ReasoningDetail, ResponseFormat, Tool, ToolCall, ToolChoice, Usage,
 } from './chat.ts';
 export { Reply } from './pipeline/reply.ts';
 export type { FoldedChoice, FoldedToolCall } from './pipeline/reply.ts';
@@ -55,7 +55,7 @@ export type { Facts, Logger } from './logger.ts';
 export type { LogAccess, LoggedDetail, LoggedRequest, LogQuery, LogReader } from './log/store.ts';
 
 // dialects
-export type { Adjustment, Decoder, Dialect, Framer, SignedRequest, Target, WireError, WireEvent, WireRequest } from './wire/dialect.ts';
+export type { Decoder, Dialect, Framer, SignedRequest, Target, WireError, WireEvent, WireRequest } from './wire/dialect.ts';
 export { Adjustments } from './wire/adjustments.ts';
 export { parseDataUrl } from './wire/data-url.ts';
 export type { InlineData } from './wire/data-url.ts';

@@ -102,7 +102,7 @@ export class Attempts {
     this.#running = running;
     exchange.attempt = running.seen;
     exchange.reply = running.reply;
-    exchange.adjustments = running.source?.adjustments ?? [];
+    exchange.adjustments = adjustmentsOf(exchange, running.source);
     exchange.firstPieceAt = running.firstPieceAt;
     try {
       if (exchange.wantsStream && first !== null) return first;
@@ -128,7 +128,7 @@ export class Attempts {
     }
     try {
       const source = await this.#sourceOf(running);
-      if (!isBeside) exchange.adjustments = source.adjustments;
+      if (!isBeside) exchange.adjustments = adjustmentsOf(exchange, source);
       const first = await this.#begun(running);
       running.firstPieceAt = performance.now();
       return { turn, running, first };
@@ -255,6 +255,9 @@ function failuresIn(thrown: unknown): readonly Failed[] {
   if (thrown instanceof AggregateError) return (thrown.errors as unknown[]).flatMap(failuresIn);
   throw thrown;
 }
+
+/** What the door changed, and then what the source changed. */
+const adjustmentsOf = ({ request }: Exchange, source: ChunkSource | null): Exchange['adjustments'] => [...(request?.adjustments ?? []), ...(source?.adjustments ?? [])];
 
 const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upstream_unreachable', 'upstream_idle_timeout']);
 

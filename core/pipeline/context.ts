@@ -4,7 +4,7 @@
  */
 import type { ChatRequest, Reasoning, Usage } from '../chat.ts';
 import type { Config, Mapping, Model, Policy, Pricing, Provider } from '../config.ts';
-import type { Adjustment } from '../wire/dialect.ts';
+import type { Adjustment } from '../chat.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Reply } from './reply.ts';
 import type { Cancellation } from '../cancellation.ts';

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ChatRequest } from '../chat.ts';
 import type { Config, Policy } from '../config.ts';
 import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Replying, Streaming } from './context.ts';
-import type { Adjustment } from '../wire/dialect.ts';
+import type { Adjustment } from '../chat.ts';
 import type { Door } from './door.ts';
 import { GatewayError } from '../errors.ts';
 import { Reply } from './reply.ts';

@@ -5,7 +5,7 @@
 import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesHook, AsyncSeriesWaterfallHook, SyncHook, SyncWaterfallHook } from 'tapable';
 import type { ChatRequest, Chunk } from '../chat.ts';
 import type { Arrived, AttemptResult, Authenticated, Candidate, Described, Metadata, Normalised, Principal, Replying, RequestRecord, Streaming } from './context.ts';
-import type { Adjustment } from '../wire/dialect.ts';
+import type { Adjustment } from '../chat.ts';
 
 /** The chunks of one attempt, as they come. */
 export interface ChunkSource {

@@ -7,7 +7,7 @@
 import type { ChatRequest } from '../chat.ts';
 import type { Catalogue } from './catalogue.ts';
 import type { Principal } from './context.ts';
-import type { Adjustment } from '../wire/dialect.ts';
+import type { Adjustment } from '../chat.ts';
 import { GatewayError, isBug } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import type { ReplyHeaders, RequestHooks } from './hooks.ts';

@@ -31,6 +31,7 @@ export class Reply {
   usage: Usage = unknownUsage;
   /** Characters of the answer so far. */
   size = 0;
+  readonly #runs: Run[] = [];
 
   choice(at: number): FoldedChoice {
     while (this.choices.length <= at) this.choices.push(newChoice());
@@ -46,12 +47,34 @@ export class Reply {
     return this.choices.length === 0;
   }
 
+  /** The pieces of an answer in their order; neighbours of one text are one piece. For wire formats whose answers are lists of blocks. */
+  pieces(choice: number): Chunk[] {
+    const runs = this.#runs.filter(({ first }) => first.choice === choice);
+    return runs.map(({ first, from }, at) => {
+      const text = textOf(first, this.choice(choice));
+      if (text === null) return first;
+      const end = runs.slice(at + 1).find((run) => isSameText(run.first, first))?.from;
+      return withText(first, text.slice(from, end));
+    });
+  }
+
+  /** cost: only where another kind of piece begins; the text itself is kept once, in the choice. */
+  #note(chunk: Piece, choice: FoldedChoice): void {
+    const last = this.#runs.at(-1);
+    if (last !== undefined && isSameText(last.first, chunk)) return;
+    const from = textOf(chunk, choice)?.length ?? 0;
+    // safety: an answer that changes from one kind to the other with each character takes more memory than its text
+    if (from > 0) this.size += notText;
+    this.#runs.push({ first: chunk, from });
+  }
+
   add(chunk: Chunk): void {
     if (chunk.type === 'usage') {
       this.usage = chunk.usage;
       return;
     }
     const choice = this.choice(chunk.choice);
+    if (isPiece(chunk)) this.#note(chunk, choice);
     switch (chunk.type) {
       case 'text-delta':
         choice.text += chunk.text;
@@ -79,6 +102,9 @@ export class Reply {
         this.size += chunk.arguments.length;
         break;
       }
+      case 'native':
+        this.size += notText + JSON.stringify(chunk.value).length;
+        break;
       case 'extra':
         addExtra(choice, chunk);
         this.size += notText;
@@ -92,6 +118,41 @@ export class Reply {
     }
   }
 }
+
+/** A piece that is a part of what the model says. */
+type Piece = Extract<Chunk, { readonly type: 'text-delta' | 'reasoning-delta' | 'refusal-delta' | 'reasoning-detail' | 'tool-start' | 'tool-delta' | 'native' }>;
+
+const pieceTypes: ReadonlySet<string> = new Set<Piece['type']>(['text-delta', 'reasoning-delta', 'refusal-delta', 'reasoning-detail', 'tool-start', 'tool-delta', 'native']);
+
+const isPiece = (chunk: Chunk): chunk is Piece => pieceTypes.has(chunk.type);
+
+/** Pieces of one text, up to the next piece of another kind. */
+interface Run {
+  readonly first: Piece;
+  /** Where the text of the run begins in the whole text of its kind. */
+  readonly from: number;
+}
+
+/** The whole text to which a piece adds; null for a piece that stands by itself. */
+function textOf(piece: Piece, { text, reasoning, refusal, toolCalls }: FoldedChoice): string | null {
+  switch (piece.type) {
+    case 'text-delta':
+      return text;
+    case 'reasoning-delta':
+      return reasoning;
+    case 'refusal-delta':
+      return refusal;
+    case 'tool-delta':
+      return toolCalls[piece.index]?.arguments ?? '';
+    default:
+      return null;
+  }
+}
+
+const isSameText = (one: Piece, other: Piece): boolean =>
+  one.type === other.type && one.choice === other.choice && (one.type === 'tool-delta' ? one.index === (other as typeof one).index : one.type.endsWith('-delta'));
+
+const withText = (piece: Piece, text: string): Chunk => (piece.type === 'tool-delta' ? { ...piece, arguments: text } : ({ ...piece, text } as Chunk));
 
 /** A later value of the same field replaces the earlier one, lists grow, and `logprobs` grows inside. */
 function addExtra(choice: FoldedChoice, { on, field, value }: Chunk & { type: 'extra' }): void {

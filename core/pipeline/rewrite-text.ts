@@ -25,14 +25,14 @@ const isText = (chunk: Chunk): chunk is TextChunk => Object.hasOwn(kinds, chunk.
 
 /**
  * A source whose texts go through rewriters, for a tap of `opened`. What a rewriter holds back goes out before the next piece of
- * another kind of the same answer, and at the end of the answer. `extra` pieces (`logprobs`) and counts of tokens pass by.
+ * another kind of the same answer, and at the end of the answer. `extra` pieces (`logprobs`), `native` ones and counts of tokens pass by.
  * @param create a rewriter for a text that begins; null leaves that text as it is
  */
 export function rewriteText(source: ChunkSource, create: (text: TextOf) => TextRewriter | null): ChunkSource {
   const answers = new Map<number, Rewriting>();
   let isOver = false;
   const rewritten = (chunk: Chunk): Chunk[] => {
-    if (chunk.type === 'usage' || chunk.type === 'extra') return [chunk];
+    if (chunk.type === 'usage' || chunk.type === 'extra' || chunk.type === 'native') return [chunk];
     const answer = answers.get(chunk.choice) ?? new Rewriting(chunk.choice, create);
     answers.set(chunk.choice, answer);
     return isText(chunk) ? answer.text(chunk) : [...answer.flush(), chunk];

@@ -1,5 +1,5 @@
 /** The list of parameters that a dialect could not send as the caller set them. The list is bounded, because each record holds it. */
-import type { Adjustment } from './dialect.ts';
+import type { Adjustment } from '../chat.ts';
 
 // safety: a caller may name a million parameters, or one name that fills the whole body; the record and the reply header must stay small
 const mostNamed = 64;

@@ -2,7 +2,7 @@
  * A dialect is one wire format as pure functions: it encodes a request, decodes answers into chunks, and decodes errors into
  * GatewayErrors. It has no network, clock, logger or gateway. `stream/upstream` moves the bytes for all dialects.
  */
-import type { ChatRequest, Chunk, Reasoning } from '../chat.ts';
+import type { Adjustment, ChatRequest, Chunk, Reasoning } from '../chat.ts';
 import type { Mapping, Model, Provider } from '../config.ts';
 import type { GatewayError } from '../errors.ts';
 
@@ -14,13 +14,6 @@ export interface Target {
   readonly mapping: Mapping;
   /** The request's own reasoning, or the effort that auto-routing chose for this candidate. Dialects read this one. */
   readonly reasoning: Reasoning;
-}
-
-/** A parameter that a dialect could not send as the caller set it. The record and the reply header `x-adjusted` name it. */
-export interface Adjustment {
-  readonly parameter: string;
-  /** `dropped`, `clamped to 1024`, ... */
-  readonly change: string;
 }
 
 /** A request in the form of the wire. `stream/upstream` adds the address and the credentials. */
@@ -79,6 +72,8 @@ export interface WireError {
 /** One wire format. A plugin lists its dialects in `dialects`; a provider entry names one by `dialect`, or by its own id. */
 export interface Dialect {
   readonly name: string;
+  /** The wire format of a door that is this dialect's own too (`ChatRequest.form`): the dialect sends what a request has of this format alone, and its `native` chunks are of it. */
+  readonly form?: string;
   /**
    * The vendor's address with its version path. `{region:-us-east-1}` in it stands for the provider's setting `region`, with a
    * default. Null if the provider entry must have a `base_url`.

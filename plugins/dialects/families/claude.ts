@@ -5,8 +5,8 @@
  *
  * wire: the rows follow Anthropic: Models overview, Extended thinking, Adaptive thinking, Effort and Structured outputs, as of 2026-11.
  */
-import type { ChatRequest, Effort, Message } from '../../../core/chat.ts';
-import type { Adjustment, Target } from '../../../core/wire/dialect.ts';
+import type { Adjustment, ChatRequest, Effort, Message } from '../../../core/chat.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Turn } from '../../../core/wire/turns.ts';
 

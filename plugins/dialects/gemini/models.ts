@@ -1,6 +1,7 @@
 /** What the models of this API take. Each class of models is a row, and the first row that matches the model's name at the provider counts. */
 import type { Effort, Reasoning } from '../../../core/chat.ts';
-import type { Adjustment, Target } from '../../../core/wire/dialect.ts';
+import type { Adjustment } from '../../../core/chat.ts';
+import type { Target } from '../../../core/wire/dialect.ts';
 
 /** How an effort is sent: a level (3.x models), or a budget in tokens. */
 type Thinking = string | number;

@@ -75,6 +75,7 @@ function deltaOf(chunk: Chunk): string | null {
       return `"reasoning_details":[${JSON.stringify(chunk.detail)}]`;
     case 'extra':
       return chunk.on === 'message' ? `${JSON.stringify(chunk.field)}:${JSON.stringify(chunk.value)}` : '';
+    case 'native':
     case 'finish':
     case 'usage':
       return null;

@@ -3,7 +3,7 @@ import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { sourceOf } from '../../../core/pipeline/hooks.ts';
-import type { Adjustment } from '../../../core/wire/dialect.ts';
+import type { Adjustment } from '../../../core/chat.ts';
 import { isFields } from '../../../core/wire/fields.ts';
 
 export interface Entry {

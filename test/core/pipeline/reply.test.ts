@@ -20,6 +20,7 @@ describe('the size of an answer', () => {
     [{ type: 'tool-delta', choice: 0, index: 0, arguments: '{}' }, 2],
     [{ type: 'reasoning-detail', choice: 0, detail: { type: 'reasoning.encrypted', data: '0123456789' } as never }, 210],
     [extra([]), 200],
+    [{ type: 'native', choice: 0, form: 'messages', name: 'block', value: { a: 1 } }, 207],
   ])('grows by what each piece keeps in memory: %j', (chunk, size) => expect(replyOf(chunk, chunk).size).toBe(2 * size));
 });
 
@@ -32,4 +33,28 @@ describe('a field of which a later piece has more', () => {
     ['old', { a: 1 }, { a: 1 }],
     [null, [1], [1]],
   ])('%j and then %j is %j', (first, second, both) => expect(replyOf(extra(first), extra(second)).choices[0]?.extras).toEqual([{ on: 'choice', field: 'logprobs', value: both }]));
+});
+
+describe('the pieces of an answer', () => {
+  const thought = (text: string): Chunk => ({ type: 'reasoning-delta', choice: 0, text });
+  const said = (text: string, choice = 0): Chunk => ({ type: 'text-delta', choice, text });
+  const start = (index: number): Chunk => ({ type: 'tool-start', choice: 0, index, id: `c${index}`, name: 'find' });
+  const input = (index: number, text: string): Chunk => ({ type: 'tool-delta', choice: 0, index, arguments: text });
+  const detail: Chunk = { type: 'reasoning-detail', choice: 0, detail: { type: 'reasoning.encrypted', data: 'x' } };
+  const native: Chunk = { type: 'native', choice: 0, form: 'messages', name: 'block', value: { a: 1 } };
+
+  it('are in their order, with neighbours of one text joined', () => {
+    const reply = replyOf(thought('a'), thought('b'), detail, said('c'), said('d'), native, said('e'), thought('f'), said('g'));
+    expect(reply.pieces(0)).toEqual([thought('ab'), detail, said('cd'), native, said('e'), thought('f'), said('g')]);
+  });
+
+  it('keep the arguments of each call apart, and those of each answer', () => {
+    const reply = replyOf(start(0), start(1), input(0, '{'), input(1, '['), input(0, '}'), said('other', 1), input(1, ']'), { type: 'finish', choice: 0, reason: 'tool_calls', native: null });
+    expect(reply.pieces(0)).toEqual([start(0), start(1), input(0, '{'), input(1, '['), input(0, '}'), input(1, ']')]);
+    expect(reply.pieces(1)).toEqual([said('other', 1)]);
+  });
+
+  it('count in its size where they change from one kind to the other', () => {
+    expect(replyOf(said('a'), thought('b'), said('c'), thought('d')).size).toBe(404);
+  });
 });

@@ -1,0 +1,31 @@
+/**
+ * Reasoning details in one opaque string, for wire formats that have no place for the fields of a detail. Any door takes back what any
+ * door gave out: the string says who issued the detail, and the pipeline sends it to nobody else.
+ */
+import type { ReasoningDetail } from '../chat.ts';
+import { isFields } from './fields.ts';
+
+/** Marks our strings. All characters of a string are those of base64url, which clients take wherever they take a signature. */
+const prefix = 'gw1_';
+
+/** The string for a detail. @param beside the text that the wire format shows beside the string; a detail with the same text is written without it */
+export function toOpaque(detail: ReasoningDetail, beside = ''): string {
+  const { text, ...others } = detail;
+  const written = text === undefined || text === beside ? others : detail;
+  return prefix + Buffer.from(JSON.stringify(written)).toString('base64url');
+}
+
+/** The detail in a string that `toOpaque` made; null for any other string, whose issuer nobody knows. @param beside the text that came beside the string */
+export function fromOpaque(opaque: string, beside = ''): ReasoningDetail | null {
+  if (!opaque.startsWith(prefix)) return null;
+  let written: unknown;
+  try {
+    written = JSON.parse(Buffer.from(opaque.slice(prefix.length), 'base64url').toString('utf8'));
+  } catch {
+    // the client changed the string; null tells the caller so
+    return null;
+  }
+  if (!isFields(written) || typeof written['type'] !== 'string') return null;
+  const detail = written as unknown as ReasoningDetail;
+  return detail.type === 'reasoning.text' && detail.text === undefined ? { ...detail, text: beside } : detail;
+}

@@ -1,0 +1,27 @@
+import { describe, expect, test } from 'vitest';
+import type { ReasoningDetail } from '../../../core/chat.ts';
+import { fromOpaque, toOpaque } from '../../../core/wire/opaque.ts';
+
+const signed: ReasoningDetail = { type: 'reasoning.text', provider: 'p', model: 'm', index: 0, text: 'I think – ß', signature: 'EqQB+/==', after: { text: 3, calls: 1 } };
+
+describe('an opaque string', () => {
+  test('gives back the detail, whose text stands beside it', () => {
+    const opaque = toOpaque(signed, 'I think – ß');
+    expect(opaque).toMatch(/^gw1_[\w-]+$/);
+    expect(Buffer.from(opaque.slice(4), 'base64url').toString()).not.toContain('I think');
+    expect(fromOpaque(opaque, 'I think – ß')).toEqual(signed);
+  });
+
+  test('keeps a text that is another one than the one beside it', () => {
+    expect(fromOpaque(toOpaque(signed, 'shortened'), 'shortened')).toEqual(signed);
+  });
+
+  test('gives back a detail without text as it was', () => {
+    const data: ReasoningDetail = { type: 'reasoning.encrypted', provider: 'p', data: 'AAAA', summary: ['one'] };
+    expect(fromOpaque(toOpaque(data), 'a text beside it')).toEqual(data);
+  });
+
+  test.each([['a signature of a provider', 'EqQBCkYI'], ['nothing', ''], ['no JSON', 'gw1_AAAA'], ['JSON that is no detail', `gw1_${Buffer.from('[1]').toString('base64url')}`], ['an object without a type', `gw1_${Buffer.from('{"data":"x"}').toString('base64url')}`]])('is none of ours: %s', (_, text) => {
+    expect(fromOpaque(text)).toBeNull();
+  });
+});
