@@ -8,33 +8,32 @@ import type { Gateway } from '../../../core/host/plugin.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import type { LogReader } from '../../../core/log/store.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
-import { within } from '../../../core/cancellation.ts';
 import { Admission, name } from './admission.ts';
+import { createCounting } from './counting.ts';
 import type { Spent } from './ledger.ts';
-import { MemoryLedger } from './memory.ts';
-import { RedisLedger } from './redis.ts';
+import { MemoryLedger } from './counts/memory.ts';
+import { ParentCounts } from './counts/parent.ts';
 import { Refresher } from './refresher.ts';
 import { Rules } from './rules.ts';
 import { Sums } from './sums.ts';
 
 /** How long the start waits for the sums of the log. */
 const openMs = 1500;
-/** safety: no request waits longer for the log. */
-const readMs = 700;
+
 export default definePlugin({
   name,
   summary: 'limits and budgets by key, model, provider and metadata, from `limits` of the YAML',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, config, state, clock, log, logger, redis }) {
+  atParent: ({ state }) => state('counts', () => new ParentCounts(new MemoryLedger(Date.now))),
+  apply(gateway) {
+    const { hooks, config, state, clock, log, logger, peers } = gateway;
     const rules = new Rules(config);
     const readers = state('readers', () => new Set<LogReader>());
-    const leave = keepReader({ hooks, log }, readers);
+    const leave = keepReader(gateway, readers);
     if (rules.isEmpty) return leave;
     const kinds = rules.budgets(config);
     const sums = new Sums(kinds, { log, logger, clock, readers }, clock());
-    const memory = state('ledger', () => new MemoryLedger(clock));
-    const shared = redis === null || config.redis === null ? null : state(`ledger of ${config.redis.url.reveal()}`, () => new RedisLedger({ redis, memory, clock }));
-    const ledger = shared ?? memory;
+    const { ledger, begin } = createCounting(gateway, sums);
     const refusals = state('refusals', () => new Map<string, number>());
     const admission = new Admission({ rules, ledger, sums, clock });
 
@@ -42,12 +41,9 @@ export default definePlugin({
     hooks.boot.tapPromise({ stage: LATE }, async () => {
       if (kinds.length > 0 && log.reader() === null) logger.warn('there are budgets, and no plugin keeps a log: what was spent is forgotten when this process ends');
       await sums.open(openMs);
-      memory.spentBefore = (subject, per, start) => sums.spentBefore(subject, per, start);
-      if (shared !== null) {
-        shared.whenAway = config.redis?.whenAway ?? 'local';
-        shared.readSpent = async (subject, per, start) => await within(sums.fresh(subject, start), readMs, null).then((read) => read ?? (log.reader() === null ? memory.spent(subject, per, start) : null));
-      }
-      if (kinds.length > 0) refresher.start();
+      begin();
+      // one worker reads for all
+      if (kinds.length > 0 && (peers === null || peers.number === 1)) refresher.start();
     });
     // after route/health, so that only what will be asked is counted
     hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => admission.admit(candidates, context) as readonly Candidate[]);

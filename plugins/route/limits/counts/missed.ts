@@ -1,5 +1,5 @@
 /** What this gateway has let in and Redis has not heard of, because it was away. */
-import type { Charge, Subject } from './ledger.ts';
+import type { Charge, Subject } from '../ledger.ts';
 import { periodName } from './redis-keys.ts';
 import { Window } from './window.ts';
 

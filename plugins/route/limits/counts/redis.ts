@@ -3,10 +3,10 @@
  * by itself from what it knew last, and tells Redis afterwards what it has let in meanwhile.
  */
 import { randomUUID } from 'node:crypto';
-import type { Budget, Redis } from '../../../core/config.ts';
-import type { SharedRedis } from '../../../core/host/redis.ts';
-import { Away, periodOf, refusalOf } from './ledger.ts';
-import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from './ledger.ts';
+import type { Budget, Redis } from '../../../../core/config.ts';
+import type { SharedRedis } from '../../../../core/host/redis.ts';
+import { Away, periodOf, refusalOf } from '../ledger.ts';
+import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
 import { agesOf, Missed } from './missed.ts';
 import type { MissedOf } from './missed.ts';

@@ -1,7 +1,7 @@
 /** The names of what Redis keeps, and how its numbers are read. */
-import type { Budget } from '../../../core/config.ts';
-import { periodOf } from './ledger.ts';
-import type { Level, Subject } from './ledger.ts';
+import type { Budget } from '../../../../core/config.ts';
+import { periodOf } from '../ledger.ts';
+import type { Level, Subject } from '../ledger.ts';
 import { keysOfValue } from './scripts.ts';
 
 const prefix = 'model-gateway:{limits}:';

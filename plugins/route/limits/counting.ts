@@ -1,0 +1,38 @@
+/** Who counts for a gateway: Redis where the config names one, else the parent of the workers where there are several, else this process. */
+import { within } from '../../../core/cancellation.ts';
+import type { Gateway } from '../../../core/host/plugin.ts';
+import type { Ledger } from './ledger.ts';
+import { MemoryLedger } from './counts/memory.ts';
+import { PeerLedger } from './counts/peers.ts';
+import { RedisLedger } from './counts/redis.ts';
+import type { ReadSpent } from './counts/redis.ts';
+import type { Sums } from './sums.ts';
+
+/** safety: no request waits longer for the log. */
+const readMs = 700;
+
+export interface Counting {
+  readonly ledger: Ledger;
+  /** Takes over: from now on the gateway with this config serves. */
+  begin(): void;
+}
+
+export function createCounting({ state, clock, redis, config, peers, log }: Pick<Gateway, 'state' | 'clock' | 'redis' | 'config' | 'peers' | 'log'>, sums: Sums): Counting {
+  const memory = state('ledger', () => new MemoryLedger(clock));
+  const readSpent: ReadSpent = async (subject, per, start) => (log.reader() === null ? memory.spent(subject, per, start) : await within(sums.fresh(subject, start), readMs, null));
+  const beginMemory = (): void => void (memory.spentBefore = (subject, per, start) => sums.spentBefore(subject, per, start));
+  if (redis !== null && config.redis !== null) {
+    const { url, whenAway } = config.redis;
+    const shared = state(`ledger of ${url.reveal()}`, () => new RedisLedger({ redis, memory, clock }));
+    const begin = (): void => {
+      beginMemory();
+      shared.whenAway = whenAway;
+      shared.readSpent = readSpent;
+    };
+    return { ledger: shared, begin };
+  }
+  if (peers === null) return { ledger: memory, begin: beginMemory };
+  // the parent asks only for what it has not counted itself, so what was read at start is right
+  const known: ReadSpent = async (subject, per, start) => sums.spentBefore(subject, per, start) ?? (await readSpent(subject, per, start));
+  return { ledger: new PeerLedger({ peers, memory, clock, readSpent: known }), begin: beginMemory };
+}

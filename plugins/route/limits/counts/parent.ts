@@ -1,0 +1,86 @@
+/** The counts of all workers of this machine, in their parent process. What a worker holds is let go when the worker has ended, however it did. */
+import type { ParentSide } from '../../../../core/workers/relay.ts';
+import { periodOf } from '../ledger.ts';
+import type { Hold } from '../ledger.ts';
+import type { MemoryLedger } from './memory.ts';
+import { fromWire, levelToWire } from './wire.ts';
+import type { Reserved, Said } from './wire.ts';
+
+/** A worker says again within a second or two what it may have said in vain. */
+const mostCharged = 50_000;
+
+interface Held extends Hold {
+  readonly worker: number;
+}
+
+export class ParentCounts implements ParentSide {
+  readonly #memory: MemoryLedger;
+  readonly #held = new Map<string, Held>();
+  /** What was spent of budgets before this process counted, as workers have read it from the log: by value and period. */
+  readonly #spentBefore = new Map<string, { readonly start: number; readonly pico: bigint }>();
+  /** Names of the last charges. */
+  readonly #charged = new Set<string>();
+
+  constructor(memory: MemoryLedger) {
+    this.#memory = memory;
+    memory.spentBefore = ({ id }, per, start) => {
+      const known = this.#spentBefore.get(`${id} ${per}`);
+      return known?.start === start ? known.pico : null;
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#memory[Symbol.dispose]();
+  }
+
+  answer(message: unknown, worker: number): unknown {
+    const said = message as Said;
+    if (said.what === 'reserve') return this.#reserve(said, worker);
+    if (said.what === 'settle') return this.#settle(said);
+    if (said.what === 'charge') return this.#charge(said);
+    if (said.what === 'spent') return this.#learn(said);
+    return this.#memory.levels(said.subjects.map(fromWire)).map(levelToWire);
+  }
+
+  gone(worker: number): void {
+    for (const [name, held] of this.#held) {
+      if (held.worker !== worker) continue;
+      this.#held.delete(name);
+      this.#memory.settle(held, 0);
+    }
+  }
+
+  #reserve({ name, ask: { subjects, pico, ...ask } }: Extract<Said, { what: 'reserve' }>, worker: number): Reserved {
+    const { hold, refusal, levels } = this.#memory.reserve({ ...ask, subjects: subjects.map(fromWire), pico: BigInt(pico) });
+    if (hold !== null && !hold.isLight) this.#held.set(name, { ...hold, worker });
+    return { hasRoom: refusal === null, levels: levels.map(levelToWire) };
+  }
+
+  #charge({ name, subjects, pico, at }: Extract<Said, { what: 'charge' }>): void {
+    if (this.#charged.has(name)) return;
+    this.#charged.add(name);
+    if (this.#charged.size > mostCharged) this.#charged.delete(this.#charged.keys().next().value as string);
+    this.#memory.charge({ subjects: subjects.map(fromWire), pico: BigInt(pico), at });
+  }
+
+  /** A part of a hold may be settled before the other. What was settled before, or ended with its worker, is no fault. */
+  #settle({ name, subjects, tokens }: Extract<Said, { what: 'settle' }>): void {
+    const held = this.#held.get(name);
+    if (held === undefined) return;
+    const isOver = ({ id }: Hold['subjects'][number]): boolean => subjects.includes(id);
+    this.#memory.settle({ ...held, subjects: held.subjects.filter(isOver) }, tokens);
+    const left = held.subjects.filter((subject) => !isOver(subject));
+    if (left.length === 0) this.#held.delete(name);
+    else this.#held.set(name, { ...held, subjects: left });
+  }
+
+  #learn({ sums, isNew }: Extract<Said, { what: 'spent' }>): void {
+    const now = Date.now();
+    const spent = sums.map(({ subject, pico, ...sum }) => ({ ...sum, subject: fromWire(subject), pico: BigInt(pico) }));
+    for (const { subject, per, start, pico } of isNew ? spent : []) {
+      const name = `${subject.id} ${per}`;
+      if (start === periodOf(per, now).start && this.#spentBefore.get(name)?.start !== start) this.#spentBefore.set(name, { start, pico });
+    }
+    this.#memory.atLeast(spent);
+  }
+}

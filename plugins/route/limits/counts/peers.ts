@@ -1,0 +1,120 @@
+/** Counts in the parent process, for the workers of one machine. Where the parent does not answer, a worker counts for itself. */
+import { randomUUID } from 'node:crypto';
+import type { Peers } from '../../../../core/workers/peers.ts';
+import { periodOf, refusalOf } from '../ledger.ts';
+import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
+import type { MemoryLedger } from './memory.ts';
+import type { ReadSpent } from './redis.ts';
+import { levelFromWire, toWire } from './wire.ts';
+import type { NamedHold, Reserved, Said, WiredLevel } from './wire.ts';
+
+/** safety: no request waits longer for the parent. */
+const patienceMs = 500;
+const againMs = 1000;
+
+export class PeerLedger implements Ledger {
+  readonly #peers: Peers;
+  readonly #memory: MemoryLedger;
+  readonly #clock: () => number;
+  readonly #readSpent: ReadSpent;
+  readonly #prefix = randomUUID();
+  #last = 0;
+  /** What the parent has not taken yet. */
+  readonly #untold: Said[] = [];
+  #isWaiting = false;
+
+  constructor({ peers, memory, clock, readSpent }: { peers: Peers; memory: MemoryLedger; clock: () => number; readSpent: ReadSpent }) {
+    this.#peers = peers;
+    this.#memory = memory;
+    this.#clock = clock;
+    this.#readSpent = readSpent;
+  }
+
+  async reserve(ask: Ask): Promise<Verdict> {
+    try {
+      const verdict = await this.#reserve(ask);
+      if (!isUnread(verdict)) return verdict;
+      await this.#readAll(ask.subjects, verdict.levels);
+      return await this.#reserve(ask);
+    } catch {
+      return this.#memory.reserve(ask);
+    }
+  }
+
+  async #reserve(ask: Ask): Promise<Verdict> {
+    const { subjects, tokens, pico, isLight, isLook } = ask;
+    const name = this.#nextName();
+    try {
+      const { hasRoom, levels: wired } = (await this.#ask({ what: 'reserve', name, ask: { subjects: subjects.map(toWire), tokens, pico: String(pico), isLight, isLook } })) as Reserved;
+      const levels = wired.map(levelFromWire);
+      const hold: NamedHold | null = hasRoom && !isLook ? { subjects, tokens, pico, isLight, at: this.#clock(), name } : null;
+      return { levels, refusal: hasRoom ? null : refusalOf(ask, levels), hold };
+    } catch (error) {
+      // safety: the parent may have heard it all the same, and would hold it for ever
+      this.#tell({ what: 'settle', name, subjects: subjects.map(({ id }) => id), tokens: 0 });
+      throw error;
+    }
+  }
+
+  #nextName(): string {
+    return `${this.#prefix} ${++this.#last}`;
+  }
+
+  split(hold: Hold, count: number): readonly [Hold, Hold] {
+    return this.#memory.split(hold, count);
+  }
+
+  settle(hold: Hold, tokens: number): void {
+    if (hold.isLight) return;
+    const { name } = hold as Partial<NamedHold>;
+    if (name === undefined) this.#memory.settle(hold, tokens);
+    else this.#tell({ what: 'settle', name, subjects: hold.subjects.map(({ id }) => id), tokens });
+  }
+
+  charge({ subjects, pico, at }: Charge): void {
+    this.#tell({ what: 'charge', name: this.#nextName(), subjects: subjects.map(toWire), pico: String(pico), at });
+  }
+
+  async levels(subjects: readonly Subject[]): Promise<readonly Level[]> {
+    if (subjects.length === 0) return [];
+    const wired = (await this.#ask({ what: 'levels', subjects: subjects.map(toWire) }).catch(() => null)) as readonly WiredLevel[] | null;
+    return wired === null ? this.#memory.levels(subjects) : wired.map(levelFromWire);
+  }
+
+  atLeast(sums: readonly Spent[]): void {
+    this.#memory.atLeast(sums);
+    this.#learn(sums, false);
+  }
+
+  #learn(sums: readonly Spent[], isNew: boolean): void {
+    if (sums.length > 0) this.#tell({ what: 'spent', isNew, sums: sums.map(({ subject, per, start, pico }) => ({ subject: toWire(subject), per, start, pico: String(pico) })) });
+  }
+
+  /** Tells the parent what was spent, of budgets of which it does not know that. */
+  async #readAll(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
+    const now = this.#clock();
+    const missing = subjects.flatMap((subject, at) => subject.caps.budgets.flatMap(({ per }, index) => (levels[at]?.budgets[index]?.spent === null ? [{ subject, per, start: periodOf(per, now).start }] : [])));
+    const read = await Promise.all(missing.map(async ({ subject, per, start }) => ({ subject, per, start, pico: await this.#readSpent(subject, per, start) })));
+    this.#learn(read.flatMap(({ pico, ...sum }) => (pico === null ? [] : [{ ...sum, pico }])), true);
+  }
+
+  #ask(said: Said): Promise<unknown> {
+    return this.#peers.atParent(said, patienceMs);
+  }
+
+  /** safety: what the parent does not hear would be held for ever, or never be charged, so it is told again. */
+  #tell(said: Said): void {
+    this.#ask(said).catch(() => {
+      this.#untold.push(said);
+      if (!this.#isWaiting) setTimeout(() => this.#tellAgain(), againMs).unref();
+      this.#isWaiting = true;
+    });
+  }
+
+  #tellAgain(): void {
+    this.#isWaiting = false;
+    for (const said of this.#untold.splice(0)) this.#tell(said);
+  }
+}
+
+const isUnread = ({ levels, refusal }: Verdict): boolean => refusal !== null && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));

@@ -1,0 +1,72 @@
+/** Workers of one machine share their limits through the parent, without Redis: real processes, one of them killed. */
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { start } from '../../../_kit/executable.ts';
+import type { Running } from '../../../_kit/executable.ts';
+import { tally } from './scene.ts';
+
+const admin = 'the-admin-key-of-the-test';
+const budgetOf = (requests: number): string => (requests * 0.00005).toFixed(6);
+const config = {
+  server: { admin_key: admin, workers: 2 },
+  providers: { mock: { dialect: 'mock' } },
+  models: [{ id: 'mock', pricing: { prompt: '0', completion: '0.000005' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  limits: [
+    { by: 'meta.tenant-id', match: 'rate-*', requests_per_minute: 30 },
+    { by: 'meta.tenant-id', match: 'many-*', concurrent: 5 },
+    { by: 'meta.tenant-id', match: 'paid-*', budget: { dollars: budgetOf(20), per: 'day' } },
+  ],
+};
+
+let gateway: Running;
+beforeAll(async () => {
+  gateway = await start(config);
+});
+afterAll(async () => void (await gateway.stop()));
+
+/** Each on a connection of its own, so that the workers share them. */
+const ask = (tenant: string, content = 'hi', more: object = {}): Promise<Response> =>
+  fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', connection: 'close', 'x-gateway-tenant-id': tenant }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content }], max_tokens: 10, ...more }) });
+
+const workers = (): number[] => {
+  const pid = gateway.child.pid ?? 0;
+  return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter((text) => text !== '').map(Number);
+};
+
+describe('two workers', () => {
+  test('share a limit of requests to the last one', async () => {
+    const replies = await Promise.all(Array.from({ length: 100 }, () => ask('rate-one')));
+    expect(tally(replies)).toEqual({ 200: 30, 429: 70 });
+    const left = replies.filter(({ status }) => status === 200).map((reply) => Number(reply.headers.get('x-ratelimit-remaining-requests'))).sort((a, b) => a - b);
+    expect(left).toEqual(Array.from({ length: 30 }, (_, at) => at));
+  });
+
+  test('share a budget, and go on with it when one was killed and another took its place', async () => {
+    const spent = async (): Promise<number> => {
+      const response = await ask('paid-one', 'hi', {});
+      await response.text();
+      return response.status;
+    };
+    const statuses: number[] = [];
+    for (let at = 0; at < 8; at++) statuses.push(await spent());
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    process.kill(workers()[0] as number, 'SIGKILL');
+    // until it is spent, whichever worker is asked: the last requests may have held more than they cost
+    const last = async (): Promise<number[]> => [await spent().catch(() => 0), await spent().catch(() => 0), await spent().catch(() => 0)];
+    await expect.poll(last, { timeout: 10_000 }).toEqual([402, 402, 402]);
+    const stats = async (): Promise<any> => await (await fetch(`${gateway.url}/api/stats?by=meta.tenant-id&since=1h`, { headers: { authorization: `Bearer ${admin}` } })).json();
+    const shown = async (): Promise<number> => Number((await stats()).data.find(({ value }: any) => value === 'paid-one')?.cost ?? 0);
+    await expect.poll(shown, { timeout: 5000 }).toBeGreaterThan(Number(budgetOf(20)) - 0.0001);
+    const cost = await shown();
+    expect(cost).toBeLessThanOrEqual(Number(budgetOf(20)) * 1.02);
+  }, 30_000);
+
+  test('let go of what a killed worker held', async () => {
+    const running = Array.from({ length: 12 }, () => ask('many-one', '[[delay:60000]]').then(({ status }) => status, () => 0));
+    await expect.poll(async () => (await ask('many-one')).status, { timeout: 5000 }).toBe(429);
+    for (const pid of workers()) process.kill(pid, 'SIGKILL');
+    const ended = await Promise.all(running);
+    expect(ended.filter((status) => status === 429).length).toBe(7);
+    await expect.poll(() => ask('many-one').then(({ status }) => status, () => 0), { timeout: 10_000 }).toBe(200);
+  }, 30_000);
+});
