@@ -1,18 +1,14 @@
 /** What reaches callers of the failures of providers, and how often providers are asked for that. */
 import { Pool } from 'undici';
-import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import { faultyProviders } from '../_kit/faulty-provider.ts';
 import type { Calls } from '../_kit/faulty-provider.ts';
-import { microseconds, median } from './figures.ts';
 import type { Figure, Subject } from './figures.ts';
-import { catalogueOf, startBenchGateway, startBenchProvider } from './gateway.ts';
+import { startBenchGateway } from './gateway.ts';
 import type { StartedGateway } from './gateway.ts';
-import { smallCache } from './cache.ts';
-import { closeAll, compare, cpuOf, lineTo } from './load.ts';
-import type { Cost } from './load.ts';
 import { fileBeside, startProcess, wait } from './processes.ts';
 import type { Started } from './processes.ts';
-import { callerKey, headers, path, requestFor } from './workload.ts';
+import routing from './routing.ts';
+import { headers, path, requestFor } from './workload.ts';
 
 const able = { streaming: true, tools: true, reasoning: true };
 const pricing = { prompt: '0.000001', completion: '0.000002' };
@@ -135,10 +131,10 @@ async function limited(): Promise<Figure[]> {
 
 /** Requests a second that a provider with a limit for each key answers, asked by more callers than there is room for. */
 async function pool(): Promise<Figure[]> {
-  const forMs = 6000;
+  const forMs = 10_000;
   const rates: number[] = [];
   for (const keys of [['a'], ['a', 'b', 'c']]) {
-    const stage = await stageOf({ faults: { up: 'each-60-1000' }, provider: { api_key: keys.map((key) => `key-${key}`) } });
+    const stage = await stageOf({ faults: { up: 'each-120-2000' }, provider: { api_key: keys.map((key) => `key-${key}`) } });
     const sent = await stage.send({ connections: 64, forMs, everyMs: 20 });
     const { up = { answered: 0 } } = await stage.calls();
     rates.push(up.answered / sent.seconds);
@@ -146,28 +142,6 @@ async function pool(): Promise<Figure[]> {
   }
   const [one = NaN, three = NaN] = rates;
   return [{ what: 'a limit of 60 a second for each key: three keys beside one', gateway: `${three.toFixed(0)}/s`, floor: `${one.toFixed(0)}/s`, ratio: three / one, target: '≥ 2.9 ×', isMet: three / one >= 2.9 }];
-}
-
-const targets = 5000;
-
-/** The limits are never reached. */
-const limits = [{ by: 'key', requests_per_minute: 10_000_000, tokens_per_minute: 1_000_000_000_000 }, { by: 'meta.team', requests_per_minute: 10_000_000 }];
-
-/** CPU that routing adds. The cache is too small for a round of requests, so that each is a miss. */
-async function routing(): Promise<Figure[]> {
-  const provider = await startBenchProvider();
-  const keys = [{ name: 'bench', key: callerKey, metadata: { team: 'bench' }, cache: true }];
-  const hasLimits = (shippedPlugins as readonly string[]).includes('route/limits');
-  const without = shippedPlugins.filter((name) => !['stream/cache', 'route/limits', 'route/health', 'route/rules', 'route/keys', 'route/sticky'].includes(name));
-  const bare = lineTo(await startBenchGateway({ upstream: provider.url, catalogue: catalogueOf(2), plugins: without }), 16);
-  const full = lineTo(await startBenchGateway({ upstream: provider.url, catalogue: catalogueOf(targets / 5), plugins: smallCache, more: { keys, ...(hasLimits && { limits }) } }), 16);
-  const bodies = (size: number): string[] => Array.from({ length: 2000 }, (_, at) => requestFor(`model-${(at * 7) % size}`, { seed: at }));
-  const load = [2, targets / 5].map((size) => ({ connections: 16, requests: 2000, bodies: bodies(size) }));
-  const [bareCosts, fullCosts] = (await compare([bare, full], { warmUp: 6000, rounds: 9, load })) as [Cost[], Cost[]];
-  await closeAll([bare, full]);
-  await provider.stop();
-  const added = median(cpuOf(fullCosts).map((cost, round) => cost - (cpuOf(bareCosts)[round] as number)));
-  return [{ what: `CPU for a request with ${targets} targets, ${hasLimits ? 'limits by key and metadata, ' : '(no plugin for limits) '}the cache on (misses)`, gateway: microseconds(median(cpuOf(fullCosts))), floor: microseconds(median(cpuOf(bareCosts))), ratio: median(cpuOf(fullCosts)) / median(cpuOf(bareCosts)), target: `≤ 15 µs more: ${microseconds(added)}`, isMet: added <= 0.015 }];
 }
 
 export default {
@@ -181,7 +155,7 @@ export default {
       ...(await dead()),
       ...(await limited()),
       ...(await pool()),
-      ...(await routing()),
+      ...(await routing.measure()),
     ];
   },
 } satisfies Subject;

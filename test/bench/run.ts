@@ -18,10 +18,12 @@ const subjects: Readonly<Record<string, () => Promise<{ default: Subject }>>> = 
   store: () => import('./store.ts'),
   pages: () => import('./pages.ts'),
   cache: () => import('./cache.ts'),
+  routing: () => import('./routing.ts'),
   kill: () => import('./kill.ts'),
   soak: () => import('./soak.ts'),
   flame: () => import('./flame.ts'),
   flood: () => import('./flood.ts'),
+  workers: () => import('./workers.ts'),
   faults: () => import('./faults.ts'),
 };
 
