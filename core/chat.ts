@@ -18,10 +18,25 @@ export interface Reasoning {
   readonly maxTokens: number | null;
 }
 
+/**
+ * What a message, a part, a call or a tool has of the caller's wire format alone (`ChatRequest.form`). A dialect of the same form sends
+ * `fields`; for all others `core/wire/native.ts` takes it out and names what is lost.
+ */
+export interface Native {
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** There is nothing else: the message, part or tool exists in this form only. */
+  readonly isAll?: boolean;
+  /** What a provider of another form does not get, in the words of the caller's form. */
+  readonly lost?: readonly string[];
+  /** Why the request cannot be answered without it: a provider of another form is not asked. */
+  readonly needed?: { readonly param: string; readonly message: string };
+}
+
 /** A part of a message's content, in the form of the chat completions API: `text`, `image_url`, `input_audio`, `file`, ... */
 export interface ContentPart {
   readonly type: string;
   readonly text?: string;
+  readonly native?: Native;
   readonly [field: string]: unknown;
 }
 
@@ -30,6 +45,7 @@ export interface ToolCall {
   readonly id: string;
   readonly type: 'function';
   readonly function: { readonly name: string; readonly arguments: string };
+  readonly native?: Native;
   readonly [field: string]: unknown;
 }
 
@@ -58,6 +74,7 @@ export interface Message {
   readonly reasoning?: string | null;
   readonly reasoning_content?: string | null;
   readonly reasoning_details?: readonly ReasoningDetail[];
+  readonly native?: Native;
   readonly [field: string]: unknown;
 }
 
@@ -65,6 +82,7 @@ export interface Message {
 export interface Tool {
   readonly type: string;
   readonly function?: { readonly name: string; readonly description?: string; readonly parameters?: object; readonly strict?: boolean | null };
+  readonly native?: Native;
   readonly [field: string]: unknown;
 }
 
@@ -78,11 +96,27 @@ export interface ResponseFormat {
   readonly [field: string]: unknown;
 }
 
-/** A chat request as the pipeline sees it. A field is null if the caller did not set it. */
+/** Texts to turn into vectors. */
+export interface EmbeddingAsk {
+  readonly kind: 'embeddings';
+  /** Texts, or texts as the numbers of their tokens. */
+  readonly inputs: readonly (string | readonly number[])[];
+  /** Numbers of each vector; null: as many as the model gives. */
+  readonly dimensions: number | null;
+  /** How the caller wants the vectors: lists of numbers, or base64 of 32-bit floats, little-endian. */
+  readonly format: 'float' | 'base64';
+}
+
+/** What is asked of a model where it is no chat. Each kind has a door, a part of its own in the dialects, and models that can do it. */
+export type Ask = EmbeddingAsk;
+
+/** A request as the pipeline sees it. A field is null if the caller did not set it. */
 export interface ChatRequest {
   /** As the caller wrote it: a root id, an alias, `provider/model`, or the name of a routing policy. */
   readonly model: string;
   readonly messages: readonly Message[];
+  /** What is asked where it is no chat: then `messages` is empty. Absent: a chat. */
+  readonly ask?: Ask;
   readonly stream: boolean;
   /** `stream_options.include_usage`: the caller wants a last event with the token counts. */
   readonly includeUsage: boolean;
@@ -108,6 +142,10 @@ export interface ChatRequest {
   readonly rest: Readonly<Record<string, unknown>>;
   /** The wire format in which the caller asks, where it is not the chat completions API: `messages`, `responses`. A dialect of the same form (`Dialect.form`) sends what the request has of this format alone. */
   readonly form?: string;
+  /** Top-level fields of the caller's wire format alone, which no other format can say. */
+  readonly native?: Native;
+  /** What the door needs to write its answer, and the log keeps with the request. No provider gets it. */
+  readonly door?: Readonly<Record<string, unknown>>;
   /** What the door itself left out or changed. */
   readonly adjustments?: readonly Adjustment[];
 }
@@ -170,9 +208,11 @@ export type Chunk =
   | { readonly type: 'tool-start'; readonly choice: number; readonly index: number; readonly id: string; readonly name: string }
   | { readonly type: 'tool-delta'; readonly choice: number; readonly index: number; readonly arguments: string }
   /** What only one wire format knows, such as a citation or a block of a tool that the provider runs. A door of this `form` writes it; the others leave it out. */
-  | { readonly type: 'native'; readonly choice: number; readonly form: string; readonly name: string; readonly value: unknown }
+  | { readonly type: 'native'; readonly choice: number; readonly form: string; readonly name: string; readonly value: unknown; /** The texts before it have ended: nothing of them may be held back any longer. */ readonly isBoundary?: true }
   /** A field of the choice (`logprobs`) or of its message (`annotations`) that the caller gets unchanged. Lists of one field are joined. */
   | { readonly type: 'extra'; readonly choice: number; readonly on: 'choice' | 'message'; readonly field: string; readonly value: unknown }
+  /** The vector of the input with the number `at`, from 0. */
+  | { readonly type: 'vector'; readonly choice: 0; readonly at: number; readonly vector: readonly number[] }
   | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason; /** The provider's own word. */ readonly native: string | null }
   | { readonly type: 'usage'; readonly usage: Usage };
 

@@ -37,6 +37,8 @@ export interface Server {
   readonly adminOpen: boolean;
   /** Names, besides those of loopback, under which a gateway without keys answers. */
   readonly allowedHosts: readonly string[];
+  /** Origins of web pages whose scripts may ask, such as `https://app.example`; `*`: all. */
+  readonly corsOrigins: readonly string[];
   /** Which values `finish_reason` has in replies: `stop`, `length`, … or `completed`, `length_limit`, … */
   readonly finishReason: 'openai' | 'unified';
   readonly limits: Limits;

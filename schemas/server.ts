@@ -40,6 +40,20 @@ export const serverSchema = {
     data_dir: { type: 'string', minLength: 1, default: './data', description: 'Folder for the journal and the embedded store, relative to this file.' },
     admin_key: { type: 'string', minLength: 1, description: 'Key for the dashboard, /api and /metrics, at least 16 characters, for example ${ADMIN_KEY}. Without it: where there are `keys`, the first start makes one and keeps it in data_dir; where there are none, programs on this machine need no key.' },
     admin_open: { type: 'boolean', default: false, description: 'Whether programs on this machine see the dashboard, /api and /metrics without a key, although there are `keys`. A reverse proxy on this machine can look like such a program: leave it false behind one.' },
+    cors: {
+      type: 'object',
+      additionalProperties: false,
+      default: {},
+      description: 'Web pages that may ask the gateway from a browser, for example { origins: [https://app.example] }. Not the log and the dashboard.',
+      properties: {
+        origins: {
+          type: 'array',
+          default: [],
+          items: { type: 'string', pattern: '^(?:\\*|[a-z][a-z0-9+.-]*://[^/\\s]+)$' },
+          description: 'Origins, for example [https://app.example, "http://localhost:5173"]; "*" stands for all. A page can then send what its user can, so give its users keys of their own.',
+        },
+      },
+    },
     allowed_hosts: {
       type: 'array',
       items: { type: 'string', minLength: 1 },

@@ -6,7 +6,7 @@ import type { AnyPlugin } from '../../core/host/plugin.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ProviderBlock } from '../../schemas/providers.ts';
 import { writtenAs } from '../expand.ts';
-import { isLoopback } from '../../core/http/loopback.ts';
+import { isLoopback } from '../../core/wire/address.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';

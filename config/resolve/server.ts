@@ -6,7 +6,7 @@ import { Secret } from '../../core/secret.ts';
 import type { ServerBlock } from '../../schemas/server.ts';
 import { shortestAdminKey } from '../../core/api-key.ts';
 import { defaultsOfHeap } from '../../core/http/in-flight.ts';
-import { isLoopback } from '../../core/http/loopback.ts';
+import { isLoopback } from '../../core/wire/address.ts';
 import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
 
@@ -57,6 +57,7 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound }: Se
     adminKey: adminKey === undefined ? null : new Secret(adminKey),
     adminOpen: block.admin_open,
     allowedHosts: block.allowed_hosts.map((name) => name.toLowerCase()),
+    corsOrigins: block.cors.origins,
     finishReason: block.finish_reason,
     limits: {
       body: limits.body,

@@ -7,7 +7,7 @@ import type { RequestHooks } from '../pipeline/hooks.ts';
 import { authenticate } from '../pipeline/pipeline.ts';
 import { admitAdmin } from './admin.ts';
 import type { AdminFacts } from './admin.ts';
-import { hostName, isLoopback } from './loopback.ts';
+import { hostName, isLoopback } from '../wire/address.ts';
 import type { Endpoint } from './routes.ts';
 
 export interface AccessFacts extends AdminFacts {

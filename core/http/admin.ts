@@ -4,7 +4,7 @@
  */
 import type { Arrived } from '../pipeline/context.ts';
 import { GatewayError } from '../errors.ts';
-import { hostName, isLoopback } from './loopback.ts';
+import { hostName, isLoopback } from '../wire/address.ts';
 import { readSession } from './sessions.ts';
 import type { Session } from './sessions.ts';
 import type { Claimant, SignIns } from './sign-ins.ts';

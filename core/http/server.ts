@@ -11,6 +11,7 @@ import { admit, createHostCheck, dryRunCaller } from './access.ts';
 import { Exchange } from '../pipeline/exchange.ts';
 import { bodyOf, endWhenClientLeaves, headersOf, nodePairOf, readBytes, readJson } from './inbound.ts';
 import type { NodePair } from './inbound.ts';
+import { createCors } from './cors.ts';
 import { closingItsRequest, dropSlowReader, toWebResponse, writeCompletion } from './outflow.ts';
 import { complete, identify, refuse } from '../pipeline/pipeline.ts';
 import { unlessCancelled } from '../cancellation.ts';
@@ -81,13 +82,14 @@ export function createService(parts: ServiceParts): Service {
   const byH3 = toNodeHandler(app);
   const doorAt = new Map(doors.map((door) => [door.path, door]));
   const checkHost = createHostCheck(config.server);
+  const answersPreflight = createCors(config.server);
   return {
     node(request, response) {
       const refusal = checkHost(request.headers.host);
       // cost: the usual spelling of a door's path needs no event of h3 (test/bench)
       const door = request.method === 'POST' ? doorAt.get(request.url ?? '') : undefined;
       if (refusal !== null) void serveRefusal(refusal, { request, response }, shared);
-      else void (door === undefined ? serveByH3(byH3, { request, response }, shared) : serveDoor(door, { request, response }, shared));
+      else if (!answersPreflight(request, response)) void (door === undefined ? serveByH3(byH3, { request, response }, shared) : serveDoor(door, { request, response }, shared));
     },
     fetch: async (request) => await app.fetch(request),
     refuse: async (error) => await refuse(begin('', '', {}), error, pipeline),

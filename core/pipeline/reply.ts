@@ -28,6 +28,8 @@ const notText = 200;
 
 export class Reply {
   readonly choices: FoldedChoice[] = [];
+  /** Vectors, in the order of the inputs. */
+  readonly vectors: (readonly number[])[] = [];
   usage: Usage = unknownUsage;
   /** Characters of the answer so far. */
   size = 0;
@@ -108,6 +110,10 @@ export class Reply {
       case 'extra':
         addExtra(choice, chunk);
         this.size += notText;
+        break;
+      case 'vector':
+        this.vectors[chunk.at] = chunk.vector;
+        this.size += 8 * chunk.vector.length;
         break;
       case 'finish':
         choice.finish = chunk.reason;

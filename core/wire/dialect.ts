@@ -2,7 +2,7 @@
  * A dialect is one wire format as pure functions: it encodes a request, decodes answers into chunks, and decodes errors into
  * GatewayErrors. It has no network, clock, logger or gateway. `stream/upstream` moves the bytes for all dialects.
  */
-import type { Adjustment, ChatRequest, Chunk, Reasoning } from '../chat.ts';
+import type { Adjustment, ChatRequest, Chunk, EmbeddingAsk, Reasoning } from '../chat.ts';
 import type { Mapping, Model, Provider } from '../config.ts';
 import type { GatewayError } from '../errors.ts';
 
@@ -69,6 +69,18 @@ export interface WireError {
   readonly body: unknown;
 }
 
+/**
+ * The part of a dialect that asks for vectors. The address, the credentials and the errors are those of the dialect.
+ */
+export interface Embedder {
+  /** Most inputs of one call. A longer list goes out as several calls. */
+  readonly most: number;
+  /** Encodes one call. Throws a GatewayError (`unsupported_value`) for what the wire cannot carry. */
+  encode(inputs: EmbeddingAsk['inputs'], request: ChatRequest & { readonly ask: EmbeddingAsk }, target: Target): WireRequest;
+  /** The vectors of one call in the order of its inputs, and the tokens that the provider counted; null: it did not say. Throws where the answer has none. */
+  decode(answer: { readonly body: unknown; readonly headers: WireError['headers'] }): { readonly vectors: readonly (readonly number[])[]; readonly tokens: number | null };
+}
+
 /** One wire format. A plugin lists its dialects in `dialects`; a provider entry names one by `dialect`, or by its own id. */
 export interface Dialect {
   readonly name: string;
@@ -95,6 +107,8 @@ export interface Dialect {
   decoder(target: Target): Decoder;
   /** Decodes a whole JSON answer. Throws a GatewayError if the body is an error or has no answer. */
   decodeBody(body: unknown, target: Target): readonly Chunk[];
+  /** For models that give vectors. Absent: the format has none. Throws `unsupported_value` where it has none for this model. */
+  embedder?(target: Target): Embedder;
   /** Decodes an error reply. The error says whether another try may help, and after how long; nothing later decides that again. */
   decodeError(error: WireError, target: Target): GatewayError;
 }

@@ -23,7 +23,25 @@ interface Need {
   readonly message: (model: string) => string;
 }
 
+const givesVectors = ({ model }: Candidate): boolean => model.architecture.output_modalities.includes('embeddings');
+
 const needs: readonly Need[] = [
+  {
+    isAsked: ({ ask }) => ask?.kind === 'embeddings',
+    isMet: givesVectors,
+    reason: 'gives no embeddings',
+    code: 'model_not_supported',
+    param: 'model',
+    message: (model) => `The model "${model}" gives no embeddings. GET /v1/models lists those that do, with output_modalities: [embeddings].`,
+  },
+  {
+    isAsked: ({ ask }) => ask === undefined,
+    isMet: (candidate) => !givesVectors(candidate),
+    reason: 'gives embeddings only',
+    code: 'model_not_supported',
+    param: 'model',
+    message: (model) => `The model "${model}" gives embeddings and no text. Ask it by POST /v1/embeddings.`,
+  },
   {
     isAsked: ({ reasoning }) => reasoning.maxTokens !== null,
     isMet: ({ mapping }) => mapping.reasoning?.max_tokens === true,
@@ -68,7 +86,7 @@ const needs: readonly Need[] = [
 
 export default definePlugin({
   name,
-  summary: 'drops providers that lack what a request asks for: reasoning, budgets, streaming, tools, images',
+  summary: 'drops providers that lack what a request asks for: reasoning, budgets, streaming, tools, images, embeddings',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
     hooks.route.tap((candidates, { request }) => needs.reduce((left, need) => (need.isAsked(request) ? meet(left, need, request) : left), candidates));

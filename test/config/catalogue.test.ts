@@ -119,6 +119,10 @@ const exceptions: readonly { readonly why: string; readonly what: readonly strin
     ],
   },
   {
+    why: 'embeddings have no tokens of an answer; and for Titan they have the price of the first version (aws.amazon.com/bedrock/pricing: $0.00002 for 1,000 tokens of V2)',
+    what: ['mistral-embed mistral completion', 'titan-embed-text-v2 bedrock prompt'],
+  },
+  {
     why: 'they take it for gpt-oss-120b on Groq; it has the price of gpt-oss-20b, as they themselves have it on OpenRouter',
     what: ['gpt-oss-safeguard-20b groq prompt', 'gpt-oss-safeguard-20b groq completion', 'gpt-oss-safeguard-20b groq input_cache_read'],
   },

@@ -2,6 +2,7 @@
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
+import { embedderOf } from './embeddings.ts';
 import { encode } from './encode.ts';
 import { decodeError } from './error.ts';
 import { frames } from './frames.ts';
@@ -17,6 +18,7 @@ const bedrock: Dialect = {
   frames,
   decoder: createDecoder,
   decodeBody,
+  embedder: embedderOf,
   decodeError,
 };
 

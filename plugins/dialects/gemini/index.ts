@@ -3,6 +3,7 @@ import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { authorise, settings } from './address.ts';
 import { createDecoder, decodeBody } from './decode.ts';
+import { embedderOf } from './embeddings.ts';
 import { encode } from './encode.ts';
 import { decodeError } from './error.ts';
 
@@ -14,6 +15,7 @@ const dialectOf = (name: string): Dialect => ({
   authorise,
   decoder: createDecoder,
   decodeBody,
+  embedder: embedderOf,
   decodeError,
 });
 

@@ -3,6 +3,7 @@ import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { authorise, encode } from './encode.ts';
+import { embedder } from './embeddings.ts';
 import { decodeError } from './error.ts';
 import type { Vendor } from './habits.ts';
 import { vendors } from './presets.ts';
@@ -16,6 +17,7 @@ const dialectOf = (vendor: Vendor): Dialect => ({
   authorise: (provider) => authorise(vendor, provider),
   decoder: (target) => createDecoder(vendor, target),
   decodeBody: (body, target) => decodeBody(vendor, body, target),
+  embedder: () => embedder,
   decodeError,
 });
 

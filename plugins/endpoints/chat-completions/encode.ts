@@ -78,6 +78,7 @@ function deltaOf(chunk: Chunk): string | null {
     case 'native':
     case 'finish':
     case 'usage':
+    case 'vector':
       return null;
     default:
       return chunk satisfies never;

@@ -6,6 +6,7 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import type { Streaming } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { composeAnswer } from './answer.ts';
@@ -13,6 +14,7 @@ import { toChunks } from './chunks.ts';
 import { breakFor, statusFor } from './failures.ts';
 import { last, parsePrompt } from './prompt.ts';
 import { createPause, createSource } from './source.ts';
+import { vectorChunks } from './vectors.ts';
 
 const schema = {
   type: 'object',
@@ -52,6 +54,7 @@ function speaksMock({ attempt: { candidate } }: Streaming): boolean {
 
 async function open(ctx: Streaming, defaultPaceMs: number): Promise<ChunkSource> {
   const { request, attempt } = ctx;
+  if (request.ask !== undefined) return sourceOf(vectorChunks(request, request.ask));
   refuseUnsupported(ctx);
   const prompt = parsePrompt(request.messages);
   const delayMs = last(prompt, 'delay')?.number ?? 0;

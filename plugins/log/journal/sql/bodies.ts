@@ -1,6 +1,6 @@
 /** Bodies as they are stored and shown: the request in the shape of the public API, the answer as its choices. */
 import { parameterNames } from '../../../../core/chat.ts';
-import type { ChatRequest } from '../../../../core/chat.ts';
+import type { ChatRequest, EmbeddingAsk } from '../../../../core/chat.ts';
 import type { FoldedChoice } from '../../../../core/pipeline/reply.ts';
 
 /** Fields of a request that are shown as the caller could have sent them, by their names in the public API. */
@@ -15,8 +15,8 @@ const sent = [
 
 /** The request in the form of the public API. */
 export function requestBody(request: ChatRequest): Record<string, unknown> {
-  const { model, messages, stream, includeUsage, reasoning, rest } = request;
-  const body: Record<string, unknown> = { model, messages };
+  const { model, messages, ask, stream, includeUsage, reasoning, rest } = request;
+  const body: Record<string, unknown> = ask === undefined ? { model, messages } : askBody(model, ask);
   const add = (name: string, value: unknown): void => {
     if (value !== null && value !== undefined) body[name] = value;
   };
@@ -28,6 +28,9 @@ export function requestBody(request: ChatRequest): Record<string, unknown> {
   if (reasoning.maxTokens !== null) add('reasoning', { ...(reasoning.effort !== null && { effort: reasoning.effort }), max_tokens: reasoning.maxTokens, ...(rest['reasoning'] as object | undefined) });
   return body;
 }
+
+const askBody = (model: string, { inputs, dimensions, format }: EmbeddingAsk): Record<string, unknown> =>
+  ({ model, input: inputs.length === 1 ? inputs[0] : inputs, ...(dimensions !== null && { dimensions }), ...(format !== 'float' && { encoding_format: format }) });
 
 export interface StoredChoice {
   readonly text: string;

@@ -1,0 +1,31 @@
+/** Which pages of other origins may ask the gateway from a browser, as `server.cors` of the config says. Not the log and the dashboard. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Server } from '../config.ts';
+
+/** Ten minutes. Browsers keep it no longer than two hours, whatever is said. */
+const maxAgeSeconds = '600';
+const usualHeaders = 'authorization, content-type, x-api-key';
+/** What a script may read beside the usual headers. */
+const exposed = 'x-request-id, x-provider, x-adjusted, x-cache, retry-after, retry-after-ms, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-budget-remaining';
+
+const isForAdmins = (url: string): boolean => /^\/(?:api|dashboard|metrics)(?:[/?]|$)/.test(url);
+
+/** Makes the function that adds the headers to a reply. It answers a preflight itself, and is then true. */
+export function createCors({ corsOrigins }: Pick<Server, 'corsOrigins'>): (request: IncomingMessage, response: ServerResponse) => boolean {
+  if (corsOrigins.length === 0) return () => false;
+  const isOpen = corsOrigins.includes('*');
+  return ({ method, url = '', headers }, response) => {
+    const { origin } = headers;
+    if (origin === undefined || isForAdmins(url)) return false;
+    response.setHeader('vary', 'origin');
+    if (!isOpen && !corsOrigins.includes(origin)) return false;
+    response.setHeader('access-control-allow-origin', origin);
+    if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) {
+      response.setHeader('access-control-expose-headers', exposed);
+      return false;
+    }
+    const asked = headers['access-control-request-headers'] ?? usualHeaders;
+    response.writeHead(204, { 'access-control-allow-methods': 'GET, POST, DELETE', 'access-control-allow-headers': asked, 'access-control-max-age': maxAgeSeconds }).end();
+    return true;
+  };
+}

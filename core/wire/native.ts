@@ -1,0 +1,69 @@
+/**
+ * Takes out of a request what only the caller's wire format has, for a provider of another format. What has another form too is sent in
+ * that one, what has none is left out and named, and what the request cannot be answered without is refused.
+ */
+import type { Adjustment, ChatRequest, ContentPart, Message, Native, Tool, ToolCall } from '../chat.ts';
+import { GatewayError } from '../errors.ts';
+import { Adjustments } from './adjustments.ts';
+import type { Dialect, Target, WireRequest } from './dialect.ts';
+
+/** Encodes a request for a target, without what only a wire format has that is not the target's. */
+export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
+  const { request: sent, adjustments } = withoutNative(request, dialect.form);
+  const wire = dialect.encode(sent, target);
+  return adjustments.length === 0 ? wire : { ...wire, adjustments: [...adjustments, ...wire.adjustments] };
+}
+
+/** The request as a provider of this form may see it. Throws `unsupported_value` for what it cannot be answered without. @param form of the provider */
+export function withoutNative(request: ChatRequest, form: string | undefined): { readonly request: ChatRequest; readonly adjustments: readonly Adjustment[] } {
+  if (request.form === undefined || request.form === form) return { request, adjustments: [] };
+  const left = new Adjustments();
+  const { native, ...others } = request;
+  note(native, left);
+  const messages = request.messages.flatMap((message) => messageOf(message, left));
+  const tools = request.tools?.flatMap((tool) => toolOf(tool, left)) ?? null;
+  const isBare = tools !== null && tools.length === 0;
+  return { request: { ...others, messages, tools: isBare ? null : tools, toolChoice: isBare ? null : request.toolChoice }, adjustments: left.list };
+}
+
+function note(native: Native | undefined, left: Adjustments): void {
+  if (native?.needed !== undefined) throw new GatewayError('unsupported_value', native.needed.message, { param: native.needed.param });
+  for (const parameter of native?.lost ?? []) left.add(parameter, 'dropped');
+}
+
+function messageOf(message: Message, left: Adjustments): readonly Message[] {
+  const { native, content, tool_calls: calls } = message;
+  note(native, left);
+  if (native?.isAll === true) return [];
+  const hasParts = Array.isArray(content) && (content as readonly ContentPart[]).some(hasNative);
+  if (native === undefined && !hasParts && calls?.some(hasNative) !== true) return [message];
+  const { native: _, ...bare } = message;
+  return [{
+    ...bare,
+    role: message.role,
+    ...(hasParts && { content: (content as readonly ContentPart[]).flatMap((part) => partOf(part, left)) }),
+    ...(calls !== undefined && { tool_calls: calls.map((call) => callOf(call, left)) }),
+  }];
+}
+
+const hasNative = ({ native }: { readonly native?: Native }): boolean => native !== undefined;
+
+function partOf(part: ContentPart, left: Adjustments): readonly ContentPart[] {
+  const { native, ...bare } = part;
+  if (native === undefined) return [part];
+  note(native, left);
+  return native.isAll === true ? [] : [{ ...bare, type: part.type }];
+}
+
+function callOf(call: ToolCall, left: Adjustments): ToolCall {
+  const { native, ...bare } = call;
+  note(native, left);
+  return native === undefined ? call : { ...bare, id: call.id, type: call.type, function: call.function };
+}
+
+function toolOf(tool: Tool, left: Adjustments): readonly Tool[] {
+  const { native, ...bare } = tool;
+  if (native === undefined) return [tool];
+  note(native, left);
+  return native.isAll === true ? [] : [{ ...bare, type: tool.type }];
+}

@@ -1,0 +1,36 @@
+/** Embeddings of Gemini models. wire: Gemini API: batchEmbedContents, at most 100 texts in one call. */
+import type { EmbeddingAsk } from '../../../core/chat.ts';
+import type { Embedder, Target } from '../../../core/wire/dialect.ts';
+import { Adjustments } from '../../../core/wire/adjustments.ts';
+import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { isVertex } from './address.ts';
+
+/** Throws `unsupported_value` for Vertex AI, which has another operation for vectors. */
+export function embedderOf({ provider }: Target): Embedder {
+  if (isVertex(provider)) throw new GatewayError('unsupported_value', 'Embeddings of Vertex AI are not supported. Use the same model by a key of AI Studio.', { param: 'model' });
+  return embedder;
+}
+
+const embedder: Embedder = {
+  most: 100,
+  encode(inputs, { ask: { dimensions }, user, rest }, { mapping: { externalId } }) {
+    const adjustments = new Adjustments();
+    const { task_type: task, title, ...others } = rest;
+    for (const [field, value] of Object.entries({ ...others, user })) if (value !== null) adjustments.dropField(field, value);
+    const model = `models/${externalId}`;
+    const more = { ...(dimensions !== null && { outputDimensionality: dimensions }), ...(typeof task === 'string' && { taskType: task }), ...(typeof title === 'string' && { title }) };
+    const requests = inputs.map((input) => ({ model, content: { parts: [{ text: textOf(input) }] }, ...more }));
+    return { path: `/models/${encodeURIComponent(externalId)}:batchEmbedContents`, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ requests }), adjustments: adjustments.list };
+  },
+  decode({ body }) {
+    const vectors = isFields(body) ? listOf(body['embeddings']).map((entry) => listOf(fieldsOf(entry)['values'])) : [];
+    if (vectors.some((vector) => vector.length === 0 || !vector.every((number) => typeof number === 'number'))) throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
+    return { vectors: vectors as number[][], tokens: countOf(fieldsOf(fieldsOf(body)['usageMetadata'])['promptTokenCount']) };
+  },
+};
+
+function textOf(input: EmbeddingAsk['inputs'][number]): string {
+  if (typeof input === 'string') return input;
+  throw new GatewayError('unsupported_value', 'This provider takes texts and no tokens. Send "input" as text.', { param: 'input' });
+}

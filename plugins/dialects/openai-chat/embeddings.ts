@@ -1,0 +1,32 @@
+/** Embeddings in the form of OpenAI, which most vendors of chat completions have too. wire: OpenAI: Create embeddings. */
+import type { Embedder } from '../../../core/wire/dialect.ts';
+import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { GatewayError } from '../../../core/errors.ts';
+
+export const embedder: Embedder = {
+  most: 2048,
+  encode(inputs, { ask: { dimensions }, user, rest }, { mapping }) {
+    const body = { model: mapping.externalId, input: inputs.length === 1 ? inputs[0] : inputs, ...(dimensions !== null && { dimensions }), ...(user !== null && { user }), ...rest };
+    return { path: '/embeddings', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), adjustments: [] };
+  },
+  decode({ body }) {
+    if (!isFields(body)) throw noVectors();
+    // wire: the order is not promised, each entry has the number of its input
+    const entries = listOf(body['data']).map(fieldsOf).toSorted((a, b) => Number(a['index'] ?? 0) - Number(b['index'] ?? 0));
+    const { prompt_tokens: tokens, total_tokens: all } = fieldsOf(body['usage']);
+    return { vectors: entries.map(({ embedding }) => vectorOf(embedding)), tokens: countOf(tokens) ?? countOf(all) };
+  },
+};
+
+const noVectors = (): GatewayError => new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
+
+/** A list of numbers, or base64 of 32-bit floats, little-endian. */
+function vectorOf(embedding: unknown): readonly number[] {
+  if (typeof embedding === 'string') {
+    const bytes = Buffer.from(embedding, 'base64');
+    return Array.from({ length: Math.floor(bytes.length / 4) }, (_, at) => bytes.readFloatLE(at * 4));
+  }
+  const numbers = listOf(embedding);
+  if (numbers.length === 0 || !numbers.every((number) => typeof number === 'number')) throw noVectors();
+  return numbers as readonly number[];
+}

@@ -1,0 +1,22 @@
+import { promptTokens } from '../../../core/chat.ts';
+import type { ReplyHead } from '../../../core/pipeline/door.ts';
+import type { Reply } from '../../../core/pipeline/reply.ts';
+
+/** The JSON body of a reply. A count that the provider did not give is null. */
+export function encodeVectors({ vectors, usage }: Reply, { model, request }: ReplyHead): string {
+  const isBase64 = request.ask?.format === 'base64';
+  const tokens = promptTokens(usage);
+  return JSON.stringify({
+    object: 'list',
+    data: vectors.map((vector, index) => ({ object: 'embedding', index, embedding: isBase64 ? base64Of(vector) : vector })),
+    model,
+    usage: { prompt_tokens: tokens, total_tokens: tokens },
+  });
+}
+
+/** 32-bit floats, little-endian, as OpenAI gives them. */
+function base64Of(vector: readonly number[]): string {
+  const bytes = Buffer.allocUnsafe(4 * vector.length);
+  vector.forEach((number, at) => bytes.writeFloatLE(number, 4 * at));
+  return bytes.toString('base64');
+}

@@ -1,0 +1,21 @@
+/** Vectors without a model: the same text gives the same vector, of length 1, and another text another one. They say nothing about meaning. */
+import { createHash } from 'node:crypto';
+import type { Chunk, ChatRequest, EmbeddingAsk } from '../../../core/chat.ts';
+import { promptEstimate } from '../../../core/wire/estimate.ts';
+
+const usualDimensions = 256;
+
+export function vectorChunks(request: ChatRequest, { inputs, dimensions }: EmbeddingAsk): Chunk[] {
+  return [
+    ...inputs.map((input, at): Chunk => ({ type: 'vector', choice: 0, at, vector: vectorOf(JSON.stringify(input), dimensions ?? usualDimensions) })),
+    { type: 'usage', usage: { input: promptEstimate(request), cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null } },
+    { type: 'finish', choice: 0, reason: 'completed', native: 'stop' },
+  ];
+}
+
+function vectorOf(text: string, dimensions: number): number[] {
+  const bytes = Buffer.concat(Array.from({ length: Math.ceil(dimensions / 32) }, (_, block) => createHash('sha256').update(`${block} ${text}`).digest()));
+  const numbers = Array.from({ length: dimensions }, (_, at) => (bytes[at] as number) - 127.5);
+  const length = Math.hypot(...numbers);
+  return numbers.map((number) => number / length);
+}

@@ -1,0 +1,69 @@
+/** Asks a provider for vectors. A list that is longer than the provider takes goes out as several calls, of which some run at one time. */
+import type { ChatRequest, Chunk, EmbeddingAsk } from '../../../core/chat.ts';
+import type { Embedder, WireRequest } from '../../../core/wire/dialect.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { Streaming } from '../../../core/pipeline/context.ts';
+import { sourceOf } from '../../../core/pipeline/hooks.ts';
+import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
+import { bodySource } from './answer.ts';
+import { dispatch } from './dispatch.ts';
+import type { AttemptParts } from './dispatch.ts';
+
+const mostAtOneTime = 8;
+
+/** The vectors of one call. */
+interface Part {
+  readonly vectors: readonly (readonly number[])[];
+  readonly tokens: number | null;
+}
+
+/** Resolves when all vectors are there: an answer without some of them would be none. */
+export async function embed(context: Streaming, parts: AttemptParts): Promise<ChunkSource> {
+  const { dialect, target } = parts;
+  const request = context.request as ChatRequest & { readonly ask: EmbeddingAsk };
+  const embedder = dialect.embedder?.(target);
+  if (embedder === undefined) throw new GatewayError('unsupported_value', `The format of this provider (${dialect.name}) has no embeddings.`, { param: 'model' });
+  const { inputs } = request.ask;
+  const calls = Array.from({ length: Math.ceil(inputs.length / embedder.most) }, (_, at) => embedder.encode(inputs.slice(at * embedder.most, (at + 1) * embedder.most), request, target));
+  const found = await inTurns(calls, (wire) => call(wire, embedder, { context, parts }));
+  const vectors = found.flatMap((part) => part.vectors);
+  if (vectors.length !== inputs.length) throw new GatewayError('upstream_invalid_response', `The provider sent ${vectors.length} vectors for ${inputs.length} inputs.`);
+  const tokens = found.reduce<number | null>((sum, part) => (sum === null || part.tokens === null ? null : sum + part.tokens), 0);
+  return { ...sourceOf(chunksOf(vectors, tokens)), adjustments: calls[0]?.adjustments ?? [] };
+}
+
+function chunksOf(vectors: Part['vectors'], tokens: number | null): Chunk[] {
+  return [
+    ...vectors.map((vector, at): Chunk => ({ type: 'vector', choice: 0, at, vector })),
+    { type: 'usage', usage: { input: tokens, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null } },
+    { type: 'finish', choice: 0, reason: 'completed', native: null },
+  ];
+}
+
+async function call(wire: WireRequest, embedder: Embedder, { context, parts: { dialect, ...parts } }: { context: Streaming; parts: AttemptParts }): Promise<Part> {
+  const answer = await dispatch(wire, context, { dialect, ...parts });
+  let part: Part | null = null;
+  const reading = bodySource(answer, { wire, target: parts.target, limits: context.config.server.limits, dialect: { ...dialect, decodeBody: (body) => ((part = embedder.decode({ body, headers: answer.headers })), []) } });
+  while ((await reading.read()) !== null);
+  if (part === null) throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
+  return part;
+}
+
+/** What the work gives for each item, in their order. Of the items a few are worked on at one time; after the first failure no more are begun. */
+async function inTurns<Item, Value>(items: readonly Item[], work: (item: Item) => Promise<Value>): Promise<Value[]> {
+  const values: Value[] = [];
+  let next = 0;
+  const line = async (): Promise<void> => {
+    while (next < items.length) {
+      const at = next++;
+      values[at] = await work(items[at] as Item);
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: Math.min(mostAtOneTime, items.length) }, line));
+  } catch (thrown) {
+    next = items.length;
+    throw thrown;
+  }
+  return values;
+}

@@ -1,0 +1,63 @@
+/** CORS: which web pages may ask the gateway from a browser. */
+import { describe, expect, it } from 'vitest';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { gatewayOf, provider } from '../scene.ts';
+
+const app = 'https://app.example';
+
+const gatewayFor = async (server: object): Promise<TestGateway> => await gatewayOf(oneUpstream((await provider()).url, { server, keys: [{ name: 'k', key: 'caller-key' }] }));
+const preflight = (gateway: TestGateway, path: string, origin = app): Promise<Response> =>
+  gateway.ask(path, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'content-type,x-anything' } });
+const allowed = ({ headers }: Response): string | null => headers.get('access-control-allow-origin');
+
+describe('an origin of the list', () => {
+  const server = { cors: { origins: [app] } };
+
+  it('gets an answer to its preflight, with the headers that it asks for, and no record', async () => {
+    const gateway = await gatewayFor(server);
+    const { status, headers } = await preflight(gateway, '/v1/chat/completions');
+    expect([status, headers.get('access-control-allow-origin'), headers.get('access-control-allow-methods'), headers.get('access-control-allow-headers'), headers.get('vary')]).toEqual([204, app, 'GET, POST, DELETE', 'content-type,x-anything', 'origin']);
+    expect(gateway.records).toEqual([]);
+  });
+
+  it.each<[string, object, string]>([
+    ['an answer', {}, 'Bearer caller-key'],
+    ['a stream', { stream: true }, 'Bearer caller-key'],
+    ['a refusal', {}, 'Bearer wrong'],
+  ])('may read %s', async (_, body, authorization) => {
+    const gateway = await gatewayFor(server);
+    const response = await gateway.chat(body, { origin: app, authorization });
+    await response.text();
+    expect(allowed(response)).toBe(app);
+    expect(response.headers.get('access-control-expose-headers')).toContain('x-request-id');
+  });
+
+  it('may read the list of models', async () => {
+    const gateway = await gatewayFor(server);
+    expect(allowed(await gateway.get('/v1/models', { origin: app, authorization: 'Bearer caller-key' }))).toBe(app);
+  });
+
+  it.each(['/api/logs', '/dashboard', '/metrics'])('may not read %s', async (path) => {
+    const gateway = await gatewayFor(server);
+    expect([allowed(await gateway.get(path, { origin: app })), allowed(await preflight(gateway, path))]).toEqual([null, null]);
+  });
+});
+
+it('allows no other origin, and says that the answer depends on it', async () => {
+  const gateway = await gatewayFor({ cors: { origins: [app] } });
+  const response = await gateway.chat({}, { origin: 'https://evil.example', authorization: 'Bearer caller-key' });
+  expect([response.status, allowed(response), response.headers.get('vary')]).toEqual([200, null, 'origin']);
+  expect(allowed(await preflight(gateway, '/v1/chat/completions', 'https://evil.example'))).toBeNull();
+});
+
+it('allows every origin where the list says so', async () => {
+  const gateway = await gatewayFor({ cors: { origins: ['*'] } });
+  expect(allowed(await preflight(gateway, '/v1/chat/completions', 'http://localhost:5173'))).toBe('http://localhost:5173');
+});
+
+it('is off without a list', async () => {
+  const gateway = await gatewayFor({});
+  const response = await gateway.chat({}, { origin: app, authorization: 'Bearer caller-key' });
+  expect([allowed(response), response.headers.get('vary'), (await preflight(gateway, '/v1/chat/completions')).status]).toEqual([null, null, 405]);
+});

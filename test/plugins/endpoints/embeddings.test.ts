@@ -1,0 +1,159 @@
+/** POST /v1/embeddings, over sockets: what callers send, what providers get, and what comes back. */
+import { describe, expect, it } from 'vitest';
+import { answers } from '../../_kit/upstream.ts';
+import type { Asked, ScriptedUpstream, Step } from '../../_kit/upstream.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { errorOf, gatewayOf, provider } from '../../core/scene.ts';
+
+/** The vector that the scripted providers give for a text. */
+const vectorOf = (text: unknown): number[] => [String(text).length, 0.5, -1.25];
+const listOf = (input: unknown): unknown[] => (Array.isArray(input) && typeof input[0] !== 'number' ? (input as unknown[]) : [input]);
+
+const likeOpenAi: Step = (response, asked) => {
+  const list = listOf(asked.json['input']);
+  // in another order than they were asked
+  const data = list.map((text, index) => ({ object: 'embedding', index, embedding: vectorOf(text) })).toReversed();
+  return answers({ object: 'list', data, model: 'x', usage: { prompt_tokens: 7 * list.length, total_tokens: 7 * list.length } })(response, asked);
+};
+const likeGemini: Step = (response, asked) => {
+  const requests = asked.json['requests'] as { content: { parts: { text: string }[] } }[];
+  return answers({ embeddings: requests.map(({ content }) => ({ values: vectorOf(content.parts[0]?.text) })) })(response, asked);
+};
+const likeTitan: Step = (response, asked) => answers({ embedding: vectorOf(asked.json['inputText']), inputTextTokenCount: 3 })(response, asked);
+const likeCohere: Step = (response, asked) => answers({ embeddings: (asked.json['texts'] as string[]).map(vectorOf) }, { headers: { 'x-amzn-bedrock-input-token-count': '11' } })(response, asked);
+
+interface Scene extends TestGateway {
+  readonly up: ScriptedUpstream;
+  embed(body: object, headers?: Record<string, string>): Promise<Response>;
+}
+
+const kinds: Record<string, { dialect: string; externalId: string; step: Step }> = {
+  openai: { dialect: 'openai-chat', externalId: 'text-embedding-3-small', step: likeOpenAi },
+  gemini: { dialect: 'google', externalId: 'gemini-embedding-001', step: likeGemini },
+  titan: { dialect: 'bedrock', externalId: 'amazon.titan-embed-text-v2:0', step: likeTitan },
+  cohere: { dialect: 'bedrock', externalId: 'cohere.embed-english-v3', step: likeCohere },
+};
+
+async function scene(kind: string, step: Step = kinds[kind]?.step as Step): Promise<Scene> {
+  const up = await provider(step);
+  const { dialect = '', externalId = '' } = kinds[kind] ?? {};
+  const architecture = { input_modalities: ['text'], output_modalities: ['embeddings'] };
+  const gateway = await gatewayOf({
+    providers: { up: { dialect, base_url: up.url, api_key: 'k' }, mock: { dialect: 'mock' } },
+    models: [
+      { id: 'vectors', architecture, pricing: { prompt: '0.000001', completion: '0' }, providers: [{ providerId: 'up', externalId, streaming: false }] },
+      { id: 'mocked', free: true, architecture, providers: [{ providerId: 'mock', streaming: false }] },
+      { id: 'chat', free: true, providers: [{ providerId: 'up' }] },
+    ],
+    routing: { default: { retry: { same_target: 0 } } },
+  });
+  return { ...gateway, up, embed: (body, headers = {}) => gateway.post({ model: 'vectors', ...body }, { path: '/v1/embeddings', headers }) };
+}
+
+const vectorsIn = async (response: Response): Promise<unknown[]> => ((await response.json()) as { data: { embedding: unknown }[] }).data.map(({ embedding }) => embedding);
+
+describe.each(Object.keys(kinds))('to a provider like %s', (kind) => {
+  it('gives a vector for each text, in their order', async () => {
+    const { embed } = await scene(kind);
+    expect(await vectorsIn(await embed({ input: 'one' }))).toEqual([vectorOf('one')]);
+    const texts = ['one', 'a second', 'the third of them'];
+    expect(await vectorsIn(await embed({ input: texts }))).toEqual(texts.map(vectorOf));
+  });
+
+  it('has the request, its tokens and its cost on record, and no vectors', async () => {
+    const { embed, records } = await scene(kind);
+    await embed({ input: ['one', 'two'] });
+    expect(records[0]).toMatchObject({ requestedModel: 'vectors', provider: 'up', outcome: 'answered', stream: false, finishReason: 'completed' });
+    expect(Number(records[0]?.cost)).toBeCloseTo((records[0]?.usage.promptTokens ?? NaN) * 0.000001, 12);
+  });
+});
+
+describe('POST /v1/embeddings', () => {
+  it('sends what the caller sent', async () => {
+    const { embed, up } = await scene('openai');
+    await embed({ input: [1, 2, 3], dimensions: 3, user: 'ann', of_tomorrow: true });
+    expect(up.asked[0]).toMatchObject({ url: '/v1/embeddings', json: { model: 'text-embedding-3-small', input: [1, 2, 3], dimensions: 3, user: 'ann', of_tomorrow: true } });
+  });
+
+  it('gives base64 of 32-bit floats where that is asked for', async () => {
+    const { embed } = await scene('openai');
+    const [text] = (await vectorsIn(await embed({ input: 'one', encoding_format: 'base64' }))) as [string];
+    expect([...new Float32Array(new Uint8Array(Buffer.from(text, 'base64')).buffer)]).toEqual(vectorOf('one'));
+  });
+
+  it.each([['gemini', 100, 2], ['cohere', 96, 2], ['titan', 1, 130]])('splits a long list for %s, which takes %i', async (kind, most, calls) => {
+    const { embed, up } = await scene(kind as string);
+    const texts = Array.from({ length: 130 }, (_, at) => 'x'.repeat(at + 1));
+    expect(await vectorsIn(await embed({ input: texts }))).toEqual(texts.map(vectorOf));
+    expect(up.asked).toHaveLength(calls as number);
+    const sizes = up.asked.map(({ json }: Asked) => (json['requests'] ?? json['texts'] ?? [1]).length as number);
+    expect(Math.max(...sizes)).toBe(most);
+  });
+
+  it('fails as a whole where one call of several fails', async () => {
+    let calls = 0;
+    const { embed } = await scene('gemini', (response, asked) => (calls++ === 1 ? answers({ error: { code: 503, message: 'no', status: 'UNAVAILABLE' } }, { status: 503 }) : likeGemini)(response, asked));
+    expect((await embed({ input: Array.from({ length: 150 }, () => 'x') })).status).toBe(503);
+  });
+
+  it.each([['gemini'], ['titan'], ['cohere']])('refuses tokens for %s, which takes texts', async (kind) => {
+    const { embed, up } = await scene(kind);
+    expect(await errorOf(await embed({ input: [1, 2] }))).toMatchObject({ code: 'unsupported_value', param: 'input' });
+    expect(up.asked).toEqual([]);
+  });
+
+  it('refuses dimensions for a model with one length, because another vector would spoil the index', async () => {
+    const { embed } = await scene('cohere');
+    expect(await errorOf(await embed({ input: 'x', dimensions: 256 }))).toMatchObject({ code: 'unsupported_value', param: 'dimensions' });
+  });
+
+  it('names what a provider does not take', async () => {
+    const { embed } = await scene('titan');
+    expect((await embed({ input: 'x', user: 'ann' })).headers.get('x-adjusted')).toBe('user: dropped');
+  });
+
+  it.each<[string, object, string, string]>([
+    ['no input', {}, 'missing_required_parameter', 'input'],
+    ['an empty list', { input: [] }, 'invalid_value', 'input'],
+    ['an empty text', { input: ['one', ''] }, 'invalid_value', 'input[1]'],
+    ['a number', { input: 7 }, 'invalid_type', 'input'],
+    ['texts and tokens', { input: ['one', 2] }, 'invalid_type', 'input[1]'],
+    ['too many', { input: Array.from({ length: 2049 }, () => 'x') }, 'invalid_value', 'input'],
+    ['an unknown format', { input: 'x', encoding_format: 'hex' }, 'invalid_value', 'encoding_format'],
+    ['dimensions of 0', { input: 'x', dimensions: 0 }, 'invalid_value', 'dimensions'],
+    ['a model for chats', { input: 'x', model: 'chat' }, 'model_not_supported', 'model'],
+  ])('refuses %s, and asks nobody', async (_, body, code, param) => {
+    const { embed, up } = await scene('openai');
+    const response = await embed(body);
+    expect([response.status, await errorOf(response), up.asked.length]).toMatchObject([400, { code, param }, 0]);
+  });
+
+  it('is where a model for embeddings is asked, and not the door for chats', async () => {
+    const { chat } = await scene('openai');
+    expect(await errorOf(await chat({ model: 'vectors' }))).toMatchObject({ code: 'model_not_supported', message: expect.stringContaining('POST /v1/embeddings') as string });
+  });
+
+  it.each<[string, unknown]>([
+    ['no list', {}],
+    ['fewer vectors than inputs', { data: [{ index: 0, embedding: [1] }] }],
+    ['a vector of words', { data: [{ index: 0, embedding: ['a'] }, { index: 1, embedding: [1] }] }],
+    ['no JSON', 'oops'],
+  ])('takes an answer with %s for a broken one', async (_, body) => {
+    const { embed } = await scene('openai', answers(body));
+    expect((await errorOf(await embed({ input: ['one', 'two'] }))).code).toBe('upstream_invalid_response');
+  });
+
+  it('answers without a provider for the mock, the same for the same text', async () => {
+    const { embed } = await scene('openai');
+    const [one, again, other] = (await vectorsIn(await embed({ model: 'mocked', input: ['one', 'one', 'other'], dimensions: 5 }))) as number[][];
+    expect(one).toEqual(again);
+    expect(one).not.toEqual(other);
+    expect(Math.hypot(...(one ?? []))).toBeCloseTo(1, 9);
+  });
+
+  it('keeps answers for exact repeats where the cache is asked for', async () => {
+    const { embed, up } = await scene('openai');
+    const asked = [await embed({ input: 'one' }, { 'x-cache': 'on' }), await embed({ input: 'one' }, { 'x-cache': 'on' })];
+    expect([asked.map(({ headers }) => headers.get('x-cache')), await vectorsIn(asked[1] as Response), up.asked.length]).toEqual([['miss', 'hit'], [vectorOf('one')], 1]);
+  });
+});
