@@ -26,7 +26,7 @@ const mostFailures = 2;
 
 interface Flight {
   /** In the order of their arrival. */
-  readonly waiting: Map<Traveller, Waiting>;
+  readonly waiting: Waiting[];
   failures: number;
 }
 
@@ -37,7 +37,7 @@ export class Flights {
   /** The traveller asks, unless somebody asks under this key already. */
   lead(key: string, traveller: Traveller): boolean {
     if (this.#flights.has(key)) return false;
-    this.#flights.set(key, { waiting: new Map(), failures: 0 });
+    this.#flights.set(key, { waiting: [], failures: 0 });
     traveller.leads = true;
     return true;
   }
@@ -47,16 +47,15 @@ export class Flights {
     return new Promise((resolve) => {
       const flight = this.#flights.get(key);
       if (flight === undefined) resolve('ask');
-      else flight.waiting.set(traveller, { traveller, resolve });
+      else flight.waiting.push({ traveller, resolve });
     });
   }
 
   /** The traveller waits no more; its turn is to ask, for itself. */
   leave(key: string, traveller: Traveller): void {
-    const flight = this.#flights.get(key);
-    const waiting = flight?.waiting.get(traveller);
-    flight?.waiting.delete(traveller);
-    waiting?.resolve('ask');
+    const { waiting = [] } = this.#flights.get(key) ?? {};
+    const at = waiting.findIndex((one) => one.traveller === traveller);
+    if (at >= 0) waiting.splice(at, 1)[0]?.resolve('ask');
   }
 
   /** What came of the traveller that asked. All that wait get its answer; where there is none, the first of them asks. */
@@ -65,18 +64,15 @@ export class Flights {
     if (!leader.leads || flight === undefined) return;
     leader.leads = false;
     if (result === 'failed') flight.failures++;
-    const [next] = flight.waiting.values();
-    if ((result === 'failed' && flight.failures < mostFailures) || result === 'left') {
-      if (next !== undefined) return this.#pass(flight, next);
+    const isPassedOn = result === 'left' || (result === 'failed' && flight.failures < mostFailures);
+    const next = isPassedOn ? flight.waiting.shift() : undefined;
+    if (next === undefined) {
+      this.#flights.delete(key);
+      for (const { resolve } of flight.waiting) resolve(typeof result === 'string' ? 'ask' : result);
+      return;
     }
-    this.#flights.delete(key);
-    for (const { resolve } of flight.waiting.values()) resolve(typeof result === 'string' ? 'ask' : result);
-  }
-
-  #pass({ waiting }: Flight, { traveller, resolve }: Waiting): void {
-    waiting.delete(traveller);
     // safety: it leads from this moment on, and not from when its promise is looked at: its client may have left by then
-    traveller.leads = true;
-    resolve('ask');
+    next.traveller.leads = true;
+    next.resolve('ask');
   }
 }
