@@ -46,6 +46,8 @@ export interface GatewayOptions {
   /** More of the config, which replaces what is there. */
   readonly more?: Readonly<Record<string, unknown>>;
   readonly nodeOptions?: readonly string[];
+  /** More settings of the `server` block. */
+  readonly server?: object;
 }
 
 export interface StartedGateway extends Started {
@@ -67,12 +69,12 @@ async function drained(url: string): Promise<void> {
 }
 
 /** The file to start with, in a folder of its own. */
-export function writeConfig({ upstream, catalogue = scripted, plugins = shippedPlugins, more = {} }: GatewayOptions): string {
+export function writeConfig({ upstream, catalogue = scripted, plugins = shippedPlugins, more = {}, server = {} }: GatewayOptions): string {
   const folder = join(workFolder, `config-${++written}`);
   mkdirSync(folder);
   const file = join(folder, 'gateway.config.yaml');
   const config = {
-    server: { host: '127.0.0.1', port: 0, admin_key: adminKey, data_dir: join(folder, 'data') },
+    server: { host: '127.0.0.1', port: 0, admin_key: adminKey, data_dir: join(folder, 'data'), ...server },
     keys: [{ name: 'bench', key: callerKey, metadata: { team: 'bench' } }],
     providers: Object.fromEntries(catalogue.providers.map((id) => [id, { dialect: 'openai-chat', base_url: `${upstream}/v1`, api_key: 'upstream-key', trains_on_data: false }])),
     include: ['./models.yaml'],

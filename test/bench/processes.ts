@@ -93,7 +93,8 @@ export function cpuByThread(pid: number): Map<string, number> {
   return byName;
 }
 
-function familyOf(pid: number): number[] {
+/** The process, and all that it has started. */
+export function familyOf(pid: number): number[] {
   const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter((one) => one !== ''));
   return [pid, ...children.flatMap((child) => familyOf(Number(child)))];
 }

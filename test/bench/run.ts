@@ -27,8 +27,8 @@ const subjects: Readonly<Record<string, () => Promise<{ default: Subject }>>> = 
   faults: () => import('./faults.ts'),
 };
 
-/** The soak takes ten minutes, the faults take four, and the flame graph is a file of the repository. */
-const onlyWhenNamed = new Set(['soak', 'flame', 'flood', 'faults']);
+/** The soak takes ten minutes, the faults take four, the workers two, and the flame graph is a file of the repository. */
+const onlyWhenNamed = new Set(['workers', 'soak', 'flame', 'flood', 'faults']);
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !Object.hasOwn(subjects, name));

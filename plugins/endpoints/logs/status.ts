@@ -17,11 +17,11 @@ export interface Described {
 /** The state of the log, with what waits and what was lost in all workers. */
 async function logStatus({ reader, peers }: Pick<Described, 'reader' | 'peers'>): Promise<StoreStatus | null> {
   const [own = null, ...others] = (await Promise.all([reader?.status(), ...((await peers?.ask('status', null)) ?? [])])) as StoreStatus[];
-  return own === null ? null : others.reduce(together, own);
+  return own === null ? null : others.reduce(added, own);
 }
 
 /** What each worker has in its own journal is added up. */
-const together = (one: StoreStatus, other: StoreStatus): StoreStatus => ({
+const added = (one: StoreStatus, other: StoreStatus): StoreStatus => ({
   ...one,
   connected: one.connected && other.connected,
   error: one.error ?? other.error,

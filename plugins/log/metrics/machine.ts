@@ -105,7 +105,7 @@ function add(all: Families, more: Families): void {
     }
     for (const [series, value] of family.samples) {
       const known = into.samples.get(series);
-      into.samples.set(series, known === undefined ? value : together[into.how](known, value));
+      into.samples.set(series, known === undefined ? value : combined[into.how](known, value));
     }
   }
 }
@@ -120,7 +120,7 @@ function sum(one: string, other: string): string {
 /** cost: nearly all values are counts, and need no bigint. */
 const isShort = (value: string): boolean => /^\d{1,15}$/.test(value);
 
-const together: Readonly<Record<Family['how'], (one: string, other: string) => string>> = {
+const combined: Readonly<Record<Family['how'], (one: string, other: string) => string>> = {
   sum,
   each: (one) => one,
   least: (one, other) => (Number(other) < Number(one) ? other : one),
