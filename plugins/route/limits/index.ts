@@ -9,12 +9,14 @@ import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import type { LogReader } from '../../../core/log/store.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import { Admission, name } from './admission.ts';
+import { limitCommands } from './commands.ts';
 import { createCounting } from './counting.ts';
 import type { Spent } from './ledger.ts';
 import { MemoryLedger } from './counts/memory.ts';
 import { ParentCounts } from './counts/parent.ts';
 import { Refresher } from './refresher.ts';
 import { Rules } from './rules.ts';
+import { addLimitRoutes, limitMetrics } from './shown.ts';
 import { Sums } from './sums.ts';
 
 /** How long the start waits for the sums of the log. */
@@ -24,17 +26,21 @@ export default definePlugin({
   name,
   summary: 'limits and budgets by key, model, provider and metadata, from `limits` of the YAML',
   schema: { type: 'object', additionalProperties: false, properties: {} },
+  commands: limitCommands,
   atParent: ({ state }) => state('counts', () => new ParentCounts(new MemoryLedger(Date.now))),
   apply(gateway) {
     const { hooks, config, state, clock, log, logger, peers } = gateway;
     const rules = new Rules(config);
     const readers = state('readers', () => new Set<LogReader>());
     const leave = keepReader(gateway, readers);
-    if (rules.isEmpty) return leave;
+    const refusals = state('refusals', () => new Map<string, number>());
     const kinds = rules.budgets(config);
     const sums = new Sums(kinds, { log, logger, clock, readers }, clock());
     const { ledger, begin } = createCounting(gateway, sums);
-    const refusals = state('refusals', () => new Map<string, number>());
+    const shown = { rules, ledger, config, clock, refusals };
+    addLimitRoutes(gateway.routes, shown);
+    gateway.metrics.add(() => limitMetrics(shown));
+    if (rules.isEmpty) return leave;
     const admission = new Admission({ rules, ledger, sums, clock });
 
     // LATE: the plugin that keeps the log has opened it by then

@@ -126,6 +126,8 @@ export interface Ledger {
   charge(charge: Charge): void;
   /** How much is taken of these values. */
   levels(subjects: readonly Subject[]): readonly Level[] | Promise<readonly Level[]>;
+  /** The values of which something was counted lately. */
+  known(): readonly Subject[] | Promise<readonly Subject[]>;
   /** The log knows of so much: other processes may have spent some of it. */
   atLeast(sums: readonly Spent[]): void;
 }

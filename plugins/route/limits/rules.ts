@@ -94,6 +94,11 @@ export class Rules {
     return [model === null ? null : this.#model?.of(model), provider === null ? null : this.#provider?.of(provider)].filter((subject) => subject !== null && subject !== undefined);
   }
 
+  /** The values that are limited by name: all requests, and the keys of the config. */
+  named({ keys }: Pick<Config, 'keys'>): readonly Subject[] {
+    return [this.#all, ...keys.map(({ name }) => this.#key?.of(name) ?? null)].filter((subject) => subject !== null);
+  }
+
   /** Null: the value is not limited. */
   of(by: string, value: string): Subject | null {
     const dimension = by === 'key' ? this.#key : by === 'model' ? this.#model : by === 'provider' ? this.#provider : this.#metadata.find(([name]) => by === `meta.${name}`)?.[1];

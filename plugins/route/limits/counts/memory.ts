@@ -175,6 +175,10 @@ export class MemoryLedger implements Ledger {
     }
   }
 
+  known(): readonly Subject[] {
+    return Array.from(this.#counts.values(), ({ subject }) => subject);
+  }
+
   /** Everything that this process has let in within the last minute. */
   own(): readonly Own[] {
     return Array.from(this.#counts.values(), ({ subject, requests, tokens }) => ({ subject, requests, tokens }));

@@ -3,11 +3,14 @@ import type { ParentSide } from '../../../../core/workers/relay.ts';
 import { periodOf } from '../ledger.ts';
 import type { Hold } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
-import { fromWire, levelToWire } from './wire.ts';
+import { fromWire, levelToWire, toWire } from './wire.ts';
 import type { Reserved, Said } from './wire.ts';
 
 /** A worker says again within a second or two what it may have said in vain. */
 const mostCharged = 50_000;
+
+/** Values in one answer. */
+const mostKnown = 10_000;
 
 interface Held extends Hold {
   readonly worker: number;
@@ -39,6 +42,7 @@ export class ParentCounts implements ParentSide {
     if (said.what === 'settle') return this.#settle(said);
     if (said.what === 'charge') return this.#charge(said);
     if (said.what === 'spent') return this.#learn(said);
+    if (said.what === 'known') return this.#memory.known().slice(0, mostKnown).map(toWire);
     return this.#memory.levels(said.subjects.map(fromWire)).map(levelToWire);
   }
 

@@ -5,8 +5,8 @@ import { periodOf, refusalOf } from '../ledger.ts';
 import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
 import type { ReadSpent } from './redis.ts';
-import { levelFromWire, toWire } from './wire.ts';
-import type { NamedHold, Reserved, Said, WiredLevel } from './wire.ts';
+import { fromWire, levelFromWire, toWire } from './wire.ts';
+import type { NamedHold, Reserved, Said, WiredLevel, WiredSubject } from './wire.ts';
 
 /** safety: no request waits longer for the parent. */
 const patienceMs = 500;
@@ -79,6 +79,11 @@ export class PeerLedger implements Ledger {
     if (subjects.length === 0) return [];
     const wired = (await this.#ask({ what: 'levels', subjects: subjects.map(toWire) }).catch(() => null)) as readonly WiredLevel[] | null;
     return wired === null ? this.#memory.levels(subjects) : wired.map(levelFromWire);
+  }
+
+  async known(): Promise<readonly Subject[]> {
+    const wired = (await this.#ask({ what: 'known' }).catch(() => [])) as readonly WiredSubject[];
+    return wired.map(fromWire);
   }
 
   atLeast(sums: readonly Spent[]): void {

@@ -152,9 +152,18 @@ export class RedisLedger implements Ledger {
   }
 
   async levels(subjects: readonly Subject[]): Promise<readonly Level[]> {
-    if (subjects.length === 0) return [];
-    const verdict = this.#redis.isAway ? null : await this.#ask({ subjects, tokens: 0, pico: 0n, isLight: false, isLook: true }).catch(() => null);
-    return verdict === null ? this.#memory.levels(subjects) : verdict.levels;
+    const levels: Level[] = [];
+    for (let at = 0; at < subjects.length; at += chunk) {
+      const some = subjects.slice(at, at + chunk);
+      const verdict = this.#redis.isAway ? null : await this.#ask({ subjects: some, tokens: 0, pico: 0n, isLight: false, isLook: true }).catch(() => null);
+      levels.push(...(verdict === null ? this.#memory.levels(some) : verdict.levels));
+    }
+    return levels;
+  }
+
+  /** Those of this gateway. */
+  known(): readonly Subject[] {
+    return this.#memory.known();
   }
 
   atLeast(sums: readonly Spent[]): void {

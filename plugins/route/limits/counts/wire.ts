@@ -38,6 +38,7 @@ export type Said =
   | { readonly what: 'settle'; readonly name: string; readonly subjects: readonly string[]; readonly tokens: number }
   /** `name`: a worker that does not know whether it was heard says it again. */
   | { readonly what: 'charge'; readonly name: string; readonly subjects: readonly WiredSubject[]; readonly pico: string; readonly at: number }
+  | { readonly what: 'known' }
   | { readonly what: 'levels'; readonly subjects: readonly WiredSubject[] }
   /** `isNew`: of values of which the parent does not know what was spent. */
   | { readonly what: 'spent'; readonly sums: readonly WiredSpent[]; readonly isNew: boolean };

@@ -1,0 +1,83 @@
+/** What operators see of the limits: `GET /api/limits`, `gateway limits`, the metrics and the dashboard. */
+import type { Config } from '../../../core/config.ts';
+import type { Metric } from '../../../core/host/metric-sources.ts';
+import { json } from '../../../core/pipeline/answer.ts';
+import type { Routes } from '../../../core/http/routes.ts';
+import { explainedLimits } from './explained.ts';
+import type { ExplainedLimit } from './explained.ts';
+import { periodOf } from './ledger.ts';
+import type { Ledger } from './ledger.ts';
+import type { Rules } from './rules.ts';
+
+export interface ShownParts {
+  readonly rules: Rules;
+  readonly ledger: Ledger;
+  readonly config: Config;
+  readonly clock: () => number;
+  /** By the code of the error. */
+  readonly refusals: ReadonlyMap<string, number>;
+}
+
+/** One limit of one value. */
+export interface ShownLimit extends ExplainedLimit {
+  /** How much of it is used, from 0 to 1; null: not known. */
+  readonly share: number | null;
+  /** ISO time at which a budget begins anew; null: it is no budget, or it never does. */
+  readonly beginsAnewAt: string | null;
+}
+
+/** safety: callers make up metadata values without end. */
+const mostShown = 1000;
+/** safety: each value is a series in the database of whoever scrapes. */
+const mostSeries = 100;
+
+const protective = { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } };
+
+/** `GET /api/limits`: the limits of the values that were counted lately, the fullest first. */
+export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
+  routes.add({
+    method: 'GET',
+    path: '/api/limits',
+    auth: 'admin',
+    async handle({ query }) {
+      const by = query.get('by');
+      const limits = (await shownLimits(parts)).filter((one) => by === null || one.by === by);
+      return json({ data: limits.slice(0, mostShown), total: limits.length, refusals: Object.fromEntries(parts.refusals) }, protective);
+    },
+  });
+}
+
+async function shownLimits({ rules, ledger, config, clock }: ShownParts): Promise<ShownLimit[]> {
+  const known = new Map(rules.named(config).map((subject) => [subject.id, subject]));
+  for (const { id, by, value } of await ledger.known()) {
+    // a reload may have given it other limits, or none
+    const subject = rules.of(by, value);
+    if (subject !== null) known.set(id, subject);
+  }
+  const subjects = [...known.values()];
+  const now = clock();
+  const limits = explainedLimits(subjects, await ledger.levels(subjects)).map((limit): ShownLimit => ({ ...limit, share: shareOf(limit), beginsAnewAt: limit.per === null ? null : endOf(limit.per, now) }));
+  return limits.sort((one, other) => (other.share ?? 0) - (one.share ?? 0));
+}
+
+function shareOf({ allowed, used, held }: ExplainedLimit): number | null {
+  if (used === null) return null;
+  const taken = Number(used) + Number(held ?? 0);
+  return Number(allowed) === 0 ? 1 : Math.min(1, taken / Number(allowed));
+}
+
+function endOf(per: NonNullable<ExplainedLimit['per']>, now: number): string | null {
+  const { end } = periodOf(per, now);
+  return end === Infinity ? null : new Date(end).toISOString();
+}
+
+/** The limits nearest to their end, and how often callers were refused. */
+export async function limitMetrics(parts: ShownParts): Promise<Metric[]> {
+  const fullest = (await shownLimits(parts)).filter(({ share }) => share !== null).slice(0, mostSeries);
+  const samples = (read: (limit: ShownLimit) => number): Metric['samples'] => fullest.map((one) => [{ by: one.by, value: one.value, limit: one.limit, ...(one.per !== null && { per: one.per }) }, read(one)] as const);
+  return [
+    { type: 'gauge', across: 'largest', name: 'gateway_limit_used', help: 'How much of a limit is used: requests or tokens of the last minute, requests that run, dollars of a budget. The 100 fullest.', samples: samples(({ used }) => Number(used)) },
+    { type: 'gauge', across: 'largest', name: 'gateway_limit_allowed', help: 'The size of the same limits.', samples: samples(({ allowed }) => Number(allowed)) },
+    { type: 'counter', name: 'gateway_limit_refusals_total', help: 'Requests that were refused because of a limit or a budget, by the code of the error.', samples: Array.from(parts.refusals, ([code, count]) => [{ code }, count] as const) },
+  ];
+}

@@ -1,0 +1,61 @@
+/** What operators see: GET /api/limits, the metrics, gateway limits. */
+import { describe, expect, test } from 'vitest';
+import { run, start } from '../../../_kit/executable.ts';
+import { costOfOne, scene, statusOf } from './scene.ts';
+
+const tenant = (name: string): Record<string, string> => ({ 'x-gateway-tenant-id': name });
+const limits = [{ by: 'meta.tenant-id', requests_per_minute: 4, budget: { dollars: '1', per: 'day' } }, { by: 'all', concurrent: 10 }];
+
+describe('the limits', () => {
+  test('are listed with what is used of them, the fullest first', async () => {
+    const { gateway } = await scene({ limits });
+    await statusOf(gateway.chat({}, tenant('acme')));
+    for (let at = 0; at < 5; at++) await statusOf(gateway.chat({}, tenant('globex')));
+    const { data, total, refusals } = (await (await gateway.get('/api/limits')).json()) as any;
+    expect(data.slice(0, 2)).toEqual([
+      { by: 'meta.tenant-id', value: 'globex', limit: 'requests_per_minute', per: null, allowed: 4, used: 4, held: null, remaining: 0, share: 1, beginsAnewAt: null },
+      { by: 'meta.tenant-id', value: 'acme', limit: 'requests_per_minute', per: null, allowed: 4, used: 1, held: null, remaining: 3, share: 0.25, beginsAnewAt: null },
+    ]);
+    expect(data).toContainEqual({ by: 'meta.tenant-id', value: 'acme', limit: 'budget', per: 'day', allowed: '1', used: costOfOne, held: '0', remaining: '0.99998', share: 0.00002, beginsAnewAt: '2026-03-02T00:00:00.000Z' });
+    expect([total, refusals]).toEqual([5, { rate_limit_exceeded: 1 }]);
+    expect(((await (await gateway.get('/api/limits?by=all')).json()) as any).data.map(({ by }: any) => by)).toEqual(['all']);
+  });
+
+  test('are metrics, with their refusals', async () => {
+    const { gateway } = await scene({ limits });
+    for (let at = 0; at < 5; at++) await statusOf(gateway.chat({}, tenant('globex')));
+    const text = await (await gateway.get('/metrics')).text();
+    expect(text).toContain('gateway_limit_used{by="meta.tenant-id",value="globex",limit="requests_per_minute"} 4\n');
+    expect(text).toContain('gateway_limit_allowed{by="meta.tenant-id",value="globex",limit="requests_per_minute"} 4\n');
+    expect(text).toContain('gateway_limit_used{by="meta.tenant-id",value="globex",limit="budget",per="day"} 0.00008\n');
+    expect(text).toContain('gateway_limit_refusals_total{code="rate_limit_exceeded"} 1\n');
+  });
+
+  test('make at most a hundred series each, however many values callers make up', async () => {
+    const { gateway } = await scene({ limits });
+    await Promise.all(Array.from({ length: 150 }, (_, at) => statusOf(gateway.chat({}, tenant(`t-${at}`)))));
+    const text = await (await gateway.get('/metrics')).text();
+    expect(text.split('\n').filter((line) => line.startsWith('gateway_limit_used{')).length).toBe(100);
+  });
+
+  test('are none where the config has none', async () => {
+    const { gateway } = await scene({});
+    expect(await (await gateway.get('/api/limits')).json()).toEqual({ data: [], total: 0, refusals: {} });
+  });
+});
+
+test('gateway limits prints them', async () => {
+  const gateway = await start({
+    providers: { mock: { dialect: 'mock' } },
+    models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+    keys: [{ name: 'search-team', key: 'the-key-of-the-team', limits: { requests_per_minute: 4, budget: { dollars: '50', per: 'month' } } }],
+  });
+  const headers = { 'content-type': 'application/json', authorization: 'Bearer the-key-of-the-team' };
+  expect((await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) })).status).toBe(200);
+  const { code, stdout, stderr } = await run(['limits', '--config', gateway.file]);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout).toMatch(/^BY +VALUE +LIMIT +USED +OF +FULL +BEGINS ANEW \(UTC\)\nkey +search-team +requests per minute +1 +4 +25 %\nkey +search-team +budget per month +\$0\.0000\d+ +\$50 +0 % +20\d\d-\d\d-01 00:00\n\n2 of 2 limits\n$/);
+  const machine = await run(['limits', '--json', '--by', 'key', '--config', gateway.file]);
+  expect(JSON.parse(machine.stdout)).toMatchObject([{ value: 'search-team', limit: 'requests_per_minute', used: 1 }, { limit: 'budget', per: 'month', allowed: '50' }]);
+  await gateway.stop();
+});
