@@ -98,7 +98,7 @@ function listingOf(model: Model, mappings: readonly Mapping[]): object {
 }
 
 function mappingOf(mapping: Mapping, model: Model): object {
-  const { dialect: _, pricing, reasoning, ...fields } = mapping;
+  const { dialect: _, weight: _weight, pricing, reasoning, ...fields } = mapping;
   return { ...fields, pricing: pricesOf(pricing ?? model.pricing), reasoning: reasoning !== null };
 }
 

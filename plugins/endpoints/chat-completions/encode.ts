@@ -7,7 +7,8 @@ import type { FoldedChoice, FoldedToolCall, Reply } from '../../../core/pipeline
 
 const openaiWords: Readonly<Record<FinishReason, string>> = { completed: 'stop', length_limit: 'length', tool_calls: 'tool_calls', content_filter: 'content_filter' };
 
-const wordOf = (reason: FinishReason | null, { finishReason }: ReplyHead): string | null => (reason === null ? null : finishReason === 'unified' ? reason : openaiWords[reason]);
+/** The word of the API for a finish reason, as the config has it. */
+export const wordOf = (reason: FinishReason | null, { finishReason }: ReplyHead): string | null => (reason === null ? null : finishReason === 'unified' ? reason : openaiWords[reason]);
 
 /** The `usage` object of a reply. Counts that the provider did not send are left out; null where the provider sent none. */
 export function usageOf(usage: Usage): object | null {

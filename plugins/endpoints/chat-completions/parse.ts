@@ -3,27 +3,15 @@
  * known here are kept: those of the body in `rest`, all others at their own place.
  */
 import type { ChatRequest, ContentPart, Message, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
-import { GatewayError } from '../../../core/errors.ts';
-import { isFields } from '../../../core/wire/fields.ts';
+import { bodyFields, boolean, type Check, count, integer, list, listOf, missing, modelName, number, object, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
-
-function kindOf(value: unknown): string {
-  if (value === undefined) return 'nothing';
-  if (value === null) return 'null';
-  return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
-}
-
-const missing = (param: string, wanted: string): GatewayError => new GatewayError('missing_required_parameter', `"${param}" is required: ${wanted}.`, { param });
-const wrongType = (param: string, wanted: string, value: unknown): GatewayError => new GatewayError('invalid_type', `"${param}" must be ${wanted}, not ${kindOf(value)}.`, { param });
-const wrongValue = (param: string, text: string): GatewayError => new GatewayError('invalid_value', `"${param}" ${text}.`, { param });
 
 /**
  * The request that a JSON body describes. Throws a `GatewayError` with the `param` at fault: `missing_required_parameter`,
  * `invalid_type` or `invalid_value`.
  */
 export function parseChatRequest(body: unknown): ChatRequest {
-  if (!isFields(body)) throw new GatewayError('invalid_type', `The request body must be a JSON object, not ${kindOf(body)}.`);
-  const { model, messages, stream, stream_options, tools, tool_choice, parallel_tool_calls, response_format, max_tokens, max_completion_tokens, ...more } = body;
+  const { model, messages, stream, stream_options, tools, tool_choice, parallel_tool_calls, response_format, max_tokens, max_completion_tokens, ...more } = bodyFields(body);
   const { temperature, top_p, stop, seed, n, presence_penalty, frequency_penalty, logit_bias, logprobs, top_logprobs, user, ...rest } = more;
   const streamOptions = optional('stream_options', stream_options, object);
   return {
@@ -52,44 +40,6 @@ export function parseChatRequest(body: unknown): ChatRequest {
   };
 }
 
-type Check<T> = (param: string, value: unknown) => T;
-
-/** Checks a value that may be absent; null counts as absent. */
-const optional = <T>(param: string, value: unknown, check: Check<T>): T | null => (value === undefined || value === null ? null : check(param, value));
-
-const text: Check<string> = (param, value) => {
-  if (typeof value !== 'string') throw wrongType(param, 'a string', value);
-  return value;
-};
-
-const boolean: Check<boolean> = (param, value) => {
-  if (typeof value !== 'boolean') throw wrongType(param, 'a boolean', value);
-  return value;
-};
-
-const number: Check<number> = (param, value) => {
-  if (typeof value !== 'number') throw wrongType(param, 'a number', value);
-  return value;
-};
-
-/** A whole number that a float holds exactly. A larger number would lose digits, and the provider would get another number than the caller sent. */
-const integer: Check<number> = (param, value) => {
-  const checked = number(param, value);
-  if (!Number.isSafeInteger(checked)) throw wrongValue(param, `must be a whole number from ${Number.MIN_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}`);
-  return checked;
-};
-
-const count: Check<number> = (param, value) => {
-  const checked = number(param, value);
-  if (!Number.isSafeInteger(checked) || checked < 1) throw wrongValue(param, 'must be a whole number of at least 1');
-  return checked;
-};
-
-const object: Check<Fields> = (param, value) => {
-  if (!isFields(value)) throw wrongType(param, 'an object', value);
-  return value;
-};
-
 /** An object inside the body, without its fields that are null, because null means absent. `content` stays, because a message with tool calls has `content: null`. */
 const fields: Check<Fields> = (param, value) => {
   const given = object(param, value);
@@ -97,25 +47,11 @@ const fields: Check<Fields> = (param, value) => {
   return Object.fromEntries(Object.entries(given).filter(([field, inner]) => inner !== null || field === 'content'));
 };
 
-const list: Check<unknown[]> = (param, value) => {
-  if (!Array.isArray(value)) throw wrongType(param, 'an array', value);
-  return value;
-};
-
-const listOf = <T>(check: Check<T>): Check<T[]> => (param, value) => list(param, value).map((item, at) => check(`${param}[${at}]`, item));
-
 const numbers: Check<Record<string, number>> = (param, value) => {
   const given = object(param, value);
   for (const inner of Object.values(given)) if (typeof inner !== 'number') throw wrongType(param, 'an object of numbers', inner);
   return given as Record<string, number>;
 };
-
-function modelName(value: unknown): string {
-  if (value === undefined || value === null) throw missing('model', 'the id of a model, see GET /v1/models');
-  const name = text('model', value);
-  if (name.trim() === '') throw wrongValue('model', 'must not be empty');
-  return name;
-}
 
 const roles = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 

@@ -5,6 +5,7 @@
  * a connection that was used before is closed before the first byte of the answer.
  */
 import { addressOf } from '../../../core/wire/address.ts';
+import { encodeBy } from '../../../core/wire/native.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Streaming } from '../../../core/pipeline/context.ts';
 import type { Dialect, Target } from '../../../core/wire/dialect.ts';
@@ -69,7 +70,7 @@ function createUpstream({ id, connections }: Provider, { baseUrl, logger }: { ba
 
 async function ask(context: Streaming, parts: AttemptParts): Promise<ChunkSource> {
   const { dialect, target } = parts;
-  const wire = dialect.encode(context.request, target);
+  const wire = encodeBy(dialect, context.request, target);
   const answer = await dispatch(wire, context, parts);
   const answerParts = { wire, dialect, target, limits: context.config.server.limits };
   const type = String(answer.headers['content-type'] ?? '');

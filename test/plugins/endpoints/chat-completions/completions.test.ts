@@ -1,0 +1,60 @@
+/** POST /v1/completions: older clients, over sockets. */
+import OpenAI from 'openai';
+import { describe, expect, it } from 'vitest';
+import { oneUpstream } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { said, streams } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
+import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
+
+interface Scene extends TestGateway {
+  readonly up: ScriptedUpstream;
+  complete(body: object): Promise<Response>;
+}
+
+async function scene(...steps: Step[]): Promise<Scene> {
+  const up = await provider(...steps);
+  const gateway = await gatewayOf(oneUpstream(up.url));
+  return { ...gateway, up, complete: (body) => gateway.post({ model: 'plain', ...body }, { path: '/v1/completions' }) };
+}
+
+describe('POST /v1/completions', () => {
+  it('asks with the prompt as the message of a user, and gives the text back', async () => {
+    const { complete, up, records } = await scene();
+    const response = await complete({ prompt: 'Say hello', max_tokens: 20, temperature: 0.5 });
+    expect(await response.json()).toMatchObject({ id: expect.stringMatching(/^cmpl-/) as string, object: 'text_completion', model: 'up/plain', choices: [{ index: 0, text: 'hello', logprobs: null, finish_reason: 'stop' }], usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } });
+    expect(up.asked[0]?.json).toMatchObject({ messages: [{ role: 'user', content: 'Say hello' }], temperature: 0.5 });
+    expect(records[0]).toMatchObject({ path: '/v1/completions', outcome: 'answered' });
+  });
+
+  it('streams, for the SDK of OpenAI', async () => {
+    const { url } = await scene(streams(said('hel', 'lo')));
+    const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'k' });
+    const pieces: string[] = [];
+    let reason: string | null = null;
+    for await (const { choices } of await client.completions.create({ model: 'plain', prompt: 'Say hello', stream: true })) {
+      pieces.push(choices[0]?.text ?? '');
+      reason = choices[0]?.finish_reason ?? reason;
+    }
+    expect([pieces.join(''), reason]).toEqual(['hello', 'stop']);
+  });
+
+  it.each<[string, object, string]>([
+    ['echo', { echo: true }, 'echo'],
+    ['logprobs', { logprobs: 2 }, 'logprobs'],
+    ['a suffix', { suffix: 'the end' }, 'suffix'],
+    ['the best of several', { best_of: 3 }, 'best_of'],
+    ['several prompts', { prompt: ['one', 'two'] }, 'prompt'],
+    ['tokens', { prompt: [1, 2] }, 'prompt'],
+    ['no prompt', { prompt: null }, 'prompt'],
+  ])('refuses %s, and says what to do', async (_, body, param) => {
+    const { complete, up } = await scene();
+    const response = await complete({ prompt: 'hi', ...body });
+    expect([response.status, (await errorOf(response)).param, up.asked.length]).toEqual([400, param, 0]);
+  });
+
+  it('takes what asks for nothing', async () => {
+    const { complete } = await scene();
+    expect((await complete({ prompt: ['hi'], echo: false, suffix: null, best_of: 1, logprobs: null })).status).toBe(200);
+  });
+});
