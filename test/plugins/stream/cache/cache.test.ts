@@ -155,6 +155,18 @@ describe('a hit', () => {
     expect(up.asked).toHaveLength(1);
   });
 
+  it('has the vectors of an embedding', async () => {
+    const up = await provider(answers({ object: 'list', data: [{ object: 'embedding', index: 0, embedding: [0.5, -1.25] }], usage: { prompt_tokens: 7, total_tokens: 7 } }));
+    const architecture = { input_modalities: ['text'], output_modalities: ['embeddings'] };
+    const gateway = await gatewayOf(oneUpstream(up.url, { models: [{ id: 'vectors', architecture, pricing: { prompt: '0.000001', completion: '0' }, providers: [{ providerId: 'up', externalId: 'v-1', streaming: false }] }] }));
+    const embed = async (input: string): Promise<{ data: { embedding: number[] }[] }> => (await (await gateway.post({ model: 'vectors', input }, { path: '/v1/embeddings', headers: on })).json()) as { data: { embedding: number[] }[] };
+    const first = await embed('one');
+    expect(await embed('one')).toEqual(first);
+    expect(first.data[0]?.embedding).toEqual([0.5, -1.25]);
+    await embed('two');
+    expect(gateway.records.map(({ fields, cost }) => [fields['cache'], cost])).toEqual([['miss', '0.000007'], ['hit', '0'], ['miss', '0.000007']]);
+  });
+
   it('names what was adjusted, as the first answer did', async () => {
     const up = await provider(answers({ type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Hello.' }], stop_reason: 'end_turn', usage: { input_tokens: 1, output_tokens: 1 } }));
     const gateway = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } } }));

@@ -27,6 +27,7 @@ function withOther(value: any, [step, ...rest]: readonly (string | number)[]): u
 
 const otherThan = (value: unknown): unknown => (typeof value === 'string' ? `${value} ` : typeof value === 'number' ? -value - 1 : typeof value === 'boolean' ? !value : value === null ? 0 : [value]);
 
+/** What decides only how the answer is written. */
 const isOfForm = ([first]: readonly (string | number)[]): boolean => first === 'stream' || first === 'includeUsage';
 
 describe('the key of an answer', () => {
@@ -43,9 +44,17 @@ describe('the key of an answer', () => {
     fc.assert(fc.property(acceptedRequest('up'), (request) => key(structuredClone(request)) === key(request)));
   });
 
+  test('is the same at every door, where nothing is asked that one wire format alone knows', () => {
+    const request = { model: 'm', messages: [{ role: 'user', content: 'say "native": 1' }], rest: {}, temperature: 1 };
+    const own = key(request);
+    expect(key({ temperature: 1, rest: {}, messages: request.messages, model: 'm', form: 'messages', door: { id: 1 }, adjustments: [{ parameter: 'a', change: 'dropped' }] })).toBe(own);
+    const ways = [{ rest: { top_k: 1 } }, { native: { fields: { a: 1 } } }, { messages: [{ role: 'user', content: 'hi', native: { fields: { a: 1 } } }] }];
+    for (const way of ways) expect(new Set(['messages', 'responses', undefined].map((form) => key({ ...request, ...way, form }))).size, JSON.stringify(way)).toBe(3);
+  });
+
   test('changes with what is asked where it is no chat', () => {
     const asks = [undefined, { kind: 'embeddings', inputs: ['a'] }, { kind: 'embeddings', inputs: ['a', 'b'] }, { kind: 'embeddings', inputs: [[1, 2]] }, { kind: 'embeddings', inputs: [[12]] }];
-    expect(new Set(asks.map((ask) => key({ messages: [], ask }))).size).toBe(asks.length);
+    expect(new Set(asks.map((ask) => key({ messages: [], rest: {}, ask }))).size).toBe(asks.length);
   });
 
   test('changes with the caller', () => {
