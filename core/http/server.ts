@@ -85,6 +85,8 @@ export function createService(parts: ServiceParts): Service {
   const answersPreflight = createCors(config.server);
   return {
     node(request, response) {
+      // clients join a base URL that ends with a slash and a path; as an address, the rest would begin with a host
+      if (request.url?.startsWith('//') === true) request.url = request.url.replace(/^\/+(?=\w)/, '/');
       const refusal = checkHost(request.headers.host);
       // cost: the usual spelling of a door's path needs no event of h3 (test/bench)
       const door = request.method === 'POST' ? doorAt.get(request.url ?? '') : undefined;
@@ -102,10 +104,11 @@ export function createService(parts: ServiceParts): Service {
 }
 
 /** Serves a completion request. Resolves when its answer is written. Never rejects. */
-async function serveDoor(door: Door, { request, response }: NodePair, shared: Shared): Promise<void> {
+async function serveDoor(door: Door, { request, response, params }: NodePair & Partial<Pick<Exchange, 'params'>>, shared: Shared): Promise<void> {
   const { begin, running, pipeline, inFlight } = shared;
   const exchange = begin('POST', door.path, request.headers as Exchange['headers']);
   exchange.door = door;
+  if (params !== undefined) exchange.params = params;
   const body = (): Promise<unknown> => readJson(request, exchange, inFlight);
   const work = async (): Promise<Completion> => {
     if (running.isDraining) return await refuse(exchange, shuttingDown(), pipeline);
@@ -196,7 +199,7 @@ function createApp(shared: Shared): H3 {
 async function atDoor(door: Door, event: H3Event, shared: Shared): Promise<HTTPResponse> {
   const pair = nodePairOf(event);
   if (pair === null) throw new TypeError(`POST ${door.path} needs a socket: fetch() asks plain endpoints only.`);
-  await serveDoor(door, pair, shared);
+  await serveDoor(door, { ...pair, params: paramsOf(event) }, shared);
   // the reply is written, and h3 finds nothing left to write
   return new HTTPResponse(null);
 }

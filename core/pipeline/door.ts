@@ -27,9 +27,10 @@ export interface Encoder {
 
 /** The request goes through every stage of the pipeline, whatever its door. */
 export interface Door {
+  /** `/v1/chat/completions`; a part may be a parameter: `/deployments/:model/chat`. */
   readonly path: string;
-  /** Throws a GatewayError that names the parameter. @param headers of the request, where the format has parameters in them */
-  parse(body: unknown, headers: Readonly<Record<string, string | undefined>>): ChatRequest;
+  /** Throws a GatewayError that names the parameter. @param headers of the request, and the parameters of its path, where the format has something in them */
+  parse(body: unknown, headers: Readonly<Record<string, string | undefined>>, params: Readonly<Record<string, string>>): ChatRequest;
   /** Writes a streamed answer. */
   encoder(head: ReplyHead): Encoder;
   /** A whole answer, as JSON text. */

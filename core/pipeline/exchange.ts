@@ -23,6 +23,8 @@ export interface Arrival {
 /** The attempt that is being opened by the code that runs, where several of a request may be. */
 const opened = new AsyncLocalStorage<{ readonly exchange: object; readonly attempt: Attempt }>();
 
+const noParams = Object.freeze({});
+
 /** An attempt that broke in the middle of its answer, or that was asked beside a quicker one. */
 export interface Lost {
   readonly at: number;
@@ -43,6 +45,8 @@ export class Exchange implements Arrived {
 
   /** Null: the request came to none, or is refused before it is read. */
   door: Door | null = null;
+  /** Of the door's path. */
+  params: Readonly<Record<string, string>> = noParams;
   principal: Principal | null = null;
   metadata: Metadata | null = null;
   /** What the caller named, known as soon as the body could be read. */

@@ -64,7 +64,7 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   exchange.expire(exchange.config.routing.default);
   exchange.principal ??= await authenticate(exchange, hooks);
   exchange.metadata = Object.freeze(hooks.metadata.call(exchange.principal.metadata, exchange.as()));
-  const request = frozen(door.parse(await body(), exchange.headers));
+  const request = frozen(door.parse(await body(), exchange.headers, exchange.params));
   exchange.requestedModel = request.model;
   exchange.wantsStream = request.stream;
   exchange.request = request;
@@ -89,13 +89,13 @@ function frozen(request: ChatRequest): ChatRequest {
 export async function authenticate(exchange: Exchange, { auth }: Pick<RequestHooks, 'auth'>): Promise<Principal> {
   const principal = await auth.promise(exchange.as());
   if (principal !== undefined) return Object.freeze(principal);
-  const { headers } = exchange;
-  const sent = headers['authorization'] !== undefined || headers['x-api-key'] !== undefined;
   const facts = { headers: { 'www-authenticate': 'Bearer' } };
-  throw sent
+  throw sendsKey(exchange)
     ? new GatewayError('invalid_api_key', 'The API key is not valid.', facts)
     : new GatewayError('missing_api_key', 'An API key is required. Send it as "Authorization: Bearer <key>".', facts);
 }
+
+const sendsKey = ({ headers }: Exchange): boolean => ['authorization', 'x-api-key', 'api-key'].some((name) => headers[name] !== undefined);
 
 /** Why no candidate is left: the error that a plugin gave for it, or the list of reasons. */
 function nobodyLeft({ candidates, request }: Exchange): GatewayError {
@@ -130,7 +130,7 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
 
 /** Who asks, where the request came with a key that is known: its refusal is then on record in any case. */
 export async function identify(exchange: Exchange, { hooks, logger }: Pipeline): Promise<void> {
-  if (exchange.headers['authorization'] === undefined && exchange.headers['x-api-key'] === undefined) return;
+  if (!sendsKey(exchange)) return;
   try {
     const principal = await unlessCancelled(exchange.cancellation, authenticate(exchange, hooks));
     // without keys everybody is let in, and so nobody is known

@@ -32,7 +32,7 @@ export function rewriteText(source: ChunkSource, create: (text: TextOf) => TextR
   const answers = new Map<number, Rewriting>();
   let isOver = false;
   const rewritten = (chunk: Chunk): Chunk[] => {
-    if (chunk.type === 'usage' || chunk.type === 'extra' || chunk.type === 'native') return [chunk];
+    if (chunk.type === 'usage' || chunk.type === 'extra' || (chunk.type === 'native' && chunk.isBoundary !== true)) return [chunk];
     const answer = answers.get(chunk.choice) ?? new Rewriting(chunk.choice, create);
     answers.set(chunk.choice, answer);
     return isText(chunk) ? answer.text(chunk) : [...answer.flush(), chunk];

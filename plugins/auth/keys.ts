@@ -14,7 +14,7 @@ const nobody: Principal = { key: null, models: null, metadata: {} };
 
 export default definePlugin({
   name,
-  summary: 'API keys from the YAML, by Authorization: Bearer or x-api-key; which models each may use',
+  summary: 'API keys from the YAML, by Authorization: Bearer, x-api-key or api-key; which models each may use',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, config }) {
     const principals = new Map<string, Principal>(config.keys.map((key) => [key.hash, { key: key.name, models: key.models, metadata: key.metadata, logBodies: key.logBodies, cache: key.cache }]));
@@ -41,10 +41,11 @@ export default definePlugin({
   },
 });
 
-/** The key of the request, from `Authorization: Bearer` or `x-api-key`; null where the request has no key in a valid form. */
+/** The key of the request, from `Authorization: Bearer`, `x-api-key` or `api-key`; null where the request has no key in a valid form. */
 function keyOf(headers: Normalised['headers']): string | null {
   const bearer = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers['authorization'] ?? '')?.[1];
-  return bearer ?? headers['x-api-key'] ?? null;
+  // Azure's clients send `api-key`
+  return bearer ?? headers['x-api-key'] ?? headers['api-key'] ?? null;
 }
 
 function refuse(candidate: Candidate, { request }: Normalised): Candidate {

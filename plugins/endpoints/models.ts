@@ -40,9 +40,9 @@ export default definePlugin({
       lists.length = Math.min(lists.length, 4);
       return body;
     };
-    routes.add({
+    for (const path of ['/v1/models', '/models']) routes.add({
       method: 'GET',
-      path: '/v1/models',
+      path,
       auth: 'none',
       handle({ query }) {
         const isOn = (name: string): boolean => ['true', '1'].includes(query.get(name) ?? '');
@@ -53,19 +53,26 @@ export default definePlugin({
         return { headers: { 'content-type': 'application/json' }, body: listOf(texts) };
       },
     });
-    routes.add({
+    for (const path of ['/v1/models/**:id', '/models/**:id']) routes.add({
       method: 'GET',
-      path: '/v1/models/**:id',
+      path,
       auth: 'none',
       handle({ params }) {
         const id = params['id'] ?? '';
-        const model = named.get(id);
+        const model = named.get(id) ?? servedBy(id, named);
         if (model === undefined) throw new GatewayError('model_not_found', `The model "${id.slice(0, 100)}" does not exist or is not configured.${didYouMean(id, named.keys())}`, { param: 'model' });
         return json(listingOf(model, model.providers));
       },
     });
   },
 });
+
+/** The model of a name like `provider/model`; undefined where that provider does not serve it. */
+function servedBy(name: string, named: ReadonlyMap<string, Model>): Model | undefined {
+  const slash = name.indexOf('/');
+  const model = slash < 0 ? undefined : named.get(name.slice(slash + 1));
+  return model?.providers.some(({ providerId }) => providerId === name.slice(0, slash)) === true ? model : undefined;
+}
 
 function entryOf(model: Model, { providers }: Config): Entry {
   // a provider without `trains_on_data` counts as one that trains, because the filter is a promise to the caller

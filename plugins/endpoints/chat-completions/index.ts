@@ -3,9 +3,12 @@
  * answer; the pipeline does everything between the two.
  */
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { isFields } from '../../../core/wire/fields.ts';
 import { completionsDoor } from './completions.ts';
 import { createEncoder, encodeReply } from './encode.ts';
 import { parseChatRequest } from './parse.ts';
+
+const chatDoor = { parse: parseChatRequest, encoder: createEncoder, encode: encodeReply };
 
 export default definePlugin({
   name: 'endpoints/chat-completions',
@@ -13,7 +16,9 @@ export default definePlugin({
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes }) {
     // some clients have a base URL without /v1
-    for (const path of ['/v1/chat/completions', '/chat/completions']) routes.addDoor({ path, parse: parseChatRequest, encoder: createEncoder, encode: encodeReply });
+    for (const path of ['/v1/chat/completions', '/chat/completions']) routes.addDoor({ path, ...chatDoor });
+    // the clients of Azure name the model in the path
+    routes.addDoor({ ...chatDoor, path: '/openai/deployments/:model/chat/completions', parse: (body, _, { model }) => parseChatRequest(isFields(body) ? { ...body, model } : body) });
     for (const path of ['/v1/completions', '/completions']) routes.addDoor({ path, ...completionsDoor });
   },
 });

@@ -3,7 +3,7 @@
  * known here are kept: those of the body in `rest`, all others at their own place.
  */
 import type { ChatRequest, ContentPart, Message, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
-import { bodyFields, boolean, type Check, count, integer, list, listOf, missing, modelName, number, object, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
+import { bodyFields, boolean, type Check, count, integer, listOf, missing, modelName, number, object, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 
 /**

@@ -1,0 +1,40 @@
+/** The spellings of paths and of the key's header that clients use. */
+import { describe, expect, it } from 'vitest';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { contentOf, gatewayOf, provider } from '../scene.ts';
+
+const open = async (more: Record<string, unknown> = {}): Promise<TestGateway> => await gatewayOf(oneUpstream((await provider()).url, more));
+const hi = { messages: [{ role: 'user', content: 'hi' }] };
+
+describe('a chat', () => {
+  it.each(['//v1/chat/completions', '///v1/chat/completions?x=1', '/chat/completions'])('is served at %s', async (path) => {
+    const gateway = await open();
+    expect(await contentOf(await gateway.post({ model: 'plain', ...hi }, { path }))).toBe('hello');
+  });
+
+  it('is served at the path of an Azure deployment, which names the model, with the key in `api-key`', async () => {
+    const gateway = await open({ keys: [{ name: 'k', key: 'caller-key' }] });
+    const path = '/openai/deployments/plain/chat/completions?api-version=2024-10-21';
+    expect(await contentOf(await gateway.post(hi, { path, headers: { 'api-key': 'caller-key' } }))).toBe('hello');
+    expect(gateway.records[0]).toMatchObject({ requestedModel: 'plain', key: 'k' });
+    expect((await gateway.post(hi, { path, headers: { 'api-key': 'wrong' } })).status).toBe(401);
+  });
+});
+
+describe('the models', () => {
+  it.each(['/v1/models', '/models', '//v1/models'])('are listed at %s', async (path) => {
+    const gateway = await open();
+    expect(((await (await gateway.get(path)).json()) as { data: object[] }).data).toHaveLength(3);
+  });
+
+  it.each(['/v1/models/plain', '/models/plain', '/v1/models/up%2Fplain', '/v1/models/up/plain'])('are found at %s', async (path) => {
+    const gateway = await open();
+    expect(await (await gateway.get(path)).json()).toMatchObject({ id: 'plain' });
+  });
+
+  it.each(['/v1/models/nowhere%2Fplain', '/v1/models/up%2Fnothing'])('are not found at %s', async (path) => {
+    const gateway = await open();
+    expect((await gateway.get(path)).status).toBe(404);
+  });
+});
