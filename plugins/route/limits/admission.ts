@@ -50,7 +50,7 @@ export class Admission {
   /** Takes what the request needs of all limits, or throws. Candidates whose own limits have no room are dropped. */
   admit(candidates: readonly Candidate[], context: Normalised): readonly Candidate[] | Promise<readonly Candidate[]> {
     const { rules } = this.#parts;
-    const caller = rules.ofCaller(context.principal.key, context.metadata);
+    const caller = rules.ofCaller(context.principal, context.metadata);
     if (caller.length === 0 && !rules.hasTargets) return candidates;
     const standing = rules.refusesUnknown ? this.#withKnownPrices(candidates, caller, context) : candidates;
     const first = standing.find(({ dropped }) => dropped === null);

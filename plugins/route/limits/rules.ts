@@ -2,7 +2,7 @@
 import type { Amounts, Config, Limit } from '../../../core/config.ts';
 import { patternOf } from '../../../core/glob.ts';
 import { parseDollars } from '../../../core/money.ts';
-import type { Candidate, Metadata } from '../../../core/pipeline/context.ts';
+import type { Candidate, Metadata, Principal } from '../../../core/pipeline/context.ts';
 import type { BudgetCap, Caps, Subject } from './ledger.ts';
 
 const none: readonly Subject[] = [];
@@ -73,8 +73,8 @@ export class Rules {
     return this.#model !== null || this.#provider !== null;
   }
 
-  /** What is limited of a caller, whatever answers. */
-  ofCaller(key: string | null, metadata: Metadata): readonly Subject[] {
+  /** What is limited of a caller, whatever answers. safety: a caller may send any header, so the metadata of its key counts before one of the same name. */
+  ofCaller({ key, metadata: own }: Principal, metadata: Metadata): readonly Subject[] {
     let found = none;
     const add = (subject: Subject | null | undefined): void => {
       if (subject !== null && subject !== undefined) found = found === none ? [subject] : [...found, subject];
@@ -82,7 +82,7 @@ export class Rules {
     add(this.#all);
     if (key !== null) add(this.#key?.of(key));
     for (const [name, dimension] of this.#metadata) {
-      const value = metadata[name];
+      const value = own[name] ?? metadata[name];
       if (value !== undefined) add(dimension.of(value));
     }
     return found;

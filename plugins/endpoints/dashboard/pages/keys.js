@@ -1,8 +1,9 @@
-/** The page Keys: the keys of the config by name, and what each was used for. The gateway does not keep the keys themselves. */
+/** The page Keys: the keys of the config by name, what each was used for, and the limits and budgets of all callers. The gateway does not keep the keys themselves. */
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { aboutSum } from '../parts/estimate.js';
 import { compact, count, duration, failsMuch, money, percent } from '../parts/format.js';
+import { Limits } from '../parts/limits.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 
@@ -16,7 +17,8 @@ export function KeysPage() {
       <tbody>${data.data.map(({ name, models, metadata, use }) => html`<tr key=${name}>
         <td class="cell-name" title=${name}>${name}</td><td class="wrap">${models === null ? html`<span class="soft">all</span>` : models.join(', ')}</td><td class="wrap">${Object.entries(metadata).map(([key, value]) => html`<span class="pill" key=${key}>${key} ${value}</span> `)}</td>
         <${Use} use=${use} />
-        <td class="num"><a href=${`/dashboard/logs?since=30d&key=${encodeURIComponent(name)}`}>Logs</a></td></tr>`)}</tbody></table></div>`}`;
+        <td class="num"><a href=${`/dashboard/logs?since=30d&key=${encodeURIComponent(name)}`}>Logs</a></td></tr>`)}</tbody></table></div>`}
+    <${Limits} />`;
 }
 
 const Use = ({ use }) => use === null ? html`<td class="num" colspan="6"><span class="soft">not used</span></td>` : html`<td class="num">${count(use.requests)}</td><td class="num ${failsMuch(use) ? 'is-bad' : ''}">${percent(use.errors, use.requests)}</td><td class="num">${aboutSum(compact(use.promptTokens), use)}</td><td class="num">${aboutSum(compact(use.completionTokens), use)}</td><td class="num">${duration(use.latencyP95Ms)}</td><td class="num">${aboutSum(money(use.cost), use)}</td>`;

@@ -77,6 +77,12 @@ describe('requests per minute', () => {
     expect([await statusOf(gateway.chat({}, small)), await statusOf(gateway.chat({}, small)), await statusOf(gateway.chat({}, { 'x-api-key': 'large-key' }))]).toEqual([200, 429, 200]);
   });
 
+  test('by metadata of a key cannot be evaded by a header of the same name', async () => {
+    const { gateway } = await scene({ limits: [{ by: 'meta.team', requests_per_minute: 1 }], more: { keys: [{ name: 'a', key: 'key-a', metadata: { team: 'search' } }] } });
+    const headers = { 'x-api-key': 'key-a' };
+    expect([await statusOf(gateway.chat({}, headers)), await statusOf(gateway.chat({}, { ...headers, 'x-gateway-team': 'other' }))]).toEqual([200, 429]);
+  });
+
   test('go on counting after a reload of the config', async () => {
     const states = new States();
     const one = await scene({ limits: [perMinute(2)], states });
