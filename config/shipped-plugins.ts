@@ -1,6 +1,7 @@
 /** The plugins that run where a config file has no `plugins` list. `gateway.config.yaml` has the same list; a test compares the two. */
 export const shippedPlugins = [
   'endpoints/chat-completions',
+  'endpoints/messages',
   'endpoints/embeddings',
   'endpoints/models',
   'endpoints/health',

@@ -1,0 +1,107 @@
+/** What stands around the blocks of an answer: why it ended, what it used, and errors. */
+import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../../../../core/chat.ts';
+import type { GatewayError } from '../../../../core/errors.ts';
+import type { ReplyHead } from '../../../../core/pipeline/door.ts';
+import { type Fields, fieldsOf } from '../../../../core/wire/fields.ts';
+import { toOpaque } from '../../../../core/wire/opaque.ts';
+import { form } from '../parse/request.ts';
+
+/** A chunk with what only this format knows. */
+export type NativeChunk = Extract<Chunk, { readonly type: 'native' }>;
+
+export const isOurs = (chunk: Chunk): chunk is NativeChunk => chunk.type === 'native' && chunk.form === form;
+
+/** Stop reasons that tell more than the reason in the log. */
+const natives: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'completed',
+  stop_sequence: 'completed',
+  pause_turn: 'completed',
+  tool_use: 'tool_calls',
+  max_tokens: 'length_limit',
+  model_context_window_exceeded: 'length_limit',
+  refusal: 'content_filter',
+};
+
+const usual: Readonly<Record<FinishReason, string>> = { completed: 'end_turn', length_limit: 'max_tokens', tool_calls: 'tool_use', content_filter: 'refusal' };
+
+/** The provider's own word where it is one of this format and means the same. */
+export function stopReason(reason: FinishReason, native: string | null): string {
+  return native !== null && Object.hasOwn(natives, native) && natives[native] === reason ? native : usual[reason];
+}
+
+/** @param more counts that only this format has; those of `usage` are the ones that the gateway charges */
+export function usageOf(usage: Usage, more: Fields): object {
+  const { input, cacheRead, cacheWrite, cacheWrite1h, answer, reasoning } = usage;
+  return {
+    // SDKs add these two up, so they are numbers where nobody counted too
+    input_tokens: input ?? 0,
+    cache_creation_input_tokens: cacheWrite,
+    cache_read_input_tokens: cacheRead,
+    ...(cacheWrite !== null && cacheWrite1h !== null && { cache_creation: { ephemeral_5m_input_tokens: cacheWrite - cacheWrite1h, ephemeral_1h_input_tokens: cacheWrite1h } }),
+    output_tokens: (answer ?? 0) + (reasoning ?? 0),
+    ...(reasoning !== null && { output_tokens_details: { thinking_tokens: reasoning } }),
+    ...more,
+  };
+}
+
+export const noUsage: Usage = { input: null, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: null, reasoning: null };
+
+/** What a message says beside its content. */
+export class Ending {
+  usage: Usage = noUsage;
+  #usage: Fields = {};
+  /** Fields of the message that only this format has. */
+  #fields: Fields = {};
+  #reason: FinishReason = 'completed';
+  #native: string | null = null;
+
+  /** True if the chunk is none of the content. */
+  take(chunk: Chunk): boolean {
+    if (chunk.type === 'usage') this.usage = chunk.usage;
+    else if (chunk.type === 'finish') this.finish(chunk.reason, chunk.native);
+    else if (isOurs(chunk) && chunk.name === 'usage') this.#usage = { ...this.#usage, ...fieldsOf(chunk.value) };
+    else if (isOurs(chunk) && chunk.name === 'message') this.#fields = { ...this.#fields, ...fieldsOf(chunk.value) };
+    else return false;
+    return true;
+  }
+
+  finish(reason: FinishReason | null, native: string | null): void {
+    this.#reason = reason ?? 'completed';
+    this.#native = native;
+  }
+
+  get delta(): object {
+    return { stop_reason: stopReason(this.#reason, this.#native), stop_sequence: null, ...this.#fields };
+  }
+
+  get counts(): object {
+    return usageOf(this.usage, this.#usage);
+  }
+}
+
+export const idOf = ({ id }: ReplyHead): string => `msg_${id}`;
+
+/** The mark of a thought whose provider gave no state: clients drop a thought without a signature, and some providers need its text back. */
+const noState: ReasoningDetail = { type: 'reasoning.text', text: '' };
+
+export const signatureOf = (detail: ReasoningDetail | null, thought: string): string => toOpaque(detail ?? noState, detail === null ? '' : thought);
+
+/** wire: Anthropic: Errors */
+const types: ReadonlyMap<number, string> = new Map([
+  [401, 'authentication_error'],
+  [402, 'billing_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [408, 'timeout_error'],
+  [410, 'not_found_error'],
+  [413, 'request_too_large'],
+  [429, 'rate_limit_error'],
+  [503, 'overloaded_error'],
+  [504, 'timeout_error'],
+  [529, 'overloaded_error'],
+]);
+
+const typeOf = (status: number): string => types.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+
+/** The body of an error reply, and the data of an error event. @param id of the request, as in `x-request-id` */
+export const errorBody = ({ status, message }: GatewayError, id: string): string => JSON.stringify({ type: 'error', error: { type: typeOf(status), message }, request_id: id });

@@ -1,0 +1,109 @@
+/** A whole answer as a message: its pieces, in their order, as blocks. */
+import type { Chunk, ReasoningDetail } from '../../../../core/chat.ts';
+import type { ReplyHead } from '../../../../core/pipeline/door.ts';
+import type { FoldedToolCall, Reply } from '../../../../core/pipeline/reply.ts';
+import { fieldsOf } from '../../../../core/wire/fields.ts';
+import { objectIn } from '../../../../core/wire/json.ts';
+import { toOpaque } from '../../../../core/wire/opaque.ts';
+import { Ending, idOf, isOurs, signatureOf } from './ending.ts';
+
+/** The JSON body of a plain reply. */
+export function encodeMessage(reply: Reply, head: ReplyHead): string {
+  const { finish, native, toolCalls } = reply.choice(0);
+  const ending = new Ending();
+  const content = new Content(toolCalls);
+  for (const piece of reply.pieces(0)) if (!ending.take(piece)) content.add(piece);
+  ending.usage = reply.usage;
+  ending.finish(finish, native);
+  return JSON.stringify({ id: idOf(head), type: 'message', role: 'assistant', model: head.model, content: content.blocks(), ...ending.delta, usage: ending.counts });
+}
+
+interface Thinking {
+  readonly type: 'thinking';
+  thinking: string;
+  signature: string;
+}
+
+interface Text {
+  readonly type: 'text';
+  text: string;
+  citations?: unknown[];
+}
+
+/** The blocks of an answer. The last one may still grow. */
+class Content {
+  readonly #blocks: (object | Thinking | Text)[] = [];
+  readonly #calls: readonly FoldedToolCall[];
+  #thinking: Thinking | null = null;
+  #text: Text | null = null;
+
+  constructor(calls: readonly FoldedToolCall[]) {
+    this.#calls = calls;
+  }
+
+  add(piece: Chunk): void {
+    switch (piece.type) {
+      case 'text-delta':
+      case 'refusal-delta':
+        this.#openText().text += piece.text;
+        break;
+      case 'reasoning-delta':
+        this.#openThinking().thinking += piece.text;
+        break;
+      case 'reasoning-detail':
+        this.#addDetail(piece.detail);
+        break;
+      case 'tool-start':
+        this.#push({ type: 'tool_use', id: piece.id, name: piece.name, input: objectIn(this.#calls[piece.index]?.arguments ?? '') ?? {} });
+        break;
+      default:
+        if (isOurs(piece)) this.#addNative(piece.name, piece.value);
+    }
+  }
+
+  blocks(): readonly object[] {
+    this.#close();
+    return this.#blocks;
+  }
+
+  #openText(): Text {
+    if (this.#text !== null) return this.#text;
+    const text: Text = { type: 'text', text: '' };
+    this.#push(text);
+    this.#text = text;
+    return text;
+  }
+
+  #openThinking(): Thinking {
+    if (this.#thinking !== null) return this.#thinking;
+    const thinking: Thinking = { type: 'thinking', thinking: '', signature: '' };
+    this.#push(thinking);
+    this.#thinking = thinking;
+    return thinking;
+  }
+
+  /** The state of the thought before it, or one that stands by itself. */
+  #addDetail(detail: ReasoningDetail): void {
+    const thinking = this.#thinking;
+    if (thinking === null) return this.#push({ type: 'redacted_thinking', data: toOpaque(detail) });
+    thinking.signature = signatureOf(detail, thinking.thinking);
+    this.#close();
+  }
+
+  #addNative(name: string, value: unknown): void {
+    if (name === 'block') this.#push(fieldsOf(value));
+    else if (name === 'break') this.#close();
+    else if (name === 'citation') (this.#openText().citations ??= []).push(value);
+  }
+
+  #push(block: object): void {
+    this.#close();
+    this.#blocks.push(block);
+  }
+
+  #close(): void {
+    if (this.#thinking?.signature === '') this.#thinking.signature = signatureOf(null, '');
+    this.#thinking = null;
+    this.#text = null;
+  }
+}

@@ -1,0 +1,177 @@
+/**
+ * Encodes a stream. The format has one open block at a time, and its blocks have an order. The pieces of parallel tool calls may come
+ * mixed: then what belongs to a later block is held back until the block before it is whole.
+ */
+import type { Chunk, ReasoningDetail } from '../../../../core/chat.ts';
+import type { GatewayError } from '../../../../core/errors.ts';
+import type { Encoder, ReplyHead } from '../../../../core/pipeline/door.ts';
+import { fieldsOf } from '../../../../core/wire/fields.ts';
+import { objectIn } from '../../../../core/wire/json.ts';
+import { toOpaque } from '../../../../core/wire/opaque.ts';
+import { Ending, errorBody, idOf, isOurs, signatureOf, usageOf } from './ending.ts';
+
+const event = (type: string, data: string): string => `event: ${type}\ndata: ${data}\n\n`;
+
+/** The block that grows. `input`: the arguments of a call so far. */
+type Open = { readonly kind: 'text' } | { readonly kind: 'thinking'; text: string } | { readonly kind: 'call'; readonly call: number; input: string };
+
+/** The type of a delta, and the field with its text. */
+const deltas = { text: ['text_delta', 'text'], thinking: ['thinking_delta', 'thinking'], call: ['input_json_delta', 'partial_json'] } as const;
+
+class StreamEncoder implements Encoder {
+  readonly #head: ReplyHead;
+  readonly #ending = new Ending();
+  #hasBegun = false;
+  /** The number of the open block, or of the next one. */
+  #index = 0;
+  #open: Open | null = null;
+  /** cost: the part of a delta event that is the same for the whole block, serialised once */
+  #opening = '';
+  #held: Chunk[] = [];
+  #out = '';
+
+  constructor(head: ReplyHead) {
+    this.#head = head;
+  }
+
+  chunks(chunks: readonly Chunk[]): string {
+    this.#out = '';
+    for (const chunk of chunks) if (!this.#ending.take(chunk)) this.#add(chunk);
+    return this.#out;
+  }
+
+  end(): string {
+    this.#out = '';
+    this.#begin();
+    this.#close();
+    while (this.#held.length > 0) {
+      this.#release();
+      this.#close();
+    }
+    return `${this.#out}${event('message_delta', JSON.stringify({ type: 'message_delta', delta: this.#ending.delta, usage: this.#ending.counts }))}${event('message_stop', '{"type":"message_stop"}')}`;
+  }
+
+  error(error: GatewayError): string {
+    return event('error', errorBody(error, this.#head.id));
+  }
+
+  #begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    const message = { id: idOf(this.#head), type: 'message', role: 'assistant', model: this.#head.model, content: [], stop_reason: null, stop_sequence: null, usage: { ...usageOf(this.#ending.usage, {}), output_tokens: 0 } };
+    this.#out += event('message_start', JSON.stringify({ type: 'message_start', message }));
+  }
+
+  #add(chunk: Chunk): void {
+    const open = this.#open;
+    if (open?.kind === 'call') {
+      if (chunk.type === 'tool-delta' && chunk.index === open.call) {
+        this.#delta(open, chunk.arguments);
+        if (this.#held.length === 0 || !isWhole(open)) return;
+        this.#close();
+        return this.#release();
+      }
+      if (this.#held.length > 0 || !isWhole(open)) {
+        this.#held.push(chunk);
+        return;
+      }
+    }
+    this.#write(chunk);
+  }
+
+  #release(): void {
+    const held = this.#held;
+    this.#held = [];
+    for (const chunk of held) this.#add(chunk);
+  }
+
+  #write(chunk: Chunk): void {
+    switch (chunk.type) {
+      case 'text-delta':
+      case 'refusal-delta':
+        if (chunk.text !== '') this.#delta(this.#opened('text'), chunk.text);
+        return;
+      case 'reasoning-delta':
+        if (chunk.text !== '') this.#delta(this.#opened('thinking'), chunk.text);
+        return;
+      case 'reasoning-detail':
+        return this.#addDetail(chunk.detail);
+      case 'tool-start':
+        return this.#start({ kind: 'call', call: chunk.index, input: '' }, `{"type":"tool_use","id":${JSON.stringify(chunk.id)},"name":${JSON.stringify(chunk.name)},"input":{}}`);
+      default:
+        if (isOurs(chunk)) this.#addNative(chunk.name, chunk.value);
+    }
+  }
+
+  #opened(kind: 'text' | 'thinking'): Open {
+    if (this.#open?.kind !== kind) {
+      if (kind === 'text') this.#start({ kind }, '{"type":"text","text":""}');
+      else this.#start({ kind, text: '' }, '{"type":"thinking","thinking":"","signature":""}');
+    }
+    return this.#open as Open;
+  }
+
+  #start(open: Open, block: string): void {
+    this.#close();
+    this.#begin();
+    const [type, field] = deltas[open.kind];
+    this.#open = open;
+    this.#opening = `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"${type}","${field}":`;
+    this.#out += event('content_block_start', `{"type":"content_block_start","index":${this.#index},"content_block":${block}}`);
+  }
+
+  #delta(open: Open, text: string): void {
+    if (open.kind === 'thinking') open.text += text;
+    else if (open.kind === 'call') open.input += text;
+    this.#out += `${this.#opening}${JSON.stringify(text)}}}\n\n`;
+  }
+
+  /** The state of the thought before it, or one that stands by itself. */
+  #addDetail(detail: ReasoningDetail): void {
+    if (this.#open?.kind === 'thinking') this.#close(detail);
+    else this.#addBlock({ type: 'redacted_thinking', data: toOpaque(detail) });
+  }
+
+  #addNative(name: string, value: unknown): void {
+    if (name === 'block') this.#addBlock(fieldsOf(value));
+    else if (name === 'break') this.#close();
+    else if (name === 'citation') {
+      this.#opened('text');
+      this.#other({ type: 'citations_delta', citation: value });
+    }
+  }
+
+  /** A block that is whole. wire: the input of a call comes as a delta, also where the provider runs the tool (Anthropic: Streaming messages) */
+  #addBlock(block: Readonly<Record<string, unknown>>): void {
+    this.#close();
+    this.#begin();
+    const { input } = block;
+    const isCall = typeof input === 'object' && input !== null;
+    this.#out += event('content_block_start', JSON.stringify({ type: 'content_block_start', index: this.#index, content_block: isCall ? { ...block, input: {} } : block }));
+    if (isCall) this.#other({ type: 'input_json_delta', partial_json: JSON.stringify(input) });
+    this.#stop();
+  }
+
+  #other(delta: object): void {
+    this.#out += event('content_block_delta', JSON.stringify({ type: 'content_block_delta', index: this.#index, delta }));
+  }
+
+  /** @param detail the state of the thought that ends */
+  #close(detail: ReasoningDetail | null = null): void {
+    const open = this.#open;
+    if (open === null) return;
+    this.#open = null;
+    if (open.kind === 'thinking') this.#other({ type: 'signature_delta', signature: signatureOf(detail, open.text) });
+    this.#stop();
+  }
+
+  #stop(): void {
+    this.#out += `event: content_block_stop\ndata: {"type":"content_block_stop","index":${this.#index++}}\n\n`;
+  }
+}
+
+/** Whether nothing more is to come for a call. */
+const isWhole = ({ input }: Open & { readonly kind: 'call' }): boolean => input.trimEnd().endsWith('}') && objectIn(input) !== null;
+
+/** Makes the encoder of one stream. */
+export const createEncoder = (head: ReplyHead): Encoder => new StreamEncoder(head);

@@ -1,0 +1,75 @@
+/** Checks the body of a request field by field. What only this format has is kept for providers of the same format, and named where another one is asked. */
+import { createHash } from 'node:crypto';
+import type { ChatRequest, Native } from '../../../../core/chat.ts';
+import { bodyFields, boolean, count, integer, listOf, modelName, number, object, optional, text } from '../../../../core/wire/checks.ts';
+import { type Fields, fieldsOf } from '../../../../core/wire/fields.ts';
+import { conversationOf } from './messages.ts';
+import { thinkingOf, type Thinking } from './thinking.ts';
+import { choiceOf, formatOf, toolsOf } from './tools.ts';
+
+/** The name of this wire format in the form in the middle. */
+export const form = 'messages';
+
+/** The request that a body describes. Throws a `GatewayError` with the `param` at fault. */
+export function parseMessages(body: unknown, headers: Readonly<Record<string, string | undefined>>): ChatRequest {
+  const { model, messages, system, stream, tools, tool_choice, thinking, output_config: config, max_tokens, stop_sequences, temperature, top_p, top_k, metadata, ...more } = bodyFields(body);
+  const name = modelName(model);
+  const conversation = conversationOf(system, messages);
+  const { format, ...effort } = optional('output_config', config, object) ?? {};
+  const thoughts = thinkingOf(thinking, effort);
+  const topK = optional('top_k', top_k, integer);
+  const userId = optional('metadata.user_id', fieldsOf(optional('metadata', metadata, object))['user_id'], text);
+  return {
+    model: name,
+    messages: conversation.messages,
+    stream: optional('stream', stream, boolean) ?? false,
+    includeUsage: true,
+    reasoning: thoughts.reasoning,
+    tools: toolsOf(tools),
+    ...choiceOf(tool_choice),
+    responseFormat: formatOf(format),
+    maxTokens: optional('max_tokens', max_tokens, count),
+    temperature: optional('temperature', temperature, number),
+    topP: optional('top_p', top_p, number),
+    stop: optional('stop_sequences', stop_sequences, listOf(text)),
+    seed: null,
+    n: null,
+    presencePenalty: null,
+    frequencyPenalty: null,
+    logitBias: null,
+    logprobs: null,
+    topLogprobs: null,
+    user: userId === null ? null : shortId(userId),
+    rest: topK === null ? {} : { top_k: topK },
+    form,
+    native: nativeOf({ ...more, metadata }, thoughts, betasIn(headers)),
+    adjustments: conversation.adjustments,
+  };
+}
+
+/** wire: some providers take at most 64 characters (OpenAI: error text of `user`), and Claude Code sends more. A hash names the same user. */
+const shortId = (id: string): string => (id.length <= 64 ? id : createHash('sha256').update(id).digest('hex'));
+
+const betasIn = (headers: Readonly<Record<string, string | undefined>>): readonly string[] => (headers['anthropic-beta'] ?? '').split(',').map((beta) => beta.trim()).filter((beta) => beta !== '');
+
+/** The top-level fields that only this format has. Betas are in the field that the format has for them where there are no headers. wire: Amazon Bedrock: Anthropic Claude Messages API, `anthropic_beta` */
+function nativeOf({ metadata, ...more }: Fields, { thinking, config }: Thinking, betas: readonly string[]): Native {
+  const given = Object.entries(more).filter(([, value]) => value !== null);
+  const { user_id: _, ...facts } = fieldsOf(metadata);
+  return {
+    fields: {
+      ...Object.fromEntries(given),
+      ...(metadata !== undefined && metadata !== null && { metadata }),
+      ...(Object.keys(thinking).length > 0 && { thinking }),
+      ...(Object.keys(config).length > 0 && { output_config: config }),
+      ...(betas.length > 0 && { anthropic_beta: betas }),
+    },
+    lost: [
+      ...given.map(([name]) => name),
+      ...Object.keys(facts).map((name) => `metadata.${name}`),
+      ...Object.keys(thinking).filter((name) => name !== 'type').map((name) => `thinking.${name}`),
+      ...Object.keys(config).map((name) => `output_config.${name}`),
+      ...(betas.length > 0 ? ['anthropic-beta'] : []),
+    ],
+  };
+}

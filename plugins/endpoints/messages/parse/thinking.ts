@@ -1,0 +1,49 @@
+/** How hard the model should think: `thinking` and `output_config.effort` as the effort or the budget of the form in the middle. */
+import { efforts } from '../../../../core/chat.ts';
+import type { Effort, Reasoning } from '../../../../core/chat.ts';
+import { integer, object, optional, text, wrongValue } from '../../../../core/wire/checks.ts';
+import type { Fields } from '../../../../core/wire/fields.ts';
+
+/** The reasoning, and the fields that only providers of the same format get. */
+export interface Thinking {
+  readonly reasoning: Reasoning;
+  /** Of `thinking`. */
+  readonly thinking: Fields;
+  /** Of `output_config`. */
+  readonly config: Fields;
+}
+
+const unset: Reasoning = { effort: null, maxTokens: null };
+
+/** wire: the effort where a request with adaptive thinking names none (Anthropic: Effort) */
+const usual: Effort = 'high';
+
+/** @param config `output_config` without its format */
+export function thinkingOf(value: unknown, config: Fields): Thinking {
+  const { effort, ...others } = config;
+  const asked = optional('output_config.effort', effort, text);
+  const known = asked === null ? null : effortOf(asked);
+  const given = optional('thinking', value, object);
+  const { type, budget_tokens: budget, ...more } = given ?? {};
+  switch (given === null ? null : text('thinking.type', type)) {
+    case null:
+      // an effort without thinking sets how much the model says, which no other format has
+      return { reasoning: unset, thinking: {}, config };
+    case 'disabled':
+      return { reasoning: unset, thinking: { type, ...more }, config };
+    case 'adaptive':
+      // the word that has no place among the efforts goes out as it is where the provider knows it
+      return { reasoning: { effort: known ?? usual, maxTokens: null }, thinking: more, config: asked === 'max' ? config : others };
+    case 'enabled':
+      return { reasoning: { effort: null, maxTokens: integer('thinking.budget_tokens', budget) }, thinking: more, config };
+    default:
+      throw wrongValue('thinking.type', 'must be "enabled", "adaptive" or "disabled"');
+  }
+}
+
+function effortOf(word: string): Effort {
+  if (word === 'max') return 'xhigh';
+  const effort = efforts.find((known) => known === word && known !== 'none' && known !== 'minimal');
+  if (effort === undefined) throw wrongValue('output_config.effort', 'must be "low", "medium", "high", "xhigh" or "max"');
+  return effort;
+}
