@@ -209,8 +209,8 @@ export type Chunk =
   | { readonly type: 'tool-delta'; readonly choice: number; readonly index: number; readonly arguments: string }
   /** What only one wire format knows, such as a citation or a block of a tool that the provider runs. A door of this `form` writes it; the others leave it out. */
   | { readonly type: 'native'; readonly choice: number; readonly form: string; readonly name: string; readonly value: unknown; /** The texts before it have ended: nothing of them may be held back any longer. */ readonly isBoundary?: true }
-  /** A field of the choice (`logprobs`) or of its message (`annotations`) that the caller gets unchanged. Lists of one field are joined. */
-  | { readonly type: 'extra'; readonly choice: number; readonly on: 'choice' | 'message'; readonly field: string; readonly value: unknown }
+  /** A field of the choice (`logprobs`), of its message (`annotations`) or of the whole reply (`system_fingerprint`) that the caller gets unchanged. Lists of one field are joined. */
+  | { readonly type: 'extra'; readonly choice: number; readonly on: 'choice' | 'message' | 'reply'; readonly field: string; readonly value: unknown }
   /** The vector of the input with the number `at`, from 0. */
   | { readonly type: 'vector'; readonly choice: 0; readonly at: number; readonly vector: readonly number[] }
   | { readonly type: 'finish'; readonly choice: number; readonly reason: FinishReason; /** The provider's own word. */ readonly native: string | null }

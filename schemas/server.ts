@@ -17,7 +17,7 @@ const limitsSchema = {
     request_time_ms: { type: 'integer', minimum: 1, default: 30000, description: 'Time that a client has to send its whole request, in milliseconds.' },
     upstream_event: { type: 'integer', minimum: 1024, default: 1048576, description: 'Largest single event of a provider\'s stream, in bytes.' },
     upstream_body: { type: 'integer', minimum: 1024, default: 33554432, description: 'Largest answer of a provider: a plain answer in bytes, a stream in characters of its content.' },
-    keep_alive_ms: { type: 'integer', minimum: 1, default: 15000, description: 'Silence after which a stream gets a keep-alive comment, in milliseconds.' },
+    keep_alive_ms: { type: 'integer', minimum: 1, default: 4000, description: 'Silence after which a stream gets a keep-alive comment, in milliseconds, for example 4000. Some clients give up after 5 seconds without a byte. A stream that has one has the status 200: a failure after it is an error event in the stream.' },
     lame_duck_ms: { type: 'integer', minimum: 0, default: 0, description: 'Time between the signal to stop and the end of the port, in milliseconds. Requests are served meanwhile, and GET /health/ready answers 503, so that a load balancer sends no more. As long as your load balancer needs for that, for example 10000; 0 where there is none.' },
     drain_ms: { type: 'integer', minimum: 0, default: 120000, description: 'Time that running requests get to end when the gateway stops, in milliseconds.' },
   },

@@ -14,7 +14,7 @@ export interface FoldedChoice {
   refusal: string;
   readonly details: ReasoningDetail[];
   readonly toolCalls: FoldedToolCall[];
-  readonly extras: { on: 'choice' | 'message'; field: string; value: unknown }[];
+  readonly extras: { on: 'choice' | 'message' | 'reply'; field: string; value: unknown }[];
   finish: FinishReason | null;
   native: string | null;
 }

@@ -101,6 +101,8 @@ describe('Chat completion response', () => {
       object: 'chat.completion',
       created: expect.any(Number),
       model: 'plain/root',
+      provider: 'plain',
+      system_fingerprint: null,
       choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
       usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
     });

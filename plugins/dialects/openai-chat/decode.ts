@@ -23,6 +23,8 @@ interface AnswerState {
   /** The id of the answer. If the provider gives a tool call no id, one is made from this. */
   id: string;
   sources: Fields;
+  /** Fields of the whole reply that the caller gets unchanged. */
+  readonly top: Record<string, unknown>;
   isOver: boolean;
   /** Chunks of the event that is being read. */
   out: Chunk[];
@@ -86,7 +88,7 @@ export function decodeBody(vendor: Vendor, body: unknown, target: Target): reado
 
 function newAnswer(vendor: Vendor, target: Target): AnswerState {
   const hasThinkTags = habitsOf(vendor, target).thinkTags || target.mapping.reasoning?.think_tags === true;
-  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', sources: {}, isOver: false, out: [] };
+  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', top: {}, sources: {}, isOver: false, out: [] };
 }
 
 function parseEvent({ event, data }: WireEvent, target: Target): Fields {
@@ -108,6 +110,7 @@ const isError = (value: Fields): boolean => Boolean(value['error']) || value['ob
 
 function addEvent(answer: AnswerState, event: Fields): void {
   if (answer.id === '' && typeof event['id'] === 'string') answer.id = event['id'];
+  readTop(answer, event);
   if (event['citations'] !== undefined || event['search_results'] !== undefined) readSources(answer, event);
   const choices = event['choices'];
   if (Array.isArray(choices)) for (let at = 0; at < choices.length; at++) addChoice(answer, (choices as unknown[])[at], at);
@@ -115,6 +118,13 @@ function addEvent(answer: AnswerState, event: Fields): void {
   if (isFields(usage)) addUsage(answer, usage);
   // wire: Groq sends usage in `x_groq`, and in some streams also at the top (2026-02-11)
   else if (isFields(event['x_groq']) && isFields(event['x_groq']['usage'])) addUsage(answer, event['x_groq']['usage']);
+}
+
+/** Fields of the whole reply that the caller gets unchanged. They come with each event, and are given on once, with the finish. */
+const replyExtras = ['system_fingerprint', 'service_tier'];
+
+function readTop(answer: AnswerState, event: Fields): void {
+  for (const field of replyExtras) if (typeof event[field] === 'string') answer.top[field] = event[field];
 }
 
 function addUsage(answer: AnswerState, report: Fields): void {
@@ -164,12 +174,19 @@ function addDelta(answer: AnswerState, choice: Choice, delta: Fields): void {
   else if (Array.isArray(content)) for (const part of content as unknown[]) addPart(answer, choice, part);
   const refusal = delta['refusal'];
   if (typeof refusal === 'string' && refusal !== '') answer.out.push({ type: 'refusal-delta', choice: choice.at, text: refusal });
-  const calls = delta['tool_calls'];
-  if (Array.isArray(calls) && calls.length > 0) addToolCalls(choice.calls, calls as unknown[], { choice: choice.at, seed: seedOf(answer), chunks: answer.out });
+  const calls = callsIn(delta);
+  if (calls.length > 0) addToolCalls(choice.calls, calls, { choice: choice.at, seed: seedOf(answer), chunks: answer.out });
   for (const field of messageExtras) {
     const value = delta[field];
     if (Array.isArray(value) && value.length > 0) answer.out.push({ type: 'extra', choice: choice.at, on: 'message', field, value });
   }
+  if (isFields(delta['audio'])) answer.out.push({ type: 'extra', choice: choice.at, on: 'message', field: 'audio', value: delta['audio'] });
+}
+
+/** wire: `function_call` is the form from before there were several calls, which some servers still give (OpenAI: Chat, deprecated). */
+function callsIn({ tool_calls: calls, function_call: call }: Fields): readonly unknown[] {
+  if (Array.isArray(calls)) return calls;
+  return isFields(call) ? [{ index: 0, type: 'function', function: call }] : [];
 }
 
 /** Lists of a message that the caller gets unchanged. */
@@ -249,7 +266,10 @@ function seedOf(answer: AnswerState): string {
 function addFinish(answer: AnswerState, choice: Choice, native: string | null): void {
   addHeldText(answer, choice);
   completeToolCalls(choice.calls, choice.at, answer.out);
-  if (choice.at === 0) addSources(answer);
+  if (choice.at === 0) {
+    addSources(answer);
+    for (const [field, value] of Object.entries(answer.top)) answer.out.push({ type: 'extra', choice: 0, on: 'reply', field, value });
+  }
   choice.isFinished = true;
   answer.out.push({ type: 'finish', choice: choice.at, reason: reasonOf(native, choice.calls.begun > 0), native });
 }

@@ -35,6 +35,9 @@ export function encodeReply(reply: Reply, head: ReplyHead): string {
     object: 'chat.completion',
     created: head.created,
     model: head.model,
+    provider: providerOf(head),
+    system_fingerprint: null,
+    ...Object.assign({}, ...reply.choices.map((choice) => extrasOn('reply', choice))),
     choices: reply.choices.map((choice, index) => ({ index, message: messageOf(choice), ...extrasOn('choice', choice), finish_reason: wordOf(choice.finish, head) })),
     ...(usage !== null && { usage }),
   });
@@ -55,7 +58,10 @@ function messageOf(choice: FoldedChoice): object {
 
 const encodeCall = ({ id, name, arguments: input }: FoldedToolCall): object => ({ id, type: 'function', function: { name, arguments: input } });
 
-const extrasOn = (place: 'choice' | 'message', { extras }: FoldedChoice): object => Object.fromEntries(extras.filter(({ on }) => on === place).map(({ field, value }) => [field, value]));
+/** wire: clients of OpenRouter refuse a reply without `provider`. */
+const providerOf = ({ model }: ReplyHead): string => model.slice(0, Math.max(0, model.indexOf('/')));
+
+const extrasOn = (place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): object => Object.fromEntries(extras.filter(({ on }) => on === place).map(({ field, value }) => [field, value]));
 
 /** The fields that a chunk adds to the `delta` of its choice, as JSON text; null for a chunk that is not sent as an event of its own. */
 function deltaOf(chunk: Chunk): string | null {
@@ -75,6 +81,7 @@ function deltaOf(chunk: Chunk): string | null {
     case 'reasoning-detail':
       return `"reasoning_details":[${JSON.stringify(chunk.detail)}]`;
     case 'extra':
+      if (chunk.on === 'reply') return null;
       return chunk.on === 'message' ? `${JSON.stringify(chunk.field)}:${JSON.stringify(chunk.value)}` : '';
     case 'native':
     case 'finish':
@@ -94,7 +101,9 @@ function deltaOf(chunk: Chunk): string | null {
 class StreamEncoder implements Encoder {
   readonly #head: ReplyHead;
   /** The text of each event up to its choices. */
-  readonly #opening: string;
+  #opening: string;
+  /** Fields of the reply that the provider gave. */
+  readonly #top: Record<string, unknown> = { system_fingerprint: null };
   /** For each choice, whether an event with its `role` was sent. */
   readonly #begun: boolean[] = [];
   /** The finish reasons by choice. They are sent at the end, because the event of the last one has the usage, which comes after it. */
@@ -103,7 +112,7 @@ class StreamEncoder implements Encoder {
 
   constructor(head: ReplyHead) {
     this.#head = head;
-    this.#opening = `data: ${JSON.stringify({ id: idOf(head), object: 'chat.completion.chunk', created: head.created, model: head.model }).slice(0, -1)},"choices":[`;
+    this.#opening = this.#open();
   }
 
   chunks(chunks: readonly Chunk[]): string {
@@ -113,6 +122,7 @@ class StreamEncoder implements Encoder {
       if (delta !== null && chunk.type !== 'usage') text += this.#event(chunk.choice, delta, chunk.type === 'extra' && chunk.on === 'choice' ? `,${JSON.stringify(chunk.field)}:${JSON.stringify(chunk.value)}` : '');
       else if (chunk.type === 'finish') this.#finishes.set(chunk.choice, chunk.reason);
       else if (chunk.type === 'usage') this.#usage = usageOf(chunk.usage);
+      else if (chunk.type === 'extra') this.#know(chunk.field, chunk.value);
     }
     return text;
   }
@@ -127,6 +137,16 @@ class StreamEncoder implements Encoder {
 
   error(error: GatewayError): string {
     return `data: ${JSON.stringify(error.body())}\n\n`;
+  }
+
+  #open(): string {
+    const head = this.#head;
+    return `data: ${JSON.stringify({ id: idOf(head), object: 'chat.completion.chunk', created: head.created, model: head.model, provider: providerOf(head), ...this.#top }).slice(0, -1)},"choices":[`;
+  }
+
+  #know(field: string, value: unknown): void {
+    this.#top[field] = value;
+    this.#opening = this.#open();
   }
 
   #event(choice: number, delta: string, more: string): string {

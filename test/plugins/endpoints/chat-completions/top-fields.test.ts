@@ -1,0 +1,43 @@
+/** Fields of the whole reply: which provider answered, and what it says of itself. */
+import { describe, expect, it } from 'vitest';
+import { oneUpstream, readEvents } from '../../../_kit/gateway.ts';
+import { answers, completion, streams } from '../../../_kit/upstream.ts';
+import type { Step } from '../../../_kit/upstream.ts';
+import { gatewayOf, provider } from '../../../core/scene.ts';
+
+const told = { system_fingerprint: 'fp_1', service_tier: 'default' };
+const piece = (delta: object, finish: string | null = null): string => `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', ...told, choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+
+const ask = async (step: Step | undefined, body: object = {}): Promise<Response> => await (await gatewayOf(oneUpstream((await provider(...(step === undefined ? [] : [step]))).url))).chat(body);
+
+describe('a plain reply', () => {
+  it('names the provider, and has the fingerprint and the tier that it gave', async () => {
+    expect(await (await ask(answers({ ...completion('hello'), ...told }))).json()).toMatchObject({ provider: 'up', ...told });
+  });
+
+  it('has null for a fingerprint that the provider did not give', async () => {
+    const reply = (await (await ask(undefined)).json()) as object;
+    expect(reply).toMatchObject({ provider: 'up', system_fingerprint: null });
+    expect(reply).not.toHaveProperty('service_tier');
+  });
+
+  it('has the call of a provider that answers in the form from before there were several', async () => {
+    const message = { role: 'assistant', content: null, function_call: { name: 'look', arguments: '{"at":1}' } };
+    const reply = await (await ask(answers({ ...completion(''), choices: [{ index: 0, message, finish_reason: 'function_call' }] }))).json();
+    expect(reply).toMatchObject({ choices: [{ message: { tool_calls: [{ id: expect.any(String) as string, type: 'function', function: { name: 'look', arguments: '{"at":1}' } }] }, finish_reason: 'tool_calls' }] });
+  });
+
+  it('has the sound that a provider speaks', async () => {
+    const audio = { id: 'audio_1', data: 'AAAA', transcript: 'hello', expires_at: 1 };
+    expect(await (await ask(answers(completion('', { audio })))).json()).toMatchObject({ choices: [{ message: { audio } }] });
+  });
+});
+
+describe('a stream', () => {
+  it('names the provider in each event, and has what it says of itself by the end', async () => {
+    const { events } = await readEvents(await ask(streams([piece({ content: 'hel' }), piece({ content: 'lo' }), piece({}, 'stop'), 'data: [DONE]\n\n']), { stream: true }));
+    expect(events.map(({ provider: id }: { provider: string }) => id)).toEqual(['up', 'up', 'up']);
+    expect(events[0]).toMatchObject({ system_fingerprint: null });
+    expect(events.at(-1)).toMatchObject(told);
+  });
+});
