@@ -20,7 +20,6 @@ const renewMs = 5000;
 /** Records wait for so long, and are sent together. */
 const batchMs = 50;
 const mostWaiting = 1000;
-const catchUpMs = 2000;
 
 export class SharedTail {
   readonly #parts: SharedTailParts;
@@ -36,7 +35,6 @@ export class SharedTail {
     peers.on('records', (records) => parts.heard(records as LoggedRequest[]));
     peers.on('watched', (_, from) => this.#send(from));
     peers.on('who watches', () => this.announce());
-    peers.answer('catch up', async () => await parts.reader()?.catchUp());
   }
 
   /** To be called when this worker can send records: from now on it sends them where somebody watches. */
@@ -48,11 +46,6 @@ export class SharedTail {
   /** Tells the others that somebody watches here, if so. */
   announce(): void {
     if (this.#parts.hasWatchers()) this.#parts.peers.broadcast('watched', null);
-  }
-
-  /** Resolves when the store has what the others had on record, or cannot be waited for. */
-  async caughtUp(): Promise<void> {
-    await this.#parts.peers.ask('catch up', null, catchUpMs);
   }
 
   close(): void {

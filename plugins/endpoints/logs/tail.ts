@@ -22,7 +22,7 @@ const mostPages = 20;
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
 /** @param shared the tails of other workers, where there are some */
-export async function tailRequests(asked: LogRequest, hub: Hub, shared: Pick<SharedTail, 'announce' | 'caughtUp'> | null): Promise<Answer> {
+export async function tailRequests(asked: LogRequest, hub: Hub, shared: Pick<SharedTail, 'announce'> | null): Promise<Answer> {
   const query = queryOf(asked);
   if (query.text !== null) throw badFilter('q', 'The live tail cannot look for text in bodies; leave "q" out.');
   const { headers: sent, config } = asked.arrived;
@@ -30,7 +30,7 @@ export async function tailRequests(asked: LogRequest, hub: Hub, shared: Pick<Sha
   const watcher = hub.watch(query);
   shared?.announce();
   const lastId = sent['last-event-id'];
-  const missed = lastId === undefined ? null : { lastId, query, hub, shared, reader: asked.reader, longestMs: longestRequest(config) };
+  const missed = lastId === undefined ? null : { lastId, query, hub, isShared: shared !== null, reader: asked.reader, longestMs: longestRequest(config) };
   const events = eventsOf(watcher, { missed, silenceMs: config.server.limits.keepAliveMs });
   const body = new ReadableStream<Uint8Array>(
     {
@@ -79,7 +79,8 @@ interface Missed {
   readonly lastId: string;
   readonly query: LogQuery;
   readonly hub: Hub;
-  readonly shared: Pick<SharedTail, 'caughtUp'> | null;
+  /** Requests end in other workers too. */
+  readonly isShared: boolean;
   readonly reader: LogReader;
   readonly longestMs: number;
 }
@@ -90,10 +91,10 @@ interface Found {
   readonly isWhole: boolean;
 }
 
-async function missedRecords({ lastId, query, hub, shared, reader, longestMs }: Missed): Promise<Found> {
+async function missedRecords({ lastId, query, hub, isShared, reader, longestMs }: Missed): Promise<Found> {
   // only the store has the records of all workers
-  const remembered = shared === null ? hub.since(lastId) : null;
-  await shared?.caughtUp();
+  const remembered = isShared ? null : hub.since(lastId);
+  if (isShared) await reader.catchUp();
   if (remembered !== null) return { records: remembered.filter((record) => selects(query, record)), isWhole: true };
   const last = await reader.get(lastId);
   const since = last === null ? timeOfId(lastId) : endOf(last);

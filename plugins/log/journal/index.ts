@@ -18,6 +18,7 @@ import { finishedFrame, finishedFrameWithBodies, startedFrame } from './write/en
 import { lengthOf } from './write/frames.ts';
 import type { Frame } from './write/frames.ts';
 import { createHealth } from './health.ts';
+import { OtherJournals } from './other-journals.ts';
 import { createLogReader } from './reader.ts';
 import { createInstance, removeInstance, rootOf } from './write/segments.ts';
 import type { Instance } from './write/segments.ts';
@@ -46,7 +47,7 @@ export default definePlugin<Options>({
   schema,
   commands: databaseCommands,
   keepsLog: true,
-  apply({ hooks, log, logger, config }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
+  apply({ hooks, log, logger, config, peers }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
     if (store === 'postgres' && url === null) throw new Error('`store: postgres` needs `url`, for example url: ${DATABASE_URL}');
     const { dataDir } = config.server;
     const root = rootOf(dataDir);
@@ -58,7 +59,7 @@ export default definePlugin<Options>({
     const disk = ({ removed, elsewhere }: { removed: number; elsewhere: number }): void => writer?.onDisk(removed, elsewhere);
     const client = createClient({ logger, disk });
     const trouble = (): string | null => writer?.trouble ?? null;
-    log.provide(createLogReader({ client, events, trouble, counts: () => writer?.counts ?? { written: 0, dropped: 0, bodiesDropped: 0 }, retentionDays, bodies }));
+    log.provide(createLogReader({ client, others: new OtherJournals(peers, client), events, trouble, counts: () => writer?.counts ?? { written: 0, dropped: 0, bodiesDropped: 0 }, retentionDays, bodies }));
 
     hooks.boot.tapPromise(async () => {
       instance = begin(root);

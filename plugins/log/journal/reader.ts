@@ -5,10 +5,13 @@ import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
 import { StoreUnavailable } from './drain/client.ts';
 import type { StoreClient } from './drain/client.ts';
 import type { LogEvents } from './events.ts';
+import type { OtherJournals } from './other-journals.ts';
 import type { Counts } from './write/writer.ts';
 
 export interface ReaderParts {
   readonly client: StoreClient;
+  /** Those of other workers. */
+  readonly others: OtherJournals;
   readonly events: LogEvents;
   /** The counts of the writer, which runs on the request thread. */
   counts(): Readonly<Counts>;
@@ -17,16 +20,16 @@ export interface ReaderParts {
   readonly bodies: boolean;
 }
 
-export function createLogReader({ client, events, counts, trouble, retentionDays, bodies }: ReaderParts): LogReader {
+export function createLogReader({ client, others, events, counts, trouble, retentionDays, bodies }: ReaderParts): LogReader {
   return {
-    list: (query, page) => client.list(query, page).catch(refuse),
-    exportRows: (query, page) => client.exportRows(query, page).catch(refuse),
-    get: (id) => client.get(id).catch(refuse),
-    stats: (query, options) => client.stats(query, options).catch(refuse),
-    series: (query, options) => client.series(query, options).catch(refuse),
-    facets: (query) => client.facets(query).catch(refuse),
-    metadataKeys: (query) => client.metadataKeys(query).catch(refuse),
-    catchUp: () => client.flush().catch(refuse),
+    list: (query, page) => others.before(() => client.list(query, page)).catch(refuse),
+    exportRows: (query, page) => others.before(() => client.exportRows(query, page)).catch(refuse),
+    get: (id) => others.before(() => client.get(id)).catch(refuse),
+    stats: (query, options) => others.before(() => client.stats(query, options)).catch(refuse),
+    series: (query, options) => others.before(() => client.series(query, options)).catch(refuse),
+    facets: (query) => others.before(() => client.facets(query)).catch(refuse),
+    metadataKeys: (query) => others.before(() => client.metadataKeys(query)).catch(refuse),
+    catchUp: async () => void (await Promise.all([client.flush().catch(refuse), others.flush()])),
     status: () => statusOf({ client, counts, trouble, retentionDays, bodies }),
     onRecord: (listener) => events.onRecord(listener),
   };
@@ -40,7 +43,7 @@ function refuse(thrown: unknown): never {
 }
 
 /** The state of the log, also while the store or its thread does not answer. */
-async function statusOf({ client, counts, trouble, retentionDays, bodies }: Omit<ReaderParts, 'events'>): Promise<StoreStatus> {
+async function statusOf({ client, counts, trouble, retentionDays, bodies }: Omit<ReaderParts, 'events' | 'others'>): Promise<StoreStatus> {
   const { written, dropped, bodiesDropped } = counts();
   const settings = { dropped, bodiesDropped, retentionDays, bodies };
   try {

@@ -7,6 +7,7 @@ import type { StoreClient } from '../../../../../plugins/log/journal/drain/clien
 import { createEvents } from '../../../../../plugins/log/journal/events.ts';
 import type { LogEvents } from '../../../../../plugins/log/journal/events.ts';
 import { encodeFrames, FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
+import { OtherJournals } from '../../../../../plugins/log/journal/other-journals.ts';
 import { createLogReader } from '../../../../../plugins/log/journal/reader.ts';
 import { createInstance, pathOf, rootOf } from '../../../../../plugins/log/journal/write/segments.ts';
 import type { Instance } from '../../../../../plugins/log/journal/write/segments.ts';
@@ -33,7 +34,7 @@ beforeEach(() => {
   writer = new JournalWriter({ folder: instance.folder, maxBytes: 2 ** 30, isDurable: false, logger });
   client = createClient({ logger, disk: ({ removed, elsewhere }) => writer.onDisk(removed, elsewhere) });
   events = createEvents(logger);
-  reader = createLogReader({ client, events, counts: () => writer.counts, trouble: () => writer.trouble, retentionDays: 0, bodies: true });
+  reader = createLogReader({ client, others: new OtherJournals(null, client), events, counts: () => writer.counts, trouble: () => writer.trouble, retentionDays: 0, bodies: true });
 });
 afterEach(async () => {
   await writer.close();

@@ -1,0 +1,36 @@
+/** The journals of the other workers: what they hold is stored before the log is read in this one. */
+import type { Peers } from '../../../core/workers/peers.ts';
+import type { StoreClient } from './drain/client.ts';
+
+/** How long a read waits for the others. It then shows what is there. */
+const readPatienceMs = 300;
+/** cost: who reads often does so for all reads of this time. */
+const freshMs = 100;
+const flushPatienceMs = 10_000;
+
+export class OtherJournals {
+  readonly #peers: Peers | null;
+  #fresh: Promise<unknown> = Promise.resolve();
+  #freshAt = -Infinity;
+
+  constructor(peers: Peers | null, client: Pick<StoreClient, 'flush'>) {
+    this.#peers = peers;
+    peers?.answer('flush', async () => await client.flush());
+  }
+
+  /** Reads the log after the others have stored what they had. */
+  async before<Result>(read: () => Promise<Result>): Promise<Result> {
+    if (this.#peers === null) return await read();
+    if (performance.now() - this.#freshAt > freshMs) {
+      this.#freshAt = performance.now();
+      this.#fresh = this.#peers.ask('flush', null, readPatienceMs);
+    }
+    await this.#fresh;
+    return await read();
+  }
+
+  /** Resolves when the others have stored what they had, or cannot be waited for. */
+  async flush(): Promise<void> {
+    await this.#peers?.ask('flush', null, flushPatienceMs);
+  }
+}
