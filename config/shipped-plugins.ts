@@ -2,6 +2,7 @@
 export const shippedPlugins = [
   'endpoints/chat-completions',
   'endpoints/messages',
+  'endpoints/responses',
   'endpoints/embeddings',
   'endpoints/models',
   'endpoints/health',

@@ -142,6 +142,8 @@ export interface LogReader {
   /** As `list`, with bodies: what an export is made of. */
   exportRows(query: LogQuery, page: { readonly limit: number; readonly cursor: string | null }): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
   get(id: string): Promise<LoggedDetail | null>;
+  /** Deletes the bodies of a record, which stays without them. False: it had none. */
+  forget(id: string): Promise<boolean>;
   /** The largest first. */
   stats(query: LogQuery, options: StatsOptions): Promise<readonly StatsRow[]>;
   series(query: LogQuery, options: SeriesOptions): Promise<Series>;

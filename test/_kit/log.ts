@@ -87,6 +87,11 @@ export function memoryLog(): MemoryLog {
       announce(listed(record));
       return record;
     },
+    forget: async (id) => {
+      const at = kept.findIndex((record) => record.id === id && record.request !== null);
+      if (at >= 0) kept[at] = { ...(kept[at] as LoggedDetail), request: null, response: null, reasoningContent: null };
+      return at >= 0;
+    },
     fail: (error) => void (fault = error),
     async list(query, options) {
       const { data, next } = await page(query, options);

@@ -19,7 +19,7 @@ export class StoreUnavailable extends Error {
   }
 }
 
-export interface StoreClient extends Reader, Pick<OwnCalls, 'ping' | 'state' | 'flush'> {
+export interface StoreClient extends Reader, Pick<OwnCalls, 'ping' | 'state' | 'flush' | 'forget'> {
   /** Starts the worker. Resolves after the first attempt to open the store, also when that failed; rejects when a migration failed. */
   open(settings: WorkerSettings): Promise<void>;
   /** Gives the worker this time to drain the journal, then ends the worker. True: the store has the whole journal. */
@@ -80,6 +80,7 @@ export function createClient(events: ClientEvents): StoreClient {
     ping: () => ask('ping', [], 500) as Promise<void>,
     state: reading('state'),
     flush: reading('flush'),
+    forget: reading('forget'),
   };
 }
 

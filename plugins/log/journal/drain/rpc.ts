@@ -13,6 +13,8 @@ export const readCalls = ['list', 'exportRows', 'get', 'stats', 'series', 'facet
 
 /** What can be called beside the read calls of the store. */
 export interface OwnCalls {
+  /** Deletes the bodies of a record. False: it had none. */
+  forget(id: string): Promise<boolean>;
   ping(): Promise<void>;
   state(): Promise<WorkerState>;
   /** Resolves when the store has everything that was in the journal at the time of the call. */

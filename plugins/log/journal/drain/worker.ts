@@ -157,6 +157,11 @@ const own: OwnCalls = {
     return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), deadLettered, lastDrainAt, drained };
   },
   flush: () => inTurn(nearly),
+  async forget(id) {
+    // what waits in a journal would come after the deletion
+    await inTurn(nearly);
+    return await store.forget(id);
+  },
   async finish(withinMs) {
     phase.isClosing = true;
     wake();

@@ -1,7 +1,9 @@
 /** Bodies as they are stored and shown: the request in the shape of the public API, the answer as its choices. */
 import { parameterNames } from '../../../../core/chat.ts';
 import type { ChatRequest, EmbeddingAsk } from '../../../../core/chat.ts';
-import type { FoldedChoice } from '../../../../core/pipeline/reply.ts';
+import { outlineOf } from '../../../../core/pipeline/outline.ts';
+import type { OutlineEntry } from '../../../../core/pipeline/outline.ts';
+import type { FoldedChoice, Reply } from '../../../../core/pipeline/reply.ts';
 
 /** Fields of a request that are shown as the caller could have sent them, by their names in the public API. */
 const sent = [
@@ -15,7 +17,7 @@ const sent = [
 
 /** The request in the form of the public API. */
 export function requestBody(request: ChatRequest): Record<string, unknown> {
-  const { model, messages, ask, stream, includeUsage, reasoning, rest } = request;
+  const { model, messages, ask, stream, includeUsage, reasoning, rest, native, door } = request;
   const body: Record<string, unknown> = ask === undefined ? { model, messages } : askBody(model, ask);
   const add = (name: string, value: unknown): void => {
     if (value !== null && value !== undefined) body[name] = value;
@@ -26,6 +28,8 @@ export function requestBody(request: ChatRequest): Record<string, unknown> {
   for (const [name, field] of sent) add(name, request[field]);
   for (const name of Object.keys(rest)) add(name, rest[name]);
   if (reasoning.maxTokens !== null) add('reasoning', { ...(reasoning.effort !== null && { effort: reasoning.effort }), max_tokens: reasoning.maxTokens, ...(rest['reasoning'] as object | undefined) });
+  add('native', native?.fields);
+  add('door', door);
   return body;
 }
 
@@ -45,6 +49,11 @@ export interface StoredChoice {
 /** The answer that the caller got, in the same form for a stream and a plain reply. */
 export function responseBody(choices: readonly FoldedChoice[]): { choices: StoredChoice[] } {
   return { choices: choices.map(storedChoice) };
+}
+
+/** The same with the order of its pieces, for a door whose answers are lists of items: it may have to write the answer again. */
+export function orderedBody(reply: Reply): { choices: StoredChoice[]; outline: readonly OutlineEntry[] } {
+  return { ...responseBody(reply.choices), outline: outlineOf(reply.pieces(0)) };
 }
 
 function storedChoice({ text, reasoning, refusal, toolCalls, details, extras, finish }: FoldedChoice): StoredChoice {

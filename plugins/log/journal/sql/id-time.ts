@@ -7,3 +7,6 @@ export function firstIdAt(ms: number): string {
 }
 
 export const timeOf = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
+
+/** Whether a text is an id of a request; a database refuses any other. */
+export const isId = (id: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);

@@ -66,3 +66,14 @@ function blocksOf(bodies: readonly BodyRow[]): BodyRow[][] {
   }
   return blocks;
 }
+
+/** Deletes the bodies of one request: its row, and its texts in the block, which other requests share. False: it had none. */
+export function forgetBody(database: DatabaseSync, id: Uint8Array): boolean {
+  const row = database.prepare('delete from gateway_bodies where id = ? returning block, place').get(id);
+  const block = row?.['block'] ?? null;
+  if (block === null) return row !== undefined;
+  const texts = unpacked(database.prepare('select data from gateway_body_blocks where id = ?').get(block)?.['data']);
+  const kept = texts.map((one, place): Texts => (place === row?.['place'] ? [null, null, null] : one));
+  database.prepare('update gateway_body_blocks set data = ? where id = ?').run(zstdCompressSync(JSON.stringify(kept), options), block);
+  return true;
+}

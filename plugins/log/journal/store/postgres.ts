@@ -14,7 +14,7 @@ import { createReader } from './read.ts';
 import type { Engine } from '../sql/engine.ts';
 import type { Grammar } from '../sql/where.ts';
 import { floorOf } from './store.ts';
-import { timeOf } from '../sql/id-time.ts';
+import { isId, timeOf } from '../sql/id-time.ts';
 import type { Store, StoreSettings } from './store.ts';
 
 const grammar: Grammar = {
@@ -113,6 +113,11 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
     },
     roll: () => roller.step(Date.now()),
     blame: (error) => (ofRows.has(stateOf(error).slice(0, 2)) ? 'row' : 'store'),
+    async forget(id) {
+      if (!isId(id)) return false;
+      const { rowCount } = await writing.query('delete from gateway_bodies where id = $1', [id]);
+      return rowCount !== 0;
+    },
     close: async () => void (await Promise.all([writing.end(), reading.end()])),
   };
 }

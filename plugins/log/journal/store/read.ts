@@ -10,7 +10,7 @@ import { groupsOf } from '../sums/rollup.ts';
 import type { Group } from '../sums/from-records.ts';
 import { bodyColumns, isProbed, Params, probeSql, selectionOf, textSql, whereSql } from '../sql/where.ts';
 import type { Grammar, Selection } from '../sql/where.ts';
-import { firstIdAt } from '../sql/id-time.ts';
+import { firstIdAt, isId } from '../sql/id-time.ts';
 import type { Reader } from './store.ts';
 import { addSums, noSums, statsOf } from '../sums/sums.ts';
 import type { Sums } from '../sums/sums.ts';
@@ -71,7 +71,6 @@ interface Page {
   readonly next: string | null;
 }
 
-const isId = (id: string): boolean => /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id);
 const sizeOf = ({ limit }: ListOptions): number => Math.max(1, Math.min(Math.floor(limit), largestPage));
 
 function beforeCursor({ where, key }: Selection, { cursor }: ListOptions, params: Params): readonly string[] {

@@ -11,12 +11,12 @@ import { parsedJson, requestColumns, tagsOf } from '../sql/rows.ts';
 import type { RequestRow, Row } from '../sql/rows.ts';
 import { Roller } from '../sums/roller.ts';
 import { periodsOf, spans } from '../sums/rollup.ts';
-import { bodySql, defineBody, insertBodies, prepareBlocks } from './blocks.ts';
+import { bodySql, defineBody, forgetBody, insertBodies, prepareBlocks } from './blocks.ts';
 import type { BlockStatements } from './blocks.ts';
 import { createReader } from './read.ts';
 import type { Engine, Statement } from '../sql/engine.ts';
 import type { Grammar } from '../sql/where.ts';
-import { firstIdAt, timeOf } from '../sql/id-time.ts';
+import { firstIdAt, isId, timeOf } from '../sql/id-time.ts';
 import { floorOf } from './store.ts';
 import type { Store, StoreSettings } from './store.ts';
 
@@ -124,6 +124,9 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
     },
     roll: () => roller.step(Date.now()),
     blame: (error) => (ofRows.has(codeOf(error)) || error instanceof RangeError || error instanceof TypeError ? 'row' : 'store'),
+    async forget(id) {
+      return isId(id) && within(opened(), () => forgetBody(opened(), bytesOf(id)));
+    },
     async close() {
       database?.close();
       database = null;

@@ -40,6 +40,8 @@ export interface Store extends Reader {
   roll(): Promise<boolean>;
   /** Who is to blame for the error of a statement. `row`: the store does not accept one of the rows. `store`: the same statement may succeed later. */
   blame(error: unknown): 'row' | 'store';
+  /** Deletes the bodies of a record. False: it had none. */
+  forget(id: string): Promise<boolean>;
   close(): Promise<void>;
 }
 

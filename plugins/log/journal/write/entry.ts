@@ -4,7 +4,7 @@ import type { RequestRecord, Streaming } from '../../../../core/pipeline/context
 import type { LoggedRequest } from '../../../../core/log/store.ts';
 import { clientRequestIdOf, recordedModel, recordedPath, userAgentOf } from '../../../../core/pipeline/record.ts';
 import type { FoldedChoice, Reply } from '../../../../core/pipeline/reply.ts';
-import { requestBody, responseBody } from '../sql/bodies.ts';
+import { orderedBody, requestBody, responseBody } from '../sql/bodies.ts';
 import { IN_PARTS, STARTED } from './frames.ts';
 import type { Frame, Parts } from './frames.ts';
 
@@ -75,7 +75,7 @@ export const finishedFrame = (record: RequestRecord): Frame => frameOf(record, c
 /** The same with its bodies. Throws where a body holds what JSON cannot say. */
 export function finishedFrameWithBodies(record: RequestRecord): Frame {
   const { request, response, reasoningContent } = record;
-  const bodies = { request: request === null ? '' : JSON.stringify(requestBody(request)), response: response === null ? '' : JSON.stringify(responseBody(response.choices)) };
+  const bodies = { request: request === null ? '' : JSON.stringify(requestBody(request)), response: response === null ? '' : JSON.stringify(request?.form === undefined ? responseBody(response.choices) : orderedBody(response)) };
   // cost: the choices hold the reasoning already, so it is not written a second time
   const isSaid = response === null || reasoningOf(response.choices) === reasoningContent;
   return frameOf(record, isSaid ? columnsOf(record) : { ...columnsOf(record), reasoningContent }, bodies);

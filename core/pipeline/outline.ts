@@ -1,0 +1,83 @@
+/** The order of the pieces of an answer, without their texts: what the log keeps beside the texts, so that an answer can be written again as it was. */
+import type { Chunk, ReasoningDetail } from '../chat.ts';
+import { fieldsOf, listOf } from '../wire/fields.ts';
+
+/** A piece: a text by its length, a call or a detail by its place, all else as it is. */
+export type OutlineEntry =
+  | readonly [kind: 'text' | 'reasoning' | 'refusal', length: number]
+  | readonly [kind: 'call' | 'detail', at: number]
+  | readonly [kind: 'arguments', at: number, length: number]
+  | Extract<Chunk, { readonly type: 'native' }>;
+
+const kinds = { 'text-delta': 'text', 'reasoning-delta': 'reasoning', 'refusal-delta': 'refusal' } as const;
+
+export function outlineOf(pieces: readonly Chunk[]): readonly OutlineEntry[] {
+  let details = 0;
+  return pieces.flatMap((piece): readonly OutlineEntry[] => {
+    switch (piece.type) {
+      case 'text-delta':
+      case 'reasoning-delta':
+      case 'refusal-delta':
+        return [[kinds[piece.type], piece.text.length]];
+      case 'tool-start':
+        return [['call', piece.index]];
+      case 'tool-delta':
+        return [['arguments', piece.index, piece.arguments.length]];
+      case 'reasoning-detail':
+        return [['detail', details++]];
+      case 'native':
+        return [piece];
+      default:
+        return [];
+    }
+  });
+}
+
+/** An answer as the log has it. */
+export interface KeptAnswer {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly refusal: string;
+  readonly toolCalls: readonly { readonly id: string; readonly name: string; readonly arguments: string }[];
+  readonly details: readonly ReasoningDetail[];
+}
+
+/** The pieces again. */
+export function piecesFrom(outline: readonly unknown[], { text, reasoning, refusal, toolCalls, details }: KeptAnswer): readonly Chunk[] {
+  const taken = { text: 0, reasoning: 0, refusal: 0 };
+  const given = toolCalls.map(() => 0);
+  const texts = { text, reasoning, refusal };
+  return outline.flatMap((entry): readonly Chunk[] => {
+    if (!Array.isArray(entry)) return fieldsOf(entry)['type'] === 'native' ? [entry as Chunk] : [];
+    const [kind, at, length] = entry as [string, number, number];
+    if (kind === 'text' || kind === 'reasoning' || kind === 'refusal') {
+      const from = taken[kind];
+      taken[kind] += at;
+      return [{ type: `${kind}-delta`, choice: 0, text: texts[kind].slice(from, taken[kind]) }];
+    }
+    if (kind === 'detail') return details[at] === undefined ? [] : [{ type: 'reasoning-detail', choice: 0, detail: details[at] }];
+    const call = toolCalls[at];
+    if (call === undefined) return [];
+    if (kind === 'call') return [{ type: 'tool-start', choice: 0, index: at, id: call.id, name: call.name }];
+    const from = given[at] ?? 0;
+    given[at] = from + length;
+    return [{ type: 'tool-delta', choice: 0, index: at, arguments: call.arguments.slice(from, from + length) }];
+  });
+}
+
+/** The first answer in a body of the log; null where it holds none. */
+export function keptAnswer(response: unknown): (KeptAnswer & { readonly outline: readonly unknown[]; readonly extras: readonly unknown[]; readonly finishReason: unknown }) | null {
+  const [choice] = listOf(fieldsOf(response)['choices']);
+  if (choice === undefined) return null;
+  const { text, reasoning, refusal, toolCalls, details, extras, finishReason } = fieldsOf(choice);
+  return {
+    text: typeof text === 'string' ? text : '',
+    reasoning: typeof reasoning === 'string' ? reasoning : '',
+    refusal: typeof refusal === 'string' ? refusal : '',
+    toolCalls: listOf(toolCalls) as KeptAnswer['toolCalls'],
+    details: listOf(details) as readonly ReasoningDetail[],
+    outline: listOf(fieldsOf(response)['outline']),
+    extras: listOf(extras),
+    finishReason,
+  };
+}

@@ -1,0 +1,250 @@
+/**
+ * An answer as output items. The pieces come in the order of the provider. A provider of this form also says where its items begin and end
+ * (`native` chunks); for all others an item ends where another kind of piece begins. Calls may come side by side, so several are open at a time.
+ */
+import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../../../core/chat.ts';
+import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { CallItem, type Emit, ForeignItem, isEventName, type OutputItem, TextItem, type Voice } from './output.ts';
+import { form } from './parse.ts';
+import { opaqueOf } from './thoughts.ts';
+
+export interface AnswerParts {
+  /** The id of the response without its prefix: those of the items are made from it. */
+  readonly hex: string;
+  readonly customNames: ReadonlySet<string>;
+  /** Null: nobody reads a stream. */
+  readonly emit: Emit | null;
+}
+
+export class Answer {
+  readonly items: OutputItem[] = [];
+  reason: FinishReason | null = null;
+  usage: Usage | null = null;
+  /** Fields of the response that the provider sent and the gateway does not write itself. */
+  more: Fields = {};
+  readonly #parts: AnswerParts;
+  readonly #ids = new Set<string>();
+  /** The text item that is open. */
+  #text: TextItem | null = null;
+  /** By the index of their chunks. */
+  readonly #calls: CallItem[] = [];
+  /** Items of a provider of this form, by its own numbers. */
+  readonly #native = new Map<unknown, OutputItem>();
+  /** Its call that has begun and has no name yet. */
+  #coming: { readonly at: unknown; readonly item: Fields } | null = null;
+  #isNative = false;
+  /** Two paragraphs of one thought: the empty line between them is no part of either. */
+  #isNewPart = false;
+  /** Thoughts without a text, which came while a text was open. */
+  readonly #waiting: ReasoningDetail[] = [];
+
+  constructor(parts: AnswerParts) {
+    this.#parts = parts;
+  }
+
+  add(chunk: Chunk): void {
+    switch (chunk.type) {
+      case 'text-delta':
+        return this.#say('message', 'output_text', chunk.text);
+      case 'refusal-delta':
+        return this.#say('message', 'refusal', chunk.text);
+      case 'reasoning-delta':
+        return this.#think(chunk.text);
+      case 'reasoning-detail':
+        return this.#keep(chunk.detail);
+      case 'tool-start':
+        return this.#call(chunk);
+      case 'tool-delta':
+        return this.#calls[chunk.index]?.give(chunk.arguments);
+      case 'extra':
+        return this.#extra(chunk);
+      case 'native':
+        return chunk.form === form ? this.#mark(chunk.name, fieldsOf(chunk.value)) : undefined;
+      case 'finish':
+        this.reason = chunk.reason;
+        return undefined;
+      case 'usage':
+        this.usage = chunk.usage;
+        return undefined;
+      case 'vector':
+        return undefined;
+      default:
+        return chunk satisfies never;
+    }
+  }
+
+  /** Closes all items that are open. @param isCut the answer broke off: the last item is not complete */
+  end(isCut: boolean): void {
+    const last = this.items.findLast((item) => !isThought(item));
+    for (const item of this.items) if (!item.isClosed) item.close(isCut && item === last ? 'incomplete' : 'completed');
+    this.#text = null;
+    this.#flush();
+  }
+
+  #say(type: 'message' | 'reasoning', voice: Voice, words: string): void {
+    if (words === '') return;
+    const item = this.#text?.type === type ? this.#text : this.#begin(type);
+    item.say(voice, words);
+  }
+
+  #think(words: string): void {
+    const said = this.#isNewPart && words.startsWith('\n\n') ? words.slice(2) : words;
+    this.#isNewPart = false;
+    this.#say('reasoning', this.#text?.type === 'reasoning' ? this.#voice : 'summary_text', said);
+  }
+
+  #voice: Voice = 'summary_text';
+
+  /** A text item begins; the one before it ends, and so do the calls that are whole. */
+  #begin(type: 'message' | 'reasoning', more: Fields = {}): TextItem {
+    if (!this.#isNative) this.#endOthers();
+    this.#voice = 'summary_text';
+    const item = new TextItem(type, { ...this.#placeOf(type === 'message' ? 'msg' : 'rs'), more });
+    this.items.push(item);
+    this.#text = item;
+    return item;
+  }
+
+  #placeOf(prefix: string, id: string | null = null): { index: number; id: string; emit: Emit | null } {
+    const index = this.items.length;
+    const own = id === null || id === '' || this.#ids.has(id) ? `${prefix}_${this.#parts.hex}${index.toString(16).padStart(4, '0')}` : id;
+    this.#ids.add(own);
+    return { index, id: own, emit: this.#parts.emit };
+  }
+
+  #endOthers(): void {
+    this.#text?.close('completed');
+    this.#text = null;
+    for (const call of this.#calls) if (call !== undefined && !call.isClosed && call.isWhole) call.close('completed');
+    this.#flush();
+  }
+
+  /** State of a thought: of the one that is open, or of one without a text. */
+  #keep(detail: ReasoningDetail): void {
+    // a provider of this form gave it with the end of its item
+    if (this.#isNative) return;
+    if (this.#text?.type === 'reasoning') {
+      this.#text.opaque = opaqueOf(detail, this.#text.texts);
+      this.#text.close('completed');
+      this.#text = null;
+    } else {
+      // a text that goes on after it stays one item
+      this.#waiting.push(detail);
+      if (this.#text === null && this.#calls.length === 0) this.#flush();
+    }
+  }
+
+  #flush(): void {
+    for (const detail of this.#waiting.splice(0)) {
+      const item = new TextItem('reasoning', { ...this.#placeOf('rs'), more: {} });
+      this.items.push(item);
+      item.opaque = opaqueOf(detail, []);
+      item.close('completed');
+    }
+  }
+
+  #call({ index, id, name }: Chunk & { type: 'tool-start' }): void {
+    if (!this.#isNative) {
+      this.#text?.close('completed');
+      this.#text = null;
+      this.#flush();
+    }
+    const isCustom = this.#parts.customNames.has(name);
+    const coming = this.#coming;
+    this.#coming = null;
+    const item = new CallItem({ id, name, isCustom }, { ...this.#placeOf(isCustom ? 'ctc' : 'fc'), more: coming === null ? {} : unknownFields(coming.item) });
+    this.items.push(item);
+    this.#calls[index] = item;
+    if (coming !== null) this.#native.set(coming.at, item);
+  }
+
+  #extra({ on, field, value }: Chunk & { type: 'extra' }): void {
+    if (this.#isNative || this.#text?.type !== 'message') return;
+    if (field === 'logprobs') this.#text.addLogprobs(listOf(fieldsOf(value)['content']));
+    else if (field === 'annotations') for (const annotation of listOf(value)) this.#text.annotate(flat(annotation));
+    else if (on === 'message') this.#text.add({ [field]: value });
+  }
+
+  /** What a provider of this form says beside its texts. */
+  #mark(name: string, value: Fields): void {
+    this.#isNative = true;
+    const { at } = value;
+    const item = this.#native.get(at);
+    switch (name) {
+      case 'item':
+        return item === undefined ? this.#nativeItem(at, fieldsOf(value['item'])) : this.#focus(item);
+      case 'part':
+        return this.#nativePart(value['voice']);
+      case 'logprobs':
+        return this.#text?.addLogprobs(listOf(value['logprobs']));
+      case 'annotation':
+        return this.#text?.type === 'message' ? this.#text.annotate(value['annotation']) : undefined;
+      case 'event':
+        return this.#event(item, fieldsOf(value['event']));
+      case 'done':
+        return this.#done(item, value);
+      case 'response':
+        this.more = value;
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #focus(item: OutputItem): void {
+    if (item instanceof TextItem && !item.isClosed) this.#text = item;
+  }
+
+  #nativeItem(at: unknown, item: Fields): void {
+    const { type, id } = item;
+    if (type === 'message' || type === 'reasoning') this.#native.set(at, this.#begin(type, unknownFields(item)));
+    else if (type === 'function_call' || type === 'custom_tool_call') this.#coming = { at, item };
+    else {
+      const made = new ForeignItem(item, this.#placeOf('item', typeof id === 'string' ? id : null));
+      this.items.push(made);
+      this.#native.set(at, made);
+    }
+  }
+
+  #nativePart(voice: unknown): void {
+    if (this.#text === null) return;
+    if (this.#text.type === 'reasoning') {
+      this.#voice = voice === 'reasoning_text' ? 'reasoning_text' : 'summary_text';
+      this.#isNewPart = true;
+      this.#text.begin(this.#voice);
+    } else this.#text.begin(voice === 'refusal' ? 'refusal' : 'output_text');
+  }
+
+  #event(item: OutputItem | undefined, event: Fields): void {
+    if (item instanceof ForeignItem) item.tell(event);
+    else if (item === undefined && !('output_index' in event)) {
+      const { type, sequence_number: _, ...more } = event;
+      if (isEventName(type)) this.#parts.emit?.(type, JSON.stringify(more).slice(1, -1));
+    }
+  }
+
+  #done(item: OutputItem | undefined, { item: whole, detail }: Fields): void {
+    if (item === undefined) return;
+    const fields = fieldsOf(whole);
+    if (item instanceof ForeignItem) item.replace(fields);
+    else (item as TextItem | CallItem).add(unknownFields(fields));
+    if (item instanceof TextItem && item.type === 'reasoning' && isFields(detail)) item.opaque = opaqueOf(detail as unknown as ReasoningDetail, item.texts);
+    item.close(fields['status'] === 'incomplete' ? 'incomplete' : 'completed');
+    if (this.#text === item) this.#text = null;
+  }
+}
+
+const isThought = (item: OutputItem): boolean => item instanceof TextItem && item.type === 'reasoning';
+
+/** Fields of an item that the gateway writes itself. */
+const written: ReadonlySet<string> = new Set(['id', 'type', 'status', 'role', 'content', 'summary', 'encrypted_content', 'call_id', 'name', 'arguments', 'input']);
+
+const unknownFields = (item: Fields): Fields => Object.fromEntries(Object.entries(item).filter(([field]) => !written.has(field)));
+
+/** wire: in this API the fields of a `url_citation` stand beside its type; chat completions has them in an object. */
+function flat(annotation: unknown): unknown {
+  if (!isFields(annotation)) return annotation;
+  const { type, ...more } = annotation;
+  const inner = typeof type === 'string' ? more[type] : undefined;
+  return isFields(inner) ? { type, ...inner } : annotation;
+}

@@ -1,0 +1,86 @@
+/**
+ * The plain text in the arguments of a custom tool's call. In the middle a custom tool is a function with one parameter, so its input comes
+ * as the JSON `{"input":"…"}`, torn anywhere.
+ */
+import { fieldsOf } from '../../../core/wire/fields.ts';
+
+export class CustomInput {
+  /** The text so far. */
+  text = '';
+  /** What has come and is not read yet. */
+  #held = '';
+  #state: 'before' | 'inside' | 'after' = 'before';
+
+  /** Takes the next piece of the arguments, gives the text that it adds. */
+  push(piece: string): string {
+    this.#held += piece;
+    if (this.#state === 'before') this.#findStart();
+    return this.#state === 'inside' ? this.#read() : '';
+  }
+
+  /** Gives the rest. A model that did not keep to the form gets its one text taken, or all that it said. @param whole the whole arguments */
+  end(whole: string): string {
+    const input = inputIn(whole);
+    const rest = input.startsWith(this.text) ? input.slice(this.text.length) : '';
+    this.text += rest;
+    return rest;
+  }
+
+  #findStart(): void {
+    const start = /^\s*\{\s*"input"\s*:\s*"/.exec(this.#held);
+    if (start === null) return;
+    this.#held = this.#held.slice(start[0].length);
+    this.#state = 'inside';
+  }
+
+  #read(): string {
+    const end = endOf(this.#held);
+    const raw = this.#held.slice(0, end.at);
+    this.#held = this.#held.slice(end.at);
+    if (end.isOver) this.#state = 'after';
+    const said = unescaped(raw);
+    if (said === null) {
+      // no JSON at all: `end` takes what the whole arguments hold
+      this.#state = 'after';
+      return '';
+    }
+    this.text += said;
+    return said;
+  }
+}
+
+/** Where the text ends that can be read now: at the closing quote, or before an escape that is not whole. */
+function endOf(held: string): { at: number; isOver: boolean } {
+  let at = 0;
+  while (at < held.length) {
+    const sign = held[at];
+    if (sign === '"') return { at, isOver: true };
+    const length = sign !== '\\' ? 1 : held[at + 1] === 'u' ? 6 : 2;
+    if (at + length > held.length) break;
+    at += length;
+  }
+  return { at, isOver: false };
+}
+
+function unescaped(raw: string): string | null {
+  try {
+    // a model may write line breaks as they are, which JSON does not allow
+    return JSON.parse(`"${raw.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}"`) as string;
+  } catch {
+    return null;
+  }
+}
+
+function inputIn(whole: string): string {
+  try {
+    const value: unknown = JSON.parse(whole);
+    if (typeof value === 'string') return value;
+    const { input } = fieldsOf(value);
+    if (typeof input === 'string') return input;
+    const [only = '', ...others] = Object.values(fieldsOf(value));
+    return typeof only === 'string' && others.length === 0 ? only : whole;
+  } catch {
+    // cut by the length limit, or no JSON: what has been read so far stands, or else all of it
+    return whole;
+  }
+}

@@ -1,0 +1,100 @@
+/** Writes an answer: as one response object, or as the events of a stream, each with its number. */
+import type { Chunk } from '../../../core/chat.ts';
+import type { GatewayError } from '../../../core/errors.ts';
+import type { Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
+import type { Reply } from '../../../core/pipeline/reply.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+import { Answer } from './answer.ts';
+import { asked, type Counts, countsOf, endedBy, type Head, hexOf, usageOf } from './response.ts';
+import { customNames } from './tools.ts';
+
+/** A whole response. @param pieces of the answer in their order @param counts null: those that the pieces hold */
+export function responseOf(pieces: readonly Chunk[], head: Head, counts: Counts | null = null): Fields {
+  const answer = new Answer({ hex: hexOf(head.id), customNames: customNames(head.request.tools), emit: null });
+  for (const piece of pieces) answer.add(piece);
+  return wholeOf(answer, asked(head), counts);
+}
+
+function wholeOf(answer: Answer, fixed: Fields, counts: Counts | null): Fields {
+  const { status, incomplete_details } = endedBy(answer.reason);
+  answer.end(status === 'incomplete');
+  return { ...fixed, ...answer.more, status, error: null, incomplete_details, output: answer.items.map(({ wire }) => wire), usage: usageOf(counts ?? (answer.usage === null ? null : countsOf(answer.usage))) };
+}
+
+/** The JSON body of a plain reply. */
+export function encodeReply(reply: Reply, head: ReplyHead): string {
+  const choice = reply.choices[0];
+  const pieces = reply.pieces(0);
+  if (choice === undefined) return JSON.stringify(responseOf(pieces, head, countsOf(reply.usage)));
+  return JSON.stringify(responseOf(piecesOf(pieces, choice), head, countsOf(reply.usage)));
+}
+
+/** The pieces of an answer with what belongs to its text, and its end. */
+export function piecesOf(pieces: readonly Chunk[], { extras, finish, native }: Pick<Reply['choices'][number], 'extras' | 'finish' | 'native'>): readonly Chunk[] {
+  const text = pieces.findLastIndex(({ type }) => type === 'text-delta' || type === 'refusal-delta');
+  const beside = extras.map((extra): Chunk => ({ type: 'extra', choice: 0, ...extra }));
+  const ended: readonly Chunk[] = finish === null ? [] : [{ type: 'finish', choice: 0, reason: finish, native }];
+  return [...pieces.slice(0, text + 1), ...beside, ...pieces.slice(text + 1), ...ended];
+}
+
+/**
+ * Encodes a stream.
+ * cost: what the caller asked is serialised once for the three events that repeat it, and events are put together as text.
+ */
+class StreamEncoder implements Encoder {
+  readonly #fixed: Fields;
+  /** The fixed part as JSON, open at its end. */
+  readonly #opening: string;
+  readonly #answer: Answer;
+  #out = '';
+  #number = 0;
+  #hasBegun = false;
+
+  constructor(head: ReplyHead) {
+    this.#fixed = asked(head);
+    this.#opening = JSON.stringify(this.#fixed).slice(0, -1);
+    this.#answer = new Answer({ hex: hexOf(head.id), customNames: customNames(head.request.tools), emit: (type, fields) => this.#event(type, fields) });
+  }
+
+  chunks(chunks: readonly Chunk[]): string {
+    this.#begin();
+    for (const chunk of chunks) this.#answer.add(chunk);
+    return this.#taken();
+  }
+
+  end(): string {
+    this.#begin();
+    const whole = wholeOf(this.#answer, this.#fixed, null);
+    this.#event(`response.${whole['status'] as string}`, `"response":${JSON.stringify(whole)}`);
+    return this.#taken();
+  }
+
+  error(error: GatewayError): string {
+    this.#begin();
+    const { code, message, param } = error.body().error;
+    this.#event('error', `"code":${JSON.stringify(code)},"message":${JSON.stringify(message)},"param":${JSON.stringify(param)}`);
+    this.#event('response.failed', `"response":${this.#opening},"status":"failed","error":${JSON.stringify({ code, message })},"incomplete_details":null,"output":${JSON.stringify(this.#answer.items.map(({ wire }) => wire))},"usage":null}`);
+    return this.#taken();
+  }
+
+  #begin(): void {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    const response = `"response":${this.#opening},"status":"in_progress","error":null,"incomplete_details":null,"output":[],"usage":null}`;
+    this.#event('response.created', response);
+    this.#event('response.in_progress', response);
+  }
+
+  #event(type: string, fields: string): void {
+    this.#out += `event: ${type}\ndata: {"type":"${type}",${fields === '' ? '' : `${fields},`}"sequence_number":${this.#number++}}\n\n`;
+  }
+
+  #taken(): string {
+    const out = this.#out;
+    this.#out = '';
+    return out;
+  }
+}
+
+/** Makes the encoder of one stream. */
+export const createEncoder = (head: ReplyHead): Encoder => new StreamEncoder(head);

@@ -1,0 +1,75 @@
+/**
+ * POST /v1/responses: the door that speaks the Responses API, and GET and DELETE of the responses that are kept. This plugin reads the
+ * caller's body and writes the answer; the pipeline does everything between the two.
+ */
+import type { ChatRequest } from '../../../core/chat.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
+import type { Described } from '../../../core/pipeline/context.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { json } from '../../../core/pipeline/answer.ts';
+import type { EndpointRequest } from '../../../core/http/routes.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { createEncoder, encodeReply } from './encode.ts';
+import { cannotStore, createKeptResponses, type KeptResponses, lookUp } from './kept.ts';
+import { form, keptOf, parseResponseRequest, type Unread, withItems } from './parse.ts';
+
+export default definePlugin({
+  name: 'endpoints/responses',
+  summary: 'POST /v1/responses, plain and streamed; GET and DELETE of responses that are kept',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  apply({ routes, hooks, log }) {
+    const kept = createKeptResponses(() => log.reader());
+    /** What a request refers to, from its parsing until it is looked up. */
+    const unread = new WeakMap<ChatRequest, Unread>();
+    const parse = (body: unknown): ChatRequest => {
+      const { request, unread: refers } = parseResponseRequest(body);
+      if (refers !== null) unread.set(request, refers);
+      return request;
+    };
+    // before all others: they see the whole conversation
+    hooks.normalise.tapPromise({ stage: EARLY - 1 }, async (request, context) => {
+      if (request.form !== form) return request;
+      const refers = unread.get(request);
+      const whole = refers === undefined ? request : await withWhatItRefersTo(request, refers, { context, kept });
+      return { ...whole, door: { ...keptOf(request), store: await isStored(request, context, kept) } };
+    });
+    for (const prefix of ['/v1', '']) {
+      routes.addDoor({ path: `${prefix}/responses`, parse, encoder: createEncoder, encode: encodeReply });
+      routes.add({ method: 'GET', path: `${prefix}/responses/:id`, handle: async (request) => await show(request, kept) });
+      routes.add({ method: 'DELETE', path: `${prefix}/responses/:id`, handle: async (request) => await remove(request, kept) });
+    }
+  },
+});
+
+type Asking = Pick<Described, 'headers' | 'principal'>;
+
+/** Whether the response is kept: where the caller does not say no, and the log keeps its body. Throws where the caller says yes and it does not. */
+async function isStored(request: ChatRequest, { headers, principal }: Asking, kept: KeptResponses): Promise<boolean> {
+  const { store } = keptOf(request);
+  if (store === false) return false;
+  const isOff = headers['x-log-bodies']?.trim().toLowerCase() === 'off' || principal.logBodies === false;
+  const isPossible = !isOff && (await kept.keepsBodies());
+  if (store === true && !isPossible) throw cannotStore();
+  return isPossible;
+}
+
+async function withWhatItRefersTo(request: ChatRequest, refers: Unread, { context, kept }: { context: Asking; kept: KeptResponses }): Promise<ChatRequest> {
+  const { before, items } = await lookUp(refers, context.principal.key, kept);
+  return withItems(request, before, items);
+}
+
+const idIn = ({ params }: EndpointRequest): string => params['id'] ?? '';
+
+async function show(request: EndpointRequest, kept: KeptResponses): ReturnType<typeof remove> {
+  const found = await kept.find(idIn(request), request.principal?.key ?? null);
+  if (found === null) throw notKept(idIn(request));
+  return json(found.response);
+}
+
+async function remove(request: EndpointRequest, kept: KeptResponses): Promise<ReturnType<typeof json>> {
+  const id = idIn(request);
+  if (!(await kept.forget(id, request.principal?.key ?? null))) throw notKept(id);
+  return json({ id, object: 'response', deleted: true });
+}
+
+const notKept = (id: string): GatewayError => new GatewayError('record_not_found', `There is no response "${id.slice(0, 100)}" that is kept for this key.`, { param: 'id' });

@@ -1,0 +1,203 @@
+/**
+ * Input items as messages. This API has an item for each message, call, result and thought; the form in the middle has one assistant message
+ * for all that a model said in one turn. `native.fields.order` of that message says how its items followed each other.
+ */
+import type { Adjustment, ContentPart, Message, Native, ReasoningDetail, ToolCall } from '../../../core/chat.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+import { fieldsOf } from '../../../core/wire/fields.ts';
+import { fields, list, missing, optional, someFields, text, unsupported, wrongType, wrongValue } from './checks.ts';
+import { content } from './content.ts';
+import { detailIn, thoughtTexts } from './thoughts.ts';
+
+/** What an item of a turn is, in the order of the items. A dialect of the same form builds them again from it. */
+export type Ordered =
+  /** The next of the details. */
+  | { readonly type: 'reasoning' }
+  /** The next `parts` parts of the content. */
+  | { readonly type: 'message'; readonly parts: number; readonly fields: Fields }
+  | { readonly type: 'call'; readonly id: string }
+  | { readonly type: 'item'; readonly item: Fields };
+
+export interface Conversation {
+  readonly messages: readonly Message[];
+  readonly adjustments: readonly Adjustment[];
+}
+
+/** Throws a GatewayError with the path of the item at fault. @param param where the items come from: `input` */
+export function messagesOf(items: readonly unknown[], param = 'input'): Conversation {
+  const reading = new Reading();
+  items.forEach((item, at) => reading.add(`${param}[${at}]`, fields(`${param}[${at}]`, item)));
+  return reading.end();
+}
+
+class Reading {
+  readonly #messages: Message[] = [];
+  readonly #adjustments = new Map<string, Adjustment>();
+  #turn: Turn | null = null;
+
+  add(param: string, item: Fields): void {
+    const type = optional(`${param}.type`, item['type'], text) ?? 'message';
+    if (type === 'message') this.#message(param, item);
+    else if (type === 'item_reference') throw referenceLeft(param);
+    else if (type in calls) this.#ensureTurn().call(callOf(param, item, calls[type as keyof typeof calls]));
+    else if (type in results) this.#alone(resultOf(param, item, type as keyof typeof results));
+    else if (type === 'reasoning') this.#thought(param, item);
+    else if (ran.has(type)) this.#ensureTurn().item(item, type);
+    else this.#alone(unknownItem(param, item, type));
+  }
+
+  end(): Conversation {
+    this.#close();
+    return { messages: this.#messages, adjustments: [...this.#adjustments.values()] };
+  }
+
+  #message(param: string, item: Fields): void {
+    const { type: _, id: _id, status: _status, role, content: said, ...more } = item;
+    if (role === undefined) throw missing(`${param}.role`, 'user, assistant, system or developer');
+    if (role !== 'assistant' && !roles.has(role)) throw wrongValue(`${param}.role`, 'must be user, assistant, system or developer');
+    if (said === undefined) throw missing(`${param}.content`, 'a string, or an array of parts');
+    const checked = content(`${param}.content`, said);
+    if (role === 'assistant') return this.#ensureTurn().message(typeof checked === 'string' ? [{ type: 'text', text: checked }] : checked, more);
+    this.#alone({ role: role as Message['role'], content: checked, ...nativeOf(more, 'input') });
+  }
+
+  #thought(param: string, item: Fields): void {
+    const { detail, lost } = detailIn(param, item);
+    if (lost !== null) this.#adjustments.set(lost.parameter + lost.change, lost);
+    this.#ensureTurn().thought(thoughtTexts(param, item), detail);
+  }
+
+  #ensureTurn(): Turn {
+    this.#turn ??= new Turn();
+    return this.#turn;
+  }
+
+  #alone(message: Message): void {
+    this.#close();
+    this.#messages.push(message);
+  }
+
+  #close(): void {
+    const message = this.#turn?.close() ?? null;
+    if (this.#turn !== null && message === null) this.#adjustments.set('input.reasoning', { parameter: 'input.reasoning', change: 'dropped: nothing that it led to comes after it' });
+    if (message !== null) this.#messages.push(message);
+    this.#turn = null;
+  }
+}
+
+/** What the model said between two turns of the user. */
+class Turn {
+  readonly #parts: ContentPart[] = [];
+  readonly #calls: ToolCall[] = [];
+  readonly #details: ReasoningDetail[] = [];
+  readonly #thoughts: string[] = [];
+  readonly #order: Ordered[] = [];
+  readonly #lost = new Set<string>();
+
+  message(parts: readonly ContentPart[], more: Fields): void {
+    this.#parts.push(...parts);
+    this.#order.push({ type: 'message', parts: parts.length, fields: more });
+  }
+
+  call(call: ToolCall): void {
+    this.#calls.push(call);
+    this.#order.push({ type: 'call', id: call.id });
+  }
+
+  thought(texts: readonly string[], detail: ReasoningDetail | null): void {
+    this.#thoughts.push(...texts);
+    if (detail === null) return;
+    this.#details.push(detail);
+    this.#order.push({ type: 'reasoning' });
+  }
+
+  item(item: Fields, type: string): void {
+    this.#order.push({ type: 'item', item });
+    this.#lost.add(`input.${type}`);
+  }
+
+  /** Null: there is nothing that a provider could be sent. */
+  close(): Message | null {
+    const isSaid = this.#parts.length > 0 || this.#calls.length > 0;
+    if (!isSaid && this.#lost.size === 0) return null;
+    const [only] = this.#parts;
+    const isText = this.#parts.length === 1 && only?.type === 'text' && only.native === undefined;
+    const reasoning = this.#thoughts.join('\n\n');
+    return {
+      role: 'assistant',
+      content: this.#parts.length === 0 ? null : isText ? (only?.text ?? '') : this.#parts,
+      ...(reasoning !== '' && { reasoning }),
+      ...(this.#details.length > 0 && { reasoning_details: this.#details }),
+      ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
+      ...(!this.#isPlain && { native: { fields: { order: this.#order }, lost: [...this.#lost], ...(!isSaid && { isAll: true }) } }),
+    };
+  }
+
+  /** One text and then calls: the message says that by itself. */
+  get #isPlain(): boolean {
+    return this.#order.every((one, at) => one.type === 'call' || (one.type === 'message' && at === 0 && someFields(one.fields) === undefined));
+  }
+}
+
+const roles: ReadonlySet<unknown> = new Set(['user', 'system', 'developer']);
+
+/** Calls, and the field in which each has its input. */
+const calls = { function_call: 'arguments', custom_tool_call: 'input' } as const;
+
+function callOf(param: string, item: Fields, field: 'arguments' | 'input'): ToolCall {
+  const { type, id: _, status: _status, call_id: id, name, [field]: given, ...more } = item;
+  const input = text(`${param}.${field}`, given);
+  const own = { ...(field === 'input' && { type }), ...more };
+  return {
+    id: text(`${param}.call_id`, id),
+    type: 'function',
+    function: { name: text(`${param}.name`, name), arguments: field === 'input' ? JSON.stringify({ input }) : input },
+    ...nativeOf(own, type as string, more),
+  };
+}
+
+const results = { function_call_output: true, custom_tool_call_output: true } as const;
+
+function resultOf(param: string, item: Fields, type: keyof typeof results): Message {
+  const { type: _, id: _id, status: _status, call_id: id, output, ...more } = item;
+  if (output === undefined) throw missing(`${param}.output`, 'the result of the call, a string or an array of parts');
+  const own = { ...(type === 'custom_tool_call_output' && { type }), ...more };
+  return { role: 'tool', tool_call_id: text(`${param}.call_id`, id), content: content(`${param}.output`, output), ...nativeOf(own, type, more) };
+}
+
+/** @param lost the fields among them that a provider of another form does not get */
+function nativeOf(own: Fields, place: string, lost: Fields = own): { native?: Native } {
+  const some = someFields(own);
+  return some === undefined ? {} : { native: { fields: some, lost: Object.keys(lost).filter((field) => !quiet.has(field)).map((field) => `${place}.${field}`) } };
+}
+
+/** Fields that tell a provider of another form nothing. `phase` says whether a message was a comment or the answer. */
+const quiet: ReadonlySet<string> = new Set(['phase', 'caller', 'created_by']);
+
+/** Items of tools that ran at a provider: a conversation can go on without them at another one. */
+const ran: ReadonlySet<string> = new Set([
+  'web_search_call', 'file_search_call', 'code_interpreter_call', 'image_generation_call', 'mcp_list_tools', 'mcp_call', 'tool_search_call', 'tool_search_output', 'additional_tools',
+]);
+
+/** An item that only this API knows. A provider of another form could not answer to it. */
+const unknownItem = (param: string, item: Fields, type: string): Message => ({
+  role: 'user',
+  content: [],
+  native: { fields: { item }, isAll: true, needed: { param: `${param}.type`, message: `No provider of this model takes an input item of the type "${type.slice(0, 64)}".` } },
+});
+
+const referenceLeft = (param: string): Error => unsupported(param, 'This reference names no item of a response that the gateway keeps for this key. Send the item itself, as the response had it; with "store": false clients do so by themselves.');
+
+/** The items of an input. Throws where it is absent, or neither a text nor a list. */
+export function itemsOf(input: unknown): readonly unknown[] {
+  if (input === undefined || input === null) throw missing('input', 'a text, or a list of items');
+  if (typeof input === 'string') return [{ role: 'user', content: input }];
+  if (!Array.isArray(input)) throw wrongType('input', 'a string or an array', input);
+  return list('input', input);
+}
+
+/** The id of an item that is only referred to; null for any other item. */
+export function referenceOf(item: unknown): string | null {
+  const { type, id } = fieldsOf(item);
+  return type === 'item_reference' && typeof id === 'string' ? id : null;
+}

@@ -1,0 +1,112 @@
+/**
+ * Responses that are kept: they are in the request log, for as long as it keeps bodies. A response belongs to the key that asked for it;
+ * for all others there is none.
+ */
+import type { Chunk, Message, Tool } from '../../../core/chat.ts';
+import { finishReasons } from '../../../core/chat.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { LoggedDetail, LogReader } from '../../../core/log/store.ts';
+import { keptAnswer, piecesFrom } from '../../../core/pipeline/outline.ts';
+import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { piecesOf, responseOf } from './encode.ts';
+import { keptOf, type Unread } from './parse.ts';
+import { placeOfItem, requestIdOf } from './response.ts';
+import { unsupported } from './checks.ts';
+import { referenceOf } from './items.ts';
+
+/** A response from the log. */
+export interface KeptResponse {
+  readonly response: Fields;
+  /** What was asked, without the instructions, which are not carried over. */
+  readonly messages: readonly Message[];
+}
+
+export interface KeptResponses {
+  /** Whether bodies are kept at all. */
+  keepsBodies(): Promise<boolean>;
+  /** Null: there is no such response for this key. @param id `resp_…` */
+  find(id: string, key: string | null): Promise<KeptResponse | null>;
+  /** False: there was none. */
+  forget(id: string, key: string | null): Promise<boolean>;
+}
+
+export function createKeptResponses(readerOf: () => LogReader | null): KeptResponses {
+  let bodies: Promise<boolean> | null = null;
+  const recordOf = async (id: string, key: string | null): Promise<LoggedDetail | null> => {
+    const reader = readerOf();
+    const request = requestIdOf(id);
+    if (reader === null || request === null) return null;
+    const record = await newest(reader, request);
+    return record !== null && record.key === key && isKept(record) ? record : null;
+  };
+  return {
+    keepsBodies: () => (bodies ??= readerOf()?.status().then((status) => status.bodies) ?? Promise.resolve(false)),
+    async find(id, key) {
+      const record = await recordOf(id, key);
+      return record === null ? null : keptFrom(record);
+    },
+    async forget(id, key) {
+      const record = await recordOf(id, key);
+      return record !== null && ((await readerOf()?.forget(record.id)) ?? false);
+    },
+  };
+}
+
+/** A record of a moment ago may still be in a journal. */
+async function newest(reader: LogReader, id: string): Promise<LoggedDetail | null> {
+  const found = await reader.get(id);
+  if (found !== null) return found;
+  await reader.catchUp();
+  return await reader.get(id);
+}
+
+/** Whether the record is of a whole response that the caller did not ask to forget. */
+function isKept({ outcome, path, request, response }: LoggedDetail): boolean {
+  const { door } = fieldsOf(request);
+  return outcome === 'answered' && path.endsWith('/responses') && isFields(door) && door['store'] === true && response !== null;
+}
+
+function keptFrom(record: LoggedDetail): KeptResponse | null {
+  const { request, response: said, usageEstimated, usage, provider, model, id, createdAt } = record;
+  const { messages: asked, tools, door } = fieldsOf(request);
+  const answer = keptAnswer(said);
+  if (answer === null) return null;
+  const messages = listOf(asked) as readonly Message[];
+  const kept = { door: door as Fields, messages, tools: tools === undefined ? null : (listOf(tools) as readonly Tool[]) };
+  const extras = answer.extras as readonly { on: 'choice' | 'message'; field: string; value: unknown }[];
+  const finish = finishReasons.find((reason) => reason === answer.finishReason) ?? null;
+  const pieces: readonly Chunk[] = piecesOf(piecesFrom(answer.outline, answer), { extras: [...extras], finish, native: null });
+  const head = { id, created: Math.floor(Date.parse(createdAt) / 1000), model: `${provider}/${model}`, request: kept };
+  const counts = usageEstimated ? { promptTokens: null, completionTokens: null, totalTokens: null, cachedTokens: null, cacheWriteTokens: null, reasoningTokens: null } : usage;
+  return { response: responseOf(pieces, head, counts), messages: keptOf(kept).instructions ? messages.slice(1) : messages };
+}
+
+/** What was to be looked up. */
+export interface Looked {
+  readonly before: readonly Message[];
+  /** The output of the response before, and then the items of the request. */
+  readonly items: readonly unknown[];
+}
+
+/** Looks up the response before, and items that are only referred to. Throws a 400 for what is not there. */
+export async function lookUp({ previous, items }: Unread, key: string | null, kept: KeptResponses): Promise<Looked> {
+  if (!(await kept.keepsBodies())) throw previous === null ? noReferences() : noPrevious();
+  const before = previous === null ? null : await kept.find(previous, key);
+  if (previous !== null && before === null) throw unknownPrevious(previous);
+  const found = await Promise.all(items.map(async (item) => {
+    const id = referenceOf(item);
+    return id === null ? item : ((await itemOf(id, key, kept)) ?? item);
+  }));
+  return { before: before?.messages ?? [], items: [...listOf(before?.response['output']), ...found] };
+}
+
+async function itemOf(id: string, key: string | null, kept: KeptResponses): Promise<unknown> {
+  const place = placeOfItem(id);
+  const response = place === null ? null : await kept.find(`resp_${place.request.replaceAll('-', '')}`, key);
+  return listOf(response?.response['output']).find((item) => fieldsOf(item)['id'] === id) ?? null;
+}
+
+const noPrevious = (): GatewayError => unsupported('previous_response_id', 'This gateway keeps no bodies of requests, so it knows no earlier response. Send the items of the conversation in "input".');
+const noReferences = (): GatewayError => unsupported('input', 'This gateway keeps no bodies of requests, so an item cannot be referred to. Send the item itself; with "store": false clients do so by themselves.');
+export const cannotStore = (): GatewayError => unsupported('store', 'This response cannot be kept, because its body is not kept in the request log. Send "store": false, or leave it out.');
+const unknownPrevious = (id: string): GatewayError => new GatewayError('invalid_value', `There is no response "${id.slice(0, 100)}" that is kept for this key. It may be deleted, be older than what the log keeps, or have been asked for with "store": false.`, { param: 'previous_response_id' });

@@ -1,0 +1,260 @@
+/** The items of an answer while it is written. Each piece adds to the item that is open; an item tells the stream of every change of it. */
+import { type Fields, textOf } from '../../../core/wire/fields.ts';
+import { CustomInput } from './custom-input.ts';
+
+/** Writes an event of the stream. `fields` is JSON without its braces; the type and the number of the event are added. */
+export type Emit = (type: string, fields: string) => void;
+
+/** One item of the answer. */
+export interface OutputItem {
+  readonly index: number;
+  readonly id: string;
+  isClosed: boolean;
+  /** The item as it is now; as it stays, where it is closed. */
+  readonly wire: Fields;
+  /** Ends the item. @param status `completed`, or `incomplete` where the answer was cut */
+  close(status: string): void;
+}
+
+/** The fields that each event of an item has. */
+const placeOf = (index: number, id: string): string => `"item_id":${JSON.stringify(id)},"output_index":${index}`;
+
+interface Place {
+  readonly index: number;
+  readonly id: string;
+  /** Null: nobody reads a stream. */
+  readonly emit: Emit | null;
+  /** Fields of the item that the provider sent and nobody here knows. */
+  readonly more: Fields;
+}
+
+/** The kinds of text in items, and how their events are called. */
+const voices = {
+  output_text: { field: 'text', at: 'content_index', list: 'content', part: 'response.content_part', text: 'response.output_text' },
+  refusal: { field: 'refusal', at: 'content_index', list: 'content', part: 'response.content_part', text: 'response.refusal' },
+  reasoning_text: { field: 'text', at: 'content_index', list: 'content', part: 'response.content_part', text: 'response.reasoning_text' },
+  summary_text: { field: 'text', at: 'summary_index', list: 'summary', part: 'response.reasoning_summary_part', text: 'response.reasoning_summary_text' },
+} as const;
+
+export type Voice = keyof typeof voices;
+
+interface OpenPart {
+  readonly voice: Voice;
+  readonly index: number;
+  text: string;
+  readonly annotations: unknown[];
+  readonly logprobs: unknown[];
+  /** cost: the part of each delta event that never changes, made once. */
+  readonly opening: string;
+}
+
+const annotated = (voice: Voice): boolean => voice === 'output_text';
+
+const wirePart = ({ voice, text, annotations, logprobs }: OpenPart): Fields => ({ type: voice, ...(annotated(voice) && { annotations, logprobs }), [voices[voice].field]: text });
+
+/** A message or a thought: a list of texts. */
+export class TextItem implements OutputItem {
+  readonly index: number;
+  readonly id: string;
+  readonly type: 'message' | 'reasoning';
+  isClosed = false;
+  /** `encrypted_content` of a thought. */
+  opaque: string | null = null;
+  readonly #emit: Emit | null;
+  readonly #place: string;
+  #more: Fields;
+  #status = 'in_progress';
+  #part: OpenPart | null = null;
+  readonly #parts: { readonly list: 'content' | 'summary'; readonly part: Fields }[] = [];
+  readonly #counts = { content: 0, summary: 0 };
+
+  constructor(type: 'message' | 'reasoning', { index, id, emit, more }: Place) {
+    this.type = type;
+    this.index = index;
+    this.id = id;
+    this.#emit = emit;
+    this.#more = more;
+    this.#place = placeOf(index, id);
+    emit?.('response.output_item.added', `"output_index":${index},"item":${JSON.stringify(this.wire)}`);
+  }
+
+  get wire(): Fields {
+    const open = this.#part === null ? [] : [{ list: voices[this.#part.voice].list, part: wirePart(this.#part) }];
+    const listed = (list: 'content' | 'summary'): Fields[] => [...this.#parts, ...open].flatMap((one) => (one.list === list ? [one.part] : []));
+    if (this.type === 'message') return { ...this.#more, id: this.id, type: 'message', status: this.#status, role: 'assistant', content: listed('content') };
+    const content = listed('content');
+    return { ...this.#more, id: this.id, type: 'reasoning', summary: listed('summary'), ...(content.length > 0 && { content }), ...(this.opaque !== null && { encrypted_content: this.opaque }) };
+  }
+
+  /** The texts so far. */
+  get texts(): readonly string[] {
+    const done = this.#parts.map(({ part }) => textOf(part['text']));
+    return [...done, textOf(this.#part?.text)].filter((text) => text !== null);
+  }
+
+  /** Adds to the text of this kind; begins a part where none of the kind is open. */
+  say(voice: Voice, text: string, logprobs: readonly unknown[] = []): void {
+    const part = this.#part?.voice === voice ? this.#part : this.begin(voice);
+    part.text += text;
+    part.logprobs.push(...logprobs);
+    if (this.#emit !== null) this.#emit(`${voices[voice].text}.delta`, `${part.opening}${JSON.stringify(text)}${annotated(voice) ? `,"logprobs":${logprobs.length === 0 ? '[]' : JSON.stringify(logprobs)}` : ''}`);
+  }
+
+  begin(voice: Voice): OpenPart {
+    this.#endPart();
+    const { at, list, part: family } = voices[voice];
+    const index = this.#counts[list]++;
+    const part: OpenPart = { voice, index, text: '', annotations: [], logprobs: [], opening: `${this.#place},"${at}":${index},"delta":` };
+    this.#part = part;
+    this.#emit?.(`${family}.added`, `${this.#place},"${at}":${index},"part":${JSON.stringify(wirePart(part))}`);
+    return part;
+  }
+
+  /** Adds an annotation to the text that is open, or to the last one before it closes. */
+  annotate(annotation: unknown): void {
+    const part = this.#part?.voice === 'output_text' ? this.#part : this.begin('output_text');
+    this.#emit?.('response.output_text.annotation.added', `${this.#place},"content_index":${part.index},"annotation_index":${part.annotations.length},"annotation":${JSON.stringify(annotation)}`);
+    part.annotations.push(annotation);
+  }
+
+  /** Log probabilities that came without a text of their own. */
+  addLogprobs(logprobs: readonly unknown[]): void {
+    if (this.#part?.voice === 'output_text') this.#part.logprobs.push(...logprobs);
+  }
+
+  /** Fields that are known when the item is over. */
+  add(more: Fields): void {
+    this.#more = { ...this.#more, ...more };
+  }
+
+  close(status: string): void {
+    if (this.isClosed) return;
+    this.#endPart();
+    this.#status = status;
+    this.isClosed = true;
+    this.#emit?.('response.output_item.done', `"output_index":${this.index},"item":${JSON.stringify(this.wire)}`);
+  }
+
+  #endPart(): void {
+    const part = this.#part;
+    if (part === null) return;
+    this.#part = null;
+    const { at, field, list, part: family, text } = voices[part.voice];
+    const whole = wirePart(part);
+    this.#parts.push({ list, part: whole });
+    const place = `${this.#place},"${at}":${part.index}`;
+    this.#emit?.(`${text}.done`, `${place},"${field}":${JSON.stringify(part.text)}${annotated(part.voice) ? `,"logprobs":${JSON.stringify(part.logprobs)}` : ''}`);
+    this.#emit?.(`${family}.done`, `${place},"part":${JSON.stringify(whole)}`);
+  }
+}
+
+/** A call of a function or of a custom tool. */
+export class CallItem implements OutputItem {
+  readonly index: number;
+  readonly id: string;
+  isClosed = false;
+  /** The arguments so far, as JSON. */
+  arguments = '';
+  readonly #emit: Emit | null;
+  readonly #call: { readonly id: string; readonly name: string };
+  readonly #opening: string;
+  readonly #place: string;
+  #more: Fields;
+  #status = 'in_progress';
+  /** Null: a function. */
+  readonly #custom: CustomInput | null;
+
+  constructor(call: { readonly id: string; readonly name: string; readonly isCustom: boolean }, { index, id, emit, more }: Place) {
+    this.index = index;
+    this.id = id;
+    this.#call = call;
+    this.#emit = emit;
+    this.#more = more;
+    this.#custom = call.isCustom ? new CustomInput() : null;
+    this.#place = placeOf(index, id);
+    this.#opening = `${this.#place},"delta":`;
+    emit?.('response.output_item.added', `"output_index":${index},"item":${JSON.stringify(this.wire)}`);
+  }
+
+  get wire(): Fields {
+    const { id: callId, name } = this.#call;
+    const call = { ...this.#more, id: this.id, status: this.#status, call_id: callId, name };
+    return this.#custom === null ? { ...call, type: 'function_call', arguments: this.arguments } : { ...call, type: 'custom_tool_call', input: this.#custom.text };
+  }
+
+  /** Whether the arguments are a whole JSON text, so that nothing can come any more. */
+  get isWhole(): boolean {
+    try {
+      JSON.parse(this.arguments);
+      return true;
+    } catch {
+      // the rest has not come yet
+      return false;
+    }
+  }
+
+  give(piece: string): void {
+    this.arguments += piece;
+    const said = this.#custom === null ? piece : this.#custom.push(piece);
+    if (said !== '') this.#delta(said);
+  }
+
+  add(more: Fields): void {
+    this.#more = { ...this.#more, ...more };
+  }
+
+  close(status: string): void {
+    if (this.isClosed) return;
+    const last = this.#custom?.end(this.arguments) ?? '';
+    if (last !== '') this.#delta(last);
+    this.#status = status;
+    this.isClosed = true;
+    if (this.#custom === null) this.#emit?.('response.function_call_arguments.done', `${this.#place},"name":${JSON.stringify(this.#call.name)},"arguments":${JSON.stringify(this.arguments)}`);
+    else this.#emit?.('response.custom_tool_call_input.done', `${this.#place},"input":${JSON.stringify(this.#custom.text)}`);
+    this.#emit?.('response.output_item.done', `"output_index":${this.index},"item":${JSON.stringify(this.wire)}`);
+  }
+
+  #delta(said: string): void {
+    if (this.#emit !== null) this.#emit(this.#custom === null ? 'response.function_call_arguments.delta' : 'response.custom_tool_call_input.delta', `${this.#opening}${JSON.stringify(said)}`);
+  }
+}
+
+/** safety: the name of an event is written as it is, so it must hold no line break and no quote. */
+export const isEventName = (type: unknown): type is string => typeof type === 'string' && /^[\w.]{1,128}$/.test(type);
+
+/** An item that only a provider of this form makes, such as a search. It goes out as it came, at its own place. */
+export class ForeignItem implements OutputItem {
+  readonly index: number;
+  readonly id: string;
+  isClosed = false;
+  readonly #emit: Emit | null;
+  #item: Fields;
+
+  constructor(item: Fields, { index, id, emit }: Omit<Place, 'more'>) {
+    this.index = index;
+    this.id = id;
+    this.#emit = emit;
+    this.#item = item;
+    emit?.('response.output_item.added', `"output_index":${index},"item":${JSON.stringify(this.wire)}`);
+  }
+
+  get wire(): Fields {
+    return { ...this.#item, id: this.id };
+  }
+
+  /** An event about it, with the numbers that this stream has for it. */
+  tell(event: Fields): void {
+    const { type, sequence_number: _, ...more } = event;
+    if (isEventName(type)) this.#emit?.(type, JSON.stringify({ ...more, output_index: this.index, ...('item_id' in more && { item_id: this.id }) }).slice(1, -1));
+  }
+
+  replace(item: Fields): void {
+    this.#item = item;
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.#emit?.('response.output_item.done', `"output_index":${this.index},"item":${JSON.stringify(this.wire)}`);
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * Checks the body of a request for a response, and reads it as a chat request. What other APIs know too is at its place there; what only
+ * this API knows is kept as `native`, for providers that speak it.
+ */
+import type { ChatRequest, Message, Native, ResponseFormat } from '../../../core/chat.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { kindOf } from '../../../core/taps/returns.ts';
+import { type Fields, isFields, listOf as entriesOf } from '../../../core/wire/fields.ts';
+import { boolean, type Check, count, fields, limit, list, listOf, missing, number, optional, someFields, text, unsupported, wrongValue } from './checks.ts';
+import { itemsOf, messagesOf, referenceOf } from './items.ts';
+import { toolChoice, toolList } from './tools.ts';
+
+/** The name of this wire format in the middle. */
+export const form = 'responses';
+
+/** What the door keeps beside the request, to write the answer, and what the log keeps with it. */
+export interface Kept {
+  /** Null: the caller did not say. */
+  readonly store: boolean | null;
+  readonly previous_response_id: string | null;
+  /** The first message holds the instructions. */
+  readonly instructions: boolean;
+  /** Parameters that the answer repeats, as the caller sent them. */
+  readonly parameters: Fields;
+}
+
+export const keptOf = ({ door }: Pick<ChatRequest, 'door'>): Kept => door as unknown as Kept;
+
+/** What must be looked up before the items can be read: the response before, and items that are only referred to. */
+export interface Unread {
+  readonly previous: string | null;
+  readonly items: readonly unknown[];
+}
+
+export interface Parsed {
+  readonly request: ChatRequest;
+  /** Null: nothing must be looked up. */
+  readonly unread: Unread | null;
+}
+
+/** Parameters that the answer repeats. */
+const repeated = [
+  'background', 'max_output_tokens', 'max_tool_calls', 'metadata', 'parallel_tool_calls', 'prompt', 'prompt_cache_key', 'prompt_cache_retention', 'reasoning', 'safety_identifier', 'service_tier', 'temperature',
+  'text', 'tool_choice', 'top_logprobs', 'top_p', 'truncation', 'user',
+];
+
+export function parseResponseRequest(body: unknown): Parsed {
+  if (!isFields(body)) throw new GatewayError('invalid_type', `The request body must be a JSON object, not ${kindOf(body)}.`);
+  const { model, input, instructions, stream, store, previous_response_id: previous, conversation, background, tools, tool_choice: choice, ...others } = body;
+  const { max_output_tokens: most, temperature, top_p: topP, parallel_tool_calls: parallel, top_logprobs: alternatives, user, text: form_, include, reasoning, stream_options: _, ...more } = others;
+  refuseUnkept(conversation, background);
+  const said = optional('instructions', instructions, text);
+  const previousId = optional('previous_response_id', previous, text);
+  const items = input === undefined && (previousId !== null || isFields(more['prompt'])) ? [] : itemsOf(input);
+  if (items.length === 0 && previousId === null && more['prompt'] === undefined) throw wrongValue('input', 'must hold at least one item');
+  const isUnread = previousId !== null || items.some((item) => referenceOf(item) !== null);
+  const { messages, adjustments } = isUnread ? { messages: [], adjustments: [] } : messagesOf(items);
+  const wanted = optional('text', form_, fields) ?? {};
+  const thinking = optional('reasoning', reasoning, fields) ?? {};
+  const included = optional('include', include, listOf(text)) ?? [];
+  const topLogprobs = optional('top_logprobs', alternatives, count);
+  const kept: Kept = {
+    store: optional('store', store, boolean),
+    previous_response_id: previousId,
+    instructions: said !== null,
+    parameters: Object.fromEntries(repeated.flatMap((name) => (body[name] === undefined || body[name] === null ? [] : [[name, body[name]]]))),
+  };
+  const request: ChatRequest = {
+    form,
+    door: kept as unknown as Fields,
+    model: modelName(model),
+    messages: said === null ? messages : [{ role: 'system', content: said }, ...messages],
+    stream: optional('stream', stream, boolean) ?? false,
+    includeUsage: false,
+    reasoning: { effort: null, maxTokens: null },
+    tools: optional('tools', tools, toolList),
+    toolChoice: optional('tool_choice', choice, toolChoice),
+    parallelToolCalls: optional('parallel_tool_calls', parallel, boolean),
+    responseFormat: optional('text.format', wanted['format'], responseFormat),
+    maxTokens: optional('max_output_tokens', most, limit),
+    temperature: optional('temperature', temperature, number),
+    topP: optional('top_p', topP, number),
+    logprobs: included.includes(logprobs) || (topLogprobs ?? 0) > 0 ? true : null,
+    topLogprobs,
+    user: optional('user', user, text),
+    ...unknownHere,
+    rest: restOf(more, wanted, thinking),
+    ...nativeOf({ more, wanted, thinking, included }),
+    ...(adjustments.length > 0 && { adjustments }),
+  };
+  return { request, unread: isUnread ? { previous: previousId, items } : null };
+}
+
+/** Parameters of other APIs. */
+const unknownHere = { stop: null, seed: null, n: null, presencePenalty: null, frequencyPenalty: null, logitBias: null };
+
+const logprobs = 'message.output_text.logprobs';
+
+/** safety: a conversation and a background run are kept by a provider, and would be out of the gateway's hands. */
+function refuseUnkept(conversation: unknown, background: unknown): void {
+  if (conversation !== undefined && conversation !== null) throw unsupported('conversation', 'The gateway keeps no conversations. Send "previous_response_id", or the items of the conversation in "input".');
+  if (optional('background', background, boolean) === true) throw unsupported('background', 'The gateway answers no requests in the background. Leave out "background", or send it as false.');
+}
+
+/** Top-level fields that only this API knows, and whether a value asks for something. */
+const own: Readonly<Record<string, (value: unknown) => boolean>> = {
+  truncation: (value) => value !== 'disabled',
+  max_tool_calls: () => true,
+  context_management: (value) => entriesOf(value).length > 0,
+  prompt: () => true,
+  image: () => true,
+  access_programs: () => true,
+};
+
+/** Fields that chat completions has too, and those that nobody here knows: a provider may know them. */
+function restOf(more: Fields, { verbosity }: Fields, { effort, max_tokens: budget }: Fields): Fields {
+  const others = Object.entries(more).filter(([field, value]) => !(field in own) && value !== null);
+  const thinking = { ...(effort !== undefined && { effort }), ...(budget !== undefined && { max_tokens: budget }) };
+  return { ...Object.fromEntries(others), ...(verbosity !== undefined && { verbosity }), ...(someFields(thinking) !== undefined && { reasoning: thinking }) };
+}
+
+interface Asked {
+  readonly more: Fields;
+  readonly wanted: Fields;
+  readonly thinking: Fields;
+  readonly included: readonly string[];
+}
+
+function nativeOf({ more, wanted, thinking, included }: Asked): { native?: Native } {
+  const { format: _, verbosity: _verbosity, ...textFields } = wanted;
+  const { effort: _effort, max_tokens: _budget, ...reasoning } = thinking;
+  const given = Object.entries(more).filter(([field, value]) => field in own && value !== null);
+  const lost = [
+    ...given.filter(([field, value]) => own[field]?.(value)).map(([field]) => field),
+    ...Object.keys(textFields).map((field) => `text.${field}`),
+    ...Object.keys(reasoning).filter((field) => field !== 'summary' && field !== 'generate_summary').map((field) => `reasoning.${field}`),
+    ...included.filter((name) => name !== logprobs && name !== 'reasoning.encrypted_content').map((name) => `include.${name}`),
+  ];
+  const native: Fields = { ...Object.fromEntries(given), ...(someFields(textFields) && { text: textFields }), ...(someFields(reasoning) && { reasoning }), ...(included.length > 0 && { include: included }) };
+  if (someFields(native) === undefined) return {};
+  return { native: { fields: native, lost, ...(native['prompt'] !== undefined && { needed: { param: 'prompt', message: 'No provider of this model knows stored prompts. Send the text in "instructions" or "input".' } }) } };
+}
+
+function modelName(value: unknown): string {
+  if (value === undefined || value === null) throw missing('model', 'the id of a model, see GET /v1/models');
+  const name = text('model', value);
+  if (name.trim() === '') throw wrongValue('model', 'must not be empty');
+  return name;
+}
+
+const responseFormat: Check<ResponseFormat> = (param, value) => {
+  const { type: given, ...described } = fields(param, value);
+  const type = text(`${param}.type`, given);
+  if (type === 'text' || type === 'json_object') return { type };
+  if (type !== 'json_schema') throw wrongValue(`${param}.type`, 'must be "text", "json_object" or "json_schema"');
+  const name = text(`${param}.name`, described['name']);
+  optional(`${param}.schema`, described['schema'], fields);
+  optional(`${param}.strict`, described['strict'], boolean);
+  return { type, json_schema: { ...described, name } };
+};
+
+/** The same request with the messages of what was looked up. */
+export function withItems(request: ChatRequest, before: readonly Message[], items: readonly unknown[]): ChatRequest {
+  const { messages, adjustments } = messagesOf(list('input', items));
+  const leading = keptOf(request).instructions ? request.messages.slice(0, 1) : [];
+  return { ...request, messages: [...leading, ...before, ...messages], ...(adjustments.length > 0 && { adjustments }) };
+}

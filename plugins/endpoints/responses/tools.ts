@@ -1,0 +1,83 @@
+/**
+ * Tools and the tool choice. A custom tool, whose input is plain text, is a function with one parameter for providers of another form; the
+ * encoder maps its calls back. A tool that a provider runs itself has no other form: other providers do not get it, and the reply says so.
+ */
+import type { Tool, ToolChoice } from '../../../core/chat.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+import { fieldsOf, listOf as entriesOf, textOf } from '../../../core/wire/fields.ts';
+import { boolean, type Check, fields, listOf, optional, someFields, text, unsupported, without, wrongValue } from './checks.ts';
+
+export const toolList: Check<Tool[] | null> = (param, value) => {
+  const tools = listOf(tool)(param, value);
+  return tools.length === 0 ? null : tools;
+};
+
+const tool: Check<Tool> = (param, value) => {
+  const given = fields(param, value);
+  const type = text(`${param}.type`, given['type']);
+  if (type === 'function') return functionOf(param, given);
+  if (type === 'custom') return customOf(param, given);
+  return { type, native: { fields: given, isAll: true, lost: [`tools.${type}`] } };
+};
+
+function functionOf(param: string, given: Fields): Tool {
+  const { name, description, parameters, strict } = given;
+  const described = {
+    name: text(`${param}.name`, name),
+    ...optionalField('description', optional(`${param}.description`, description, text)),
+    ...optionalField('parameters', optional(`${param}.parameters`, parameters, fields)),
+    ...optionalField('strict', optional(`${param}.strict`, strict, boolean)),
+  };
+  const own = someFields(without(given, 'type', 'name', 'description', 'parameters', 'strict'));
+  return { type: 'function', function: described, ...(own !== undefined && { native: { fields: own, lost: Object.keys(own).map((field) => `tools.${field}`) } }) };
+}
+
+const optionalField = (field: string, value: unknown): Fields => (value === null ? {} : { [field]: value });
+
+function customOf(param: string, given: Fields): Tool {
+  const description = optional(`${param}.description`, given['description'], text);
+  const parameters = { type: 'object', properties: { input: { type: 'string', description: inputDescription(given['format']) } }, required: ['input'], additionalProperties: false };
+  return { type: 'function', function: { name: text(`${param}.name`, given['name']), ...optionalField('description', description), parameters }, native: { fields: given, lost: isFree(given['format']) ? [] : ['tools.format'] } };
+}
+
+const isFree = (format: unknown): boolean => format === undefined || fieldsOf(format)['type'] === 'text';
+
+/** A provider of another form cannot hold the model to a grammar, but the model can read it. */
+function inputDescription(format: unknown): string {
+  const { definition, syntax } = fieldsOf(format);
+  const plain = 'The whole input of the tool, as plain text.';
+  return typeof definition === 'string' ? `${plain} It must follow this ${typeof syntax === 'string' ? `${syntax} ` : ''}grammar:\n${definition}` : plain;
+}
+
+/** The names of custom tools. */
+export const customNames = (tools: readonly Tool[] | null): ReadonlySet<string> => new Set((tools ?? []).flatMap(({ native, function: described }) => (native?.fields['type'] === 'custom' && described !== undefined ? [described.name] : [])));
+
+/** The tools as the caller declared them. */
+export const declared = (tools: readonly Tool[] | null): readonly Fields[] =>
+  (tools ?? []).map(({ type, native, function: described, ...more }) => {
+    if (described === undefined) return native?.fields ?? { type, ...more };
+    if (native?.fields['type'] === 'custom') return native.fields;
+    return { type, name: described.name, description: described.description ?? null, parameters: described.parameters ?? null, strict: described.strict ?? null, ...native?.fields };
+  });
+
+export const toolChoice: Check<ToolChoice> = (param, value) => {
+  if (typeof value === 'string') {
+    if (value !== 'auto' && value !== 'none' && value !== 'required') throw wrongValue(param, 'must be "auto", "none", "required", or an object that names a tool');
+    return value;
+  }
+  const given = fields(param, value);
+  const type = text(`${param}.type`, given['type']);
+  if (type === 'function' || type === 'custom') return { type: 'function', function: { name: text(`${param}.name`, given['name']) } };
+  if (type === 'allowed_tools') return allowedOf(param, given);
+  return { type, native: { fields: given, isAll: true, needed: { param, message: `No provider of this model has the tool "${type.slice(0, 64)}", which "tool_choice" asks for.` } } };
+};
+
+function allowedOf(param: string, { mode, tools }: Fields): ToolChoice {
+  if (mode !== 'auto' && mode !== 'required') throw wrongValue(`${param}.mode`, 'must be "auto" or "required"');
+  if (!Array.isArray(tools)) throw unsupported(`${param}.tools`, '"tool_choice.tools" must list the tools that are allowed.');
+  const named = entriesOf(tools).map((one) => {
+    const name = textOf(fieldsOf(one)['name']);
+    return name === null ? one : { type: 'function', function: { name } };
+  });
+  return { type: 'allowed_tools', allowed_tools: { mode, tools: named } };
+}
