@@ -334,6 +334,20 @@ describe.concurrent('a worker', () => {
     await gateway.stop();
   });
 
+  test('does not ask a target whose rate limit another worker was told, until one of them is told to wake it', { timeout: 40_000 }, async ({ expect }) => {
+    const gateway = await start(config());
+    const { url } = gateway;
+    const statuses = async (): Promise<Set<number>> => new Set((await Promise.all([1, 2, 3, 4].map(() => chat(url, 'hello')))).map(({ status }) => status));
+    expect(await statuses()).toEqual(new Set([200]));
+    expect((await chat(url, '[[status:429 retry-after:60]]')).status).toBe(429);
+    await expect.poll(statuses).toEqual(new Set([429]));
+    const targets = async (): Promise<{ state: string; calls: number }[]> => (JSON.parse((await ask(`${url}/api/targets`, { headers: admin })).text) as { data: { state: string; calls: number }[] }).data;
+    expect(await targets()).toEqual([expect.objectContaining({ state: 'resting', calls: 4 })]);
+    expect((await ask(`${url}/api/targets/wake?name=mock/mock`, { body: {}, headers: admin })).status).toBe(200);
+    await expect.poll(statuses).toEqual(new Set([200]));
+    await gateway.stop();
+  });
+
   test('closes connections of clients that are slow to ask, and answers those that have closed their side', { timeout: 40_000 }, async ({ expect }) => {
     const gateway = await start(config({ limits: { header_time_ms: 500 } }));
     expect(await rawExchange(gateway.port, 'GET /health/live HTTP/1.1\r\nhost: loc')).toMatch(/^HTTP\/1\.1 408/);

@@ -13,7 +13,8 @@ import { targetCommands } from './commands.ts';
 import { metricsOf } from './metrics.ts';
 import { addTargetRoutes } from './routes.ts';
 import type { Standing, Target } from './target.ts';
-import { Targets } from './targets.ts';
+import { isTold, Targets } from './targets.ts';
+import type { Told } from './targets.ts';
 
 const name = 'route/health';
 
@@ -25,7 +26,7 @@ export default definePlugin({
   summary: 'targets that are limited or broken rest, so that nobody waits for them',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   commands: targetCommands,
-  apply({ hooks, state, routes, config, metrics }) {
+  apply({ hooks, state, routes, config, metrics, peers }) {
     const targets = state('targets', () => new Targets());
     /** Requests for which one target alone stood. */
     const alone = new WeakSet<object>();
@@ -42,12 +43,18 @@ export default definePlugin({
       const looked = look(candidates, context);
       return looked.standing > 0 || looked.resting === 0 ? looked.candidates : await outwait(looked, candidates, { context, look });
     });
-    hooks.attempted.tap((result, context) => targets.learn(result, context.attempt.candidate, { request: context.id, now: performance.now(), isAlone: alone.has(context) }));
+    hooks.attempted.tap((result, context) => {
+      const { candidate } = context.attempt;
+      targets.learn(result, candidate, { request: context.id, now: performance.now(), isAlone: alone.has(context) });
+      const { outcome, status, retryAfterMs } = result;
+      if (peers !== null && isTold(result)) peers.broadcast('told', { target: candidate.target, outcome, status, retryAfterMs } satisfies Told);
+    });
+    peers?.on('told', (told) => targets.hear(told as Told));
     hooks.settle.tap((record, context) => {
       for (const target of tried.get(context) ?? []) target.release(record.id);
       return record;
     });
-    addTargetRoutes(routes, { targets, config });
+    addTargetRoutes(routes, { targets, config, peers });
     metrics.add(() => metricsOf(targets));
   },
 });

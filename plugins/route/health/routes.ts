@@ -5,6 +5,7 @@ import { offered } from '../../../core/pipeline/catalogue.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import type { Routes } from '../../../core/http/routes.ts';
 import { didYouMean } from '../../../core/suggest.ts';
+import type { Peers } from '../../../core/workers/peers.ts';
 import type { Targets } from './targets.ts';
 
 /** One target, as `GET /api/targets` shows it. */
@@ -27,15 +28,27 @@ export interface ShownTarget {
 interface Parts {
   readonly targets: Targets;
   readonly config: Config;
+  readonly peers: Peers | null;
 }
 
 const protective = { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } };
 
 /** `GET /api/targets`: all targets of providers that are on. `POST /api/targets/wake?name=…`: ends the rest of one. */
-export function addTargetRoutes(routes: Routes, { targets, config }: Parts): void {
+export function addTargetRoutes(routes: Routes, { targets, config, peers }: Parts): void {
   const all = Map.groupBy(offered(config), ({ target }) => target);
   const show = (name: string): ShownTarget => shown(name, all.get(name) ?? [], targets);
-  routes.add({ method: 'GET', path: '/api/targets', auth: 'admin', handle: () => json({ data: Array.from(all.keys(), show) }, protective) });
+  const own = (): ShownTarget[] => Array.from(all.keys(), show);
+  peers?.answer('targets', own);
+  peers?.on('wake', (name) => targets.wake(name as string));
+  routes.add({
+    method: 'GET',
+    path: '/api/targets',
+    auth: 'admin',
+    async handle() {
+      const others = ((await peers?.ask('targets', null)) ?? []) as ShownTarget[][];
+      return json({ data: others.reduce(combined, own()) }, protective);
+    },
+  });
   routes.add({
     method: 'POST',
     path: '/api/targets/wake',
@@ -44,8 +57,21 @@ export function addTargetRoutes(routes: Routes, { targets, config }: Parts): voi
       const name = query.get('name') ?? '';
       if (!all.has(name)) throw new GatewayError('invalid_value', `There is no target "${name.slice(0, 200)}".${didYouMean(name, all.keys())} See GET /api/targets.`, { param: 'name' });
       targets.wake(name);
+      peers?.broadcast('wake', name);
       return json(show(name), protective);
     },
+  });
+}
+
+const order: readonly ShownTarget['state'][] = ['standing', 'trying', 'resting'];
+
+/** What two workers know: the state that speaks more against a target, and the calls of both. */
+function combined(some: readonly ShownTarget[], more: readonly ShownTarget[]): ShownTarget[] {
+  const others = new Map(more.map((one) => [one.target, one]));
+  return some.map((one) => {
+    const other = others.get(one.target) ?? one;
+    const worse = order.indexOf(other.state) > order.indexOf(one.state) || (other.restsUntil ?? '') > (one.restsUntil ?? '') ? other : one;
+    return other === one ? one : { ...worse, calls: one.calls + other.calls, failures: one.failures + other.failures };
   });
 }
 

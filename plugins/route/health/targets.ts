@@ -8,6 +8,11 @@ interface Pair {
   readonly key: Target;
 }
 
+/** What a provider said that makes its target rest at once. */
+export type Told = Pick<AttemptResult, 'outcome' | 'status' | 'retryAfterMs'> & Pick<Candidate, 'target'>;
+
+export const isTold = ({ outcome }: Pick<AttemptResult, 'outcome'>): boolean => isOfKey(outcome) || outcome === 'upstream_rate_limited';
+
 /** All targets and keys of the process, by name. They outlive a reload. */
 export class Targets {
   readonly #targets = new Map<string, Pair>();
@@ -33,6 +38,13 @@ export class Targets {
     if (isOfKey(result.outcome) && result.status !== 403) key.refuseKey(now);
     else if (!isOfKey(result.outcome)) key.wake();
     key.release(request);
+  }
+
+  /** What another worker was told of a target: that it is limited, or its key refused. */
+  hear({ target: name, outcome, status, retryAfterMs }: Told): void {
+    const [{ target, key }, now] = [this.#of(name), performance.now()];
+    target.learn({ outcome, retryAfterMs }, { request: '', now, breaker: null, isAlone: false });
+    if (isOfKey(outcome) && status !== 403) key.refuseKey(now);
   }
 
   /** What is known of a target; null: it was never asked. */
