@@ -41,8 +41,13 @@ export interface Server {
   readonly corsOrigins: readonly string[];
   /** Which values `finish_reason` has in replies: `stop`, `length`, … or `completed`, `length_limit`, … */
   readonly finishReason: 'openai' | 'unified';
+  /** Under which names chat replies have the text of the reasoning. */
+  readonly reasoningFields: readonly ReasoningField[];
   readonly limits: Limits;
 }
+
+/** `reasoning` is the API's own; many clients read `reasoning_content`, and some show both. */
+export type ReasoningField = 'reasoning' | 'reasoning_content';
 
 /** The limits of size and time. */
 export interface Limits {
@@ -87,6 +92,8 @@ export interface KeyEntry {
   readonly logBodies: boolean;
   /** Whether answers to this key are kept for its exact repeats. */
   readonly cache: boolean;
+  /** Instead of those of the server; null: those. */
+  readonly reasoningFields: readonly ReasoningField[] | null;
   /** Null: only those of the `limits` block. */
   readonly limits: Amounts | null;
 }

@@ -1,6 +1,7 @@
 /** The `keys` block: the callers and what each may use. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { keyLimitsSchema } from './limits.ts';
+import { reasoningFields } from './server.ts';
 
 /** One entry of `keys`. */
 export const keySchema = {
@@ -15,6 +16,7 @@ export const keySchema = {
     models: { type: 'array', minItems: 1, items: { type: 'string', minLength: 1 }, description: 'Models that this key may use, for example ["gpt-5*"]; * stands for any text. Without this list the key may use all models.' },
     metadata: { type: 'object', additionalProperties: { type: 'string' }, default: {}, description: 'Metadata that is added to each request with this key, for example { team: search }.' },
     log_bodies: { type: 'boolean', default: true, description: 'Whether the log may store prompts and answers of requests with this key, for example false.' },
+    reasoning_fields: reasoningFields,
     cache: { type: 'boolean', default: false, description: 'Whether answers to this key are kept, and given again to its exact repeats. Needs the plugin stream/cache.' },
     limits: keyLimitsSchema,
   },

@@ -23,6 +23,15 @@ const limitsSchema = {
   },
 } as const satisfies JSONSchema;
 
+/** `server.reasoning_fields`, and that of one key. */
+export const reasoningFields = {
+  type: 'array',
+  minItems: 1,
+  uniqueItems: true,
+  items: { type: 'string', enum: ['reasoning', 'reasoning_content'] },
+  description: 'Names under which chat replies have the text of the reasoning, for example [reasoning] for clients that show both.',
+} as const satisfies JSONSchema;
+
 /** The `server` block. */
 export const serverSchema = {
   type: 'object',
@@ -60,6 +69,7 @@ export const serverSchema = {
       default: [],
       description: 'Names, besides localhost and the addresses of loopback, under which a gateway without `keys` answers, for example host.docker.internal. A gateway with keys answers under every name.',
     },
+    reasoning_fields: { ...reasoningFields, default: ['reasoning', 'reasoning_content'] },
     finish_reason: { type: 'string', enum: ['openai', 'unified'], default: 'openai', description: 'Values of `finish_reason` in answers: openai (stop, length, ...) or unified (completed, length_limit, ...).' },
     limits: limitsSchema,
   },

@@ -17,7 +17,7 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
   const known = [...names];
   const owners = new Map<string, string>();
   return [...entries.values()].filter(({ isSound }) => isSound).flatMap((entry) => {
-    const { name, key, hash, models, metadata, log_bodies: logBodies, cache, limits } = entry.value;
+    const { name, key, hash, models, metadata, log_bodies: logBodies, cache, limits, reasoning_fields: reasoningFields = null } = entry.value;
     if (key !== undefined && hash !== undefined) findings.error(keyOf(entry, 'hash'), 'has both `key` and `hash`', 'leave one of them out');
     if (key === undefined && hash === undefined) findings.error(placeOf(entry), 'needs `key` or `hash`', 'for example key: ${SEARCH_KEY}');
     const digest = key === undefined ? hash?.slice('sha256:'.length) : sha256(key.trim());
@@ -29,6 +29,6 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
       const pattern = patternOf(glob);
       if (!known.some((id) => pattern.test(id))) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
     });
-    return [{ name, hash: digest, models: models ?? null, metadata, logBodies, cache, limits: limits === undefined ? null : resolveAmounts(limits, (...inside) => placeOf(entry, 'limits', ...inside), findings) }];
+    return [{ name, hash: digest, models: models ?? null, metadata, logBodies, cache, reasoningFields, limits: limits === undefined ? null : resolveAmounts(limits, (...inside) => placeOf(entry, 'limits', ...inside), findings) }];
   });
 }

@@ -59,6 +59,7 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound }: Se
     allowedHosts: block.allowed_hosts.map((name) => name.toLowerCase()),
     corsOrigins: block.cors.origins,
     finishReason: block.finish_reason,
+    reasoningFields: block.reasoning_fields,
     limits: {
       body: limits.body,
       inFlightBytes: share(limits.in_flight_bytes) ?? ofHeap.inFlightBytes,

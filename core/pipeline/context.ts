@@ -3,7 +3,7 @@
  * set by then: a plugin that reads a field too early does not compile. Only the core assigns; a tap returns values.
  */
 import type { ChatRequest, Reasoning, Usage } from '../chat.ts';
-import type { Config, Mapping, Model, Policy, Pricing, Provider } from '../config.ts';
+import type { Config, Mapping, Model, Policy, Pricing, Provider, ReasoningField } from '../config.ts';
 import type { Adjustment } from '../chat.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Reply } from './reply.ts';
@@ -22,6 +22,8 @@ export interface Principal {
   readonly logBodies?: boolean;
   /** True: answers are kept for exact repeats by the same caller. */
   readonly cache?: boolean;
+  /** Under which names its chat replies have the text of the reasoning; absent: those of the server. */
+  readonly reasoningFields?: readonly ReasoningField[];
 }
 
 export interface Arrived {

@@ -1,5 +1,6 @@
 /** A front door: a wire format in which callers ask for completions. */
 import type { ChatRequest, Chunk } from '../chat.ts';
+import type { ReasoningField } from '../config.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Reply } from './reply.ts';
 
@@ -13,6 +14,7 @@ export interface ReplyHead {
   readonly model: string;
   readonly request: ChatRequest;
   readonly finishReason: 'openai' | 'unified';
+  readonly reasoningFields: readonly ReasoningField[];
 }
 
 /** Writes chunks in the caller's wire format. State of one stream. */

@@ -194,6 +194,7 @@ function headOf(exchange: Exchange): ReplyHead {
     model: served === undefined ? (request?.model ?? '') : `${served.provider.id}/${served.model.id}`,
     request: request as ChatRequest,
     finishReason: config.server.finishReason,
+    reasoningFields: exchange.principal?.reasoningFields ?? config.server.reasoningFields,
   };
 }
 

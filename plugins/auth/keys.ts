@@ -17,7 +17,7 @@ export default definePlugin({
   summary: 'API keys from the YAML, by Authorization: Bearer, x-api-key or api-key; which models each may use',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, config }) {
-    const principals = new Map<string, Principal>(config.keys.map((key) => [key.hash, { key: key.name, models: key.models, metadata: key.metadata, logBodies: key.logBodies, cache: key.cache }]));
+    const principals = new Map<string, Principal>(config.keys.map((key) => [key.hash, { key: key.name, models: key.models, metadata: key.metadata, logBodies: key.logBodies, cache: key.cache, ...(key.reasoningFields !== null && { reasoningFields: key.reasoningFields }) }]));
     const patterns = new Map(config.keys.flatMap(({ models }) => models ?? []).map((glob) => [glob, patternOf(glob)]));
     const mayUse = (globs: readonly string[], model: string): boolean => globs.some((glob) => patterns.get(glob)?.test(model));
 

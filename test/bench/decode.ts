@@ -26,7 +26,7 @@ const targetOf = (dialect: string): Target =>
     reasoning: { effort: null, maxTokens: null },
   }) as unknown as Target;
 
-const head = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'up/model-1', request: requestOf(), finishReason: 'openai' } as const;
+const head = { id: 'chatcmpl-1', created: 1_700_000_000, model: 'up/model-1', request: requestOf(), finishReason: 'openai', reasoningFields: ['reasoning', 'reasoning_content'] } as const;
 
 /** Kept, so that no work can be found to be for nothing. */
 let produced = 0;

@@ -38,17 +38,17 @@ export function encodeReply(reply: Reply, head: ReplyHead): string {
     provider: providerOf(head),
     system_fingerprint: null,
     ...Object.assign({}, ...reply.choices.map((choice) => extrasOn('reply', choice))),
-    choices: reply.choices.map((choice, index) => ({ index, message: messageOf(choice), ...extrasOn('choice', choice), finish_reason: wordOf(choice.finish, head) })),
+    choices: reply.choices.map((choice, index) => ({ index, message: messageOf(choice, head), ...extrasOn('choice', choice), finish_reason: wordOf(choice.finish, head) })),
     ...(usage !== null && { usage }),
   });
 }
 
-function messageOf(choice: FoldedChoice): object {
+function messageOf(choice: FoldedChoice, { reasoningFields }: ReplyHead): object {
   const { text, reasoning, refusal, details, toolCalls } = choice;
   return {
     role: 'assistant',
     content: text === '' && (toolCalls.length > 0 || refusal !== '') ? null : text,
-    ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
+    ...(reasoning !== '' && Object.fromEntries(reasoningFields.map((field) => [field, reasoning]))),
     ...(details.length > 0 && { reasoning_details: details }),
     ...(refusal !== '' && { refusal }),
     ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(encodeCall) }),
@@ -64,13 +64,13 @@ const providerOf = ({ model }: ReplyHead): string => model.slice(0, Math.max(0, 
 const extrasOn = (place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): object => Object.fromEntries(extras.filter(({ on }) => on === place).map(({ field, value }) => [field, value]));
 
 /** The fields that a chunk adds to the `delta` of its choice, as JSON text; null for a chunk that is not sent as an event of its own. */
-function deltaOf(chunk: Chunk): string | null {
+function deltaOf(chunk: Chunk, { reasoningFields }: ReplyHead): string | null {
   switch (chunk.type) {
     case 'text-delta':
       return `"content":${JSON.stringify(chunk.text)}`;
     case 'reasoning-delta': {
       const text = JSON.stringify(chunk.text);
-      return `"reasoning":${text},"reasoning_content":${text}`;
+      return reasoningFields.map((field) => `"${field}":${text}`).join(',');
     }
     case 'tool-start':
       return `"tool_calls":[{"index":${chunk.index},"id":${JSON.stringify(chunk.id)},"type":"function","function":{"name":${JSON.stringify(chunk.name)},"arguments":""}}]`;
@@ -118,7 +118,7 @@ class StreamEncoder implements Encoder {
   chunks(chunks: readonly Chunk[]): string {
     let text = '';
     for (const chunk of chunks) {
-      const delta = deltaOf(chunk);
+      const delta = deltaOf(chunk, this.#head);
       if (delta !== null && chunk.type !== 'usage') text += this.#event(chunk.choice, delta, chunk.type === 'extra' && chunk.on === 'choice' ? `,${JSON.stringify(chunk.field)}:${JSON.stringify(chunk.value)}` : '');
       else if (chunk.type === 'finish') this.#finishes.set(chunk.choice, chunk.reason);
       else if (chunk.type === 'usage') this.#usage = usageOf(chunk.usage);
