@@ -7,7 +7,7 @@ import type { Places } from '../host/places.ts';
 import type { LoadedPlugin } from '../host/plugin.ts';
 import type { Rebuilt, Watch } from '../host/reload.ts';
 import type { Listening } from '../http/listen.ts';
-import { isLoopback } from '../http/loopback.ts';
+import { isLoopback } from '../wire/address.ts';
 import type { Logger } from '../logger.ts';
 import type { WorkerPeers } from '../workers/peers.ts';
 

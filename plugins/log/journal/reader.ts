@@ -25,6 +25,7 @@ export function createLogReader({ client, others, events, counts, trouble, reten
     list: (query, page) => others.before(() => client.list(query, page)).catch(refuse),
     exportRows: (query, page) => others.before(() => client.exportRows(query, page)).catch(refuse),
     get: (id) => others.before(() => client.get(id)).catch(refuse),
+    forget: (id) => client.forget(id).catch(refuse),
     stats: (query, options) => others.before(() => client.stats(query, options)).catch(refuse),
     series: (query, options) => others.before(() => client.series(query, options)).catch(refuse),
     facets: (query) => others.before(() => client.facets(query)).catch(refuse),
