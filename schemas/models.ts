@@ -86,7 +86,7 @@ export const modelSchema = {
     context_length: { type: 'integer', minimum: 0, default: 0, description: 'Limit of prompt and answer together, in tokens, for example 400000; 0 where nobody knows it.' },
     max_output_tokens: { type: ['integer', 'null'], minimum: 1, description: 'Limit of one answer in tokens, for example 128000.' },
     per_request_limits: { type: ['object', 'null'], additionalProperties: { type: 'string' }, description: 'Limits of one request by name, with values in quotes, for example { prompt_tokens: "272000" }.' },
-    supported_parameters: { ...words, default: [], description: 'Request parameters that the model supports, for example [max_tokens, tools].' },
+    supported_parameters: { ...words, default: [], description: 'Request parameters that the model supports, for example [max_tokens, tools]. Without this list, those that follow from what its providers can do.' },
     json_output: { type: 'boolean', default: false, description: 'Whether the model can be made to answer in JSON.' },
     structured_outputs: { type: 'boolean', default: false, description: 'Whether the model can be made to answer by a JSON Schema.' },
     free: { type: 'boolean', default: false, description: 'Whether the model costs nothing. A model that has neither `pricing` nor `free: true` is refused.' },

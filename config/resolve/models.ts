@@ -45,7 +45,7 @@ function resolveModel(block: ModelBlock): Model {
     context_length: block.context_length,
     max_output_tokens: block.max_output_tokens ?? null,
     per_request_limits: block.per_request_limits ?? null,
-    supported_parameters: block.supported_parameters,
+    supported_parameters: block.supported_parameters.length > 0 ? block.supported_parameters : usualParameters(block),
     json_output: block.json_output,
     structured_outputs: block.structured_outputs,
     free: block.free,
@@ -53,6 +53,19 @@ function resolveModel(block: ModelBlock): Model {
     deactivated_at: block.deactivated_at ?? null,
     stability: block.stability,
   };
+}
+
+/** The parameters of a model whose entry lists none, by what its providers can do. */
+function usualParameters({ architecture, providers, json_output: json, structured_outputs: structured }: ModelBlock): string[] {
+  if (architecture.output_modalities.includes('embeddings')) return ['dimensions', 'encoding_format'];
+  const can = (ability: (mapping: MappingBlock) => unknown, ...parameters: string[]): string[] => (providers.some((mapping) => Boolean(ability(mapping))) ? parameters : []);
+  return [
+    'max_tokens', 'temperature', 'top_p', 'stop',
+    ...can(({ tools }) => tools, 'tools', 'tool_choice'),
+    ...can(({ parallelToolCalls }) => parallelToolCalls, 'parallel_tool_calls'),
+    ...can(({ reasoning }) => reasoning, 'reasoning', 'reasoning_effort'),
+    ...(json || structured ? ['response_format'] : []),
+  ];
 }
 
 function resolveMapping(block: MappingBlock, id: string): Mapping {

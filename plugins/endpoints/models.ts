@@ -93,6 +93,9 @@ function listingOf(model: Model, mappings: readonly Mapping[]): object {
   const { providers: _, max_output_tokens: maxOutput, pricing, per_request_limits: limits, deprecated_at: deprecated, deactivated_at: deactivated, ...fields } = model;
   return {
     ...fields,
+    // wire: clients of OpenRouter refuse a record without these two
+    canonical_slug: model.id,
+    architecture: { modality: `${model.architecture.input_modalities.join('+')}->${model.architecture.output_modalities.join('+')}`, ...model.architecture },
     object: 'model',
     owned_by: model.family,
     providers: mappings.map((mapping) => mappingOf(mapping, model)),
