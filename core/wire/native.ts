@@ -5,13 +5,16 @@
 import type { Adjustment, ChatRequest, ContentPart, Message, Native, Tool, ToolCall } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { Adjustments } from './adjustments.ts';
+import { withOwnReasoning } from './reasoning-state.ts';
 import type { Dialect, Target, WireRequest } from './dialect.ts';
 
-/** Encodes a request for a target, without what only a wire format has that is not the target's. */
+/** Encodes a request for a target, without what only a wire format has that is not the target's, and without the reasoning state of others. */
 export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
   const { request: sent, adjustments } = withoutNative(request, dialect.form);
-  const wire = dialect.encode(sent, target);
-  return adjustments.length === 0 ? wire : { ...wire, adjustments: [...adjustments, ...wire.adjustments] };
+  const own = withOwnReasoning(sent, target);
+  const wire = dialect.encode(own.request, target);
+  const left = [...adjustments, ...own.adjustments];
+  return left.length === 0 ? wire : { ...wire, adjustments: [...left, ...wire.adjustments] };
 }
 
 /** The request as a provider of this form may see it. Throws `unsupported_value` for what it cannot be answered without. @param form of the provider */

@@ -15,6 +15,13 @@ export function toOpaque(detail: ReasoningDetail, beside = ''): string {
   return prefix + Buffer.from(JSON.stringify(written)).toString('base64url');
 }
 
+/** The detail itself, where a client sends back our string in the place of a provider's: it had the string from a door of another format. */
+export function openedDetail(detail: ReasoningDetail): ReasoningDetail {
+  const { signature, data, text } = detail;
+  const opaque = signature ?? data;
+  return (typeof opaque === 'string' ? fromOpaque(opaque, text) : null) ?? detail;
+}
+
 /** The detail in a string that `toOpaque` made; null for any other string, whose issuer nobody knows. @param beside the text that came beside the string */
 export function fromOpaque(opaque: string, beside = ''): ReasoningDetail | null {
   if (!opaque.startsWith(prefix)) return null;

@@ -12,7 +12,7 @@ import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fiel
 import { decodeAnswerError, isError } from './error.ts';
 import { toLogprobs } from './logprobs.ts';
 import { createPartialArgs, type PartialArgs } from './partial-args.ts';
-import { type SignedPlace, signatureDetail, thoughtDetail } from './signatures.ts';
+import { type DetailOrigin, type SignedPlace, signatureDetail, thoughtDetail } from './signatures.ts';
 import { type Counts, readCounts, toUsage } from './usage.ts';
 
 /** The state of one answer while it is read. */
@@ -178,12 +178,12 @@ function addText(answer: AnswerState, choice: Choice, { text, signature }: Signe
 function addThought(answer: AnswerState, choice: Choice, { text, signature }: SignedWords): void {
   if (text !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
   if (signature === '') return;
-  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: thoughtDetail({ provider: answer.target.provider.account, index: choice.details++ }, text, signature) });
+  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: thoughtDetail(originOf(answer, choice), text, signature) });
 }
 
 function addSignature(answer: AnswerState, choice: Choice, { signature, place }: { readonly signature: string; readonly place: SignedPlace }): void {
   if (signature === '') return;
-  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: signatureDetail({ provider: answer.target.provider.account, index: choice.details++ }, place, signature) });
+  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: signatureDetail(originOf(answer, choice), place, signature) });
 }
 
 /** Sends an image of the answer, in the form in which other vendors of chat completions send images. */
@@ -269,3 +269,5 @@ function addFinish(answer: AnswerState, choice: Choice, { word, message }: { rea
   // wire: after tool calls the word is STOP too, and it may come in a later event (recorded traffic, as of 2026-11)
   finish(answer, choice, { reason: known === 'completed' && choice.callIds.length > 0 ? 'tool_calls' : known, native: word });
 }
+
+const originOf = ({ target: { provider, mapping } }: AnswerState, choice: Choice): DetailOrigin => ({ provider: provider.account, model: mapping.externalId, index: choice.details++ });

@@ -16,17 +16,18 @@ export type SignedPlace =
   | { readonly part: 'text'; readonly start: number; readonly end: number; readonly calls: number }
   | { readonly part: 'image'; readonly image: number };
 
-/** Where a detail comes from: the id of the provider entry that issued it, and its number in the answer. */
+/** Where a detail comes from: the id of the provider entry and the model that issued it, and its number in the answer. */
 export interface DetailOrigin {
   readonly provider: string;
+  readonly model: string;
   readonly index: number;
 }
 
 /** The `reasoning_details` entry of a signature. */
-export const signatureDetail = ({ provider, index }: DetailOrigin, place: SignedPlace, data: string): ReasoningDetail => ({ type: 'reasoning.encrypted', provider, format, index, ...place, data });
+export const signatureDetail = ({ provider, model, index }: DetailOrigin, place: SignedPlace, data: string): ReasoningDetail => ({ type: 'reasoning.encrypted', provider, format, model, index, ...place, data });
 
 /** The `reasoning_details` entry of a signed thought. wire: the text belongs to what is signed, so the entry has it (Gemini API: Thought signatures). */
-export const thoughtDetail = ({ provider, index }: DetailOrigin, text: string, signature: string): ReasoningDetail => ({ type: 'reasoning.text', provider, format, index, text, signature });
+export const thoughtDetail = ({ provider, model, index }: DetailOrigin, text: string, signature: string): ReasoningDetail => ({ type: 'reasoning.text', provider, format, model, index, text, signature });
 
 /** The place and the signature of a text part. */
 export interface SignedText {

@@ -212,7 +212,7 @@ function addReasoning(answer: AnswerState, choice: Choice, delta: Fields): void 
 function addDetail(answer: AnswerState, choice: Choice, detail: Fields): void {
   const text = detail['type'] === 'reasoning.summary' ? detail['summary'] : detail['text'];
   if (!choice.hasReasoningField && typeof text === 'string' && text !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
-  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: { ...detail, provider: answer.target.provider.account } as unknown as ReasoningDetail });
+  answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: { ...detail, provider: answer.target.provider.account, model: answer.target.mapping.externalId } as unknown as ReasoningDetail });
 }
 
 function addText(answer: AnswerState, choice: Choice, text: string): void {

@@ -82,9 +82,9 @@ function withAnswerFields(encoded: Record<string, unknown>, message: Message, { 
   if (reasoning !== undefined) encoded[replay.field] = reasoning;
 }
 
-/** The detail as the provider sent it, without the id that the gateway added. safety: with any other change its signature would be invalid. */
+/** The detail as the provider sent it, without the names that the gateway added. safety: with any other change its signature would be invalid. */
 function asIssued(detail: ReasoningDetail): ReasoningDetail {
-  const { provider: _, ...issued } = detail;
+  const { provider: _, model: __, after: ___, ...issued } = detail;
   return issued;
 }
 

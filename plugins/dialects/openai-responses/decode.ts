@@ -346,7 +346,7 @@ function addDetails({ target, items, out }: AnswerState): void {
   }
   let index = 0;
   for (const [whole, next] of kept.toReversed()) {
-    const detail = detailOf(whole, { provider: target.provider.account, index, ...next });
+    const detail = detailOf(whole, { provider: target.provider.account, model: target.mapping.externalId, index, ...next });
     if (detail === null) continue;
     index++;
     out.push({ type: 'reasoning-detail', choice: 0, detail });

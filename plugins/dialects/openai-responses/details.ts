@@ -17,9 +17,10 @@ export interface NextItem {
   readonly phase?: string | undefined;
 }
 
-/** Where a detail comes from: the id of the provider entry that issued it, its number in the answer, and the item after it. */
+/** Where a detail comes from: the id of the provider entry and the model that issued it, its number in the answer, and the item after it. */
 export interface DetailOrigin extends NextItem {
   readonly provider: string;
+  readonly model: string;
   readonly index: number;
 }
 
@@ -28,9 +29,9 @@ const textsOf = (parts: unknown): string[] => listOf(parts).map((part) => fields
 const filled = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 /** The `reasoning_details` entry of a complete reasoning item. Null if the item has nothing that could be sent back. */
-export function detailOf(item: Fields, { provider, index, before, phase }: DetailOrigin): ReasoningDetail | null {
+export function detailOf(item: Fields, { provider, model, index, before, phase }: DetailOrigin): ReasoningDetail | null {
   const { id, encrypted_content: data } = item;
-  const about = { provider, format, index, ...(filled(id) && { id }), before, ...(phase !== undefined && { phase }) };
+  const about = { provider, format, model, index, ...(filled(id) && { id }), before, ...(phase !== undefined && { phase }) };
   if (filled(data)) {
     const summary = textsOf(item['summary']);
     return { type: 'reasoning.encrypted', ...about, data, ...(summary.length > 0 && { summary }) };

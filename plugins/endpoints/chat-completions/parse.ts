@@ -2,9 +2,10 @@
  * Checks the body of a chat request field by field, so that later stages can trust the types of `core/chat.ts`. Fields that are not
  * known here are kept: those of the body in `rest`, all others at their own place.
  */
-import type { ChatRequest, ContentPart, Message, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
+import type { ChatRequest, ContentPart, Message, ReasoningDetail, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
 import { bodyFields, boolean, type Check, count, integer, listOf, missing, modelName, number, object, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
+import { openedDetail } from '../../../core/wire/opaque.ts';
 
 /**
  * The request that a JSON body describes. Throws a `GatewayError` with the `param` at fault: `missing_required_parameter`,
@@ -69,10 +70,10 @@ function message(param: string, value: unknown): Message {
   if (!roles.has(text(`${param}.role`, role))) throw wrongValue(`${param}.role`, `must be one of ${[...roles].join(', ')}`);
   if (role === 'tool' && id === undefined) throw missing(`${param}.tool_call_id`, 'the id of the call that this message answers');
   for (const field of ['tool_call_id', 'reasoning', 'reasoning_content']) optional(`${param}.${field}`, given[field], text);
-  optional(`${param}.reasoning_details`, details, listOf(object));
+  const checkedDetails = optional(`${param}.reasoning_details`, details, listOf(object));
   const parts = messageContent(`${param}.content`, content, role === 'assistant');
   const checkedCalls = optional(`${param}.tool_calls`, calls, listOf(toolCall));
-  return { ...given, ...(parts !== null && { content: parts }), ...(checkedCalls !== null && { tool_calls: checkedCalls }) } as Message;
+  return { ...given, ...(parts !== null && { content: parts }), ...(checkedCalls !== null && { tool_calls: checkedCalls }), ...(checkedDetails !== null && { reasoning_details: (checkedDetails as unknown as ReasoningDetail[]).map(openedDetail) }) } as Message;
 }
 
 /** The checked parts of a content that is a list; null for a text or an absent content. */

@@ -1,9 +1,8 @@
 /** What stands around the blocks of an answer: why it ended, what it used, and errors. */
-import type { Chunk, FinishReason, ReasoningDetail, Usage } from '../../../../core/chat.ts';
+import type { Chunk, FinishReason, Usage } from '../../../../core/chat.ts';
 import type { GatewayError } from '../../../../core/errors.ts';
 import type { ReplyHead } from '../../../../core/pipeline/door.ts';
 import { type Fields, fieldsOf } from '../../../../core/wire/fields.ts';
-import { toOpaque } from '../../../../core/wire/opaque.ts';
 import { form } from '../parse/request.ts';
 
 /** A chunk with what only this format knows. */
@@ -80,11 +79,6 @@ export class Ending {
 }
 
 export const idOf = ({ id }: ReplyHead): string => `msg_${id}`;
-
-/** The mark of a thought whose provider gave no state: clients drop a thought without a signature, and some providers need its text back. */
-const noState: ReasoningDetail = { type: 'reasoning.text', text: '' };
-
-export const signatureOf = (detail: ReasoningDetail | null, thought: string): string => toOpaque(detail ?? noState, detail === null ? '' : thought);
 
 /** wire: Anthropic: Errors */
 const types: ReadonlyMap<number, string> = new Map([

@@ -5,7 +5,8 @@ import type { FoldedToolCall, Reply } from '../../../../core/pipeline/reply.ts';
 import { fieldsOf } from '../../../../core/wire/fields.ts';
 import { objectIn } from '../../../../core/wire/json.ts';
 import { toOpaque } from '../../../../core/wire/opaque.ts';
-import { Ending, idOf, isOurs, signatureOf } from './ending.ts';
+import { Ending, idOf, isOurs } from './ending.ts';
+import { Thought } from './thought.ts';
 
 /** The JSON body of a plain reply. */
 export function encodeMessage(reply: Reply, head: ReplyHead): string {
@@ -18,12 +19,6 @@ export function encodeMessage(reply: Reply, head: ReplyHead): string {
   return JSON.stringify({ id: idOf(head), type: 'message', role: 'assistant', model: head.model, content: content.blocks(), ...ending.delta, usage: ending.counts });
 }
 
-interface Thinking {
-  readonly type: 'thinking';
-  thinking: string;
-  signature: string;
-}
-
 interface Text {
   readonly type: 'text';
   text: string;
@@ -32,9 +27,9 @@ interface Text {
 
 /** The blocks of an answer. The last one may still grow. */
 class Content {
-  readonly #blocks: (object | Thinking | Text)[] = [];
+  readonly #blocks: object[] = [];
   readonly #calls: readonly FoldedToolCall[];
-  #thinking: Thinking | null = null;
+  #thought: Thought | null = null;
   #text: Text | null = null;
 
   constructor(calls: readonly FoldedToolCall[]) {
@@ -48,7 +43,7 @@ class Content {
         this.#openText().text += piece.text;
         break;
       case 'reasoning-delta':
-        this.#openThinking().thinking += piece.text;
+        this.#openThought().text += piece.text;
         break;
       case 'reasoning-detail':
         this.#addDetail(piece.detail);
@@ -74,20 +69,17 @@ class Content {
     return text;
   }
 
-  #openThinking(): Thinking {
-    if (this.#thinking !== null) return this.#thinking;
-    const thinking: Thinking = { type: 'thinking', thinking: '', signature: '' };
-    this.#push(thinking);
-    this.#thinking = thinking;
-    return thinking;
+  #openThought(): Thought {
+    if (this.#thought !== null) return this.#thought;
+    this.#close();
+    this.#thought = new Thought();
+    return this.#thought;
   }
 
   /** The state of the thought before it, or one that stands by itself. */
   #addDetail(detail: ReasoningDetail): void {
-    const thinking = this.#thinking;
-    if (thinking === null) return this.#push({ type: 'redacted_thinking', data: toOpaque(detail) });
-    thinking.signature = signatureOf(detail, thinking.thinking);
-    this.#close();
+    if (this.#thought === null) this.#push({ type: 'redacted_thinking', data: toOpaque(detail) });
+    else if (this.#thought.take(detail)) this.#close();
   }
 
   #addNative(name: string, value: unknown): void {
@@ -102,8 +94,9 @@ class Content {
   }
 
   #close(): void {
-    if (this.#thinking?.signature === '') this.#thinking.signature = signatureOf(null, '');
-    this.#thinking = null;
+    const thought = this.#thought;
+    this.#thought = null;
     this.#text = null;
+    if (thought !== null) this.#blocks.push({ type: 'thinking', thinking: thought.text, signature: thought.signature });
   }
 }

@@ -8,12 +8,13 @@ import type { Encoder, ReplyHead } from '../../../../core/pipeline/door.ts';
 import { fieldsOf } from '../../../../core/wire/fields.ts';
 import { objectIn } from '../../../../core/wire/json.ts';
 import { toOpaque } from '../../../../core/wire/opaque.ts';
-import { Ending, errorBody, idOf, isOurs, signatureOf, usageOf } from './ending.ts';
+import { Ending, errorBody, idOf, isOurs, usageOf } from './ending.ts';
+import { Thought } from './thought.ts';
 
 const event = (type: string, data: string): string => `event: ${type}\ndata: ${data}\n\n`;
 
 /** The block that grows. `input`: the arguments of a call so far. */
-type Open = { readonly kind: 'text' } | { readonly kind: 'thinking'; text: string } | { readonly kind: 'call'; readonly call: number; input: string };
+type Open = { readonly kind: 'text' } | { readonly kind: 'thinking'; readonly thought: Thought } | { readonly kind: 'call'; readonly call: number; input: string };
 
 /** The type of a delta, and the field with its text. */
 const deltas = { text: ['text_delta', 'text'], thinking: ['thinking_delta', 'thinking'], call: ['input_json_delta', 'partial_json'] } as const;
@@ -106,7 +107,7 @@ class StreamEncoder implements Encoder {
   #opened(kind: 'text' | 'thinking'): Open {
     if (this.#open?.kind !== kind) {
       if (kind === 'text') this.#start({ kind }, '{"type":"text","text":""}');
-      else this.#start({ kind, text: '' }, '{"type":"thinking","thinking":"","signature":""}');
+      else this.#start({ kind, thought: new Thought() }, '{"type":"thinking","thinking":"","signature":""}');
     }
     return this.#open as Open;
   }
@@ -121,15 +122,15 @@ class StreamEncoder implements Encoder {
   }
 
   #delta(open: Open, text: string): void {
-    if (open.kind === 'thinking') open.text += text;
+    if (open.kind === 'thinking') open.thought.text += text;
     else if (open.kind === 'call') open.input += text;
     this.#out += `${this.#opening}${JSON.stringify(text)}}}\n\n`;
   }
 
   /** The state of the thought before it, or one that stands by itself. */
   #addDetail(detail: ReasoningDetail): void {
-    if (this.#open?.kind === 'thinking') this.#close(detail);
-    else this.#addBlock({ type: 'redacted_thinking', data: toOpaque(detail) });
+    if (this.#open?.kind !== 'thinking') this.#addBlock({ type: 'redacted_thinking', data: toOpaque(detail) });
+    else if (this.#open.thought.take(detail)) this.#close();
   }
 
   #addNative(name: string, value: unknown): void {
@@ -156,12 +157,11 @@ class StreamEncoder implements Encoder {
     this.#out += event('content_block_delta', JSON.stringify({ type: 'content_block_delta', index: this.#index, delta }));
   }
 
-  /** @param detail the state of the thought that ends */
-  #close(detail: ReasoningDetail | null = null): void {
+  #close(): void {
     const open = this.#open;
     if (open === null) return;
     this.#open = null;
-    if (open.kind === 'thinking') this.#other({ type: 'signature_delta', signature: signatureOf(detail, open.text) });
+    if (open.kind === 'thinking') this.#other({ type: 'signature_delta', signature: open.thought.signature });
     this.#stop();
   }
 

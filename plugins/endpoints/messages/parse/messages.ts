@@ -1,36 +1,25 @@
 /** The conversation: messages that are lists of blocks, as messages of the form in the middle. */
-import type { Adjustment, ContentPart, Message, ReasoningDetail, ToolCall } from '../../../../core/chat.ts';
+import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../../../core/chat.ts';
 import { type Check, list, missing, object, optional, text, wrongType, wrongValue } from '../../../../core/wire/checks.ts';
 import type { Fields } from '../../../../core/wire/fields.ts';
 import { fromOpaque } from '../../../../core/wire/opaque.ts';
 import { contentOf, markOf, nativeOf, part, shortened, withoutMark } from './parts.ts';
 
-/** The conversation, and what could not be read of it. */
-export interface Conversation {
-  readonly messages: readonly Message[];
-  readonly adjustments: readonly Adjustment[];
-}
-
 /** Reads `system` and `messages`. */
-export function conversationOf(system: unknown, messages: unknown): Conversation {
+export function conversationOf(system: unknown, messages: unknown): readonly Message[] {
   if (messages === undefined || messages === null) throw missing('messages', 'the conversation, an array of {role, content}');
   const given = list('messages', messages);
   if (given.length === 0) throw wrongValue('messages', 'must hold at least one message');
   const instructions = optional('system', system, contentOf);
-  const read = given.map((one, at) => message(`messages[${at}]`, one));
-  return {
-    messages: [...(instructions === null || instructions.length === 0 ? [] : [{ role: 'system' as const, content: instructions }]), ...read.flatMap((one) => one.messages)],
-    adjustments: read.some(({ isStrange }) => isStrange) ? [{ parameter: 'messages.content.signature', change: 'dropped: not issued by this gateway' }] : [],
-  };
+  const turns = given.flatMap((one, at) => turn(`messages[${at}]`, one));
+  return instructions === null || instructions.length === 0 ? turns : [{ role: 'system', content: instructions }, ...turns];
 }
 
-interface Read {
-  readonly messages: readonly Message[];
-  /** It has reasoning state whose issuer nobody knows. */
-  readonly isStrange?: boolean;
-}
 
-const message: Check<Read> = (param, value) => {
+/** A message may become several: tool results are messages of their own. */
+type Turn = readonly Message[];
+
+const turn: Check<Turn> = (param, value) => {
   const { role, content } = object(param, value);
   if (role === undefined) throw missing(`${param}.role`, '"user" or "assistant"');
   if (content === undefined) throw missing(`${param}.content`, 'a string, or an array of blocks');
@@ -39,15 +28,15 @@ const message: Check<Read> = (param, value) => {
   return read(`${param}.content`, content);
 };
 
-const roles: ReadonlyMap<string, Check<Read>> = new Map<string, Check<Read>>([
+const roles: ReadonlyMap<string, Check<Turn>> = new Map<string, Check<Turn>>([
   ['user', userTurn],
   ['assistant', assistantTurn],
-  ['system', (param, content) => ({ messages: [{ role: 'system', content: contentOf(param, content) }] })],
+  ['system', (param, content) => [{ role: 'system', content: contentOf(param, content) }]],
 ]);
 
 /** Tool results are messages of their own. They come first, because they answer the calls of the turn before. */
-function userTurn(param: string, content: unknown): Read {
-  if (!Array.isArray(content)) return { messages: [{ role: 'user', content: contentOf(param, content) }] };
+function userTurn(param: string, content: unknown): Turn {
+  if (!Array.isArray(content)) return [{ role: 'user', content: contentOf(param, content) }];
   const results: Message[] = [];
   const parts: ContentPart[] = [];
   for (const [at, value] of (content as unknown[]).entries()) {
@@ -56,7 +45,7 @@ function userTurn(param: string, content: unknown): Read {
     if (block['type'] === 'tool_result') results.push(resultOf(where, block));
     else parts.push(part(where, block));
   }
-  return { messages: parts.length === 0 && results.length > 0 ? results : [...results, { role: 'user', content: shortened(parts) }] };
+  return parts.length === 0 && results.length > 0 ? results : [...results, { role: 'user', content: shortened(parts) }];
 }
 
 function resultOf(param: string, { tool_use_id: id, content, is_error: isError, ...more }: Fields): Message {
@@ -70,21 +59,20 @@ function resultOf(param: string, { tool_use_id: id, content, is_error: isError, 
   };
 }
 
-function assistantTurn(param: string, content: unknown): Read {
-  if (!Array.isArray(content)) return { messages: [{ role: 'assistant', content: contentOf(param, content) }] };
-  const turn = new AssistantTurn();
-  for (const [at, value] of (content as unknown[]).entries()) turn.add(`${param}[${at}]`, object(`${param}[${at}]`, value));
-  return turn.read();
+function assistantTurn(param: string, content: unknown): Turn {
+  if (!Array.isArray(content)) return [{ role: 'assistant', content: contentOf(param, content) }];
+  const said = new Said();
+  for (const [at, value] of (content as unknown[]).entries()) said.add(`${param}[${at}]`, object(`${param}[${at}]`, value));
+  return [said.message()];
 }
 
-/** An assistant's turn, block by block. */
-class AssistantTurn {
+/** What the assistant said, block by block. */
+class Said {
   readonly #parts: ContentPart[] = [];
   readonly #calls: ToolCall[] = [];
   readonly #details: ReasoningDetail[] = [];
   readonly #thoughts: string[] = [];
   #characters = 0;
-  #isStrange = false;
 
   add(param: string, block: Fields): void {
     switch (text(`${param}.type`, block['type'])) {
@@ -93,7 +81,7 @@ class AssistantTurn {
       case 'thinking':
         return this.#addThinking(param, block);
       case 'redacted_thinking':
-        return this.#addState({ opaque: text(`${param}.data`, block['data']), strange: 'data' });
+        return this.#addState(text(`${param}.data`, block['data']), (data) => fromOpaque(data) ?? { type: 'reasoning.encrypted', data });
       case 'tool_use':
         this.#calls.push(callOf(param, block));
         return;
@@ -111,33 +99,27 @@ class AssistantTurn {
   #addThinking(param: string, { thinking, signature }: Fields): void {
     const thought = text(`${param}.thinking`, thinking);
     if (thought !== '') this.#thoughts.push(thought);
-    this.#addState({ opaque: optional(`${param}.signature`, signature, text) ?? '', beside: thought, strange: 'signature' });
+    this.#addState(optional(`${param}.signature`, signature, text) ?? '', (state) => fromOpaque(state, thought) ?? { type: 'reasoning.text', text: thought, signature: state });
   }
 
-  /** A string that this gateway did not make has an issuer whom nobody knows. The detail is kept without one, and is sent to nobody. */
-  #addState({ opaque, beside, strange }: { readonly opaque: string; readonly beside?: string; readonly strange: 'signature' | 'data' }): void {
-    if (opaque === '') return;
-    const ours = fromOpaque(opaque, beside);
-    if (ours === null) this.#isStrange = true;
-    const detail: ReasoningDetail = ours ?? { type: strange === 'data' ? 'reasoning.encrypted' : 'reasoning.text', ...(beside !== undefined && { text: beside }), [strange]: opaque };
+  /** A string that this gateway did not make has an issuer whom nobody knows: the detail names none, and is sent to nobody. */
+  #addState(state: string, detailOf: (state: string) => ReasoningDetail): void {
+    if (state === '') return;
+    const detail = detailOf(state);
     // the mark of a thought whose provider gave no state
-    if (ours !== null && ours.provider === undefined) return;
+    if (detail.signature === undefined && detail.data === undefined && detail.provider === undefined) return;
     const after = { text: this.#characters, calls: this.#calls.length, parts: this.#parts.length };
     this.#details.push(after.text + after.calls + after.parts === 0 ? detail : { ...detail, after });
   }
 
-  read(): Read {
-    const content = this.#parts.length === 0 ? null : shortened(this.#parts);
+  message(): Message {
     const reasoning = this.#thoughts.join('\n\n');
     return {
-      messages: [{
-        role: 'assistant',
-        content,
-        ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
-        ...(this.#details.length > 0 && { reasoning_details: this.#details }),
-        ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
-      }],
-      isStrange: this.#isStrange,
+      role: 'assistant',
+      content: this.#parts.length === 0 ? null : shortened(this.#parts),
+      ...(reasoning !== '' && { reasoning, reasoning_content: reasoning }),
+      ...(this.#details.length > 0 && { reasoning_details: this.#details }),
+      ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
     };
   }
 }

@@ -21,7 +21,7 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
   const userId = optional('metadata.user_id', fieldsOf(optional('metadata', metadata, object))['user_id'], text);
   return {
     model: name,
-    messages: conversation.messages,
+    messages: conversation,
     stream: optional('stream', stream, boolean) ?? false,
     includeUsage: true,
     reasoning: thoughts.reasoning,
@@ -43,7 +43,6 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
     rest: topK === null ? {} : { top_k: topK },
     form,
     native: nativeOf({ ...more, metadata }, thoughts, betasIn(headers)),
-    adjustments: conversation.adjustments,
   };
 }
 
