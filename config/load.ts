@@ -16,7 +16,7 @@ import { byPlace, createFindings } from './problems.ts';
 import type { Reading } from './read.ts';
 import { readConfig } from './read.ts';
 import { resolveKeys } from './resolve/keys.ts';
-import { resolveLimits } from './resolve/limits.ts';
+import { resolveLimits, warnOfUncounted } from './resolve/limits.ts';
 import { resolveModels } from './resolve/models.ts';
 import { resolveNames } from './resolve/names.ts';
 import type { PluginLoader, PluginSet } from './resolve/plugins.ts';
@@ -92,6 +92,7 @@ function resolveConfig(main: Reading, { plugins, known, overrides, bound }: Part
   const routing = fallback === undefined ? null : resolveRouting({ default: fallback, models: blocks.policies }, names, findings);
   const keys = resolveKeys(blocks.keys, [...names.ids, ...names.aliases.keys(), ...names.policies], findings);
   const limits = resolveLimits(main, { keys: [...blocks.keys.keys()], models: [...names.ids], providers: [...blocks.providers.keys()] }, findings);
+  if (plugins.isComplete && !plugins.loaded.some(({ plugin }) => plugin.name === 'route/limits')) warnOfUncounted(main, blocks.keys, findings);
   const redis = isSound('redis') ? resolveRedis(main, findings) : null;
   if (server === null || routing === null || findings.problems.length > 0) return null;
   const content = { server, keys, providers, models, routing, redis, limits };

@@ -10,7 +10,8 @@ import type { ExplainedLimit } from './explained.ts';
 import { explainedLimits } from './explained.ts';
 import { Away, periodOf } from './ledger.ts';
 import type { Ask, BudgetCap, Hold, Ledger, Level, Refusal, Subject, Verdict } from './ledger.ts';
-import { priceAt, tokensOf } from './measure.ts';
+import { measureOf, priceAt } from './measure.ts';
+import type { Measure } from './measure.ts';
 import { errorOf, headersOf, nameOf, unavailable, unknownPrice } from './refusal.ts';
 import type { Rules } from './rules.ts';
 import type { Sums } from './sums.ts';
@@ -24,10 +25,10 @@ const readMs = 1000;
 interface Booked {
   /** Of its caller. */
   hold: Hold | null;
-  /** Of the models and providers that it asks, by target. */
-  readonly targets: Map<string, Hold>;
+  /** Of the models and providers that it asks, by target; null: none of them is limited. */
+  targets: Map<string, Hold> | null;
   /** Targets whose attempt has failed. */
-  readonly failed: Set<string>;
+  readonly failed: string[];
   readonly subjects: readonly Subject[];
   readonly levels: readonly Level[];
 }
@@ -41,7 +42,8 @@ export interface AdmissionParts {
 
 export class Admission {
   readonly #parts: AdmissionParts;
-  readonly #booked = new WeakMap<object, Booked>();
+  /** By context. cost: a WeakMap costs the collector more than a Map that forgets each request at its end. */
+  readonly #booked = new Map<object, Booked>();
 
   constructor(parts: AdmissionParts) {
     this.#parts = parts;
@@ -83,11 +85,12 @@ export class Admission {
 
   /** Drops candidates whose price nobody knows, where a budget refuses them. */
   #withKnownPrices(candidates: readonly Candidate[], caller: readonly Subject[], { request }: Normalised): readonly Candidate[] {
+    const measure = measureOf(request);
     return candidates.map((candidate) => {
       if (candidate.dropped !== null || candidate.answeredBy !== null) return candidate;
       for (const subject of [...caller, ...this.#parts.rules.ofCandidate(candidate)]) {
         const cap = subject.caps.budgets.find(({ refusesUnknown }) => refusesUnknown);
-        if (cap !== undefined && priceAt(candidate, request) === null) return withoutPrice(candidate, subject, cap);
+        if (cap !== undefined && priceAt(candidate, measure) === null) return withoutPrice(candidate, subject, cap);
       }
       return candidate;
     });
@@ -96,10 +99,12 @@ export class Admission {
   /** The hold in two parts: of the caller, and of the candidate that is asked first. */
   #bookedWith(hold: Hold | null, { first, caller, levels, subjects }: Pick<Acting, 'first' | 'caller'> & Pick<Booked, 'levels' | 'subjects'>): Booked {
     const made = booked(subjects, levels);
-    if (hold === null || subjects.length === caller.length) return { ...made, hold };
+    made.hold = hold;
+    if (hold === null || subjects.length === caller.length) return made;
     const [own, target] = this.#parts.ledger.split(hold, caller.length);
-    made.targets.set(first.target, target);
-    return { ...made, hold: own };
+    made.hold = own;
+    made.targets = new Map([[first.target, target]]);
+    return made;
   }
 
   /** Asks the ledger; where the sum of a budget is not known, reads it first. */
@@ -122,9 +127,9 @@ export class Admission {
     const { rules } = this.#parts;
     const { candidate } = context.attempt;
     const known = this.#booked.get(context);
-    if (!rules.hasTargets || candidate.answeredBy !== null || known?.targets.has(candidate.target) === true) return undefined;
+    if (!rules.hasTargets || candidate.answeredBy !== null || known?.targets?.has(candidate.target) === true) return undefined;
     const subjects = rules.ofCandidate(candidate);
-    for (const failed of known?.failed ?? []) this.#letGo(known as Booked, failed);
+    for (const failed of known?.failed.splice(0) ?? []) this.#letGo(known as Booked, failed);
     if (subjects.length === 0) return undefined;
     const target = known ?? booked([], []);
     this.#booked.set(context, target);
@@ -132,7 +137,7 @@ export class Admission {
     const verdict = this.#reserve(ask);
     const act = ({ refusal, hold }: Verdict): undefined => {
       if (refusal !== null) throw this.#passedBy(refusal, ask);
-      if (hold !== null) target.targets.set(candidate.target, hold);
+      if (hold !== null) (target.targets ??= new Map()).set(candidate.target, hold);
     };
     return isThenable(verdict) ? verdict.then(act) : act(verdict);
   }
@@ -145,13 +150,12 @@ export class Admission {
   }
 
   attempted(result: AttemptResult, { attempt }: Streaming, context: object): void {
-    if (result.outcome !== 'answered') this.#booked.get(context)?.failed.add(attempt.candidate.target);
+    if (result.outcome !== 'answered') this.#booked.get(context)?.failed.push(attempt.candidate.target);
   }
 
   #letGo(known: Booked, target: string): void {
-    const hold = known.targets.get(target);
-    known.failed.delete(target);
-    known.targets.delete(target);
+    const hold = known.targets?.get(target);
+    known.targets?.delete(target);
     if (hold !== undefined) this.#parts.ledger.settle(hold, 0);
   }
 
@@ -163,11 +167,11 @@ export class Admission {
     const { ledger, rules } = this.#parts;
     const served = context.attempt?.candidate.target;
     if (known.hold !== null) ledger.settle(known.hold, usedTokens(record, known.hold));
-    for (const [target, hold] of known.targets) ledger.settle(hold, target === served ? usedTokens(record, hold) : 0);
-    const pico = record.cost === null ? 0n : (parseDollars(record.cost) ?? 0n);
-    if (pico === 0n) return;
+    for (const [target, hold] of known.targets ?? []) ledger.settle(hold, target === served ? usedTokens(record, hold) : 0);
+    if (!rules.hasBudgets || record.cost === null) return;
+    const pico = parseDollars(record.cost) ?? 0n;
     const charged = [...(known.hold?.subjects ?? []), ...rules.ofTarget(record.provider, record.model)].filter(({ caps }) => caps.budgets.length > 0);
-    if (charged.length > 0) ledger.charge({ subjects: charged, pico, at: context.createdAt });
+    if (charged.length > 0 && pico > 0n) ledger.charge({ subjects: charged, pico, at: context.createdAt });
   }
 
   /** Headers for a limited caller. */
@@ -191,25 +195,27 @@ interface Acting {
   readonly context: Normalised;
 }
 
-const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked => ({ hold: null, targets: new Map(), failed: new Set(), subjects, levels });
+const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked => ({ hold: null, targets: null, failed: [], subjects, levels });
 
 function askOf(subjects: readonly Subject[], candidates: readonly Candidate[], { request, isDryRun }: Normalised): Ask {
   const isLight = candidates.find(({ dropped }) => dropped === null)?.answeredBy !== null;
-  const needs = (has: (subject: Subject) => boolean): boolean => !isLight && subjects.some(has);
-  const tokens = needs(({ caps }) => caps.tokens !== null) ? tokensOf(request) : 0;
-  const pico = needs(({ caps }) => caps.budgets.length > 0) ? dearest(candidates, request) : 0n;
-  return { subjects, tokens, pico, isLight, isLook: isDryRun };
+  const countsTokens = !isLight && subjects.some(({ caps }) => caps.tokens !== null);
+  const countsDollars = !isLight && subjects.some(({ caps }) => caps.budgets.length > 0);
+  const measure = countsTokens || countsDollars ? measureOf(request) : nothing;
+  return { subjects, tokens: measure.prompt + measure.answer, pico: countsDollars ? dearest(candidates, measure) : 0n, isLight, isLook: isDryRun };
 }
 
+const nothing: Measure = { prompt: 0, answer: 0 };
+
 /** The price of the dearest candidate whose price is known. */
-function dearest(candidates: readonly Candidate[], request: Normalised['request']): bigint {
+function dearest(candidates: readonly Candidate[], measure: Measure): bigint {
   let most = 0n;
   let last: Candidate | null = null;
   for (const candidate of candidates) {
     // the keys of a pool have the same prices
     if (candidate.dropped !== null || candidate.mapping === last?.mapping) continue;
     last = candidate;
-    const price = priceAt(candidate, request) ?? 0n;
+    const price = priceAt(candidate, measure) ?? 0n;
     if (price > most) most = price;
   }
   return most;

@@ -1,29 +1,56 @@
 /** How much a request may take, before anybody knows how much it takes. */
-import type { ChatRequest, Usage } from '../../../core/chat.ts';
+import type { ChatRequest, ContentPart, Message, Usage } from '../../../core/chat.ts';
 import { costOf } from '../../../core/money.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import { usualAnswer } from '../../../core/pipeline/explain.ts';
-import { promptEstimate, tokensIn } from '../../../core/wire/estimate.ts';
-import { partsOf } from '../../../core/wire/turns.ts';
 
 /** Tokens of an image, a sound or a file, which only the provider can count. wire: an image of a megapixel is 765 to 1,600 tokens for the large vendors, July 2025. */
 const tokensPerPart = 1000;
+/** Those of the role and the markers of a message. */
+const tokensPerMessage = 4;
 
-export const promptOf = (request: ChatRequest): number => promptEstimate(request) ?? roughly(request);
+/**
+ * About the tokens of a text: one for four characters, and more for those that take several bytes, such as Chinese ones with a token each.
+ * cost: 0.1 µs, where the estimate that looks at each word takes 20 µs of each request with a prompt of 600 characters.
+ */
+const tokensIn = (text: string): number => Math.ceil(text.length / 4 + (Buffer.byteLength(text) - text.length) * 0.4);
 
-function roughly({ messages, tools }: ChatRequest): number {
-  const parts = messages.flatMap(partsOf);
-  const texts = parts.flatMap(({ text }) => (typeof text === 'string' ? [text] : []));
-  return tokensIn([...texts, ...(tools ?? []).map((tool) => JSON.stringify(tool))]) + (parts.length - texts.length) * tokensPerPart;
+function promptOf({ messages, tools }: ChatRequest): number {
+  let tokens = tools === undefined || tools === null ? 0 : tokensIn(JSON.stringify(tools));
+  for (const message of messages) tokens += tokensPerMessage + contentOf(message) + callsOf(message);
+  return tokens;
+}
+
+function contentOf({ content }: Message): number {
+  if (typeof content === 'string') return tokensIn(content);
+  let tokens = 0;
+  for (const part of content ?? []) tokens += partOf(part);
+  return tokens;
+}
+
+function partOf({ type, text, refusal }: ContentPart): number {
+  const said = type === 'refusal' ? refusal : text;
+  return typeof said === 'string' ? tokensIn(said) : tokensPerPart;
+}
+
+function callsOf({ tool_calls: calls }: Message): number {
+  let tokens = 0;
+  for (const { function: called } of calls ?? []) tokens += tokensIn(called.name) + tokensIn(called.arguments);
+  return tokens;
 }
 
 const answerOf = ({ maxTokens, n }: ChatRequest): number => (maxTokens ?? usualAnswer) * (n ?? 1);
 
-/** Tokens of the prompt and of the longest answer. */
-export const tokensOf = (request: ChatRequest): number => promptOf(request) + answerOf(request);
+/** What a request may take: tokens of its prompt, and of the longest answer. */
+export interface Measure {
+  readonly prompt: number;
+  readonly answer: number;
+}
+
+export const measureOf = (request: ChatRequest): Measure => ({ prompt: promptOf(request), answer: answerOf(request) });
 
 /** The most that it may cost at a candidate, in 10^-12 dollar; null: nobody knows the price. */
-export function priceAt({ mapping, model }: Candidate, request: ChatRequest): bigint | null {
-  const usage: Usage = { input: promptOf(request), cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: answerOf(request), reasoning: null };
+export function priceAt({ mapping, model }: Candidate, { prompt, answer }: Measure): bigint | null {
+  const usage: Usage = { input: prompt, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null };
   return costOf(usage, mapping.pricing ?? model.pricing);
 }

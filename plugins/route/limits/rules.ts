@@ -46,9 +46,12 @@ export class Rules {
 
   /** Whether a budget refuses requests whose price nobody knows. */
   readonly refusesUnknown: boolean;
+  readonly hasBudgets: boolean;
 
   constructor({ limits, keys }: Pick<Config, 'limits' | 'keys'>) {
-    this.refusesUnknown = [...limits, ...keys.flatMap(({ limits: amounts }) => amounts ?? [])].some(({ budget }) => budget?.unknown === 'refuse');
+    const budgets = [...limits, ...keys.flatMap(({ limits: amounts }) => amounts ?? [])].flatMap(({ budget }) => budget ?? []);
+    this.refusesUnknown = budgets.some(({ unknown }) => unknown === 'refuse');
+    this.hasBudgets = budgets.length > 0;
     const dimensions = new Map<string, Dimension>();
     const add = (by: string, rule: Rule): void => {
       const dimension = dimensions.get(by) ?? new Dimension(by);
