@@ -6,7 +6,7 @@ import type { Chunk, Message, Tool } from '../../../core/chat.ts';
 import { finishReasons } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { LoggedDetail, LogReader } from '../../../core/log/store.ts';
-import { keptAnswer, piecesFrom } from '../../../core/pipeline/outline.ts';
+import { keptAnswer, piecesFrom } from '../../../core/wire/outline.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { piecesOf, responseOf } from './encode.ts';
 import { keptOf, type Unread } from './parse.ts';

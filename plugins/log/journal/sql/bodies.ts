@@ -1,8 +1,8 @@
 /** Bodies as they are stored and shown: the request in the shape of the public API, the answer as its choices. */
 import { parameterNames } from '../../../../core/chat.ts';
 import type { ChatRequest, EmbeddingAsk } from '../../../../core/chat.ts';
-import { outlineOf } from '../../../../core/pipeline/outline.ts';
-import type { OutlineEntry } from '../../../../core/pipeline/outline.ts';
+import { outlineOf } from '../../../../core/wire/outline.ts';
+import type { OutlineEntry } from '../../../../core/wire/outline.ts';
 import type { FoldedChoice, Reply } from '../../../../core/pipeline/reply.ts';
 
 /** Fields of a request that are shown as the caller could have sent them, by their names in the public API. */

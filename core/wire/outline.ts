@@ -1,6 +1,6 @@
 /** The order of the pieces of an answer, without their texts: what the log keeps beside the texts, so that an answer can be written again as it was. */
 import type { Chunk, ReasoningDetail } from '../chat.ts';
-import { fieldsOf, listOf } from '../wire/fields.ts';
+import { fieldsOf, listOf } from './fields.ts';
 
 /** A piece: a text by its length, a call or a detail by its place, all else as it is. */
 export type OutlineEntry =
