@@ -17,8 +17,8 @@ export default definePlugin({
   apply({ routes }) {
     // some clients have a base URL without /v1
     for (const path of ['/v1/chat/completions', '/chat/completions']) routes.addDoor({ path, ...chatDoor });
-    // the clients of Azure name the model in the path
-    routes.addDoor({ ...chatDoor, path: '/openai/deployments/:model/chat/completions', parse: (body, _, { model }) => parseChatRequest(isFields(body) ? { ...body, model } : body) });
+    // the clients of Azure name the model in the path, below /openai
+    routes.addDoor({ ...chatDoor, path: '/:host/deployments/:model/chat/completions', parse: (body, _, { model }) => parseChatRequest(isFields(body) ? { ...body, model } : body) });
     for (const path of ['/v1/completions', '/completions']) routes.addDoor({ path, ...completionsDoor });
   },
 });
