@@ -4,6 +4,7 @@ import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { fieldsOf, type Fields, textOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { Breakpoints } from './cache-control.ts';
+import { nativeOf } from './form.ts';
 
 /** A JSON object of the Messages API, such as a content block. */
 export type Block = Fields;
@@ -31,6 +32,7 @@ export const isBlank = (text: string): boolean => text.trim() === '';
 /** Encodes the parts of a system message, a user message or a tool result. Blank texts are left out. Throws `unsupported_value` or `invalid_value` for a part that cannot be sent. */
 export function blocksOf(parts: readonly ContentPart[], writing: Writing): Block[] {
   return parts.filter((part) => part.type !== 'text' || !isBlank(textOf(part.text) ?? '')).map((part) => {
+    if (part.native?.isAll === true) return { ...nativeOf(part), ...writing.breakpoints.of(part) };
     const write = writers.get(part.type);
     if (write === undefined) throw unsupported(`content of the type "${part.type}"`);
     return { ...write(part, writing), ...writing.breakpoints.of(part) };
@@ -41,13 +43,25 @@ export function blocksOf(parts: readonly ContentPart[], writing: Writing): Block
 const asIs: PartWriter = (part) => Object.fromEntries(Object.entries(part).filter(([field]) => field !== 'cache_control'));
 
 const writers: ReadonlyMap<string, PartWriter> = new Map<string, PartWriter>([
-  ['text', ({ text }) => ({ type: 'text', text: textOf(text) ?? '' })],
-  ['image_url', imageBlock],
-  ['file', fileBlock],
+  ['text', textBlock],
+  ['image_url', (part, writing) => ({ ...imageBlock(part, writing), ...nativeOf(part) })],
+  ['file', (part, writing) => (part.native === undefined ? fileBlock(part, writing) : { ...withoutTitle(fileBlock(part, writing)), ...nativeOf(part) })],
   ['image', asIs],
   ['document', asIs],
   ['search_result', asIs],
 ]);
+
+/** A text, or a document whose text is the part's. */
+function textBlock(part: ContentPart): Block {
+  const text = textOf(part.text) ?? '';
+  const native = nativeOf(part);
+  const { type = 'text', source } = native;
+  if (type === 'text') return { type, text, ...native };
+  return fieldsOf(source)['type'] === 'text' ? { ...native, source: { ...fieldsOf(source), data: text } } : native;
+}
+
+/** The name of a file is its title only where the caller gave it as such. */
+const withoutTitle = (block: Block): Block => Object.fromEntries(Object.entries(block).filter(([field]) => field !== 'title'));
 
 function imageBlock(part: ContentPart, writing: Writing): Block {
   const image = part['image_url'];

@@ -7,9 +7,10 @@ import { createHash } from 'node:crypto';
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { type Fields, fieldsOf, isFields, textOf } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
 import { answerTool } from './answer-tool.ts';
 import { decodeAnswerError } from './error.ts';
+import { blockFrom, type GrowingBlock, grow, Natives, nativeChunk } from './natives.ts';
 import { detailOf, type BlockPlace } from './thinking.ts';
 import { type Counts, readCounts, toUsage } from './usage.ts';
 
@@ -26,6 +27,10 @@ interface AnswerState {
   calls: number;
   details: number;
   stopReason: string | null;
+  /** What only the Messages API knows. */
+  readonly natives: Natives;
+  /** True if the last block that was opened is a text. */
+  isAfterText: boolean;
   isOver: boolean;
   /** Chunks of the event that is being read. */
   out: Chunk[];
@@ -34,6 +39,7 @@ interface AnswerState {
 /** `answer`: a call of the answer tool, whose input is the caller's structured answer. */
 type OpenBlock =
   | { readonly kind: 'text' }
+  | { readonly kind: 'native'; readonly block: GrowingBlock }
   | { readonly kind: 'thinking'; readonly place: BlockPlace; text: string; signature: string }
   | { readonly kind: 'call' | 'answer'; readonly index: number; readonly input: unknown; hasArguments: boolean };
 
@@ -41,7 +47,7 @@ const noChunks: readonly Chunk[] = [];
 
 const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
 
-const newAnswer = (target: Target): AnswerState => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, details: 0, stopReason: null, isOver: false, out: [] });
+const newAnswer = (target: Target): AnswerState => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, details: 0, stopReason: null, natives: new Natives(), isAfterText: false, isOver: false, out: [] });
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -73,6 +79,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   const answer = newAnswer(target);
   readId(answer, body);
   readUsage(answer, body);
+  answer.natives.addMessage(body);
   for (const block of content as unknown[]) {
     openBlock(answer, 0, fieldsOf(block));
     closeBlock(answer, 0);
@@ -114,6 +121,7 @@ const readers: ReadonlyMap<unknown, EventReader> = new Map<string, EventReader>(
 function onMessageStart(answer: AnswerState, event: Fields): void {
   const message = fieldsOf(event['message']);
   readId(answer, message);
+  answer.natives.addMessage(message);
   if (isFields(message['usage'])) readUsage(answer, { usage: { ...message['usage'], output_tokens: null } });
 }
 
@@ -123,6 +131,8 @@ function readId(answer: AnswerState, message: Fields): void {
 
 function onMessageDelta(answer: AnswerState, event: Fields): void {
   readStop(answer, fieldsOf(event['delta']));
+  answer.natives.addMessage(fieldsOf(event['delta']));
+  answer.natives.addMessage(event);
   readUsage(answer, event);
 }
 
@@ -136,6 +146,7 @@ function onMessageStop(answer: AnswerState): void {
 function readUsage(answer: AnswerState, event: Fields): void {
   if (!isFields(event['usage'])) return;
   answer.counts = readCounts(event['usage'], answer.counts);
+  answer.natives.addUsage(event['usage']);
   answer.out.push({ type: 'usage', usage: toUsage(answer.counts) });
 }
 
@@ -146,10 +157,14 @@ function readStop(answer: AnswerState, said: Fields): void {
 /** wire: tools of `server_tool_use` and `*_tool_result` blocks run at the provider, so the caller must not see them as tool calls (Anthropic: Web search tool). */
 function openBlock(answer: AnswerState, at: unknown, wire: Fields): void {
   closeBlock(answer, at);
+  const isAfterText = answer.isAfterText;
+  answer.isAfterText = wire['type'] === 'text';
   switch (wire['type']) {
     case 'text':
+      if (isAfterText) answer.out.push(nativeChunk('break', null));
       answer.blocks.set(at, { kind: 'text' });
       addText(answer, wire['text']);
+      addCitations(answer, listOf(wire['citations']));
       break;
     case 'thinking': {
       const block = { kind: 'thinking' as const, place: placeOf(answer), text: '', signature: textOf(wire['signature']) ?? '' };
@@ -164,7 +179,12 @@ function openBlock(answer: AnswerState, at: unknown, wire: Fields): void {
       openCall(answer, at, wire);
       break;
     default:
+      if (typeof wire['type'] === 'string') answer.blocks.set(at, { kind: 'native', block: { wire, input: '' } });
   }
+}
+
+function addCitations(answer: AnswerState, citations: readonly unknown[]): void {
+  for (const citation of citations) answer.out.push(nativeChunk('citation', citation));
 }
 
 const placeOf = ({ text, calls }: AnswerState): BlockPlace => ({ text, calls });
@@ -185,6 +205,7 @@ const idFrom = (seed: string): string => `toolu_${createHash('sha256').update(se
 function onDelta(answer: AnswerState, event: Fields): void {
   const delta = fieldsOf(event['delta']);
   const block = answer.blocks.get(event['index']);
+  if (block?.kind === 'native') return grow(block.block, delta);
   switch (delta['type']) {
     case 'text_delta':
       addText(answer, delta['text']);
@@ -194,6 +215,9 @@ function onDelta(answer: AnswerState, event: Fields): void {
       break;
     case 'signature_delta':
       if (block?.kind === 'thinking') block.signature += textOf(delta['signature']) ?? '';
+      break;
+    case 'citations_delta':
+      if (block?.kind === 'text') addCitations(answer, [delta['citation']]);
       break;
     case 'input_json_delta':
       addArguments(answer, block, delta['partial_json']);
@@ -215,7 +239,7 @@ function addThinking(answer: AnswerState, block: OpenBlock | undefined, text: un
 }
 
 function addArguments(answer: AnswerState, block: OpenBlock | undefined, text: unknown): void {
-  if (typeof text !== 'string' || text === '' || block === undefined || block.kind === 'text' || block.kind === 'thinking') return;
+  if (typeof text !== 'string' || text === '' || block === undefined || block.kind === 'text' || block.kind === 'thinking' || block.kind === 'native') return;
   block.hasArguments = true;
   if (block.kind === 'answer') addText(answer, text);
   else answer.out.push({ type: 'tool-delta', choice: 0, index: block.index, arguments: text });
@@ -227,7 +251,8 @@ function closeBlock(answer: AnswerState, at: unknown): void {
   if (block === undefined) return;
   answer.blocks.delete(at);
   if (block.kind === 'text') return;
-  if (block.kind === 'thinking') {
+  if (block.kind === 'native') answer.out.push(nativeChunk('block', blockFrom(block.block)));
+  else if (block.kind === 'thinking') {
     // wire: a thinking block without its signature is refused later (Anthropic: Extended thinking), so it is not given to the caller
     if (block.signature !== '') addDetail(answer, block.place, { text: block.text, signature: block.signature });
   } else if (!block.hasArguments) addArguments(answer, block, JSON.stringify(block.input ?? {}));
@@ -251,5 +276,5 @@ function finish(answer: AnswerState, native: string | null): void {
   const said = reasons[native ?? ''] ?? 'completed';
   // a structured answer ends with `tool_use` although the caller has no tool to call; and some hosts end with `end_turn` after tool calls
   const reason = said === 'completed' || said === 'tool_calls' ? (answer.calls > 0 ? 'tool_calls' : 'completed') : said;
-  answer.out.push({ type: 'finish', choice: 0, reason, native });
+  answer.out.push(...answer.natives.chunks(), { type: 'finish', choice: 0, reason, native });
 }

@@ -9,6 +9,7 @@ import { partsOf, turnsOf } from '../../../core/wire/turns.ts';
 import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
 import { createBreakpoints } from './cache-control.ts';
 import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
+import { betasOf, bodyFieldsOf, effortField, thinkingField } from './form.ts';
 import { encodeTurns } from './messages.ts';
 import { thinkingOf } from './thinking.ts';
 import { answerFormOf, encodeToolChoice, encodeTools, forcedToolOf } from './tools.ts';
@@ -33,7 +34,7 @@ const readElsewhere = new Set(['cache_control', 'top_k', 'metadata', 'service_ti
 export function encode(request: ChatRequest, target: Target): WireRequest {
   if (request.n !== null && request.n > 1) throw new GatewayError('unsupported_value', 'This provider gives one answer for each request. Leave out "n", or send it as 1.', { param: 'n' });
   const adjustments = new Adjustments();
-  const betas = new Set<string>();
+  const betas = new Set(betasOf(request));
   const writing: Writing = {
     adjust: (parameter, change) => adjustments.add(parameter, change),
     dropField: (field, value) => adjustments.dropField(field, value),
@@ -62,7 +63,7 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   const messages = encodeTurns(conversation.turns, { target, writing, thinks: terms.thinks });
   // wire: a request without a user message is a 400 (Anthropic: Messages), so instructions alone go out as a user message
   if (messages.length === 0) writing.adjust('messages', 'instructions sent as the user');
-  const outputConfig = { ...(terms.effort === null ? {} : { effort: terms.effort }), ...(form.format === null ? {} : { format: form.format }) };
+  const outputConfig = { ...effortField(request, terms), ...(form.format === null ? {} : { format: form.format }) };
   const fields = {
     model: target.mapping.externalId,
     max_tokens: terms.maxTokens,
@@ -71,12 +72,13 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
     messages: messages.length === 0 ? [{ role: 'user', content: system }] : messages,
     tools,
     tool_choice: encodeToolChoice(request, form, terms.thinks),
-    thinking: terms.thinking,
+    thinking: thinkingField(request, terms),
     output_config: Object.keys(outputConfig).length === 0 ? null : outputConfig,
     stop_sequences: stopsOf(request, writing),
     ...samplingOf(terms),
     ...automatic,
     ...restOf(request, writing),
+    ...bodyFieldsOf(request),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

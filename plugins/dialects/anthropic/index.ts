@@ -3,11 +3,12 @@ import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { authorise, encode } from './encode.ts';
 import { decodeError } from './error.ts';
+import { form } from './form.ts';
 
 export default definePlugin({
   name: 'dialects/anthropic',
   summary: 'Speaks the Messages API to Anthropic, and to servers that took over that API.',
   schema: { type: 'object', properties: {}, additionalProperties: false },
-  dialects: [{ name: 'anthropic', baseUrl: 'https://api.anthropic.com/v1', encode, authorise, decoder: createDecoder, decodeBody, decodeError }],
+  dialects: [{ name: 'anthropic', form, baseUrl: 'https://api.anthropic.com/v1', encode, authorise, decoder: createDecoder, decodeBody, decodeError }],
   apply() {},
 });

@@ -6,7 +6,8 @@ import type { Target } from '../../../core/wire/dialect.ts';
 import { partsOf, type Turn } from '../../../core/wire/turns.ts';
 import { textOf } from '../../../core/wire/fields.ts';
 import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
-import { thinkingOf } from './thinking.ts';
+import { nativeOf } from './form.ts';
+import { type BlockPlace, thinkingOf } from './thinking.ts';
 
 /** A message of the Messages API. */
 export interface WireMessage {
@@ -45,6 +46,7 @@ function resultBlock(message: Message, writing: Writing): Block {
     tool_use_id: callId(message.tool_call_id ?? ''),
     ...(typeof message.content === 'string' && blocks.length > 0 ? { content: message.content } : blocks.length > 0 ? { content: blocks } : {}),
     ...(message['is_error'] === true ? { is_error: true } : {}),
+    ...nativeOf(message),
     ...writing.breakpoints.of(message),
   };
 }
@@ -56,14 +58,15 @@ const callId = (id: string): string => (/^[\w-]{1,64}$/.test(id) ? id : `toolu_$
 function assistantBlocks(message: Message, isLast: boolean, { target, writing, thinks }: Conversation): Block[] {
   const texts = textParts(message).toReversed();
   const calls = message.tool_calls ?? [];
-  const sent = { text: 0, calls: 0 };
+  const sent = { text: 0, calls: 0, parts: 0 };
   const blocks: Block[] = [];
   // wire: while thinking is off, a last turn with thinking blocks is a 400 (Anthropic: Extended thinking)
   const thinking = isLast && !thinks ? [] : thinkingOf(message, target);
-  const sendUpTo = (place: { text: number; calls: number }): void => {
-    const part = takeText(texts, place.text - sent.text);
-    sent.text += part.reduce((total, { text }) => total + (text?.length ?? 0), 0);
-    for (const block of blocksOf(part, writing)) blocks.push(block);
+  const sendUpTo = (place: BlockPlace): void => {
+    const taken = place.parts === undefined ? takeText(texts, place.text - sent.text) : takeParts(texts, place.parts - sent.parts);
+    sent.text += taken.reduce((total, { text }) => total + (text?.length ?? 0), 0);
+    sent.parts += taken.length;
+    for (const block of blocksOf(taken, writing)) blocks.push(block);
     for (; sent.calls < Math.min(place.calls, calls.length); sent.calls++) blocks.push(callBlock(calls[sent.calls] as ToolCall, writing));
   };
   for (const { block, place } of thinking) {
@@ -80,6 +83,9 @@ function textParts(message: Message): ContentPart[] {
   const refusal = message['refusal'];
   return typeof refusal === 'string' && refusal !== '' ? [...parts, { type: 'text', text: refusal }] : parts;
 }
+
+/** Takes the first parts. */
+const takeParts = (reversed: ContentPart[], count: number): ContentPart[] => reversed.splice(Math.max(0, reversed.length - Math.max(0, count))).toReversed();
 
 /**
  * Takes the first `length` characters out of the parts. The last part that is taken may be cut.
@@ -100,7 +106,7 @@ function takeText(reversed: ContentPart[], length: number): ContentPart[] {
 }
 
 function callBlock(call: ToolCall, writing: Writing): Block {
-  return { type: 'tool_use', id: callId(call.id), name: call.function.name, input: inputOf(call.function.arguments, writing), ...writing.breakpoints.of(call) };
+  return { type: 'tool_use', id: callId(call.id), name: call.function.name, input: inputOf(call.function.arguments, writing), ...nativeOf(call), ...writing.breakpoints.of(call) };
 }
 
 /** wire: `input` must be an object (Anthropic: Messages). Clients send `""` for a call without arguments. */

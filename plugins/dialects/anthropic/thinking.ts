@@ -10,6 +10,8 @@ import { fieldsOf } from '../../../core/wire/fields.ts';
 export interface BlockPlace {
   readonly text: number;
   readonly calls: number;
+  /** How many parts of its content come before it, where the caller's form has parts in their order. This is exact where parts have no text, such as those of tools that the provider runs. */
+  readonly parts?: number;
 }
 
 /** A thinking block to send, and its place. */
@@ -51,6 +53,6 @@ function blockOf({ type, text, signature, data }: ReasoningDetail): ThinkingBloc
 }
 
 function placeOf(after: unknown): BlockPlace {
-  const { text, calls } = fieldsOf(after);
-  return { text: typeof text === 'number' ? text : 0, calls: typeof calls === 'number' ? calls : 0 };
+  const { text, calls, parts } = fieldsOf(after);
+  return { text: typeof text === 'number' ? text : 0, calls: typeof calls === 'number' ? calls : 0, ...(typeof parts === 'number' && { parts }) };
 }

@@ -6,6 +6,7 @@ import { type ClaudeAsk, takesSchemas } from '../families/claude.ts';
 import { claudeSchema } from '../families/claude-schema.ts';
 import { answerTool } from './answer-tool.ts';
 import type { Block, Writing } from './content.ts';
+import { isSameForm, nativeOf } from './form.ts';
 
 /** How the answer gets its form: by `output_config.format`, by a tool that the model must call, or not at all (both null). */
 export interface AnswerForm {
@@ -20,7 +21,8 @@ export interface AnswerForm {
 const free: AnswerForm = { format: null, tool: null, isStrict: false };
 
 /** The form that `response_format` asks for. Throws `unsupported_value` for an unknown type. */
-export function answerFormOf({ responseFormat }: ChatRequest, target: Target, writing: Writing): AnswerForm {
+export function answerFormOf(request: ChatRequest, target: Target, writing: Writing): AnswerForm {
+  const { responseFormat } = request;
   switch (responseFormat?.type) {
     case undefined:
     case 'text':
@@ -30,7 +32,7 @@ export function answerFormOf({ responseFormat }: ChatRequest, target: Target, wr
     case 'json_schema': {
       const schema = responseFormat.json_schema?.schema ?? { type: 'object' };
       if (!takesSchemas(target)) return { format: null, tool: answerToolOf(schema), isStrict: true };
-      return { format: { type: 'json_schema', schema: taken(schema, 'response_format', writing) }, tool: null, isStrict: true };
+      return { format: { type: 'json_schema', schema: isSameForm(request) ? schema : taken(schema, 'response_format', writing) }, tool: null, isStrict: true };
     }
     default:
       throw new GatewayError('unsupported_value', `This provider does not support the response format "${responseFormat?.type}".`, { param: 'response_format' });
@@ -51,10 +53,24 @@ function taken(schema: object, parameter: string, writing: Writing): Block {
 }
 
 /** The tools to declare; null if there are none. */
-export function encodeTools({ tools }: ChatRequest, form: AnswerForm, { target, writing }: { target: Target; writing: Writing }): readonly Block[] | null {
-  const declared = (tools ?? []).map((tool) => ({ ...encodeTool(tool, target, writing), ...writing.breakpoints.of({ cache_control: tool['cache_control'] ?? (tool.function as Block | undefined)?.['cache_control'] }) }));
+export function encodeTools(request: ChatRequest, form: AnswerForm, { target, writing }: { target: Target; writing: Writing }): readonly Block[] | null {
+  const encode = isSameForm(request) ? encodeOwnTool : (tool: Tool): Block => encodeTool(tool, target, writing);
+  const declared = (request.tools ?? []).map((tool) => ({ ...encode(tool), ...writing.breakpoints.of({ cache_control: tool['cache_control'] ?? (tool.function as Block | undefined)?.['cache_control'] }) }));
   const all = form.tool === null ? declared : [...declared, form.tool];
   return all.length === 0 ? null : all;
+}
+
+/** A tool of a caller of the Messages API goes out as the caller declared it. */
+function encodeOwnTool(tool: Tool): Block {
+  const { native: _, cache_control: __, function: described, ...declared } = tool;
+  if (described === undefined) return declared;
+  refuseReserved(described.name);
+  const { parameters, ...about } = described;
+  return { ...about, input_schema: parameters, ...nativeOf(tool) };
+}
+
+function refuseReserved(name: string): void {
+  if (name === answerTool) throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, { param: 'tools' });
 }
 
 function encodeTool(tool: Tool, target: Target, writing: Writing): Block {
@@ -64,7 +80,7 @@ function encodeTool(tool: Tool, target: Target, writing: Writing): Block {
     return Object.fromEntries(Object.entries(tool).filter(([field]) => field !== 'cache_control'));
   }
   const { name, description, parameters, strict } = tool.function;
-  if (name === answerTool) throw new GatewayError('invalid_value', `The tool name "${answerTool}" is reserved. Choose another.`, { param: 'tools' });
+  refuseReserved(name);
   const isStrict = strict === true && takesSchemas(target);
   if (strict === true && !isStrict) writing.adjust('tools.function.strict', 'dropped');
   const schema = { type: 'object', ...(parameters ?? { properties: {} }) };

@@ -117,7 +117,7 @@ export function claudeTerms(request: ChatRequest, target: Target, ask: ClaudeAsk
   const adjustments: Adjustment[] = [];
   const wish = wishOf(model, target, adjustments);
   const plan = possible(planOf(wish, model, adjustments), { model, ask, adjustments, wish });
-  const limits = { limit: request.maxTokens, cap: target.model.max_output_tokens ?? model.cap, usual: model.usual ?? usualAnswer };
+  const limits = { limit: request.maxTokens, includesThinking: request.form === 'messages', cap: target.model.max_output_tokens ?? model.cap, usual: model.usual ?? usualAnswer };
   const room = roomOf(limits, plan.budget);
   const { maxTokens } = room;
   adjustments.push(...roomChanges({ maxTokens: request.maxTokens, budget: plan.budget }, room, wish.parameter));
@@ -224,18 +224,21 @@ interface Room {
 interface Limits {
   /** The caller's `max_tokens`. */
   readonly limit: number | null;
+  /** The limit means thinking and answer together, as in the Messages API. */
+  readonly includesThinking: boolean;
   /** The most tokens that the model can give. */
   readonly cap: number | null;
   readonly usual: number;
 }
 
 /**
- * The caller's limit means the answer, but the provider counts thinking too. So the limit is raised by the budget, and is cut to what
+ * A limit in chat completions means the answer, but the provider counts thinking too. So the limit is raised by the budget, and is cut to what
  * the model can give. Then the budget is lowered, because it must be below the limit (wire: Anthropic: Extended thinking).
  */
-function roomOf({ limit, cap, usual }: Limits, budget: number | null): Room {
+function roomOf({ limit, includesThinking, cap, usual }: Limits, budget: number | null): Room {
   const most = cap ?? Number.POSITIVE_INFINITY;
   if (budget === null) return { maxTokens: Math.min(limit ?? cap ?? usual, most), budget: null };
+  if (includesThinking && limit !== null && budget < Math.min(limit, most)) return { maxTokens: Math.min(limit, most), budget };
   const maxTokens = limit === null ? (cap ?? budget + usual) : Math.min(limit + budget, most);
   if (budget < maxTokens) return { maxTokens, budget };
   const lowered = Math.max(leastBudget, maxTokens - Math.min(limit ?? leastAnswer, leastAnswer));

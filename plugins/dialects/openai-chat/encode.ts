@@ -5,6 +5,7 @@ import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { type Fields, isFields } from '../../../core/wire/fields.ts';
+import { withoutForeign } from './foreign.ts';
 import { type Habits, habitsOf, type Vendor } from './habits.ts';
 import { encodeMessages } from './messages.ts';
 
@@ -39,7 +40,7 @@ class Draft {
   constructor(vendor: Vendor, request: ChatRequest, target: Target) {
     this.#vendor = vendor;
     this.#habits = habitsOf(vendor, target);
-    this.#request = request;
+    this.#request = withoutForeign(request, vendor, (parameter) => this.adjustments.add(parameter, 'dropped'));
     this.#target = target;
   }
 

@@ -77,6 +77,10 @@ export interface Vendor extends Partial<Habits> {
   readonly countsLogprobs?: boolean;
   /** Fields of messages and content parts that it refuses. */
   readonly messageDrops?: readonly string[];
+  /** True if it knows `cache_control` on messages, parts and tools. */
+  readonly takesCacheControl?: boolean;
+  /** True if it knows `top_k`. */
+  readonly takesTopK?: boolean;
   /** Messages whose content must be a string if all its parts are text. */
   readonly plainText?: 'system' | 'all';
   /** True if the id of a tool call must be nine letters or digits. */

@@ -128,6 +128,7 @@ export const vendors: readonly Vendor[] = [
   {
     name: 'together',
     baseUrl: 'https://api.together.xyz/v1',
+    takesTopK: true,
     efforts: everyDegree(saying('none', { reasoning: { enabled: false } }), saying('enabled', { reasoning: { enabled: true } })),
     families: [
       { match: /gpt-oss/, efforts: gptOss },
@@ -137,6 +138,7 @@ export const vendors: readonly Vendor[] = [
   {
     name: 'fireworks',
     baseUrl: 'https://api.fireworks.ai/inference/v1',
+    takesTopK: true,
     efforts: threeDegrees,
     budget: thinkingBudget,
     countsLogprobs: true,
@@ -147,6 +149,8 @@ export const vendors: readonly Vendor[] = [
     efforts: saidAs(...['none', 'minimal', 'low', 'medium', 'high', 'xhigh'].map((word) => saying(word, { reasoning: { effort: word } }))),
     budget: { path: ['reasoning', 'max_tokens'], beside: {} },
     takesReasoningFields: true,
+    takesCacheControl: true,
+    takesTopK: true,
     replay: { field: 'reasoning_details' },
   },
   {
@@ -208,6 +212,7 @@ export const vendors: readonly Vendor[] = [
     name: 'vllm',
     baseUrl: null,
     keyless: true,
+    takesTopK: true,
     plainText: 'all',
     efforts: saidAs(saying('none', { chat_template_kwargs: { enable_thinking: false } }), 'low', 'low', 'medium', 'high', 'high'),
     replay: { field: 'reasoning' },

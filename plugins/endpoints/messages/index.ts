@@ -1,15 +1,19 @@
 /** POST /v1/messages: the door that speaks the Messages API. This plugin reads the caller's body and writes the answer; the pipeline does everything between the two. */
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { LATE } from '../../../core/pipeline/hooks.ts';
 import { errorBody } from './encode/ending.ts';
 import { encodeMessage } from './encode/message.ts';
 import { createEncoder } from './encode/stream.ts';
 import { parseMessages } from './parse/request.ts';
+import { isUnthinking, unthinking } from './unthinking.ts';
 
 export default definePlugin({
   name: 'endpoints/messages',
   summary: 'POST /v1/messages, plain and streamed, and /v1/messages/count_tokens',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ routes }) {
+  apply({ hooks, routes }) {
+    // after normalise/reasoning, which gives an effort to those who name none
+    hooks.route.tap({ stage: LATE + 1 }, (candidates, { request }) => (isUnthinking(request) ? candidates.map(unthinking) : candidates));
     // some clients have a base URL without /v1
     for (const path of ['/v1/messages', '/messages']) routes.addDoor({ path, parse: parseMessages, encoder: createEncoder, encode: encodeMessage, refusal: errorBody });
   },

@@ -1,0 +1,37 @@
+/** What a request has of the Messages API alone: callers of the door of the same form may use all that the API knows. */
+import type { ChatRequest, Native } from '../../../core/chat.ts';
+import { type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import type { ClaudeTerms } from '../families/claude.ts';
+
+/** The name of this wire format (`ChatRequest.form`). */
+export const form = 'messages';
+
+/** True if the caller speaks the Messages API too. */
+export const isSameForm = (request: ChatRequest): boolean => request.form === form;
+
+/** What only the Messages API has of a message, part, call or tool. */
+export const nativeOf = ({ native }: { readonly native?: Native }): Fields => native?.fields ?? {};
+
+/** The betas that the caller asks for. */
+export const betasOf = (request: ChatRequest): readonly string[] => listOf(nativeOf(request)['anthropic_beta']).filter((beta) => typeof beta === 'string');
+
+/** The fields of the body that go out as the caller wrote them. `thinking` and `output_config` are not among them. */
+export function bodyFieldsOf(request: ChatRequest): Fields {
+  const { anthropic_beta: _, thinking: __, output_config: ___, ...fields } = nativeOf(request);
+  return fields;
+}
+
+/** The thinking, with the fields that only the Messages API has. */
+export function thinkingField(request: ChatRequest, { thinking }: ClaudeTerms): Fields | null {
+  if (thinking === null || !isSameForm(request)) return thinking;
+  const { type: _, ...own } = fieldsOf(nativeOf(request)['thinking']);
+  // a caller who asks for adaptive thinking says himself whether he wants to see its text
+  return { ...(thinking.type === 'adaptive' && request.reasoning.maxTokens === null ? { type: thinking.type } : thinking), ...own };
+}
+
+/** The effort: the caller's own word where the API has more words than the form in the middle, or where it is asked for without thinking. */
+export function effortField(request: ChatRequest, { effort }: ClaudeTerms): Fields {
+  const { effort: own, ...others } = fieldsOf(nativeOf(request)['output_config']);
+  const said = own !== undefined && (effort !== null || request.reasoning.effort === null) ? own : effort;
+  return { ...others, ...(said !== null && { effort: said }) };
+}

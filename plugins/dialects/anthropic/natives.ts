@@ -1,0 +1,68 @@
+/** What only the Messages API knows of an answer, for callers who speak it: blocks of tools that the provider runs, citations, and fields beside the content. */
+import type { Chunk } from '../../../core/chat.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+import { form } from './form.ts';
+
+/**
+ * `block`: a whole content block. `citation`: of the text before it. `break`: the text before it and the text after it are two blocks.
+ * `message`, `usage`: fields of the message and of its usage.
+ */
+type Name = 'block' | 'citation' | 'break' | 'message' | 'usage';
+
+const boundaries: ReadonlySet<Name> = new Set<Name>(['block', 'break']);
+
+export const nativeChunk = (name: Name, value: unknown): Chunk => ({ type: 'native', choice: 0, form, name, value, ...(boundaries.has(name) && { isBoundary: true as const }) });
+
+/** A block of a type that the form in the middle does not know, while its deltas come. */
+export interface GrowingBlock {
+  wire: Fields;
+  /** The input of a call so far, as JSON text. */
+  input: string;
+}
+
+/** Adds a delta: its texts grow, and other values replace those before. */
+export function grow(block: GrowingBlock, delta: Fields): void {
+  const { type: _, partial_json: input, ...fields } = delta;
+  if (typeof input === 'string') block.input += input;
+  const grown = Object.entries(fields).map(([name, value]) => {
+    const before = block.wire[name];
+    return [name, typeof before === 'string' && typeof value === 'string' ? before + value : value] as const;
+  });
+  if (grown.length > 0) block.wire = { ...block.wire, ...Object.fromEntries(grown) };
+}
+
+/** The whole block. Input that is not JSON stays as it came at the start of the block. */
+export function blockFrom({ wire, input }: GrowingBlock): Fields {
+  if (input === '') return wire;
+  try {
+    return { ...wire, input: JSON.parse(input) as unknown };
+  } catch {
+    // the answer was cut inside the input
+    return wire;
+  }
+}
+
+/** Fields that the form in the middle has. */
+const known = new Set(['id', 'type', 'role', 'model', 'content', 'stop_reason', 'usage', 'delta', 'index']);
+const counted = new Set(['input_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens', 'output_tokens']);
+
+const others = (fields: Fields, without: ReadonlySet<string>): Fields => Object.fromEntries(Object.entries(fields).filter(([name, value]) => !without.has(name) && value !== null));
+
+/** The fields beside the content. They are told with the end of the answer: before it has begun, they are no answer. */
+export class Natives {
+  #message: Fields = {};
+  #usage: Fields = {};
+
+  addMessage(fields: Fields): void {
+    this.#message = { ...this.#message, ...others(fields, known) };
+  }
+
+  addUsage(report: Fields): void {
+    this.#usage = { ...this.#usage, ...others(report, counted) };
+  }
+
+  chunks(): readonly Chunk[] {
+    const both = [['message', this.#message], ['usage', this.#usage]] as const;
+    return both.flatMap(([name, fields]) => (Object.keys(fields).length === 0 ? [] : [nativeChunk(name, fields)]));
+  }
+}
