@@ -3,6 +3,9 @@
  * state back with the results of its tools. This plugin keeps the state of each answer (at `log`) under the id of the answer's
  * first tool call, and puts it back (at `normalise`) where a client sent none of it or only a part. State that a client changed
  * is left as the client sent it. The memory is bounded and survives a reload; with Redis, gateways share it.
+ *
+ * A client may also send back the opaque string of a detail alone, through a door whose format has no place for the rest of the
+ * detail. Then the plugin puts back the rest, which says who issued it.
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { FromSchema } from 'json-schema-to-ts';
@@ -14,8 +17,9 @@ import { RedisClient } from '../../../core/host/redis.ts';
 import type { SharedRedis } from '../../../core/host/redis.ts';
 import type { FoldedChoice } from '../../../core/pipeline/reply.ts';
 import { Secret } from '../../../core/secret.ts';
+import { issuedDetails, withIssuers } from './issuers.ts';
 import { createMemory } from './memory.ts';
-import type { Shared, Thought } from './memory.ts';
+import type { Recall, Shared, Thought } from './memory.ts';
 
 const schema = {
   type: 'object',
@@ -41,8 +45,12 @@ export default definePlugin<Options>({
 
     hooks.log.tap((record) => {
       for (const [id, thought] of thoughtsOf(record)) memory.keep(keyOf(record.key, id), thought);
+      for (const [id, detail] of issuedDetails(record)) memory.keep(keyOf(record.key, id), { details: [detail], reasoning: '' });
     });
-    hooks.normalise.tapPromise(async (request, { principal }) => await recalled(request, (id) => memory.recall(keyOf(principal.key, id))));
+    hooks.normalise.tapPromise(async (request, { principal }) => {
+      const recall: Recall = (id) => memory.recall(keyOf(principal.key, id));
+      return await recalled(await withIssuers(request, recall), recall);
+    });
     if (own === null) return undefined;
     hooks.boot.tapPromise(() => own.open());
     hooks.health.tapPromise(async (report, { skip }) => {
@@ -93,7 +101,7 @@ function withThought(message: Message, { details, reasoning }: Thought): Message
 }
 
 /** The request with the kept reasoning state put back into its assistant messages. */
-async function recalled(request: ChatRequest, recall: (id: string) => Promise<Thought | undefined>): Promise<ChatRequest> {
+async function recalled(request: ChatRequest, recall: Recall): Promise<ChatRequest> {
   // safety: a tool call id gets its thought back once: a request with one id on every message would grow without bound
   const owners = new Map<string, Message>();
   for (const message of request.messages) {

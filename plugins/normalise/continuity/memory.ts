@@ -21,6 +21,9 @@ export interface Memory {
   recall(key: string): Promise<Thought | undefined>;
 }
 
+/** Finds what was kept under an id for the caller of one request. */
+export type Recall = (id: string) => Promise<Thought | undefined>;
+
 /** Makes the memory of one gateway over the thoughts of the process, which are kept as JSON. */
 export function createMemory(kept: KeptTexts, { bounds, shared }: { bounds: Bounds; shared: Shared | null }): Memory {
   const texts = kept.within(bounds);

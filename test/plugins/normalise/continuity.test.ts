@@ -90,6 +90,37 @@ describe('reasoning state in a tool loop', () => {
   });
 });
 
+describe('an opaque string that comes back alone', () => {
+  const answered = (more: object = {}): object => completion('Warm.', { content: 'Warm.', reasoning: 'Think.', reasoning_details: [{ ...detail, ...more }] });
+  const bare = (more: object = {}): object[] => [{ role: 'user', content: 'hi' }, { role: 'assistant', content: 'Warm.', reasoning_details: [{ type: 'reasoning.encrypted', data: 'sealed', ...more }] }, { role: 'user', content: 'And now?' }];
+
+  test('goes back whole to who issued it', async () => {
+    const gateway = await gatewayWith();
+    upstream.script(answers(answered()), answers(completion('Cold.')));
+    await gateway.chat({ model: 'thinker' });
+    await gateway.chat({ model: 'thinker', messages: bare() });
+    expect(sentBack()).toEqual([detail]);
+  });
+
+  test('has the text that came in the pieces before it', async () => {
+    const gateway = await gatewayWith();
+    upstream.script(answers(answered({ type: 'reasoning.text', data: undefined, signature: 'sealed', text: '' })), answers(completion('Cold.')));
+    await gateway.chat({ model: 'thinker' });
+    await gateway.chat({ model: 'thinker', messages: bare({ type: 'reasoning.text', data: undefined, signature: 'sealed', text: 'Think.' }) });
+    expect(sentBack()).toMatchObject([{ id: 'rs_1', signature: 'sealed', text: 'Think.' }]);
+  });
+
+  test('is left out where nobody knows who issued it, also for another key', async () => {
+    const gateway = await gatewayWith({ keys: [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }] });
+    upstream.script(answers(answered()), answers(completion('Cold.')), answers(completion('Cold.')));
+    await gateway.chat({ model: 'thinker' }, { authorization: 'Bearer key-a' });
+    for (const [key, more] of [['key-b', {}], ['key-a', { data: 'other' }]] as const) {
+      const reply = await gateway.chat({ model: 'thinker', messages: bare(more) }, { authorization: `Bearer ${key}` });
+      expect([sentBack(), reply.headers.get('x-adjusted')]).toEqual([undefined, 'messages.reasoning: left out: issued by another provider or model']);
+    }
+  });
+});
+
 describe('a change of the config', () => {
   let states: States;
   beforeEach(() => {
