@@ -87,7 +87,7 @@ export interface Tool {
 }
 
 /** Which tools the model may or must call. The object form names one function; other objects pass through to servers of the same API. */
-export type ToolChoice = 'auto' | 'none' | 'required' | { readonly type: string; readonly function?: { readonly name: string }; readonly [field: string]: unknown };
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly type: string; readonly function?: { readonly name: string }; readonly native?: Native; readonly [field: string]: unknown };
 
 /** The form that the answer must have: `text`, `json_object`, or `json_schema` with a schema. */
 export interface ResponseFormat {

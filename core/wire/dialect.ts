@@ -14,6 +14,8 @@ export interface Target {
   readonly mapping: Mapping;
   /** The request's own reasoning, or the effort that auto-routing chose for this candidate. Dialects read this one. */
   readonly reasoning: Reasoning;
+  /** The caller's wire format (`ChatRequest.form`): a decoder gives `native` chunks where it is the dialect's own too. */
+  readonly form?: string | undefined;
 }
 
 /** A request in the form of the wire. `stream/upstream` adds the address and the credentials. */

@@ -24,6 +24,7 @@ export function withoutNative(request: ChatRequest, form: string | undefined): {
   const { native, ...others } = request;
   note(native, left);
   const messages = request.messages.flatMap((message) => messageOf(message, left));
+  if (typeof request.toolChoice === 'object') note(request.toolChoice?.native, left);
   const tools = request.tools?.flatMap((tool) => toolOf(tool, left)) ?? null;
   const isBare = tools !== null && tools.length === 0;
   return { request: { ...others, messages, tools: isBare ? null : tools, toolChoice: isBare ? null : request.toolChoice }, adjustments: left.list };

@@ -21,6 +21,21 @@ export interface Call {
 /** A call of which nothing is known yet. */
 export const newCall = (seed: string): Call => ({ id: '', name: '', text: '', index: null, isClosed: false, seed });
 
+/**
+ * Whether an item is a call of a custom tool of the caller's. wire: xAI reports the steps of its own tools as calls of custom tools that
+ * nobody declared (recorded traffic, as of 2026-11). @param tools of the request, which the response repeats
+ */
+export const isCustomCall = ({ type, name }: Fields, tools: unknown): boolean =>
+  type === 'custom_tool_call' && (!Array.isArray(tools) || listOf(tools).some((tool) => fieldsOf(tool)['type'] === 'custom' && fieldsOf(tool)['name'] === name));
+
+/** The input of a custom tool is plain text. In the middle the tool is a function with one parameter, so a piece of the text becomes a piece of JSON. */
+export const inputPiece = ({ text }: Call, piece: string): string => `${text === '' ? inputStart : ''}${JSON.stringify(piece).slice(1, -1)}`;
+
+/** The whole input as JSON; undefined where there is none. */
+export const inputJson = (input: unknown): string | undefined => (typeof input === 'string' ? JSON.stringify({ input }) : undefined);
+
+const inputStart = '{"input":"';
+
 /** The calls of one answer. Each method adds its chunks to `out`. */
 export class Calls {
   /** How many calls have begun. */
@@ -47,7 +62,10 @@ export class Calls {
   /** Takes the whole arguments, and adds the part that has not come in pieces. */
   addRest(call: Call, whole: unknown, out: Chunk[]): void {
     const text = isFields(whole) ? JSON.stringify(whole) : whole;
-    if (typeof text === 'string' && text.startsWith(call.text)) this.add(call, text.slice(call.text.length), out);
+    if (typeof text !== 'string') return;
+    if (text.startsWith(call.text)) this.add(call, text.slice(call.text.length), out);
+    // two halves of one character came in two pieces, and are written in another way in the whole
+    else if (call.text.startsWith(inputStart) && !isJson(call.text)) this.add(call, '"}', out);
   }
 
   /** Ends a call. A wrapper becomes the calls inside it, and a call without arguments gets `{}`. Throws if the call has no name. */
@@ -110,6 +128,16 @@ function usesOf(text: string): readonly unknown[] {
   } catch {
     // the arguments were cut by the length limit, so no call can be read
     return [];
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    // not whole
+    return false;
   }
 }
 

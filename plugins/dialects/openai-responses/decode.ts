@@ -6,8 +6,9 @@ import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
-import { type Call, Calls, newCall } from './calls.ts';
+import { type Call, Calls, inputJson, inputPiece, isCustomCall, newCall } from './calls.ts';
 import { detailOf, type NextItem } from './details.ts';
+import { form, Marks } from './marks.ts';
 import { decodeAnswerError } from './error.ts';
 import { readUsage } from './usage.ts';
 
@@ -18,6 +19,7 @@ interface AnswerState {
   readonly target: Target;
   readonly items: Map<number, OpenItem>;
   readonly calls: Calls;
+  readonly marks: Marks;
   id: string;
   hasReasoned: boolean;
   isOver: boolean;
@@ -39,6 +41,8 @@ interface OpenItem {
 
 /** One text of an item, and how much of it has been sent to the caller. */
 interface OpenPart {
+  /** The index of its item. */
+  readonly at: number;
   readonly voice: Voice;
   sent: string;
   logprobs: number;
@@ -52,20 +56,22 @@ interface Voice {
   /** The field with the whole text. */
   readonly field: 'text' | 'refusal';
   readonly chunk: 'text-delta' | 'refusal-delta' | 'reasoning-delta';
+  /** The type of its parts on the wire. */
+  readonly part: string;
   /** Two voices of an item may use the same index; the slot keeps them apart. */
   readonly slot: 0 | 1;
 }
 
-const text: Voice = { kind: 'message', index: 'content_index', field: 'text', chunk: 'text-delta', slot: 0 };
-const refusal: Voice = { kind: 'message', index: 'content_index', field: 'refusal', chunk: 'refusal-delta', slot: 1 };
-const summary: Voice = { kind: 'reasoning', index: 'summary_index', field: 'text', chunk: 'reasoning-delta', slot: 0 };
+const text: Voice = { kind: 'message', index: 'content_index', field: 'text', chunk: 'text-delta', part: 'output_text', slot: 0 };
+const refusal: Voice = { kind: 'message', index: 'content_index', field: 'refusal', chunk: 'refusal-delta', part: 'refusal', slot: 1 };
+const summary: Voice = { kind: 'reasoning', index: 'summary_index', field: 'text', chunk: 'reasoning-delta', part: 'summary_text', slot: 0 };
 /** Open models send the thought itself, not a summary. */
-const thought: Voice = { kind: 'reasoning', index: 'content_index', field: 'text', chunk: 'reasoning-delta', slot: 1 };
+const thought: Voice = { kind: 'reasoning', index: 'content_index', field: 'text', chunk: 'reasoning-delta', part: 'reasoning_text', slot: 1 };
 
 const noChunks: readonly Chunk[] = [];
 const invalid = (what: string, cause?: unknown): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
 
-const newAnswer = (target: Target): AnswerState => ({ target, items: new Map(), calls: new Calls(), id: '', hasReasoned: false, isOver: false, out: [] });
+const newAnswer = (target: Target): AnswerState => ({ target, items: new Map(), calls: new Calls(), marks: new Marks(target.form), id: '', hasReasoned: false, isOver: false, out: [] });
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -77,11 +83,9 @@ export function createDecoder(target: Target): Decoder {
       const fields = parseEvent(event, target);
       const type = typeof fields['type'] === 'string' ? fields['type'] : event.event;
       if (type === 'error' || (type === undefined && fields['error'])) throw decodeAnswerError(fields, target);
-      const read = readers.get(type);
-      if (read === undefined) return noChunks;
       answer.out = [];
-      read(answer, fields);
-      return answer.out;
+      (readers.get(type) ?? addEvent)(answer, fields);
+      return answer.marks.released(answer.out);
     },
     end: () => noChunks,
     get done() {
@@ -151,6 +155,8 @@ const readers = new Map<unknown, EventReader>([
   ['response.reasoning.delta', speak(thought)],
   ['response.function_call_arguments.delta', addCallPiece],
   ['response.function_call_arguments.done', addCallRest],
+  ['response.custom_tool_call_input.delta', addInputPiece],
+  ['response.custom_tool_call_input.done', addCallRest],
   ['response.completed', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'completed')],
   // wire: xAI's name for the same event (vercel/ai, packages/xai, 2026-11)
   ['response.done', (answer, event) => addResponse(answer, fieldsOf(event['response']), 'completed')],
@@ -165,15 +171,23 @@ function addHead(answer: AnswerState, event: Fields): void {
   if (tools !== undefined) answer.calls.tools = tools;
 }
 
-const itemKinds = new Set<unknown>(['message', 'reasoning', 'function_call']);
+const itemKinds = new Map<unknown, ItemKind>([['message', 'message'], ['reasoning', 'reasoning'], ['function_call', 'function_call']]);
+
+/** What is known of an item that is not known yet. */
+interface Kinded {
+  readonly kind: ItemKind;
+  readonly item?: Fields;
+}
 
 /** The item of an event. It is made if it is not known yet, because some hosts leave `output_item.added` out. */
-function itemOf(answer: AnswerState, index: unknown, kind: ItemKind): OpenItem {
+function itemOf(answer: AnswerState, { output_index: index }: Fields, wire: Kinded): OpenItem {
+  const { kind } = wire;
   const at = typeof index === 'number' ? index : latest(answer, kind);
   const known = answer.items.get(at);
   if (known !== undefined) return known;
   const item: OpenItem = { kind, at, parts: new Map(), call: newCall(`${answer.id}/${at}`), voice: null, whole: null };
   answer.items.set(at, item);
+  answer.marks.begin(at, wire.item ?? { type: kind }, { isForeign: kind === 'other', out: answer.out });
   return item;
 }
 
@@ -187,7 +201,7 @@ function latest({ items }: AnswerState, kind: ItemKind): number {
 function openItem(answer: AnswerState, event: Fields): OpenItem {
   const wire = fieldsOf(event['item']);
   const { type } = wire;
-  const item = itemOf(answer, event['output_index'], itemKinds.has(type) ? (type as ItemKind) : 'other');
+  const item = itemOf(answer, event, { kind: itemKinds.get(type) ?? (answer.target.form === form && isCustomCall(wire, answer.calls.tools) ? 'function_call' : 'other'), item: wire });
   if (item.kind === 'function_call') answer.calls.describe(item.call, wire, answer.out);
   return item;
 }
@@ -198,14 +212,14 @@ function completeItem(answer: AnswerState, item: OpenItem, wire: Fields): void {
   switch (item.kind) {
     case 'message':
       for (const [at, content] of listOf(wire['content']).entries()) {
-        if (isFields(content)) sayRest(answer, partAt(item, at, content['type'] === 'refusal' ? refusal : text), content);
+        if (isFields(content)) sayRest(answer, partAt(answer, item, { index: at, voice: content['type'] === 'refusal' ? refusal : text }), content);
       }
       break;
     case 'reasoning':
       addThoughts(answer, item, wire);
       break;
     case 'function_call':
-      answer.calls.addRest(item.call, wire['arguments'], answer.out);
+      answer.calls.addRest(item.call, wire['arguments'] ?? inputJson(wire['input']), answer.out);
       answer.calls.close(item.call, answer.out);
       break;
     case 'other':
@@ -214,6 +228,9 @@ function completeItem(answer: AnswerState, item: OpenItem, wire: Fields): void {
     default:
       item.kind satisfies never;
   }
+  const { provider, mapping } = answer.target;
+  const detail = item.kind === 'reasoning' ? detailOf(wire, { provider: provider.account, model: mapping.externalId, index: item.at }) : null;
+  answer.marks.done(item.at, wire, { isForeign: item.kind === 'other', detail, out: answer.out });
 }
 
 function addThoughts(answer: AnswerState, item: OpenItem, wire: Fields): void {
@@ -221,28 +238,29 @@ function addThoughts(answer: AnswerState, item: OpenItem, wire: Fields): void {
   const voice = item.voice ?? (parts.length > 0 ? summary : thought);
   item.voice = voice;
   for (const [at, part] of (voice === summary ? parts : listOf(wire['content'])).entries()) {
-    if (isFields(part)) sayRest(answer, partAt(item, at, voice), part);
+    if (isFields(part)) sayRest(answer, partAt(answer, item, { index: at, voice }), part);
   }
 }
 
 /** The text that an event belongs to. Null if the same reasoning is already sent in the other voice, or the item is of another kind. */
 function partOf(answer: AnswerState, event: Fields, voice: Voice): OpenPart | null {
-  const item = itemOf(answer, event['output_index'], voice.kind);
+  const item = itemOf(answer, event, voice);
   if (item.kind !== voice.kind) return null;
   if (voice.kind === 'reasoning') {
     item.voice ??= voice;
     if (item.voice !== voice) return null;
   }
   const index = event[voice.index];
-  return partAt(item, typeof index === 'number' ? index : 0, voice);
+  return partAt(answer, item, { index: typeof index === 'number' ? index : 0, voice });
 }
 
-function partAt({ parts }: OpenItem, index: number, voice: Voice): OpenPart {
+function partAt(answer: AnswerState, { parts, at }: OpenItem, { index, voice }: { readonly index: number; readonly voice: Voice }): OpenPart {
   const key = index * 2 + voice.slot;
   const known = parts.get(key);
   if (known !== undefined) return known;
-  const part: OpenPart = { voice, sent: '', logprobs: 0, annotations: 0 };
+  const part: OpenPart = { at, voice, sent: '', logprobs: 0, annotations: 0 };
   parts.set(key, part);
+  answer.marks.part(at, voice.part, answer.out);
   return part;
 }
 
@@ -256,6 +274,7 @@ function say(answer: AnswerState, part: OpenPart, piece: string): void {
     answer.hasReasoned = true;
   }
   part.sent += piece;
+  answer.marks.focus(part.at, answer.out);
   answer.out.push({ type, choice: 0, text: said });
 }
 
@@ -284,19 +303,32 @@ function annotate(answer: AnswerState, part: OpenPart, annotation: unknown): voi
   part.annotations++;
   const { type, ...fields } = annotation;
   const value = [type === 'url_citation' ? { type, url_citation: fields } : annotation];
+  answer.marks.annotation(part.at, annotation, answer.out);
   answer.out.push({ type: 'extra', choice: 0, on: 'message', field: 'annotations', value });
 }
 
 function addCallPiece(answer: AnswerState, event: Fields): void {
-  const item = itemOf(answer, event['output_index'], 'function_call');
+  const item = itemOf(answer, event, { kind: 'function_call' });
   if (item.kind === 'function_call' && typeof event['delta'] === 'string') answer.calls.add(item.call, event['delta'], answer.out);
 }
 
 function addCallRest(answer: AnswerState, event: Fields): void {
-  const item = itemOf(answer, event['output_index'], 'function_call');
+  const item = itemOf(answer, event, { kind: 'function_call' });
   if (item.kind !== 'function_call') return;
   answer.calls.describe(item.call, event, answer.out);
-  answer.calls.addRest(item.call, event['arguments'], answer.out);
+  answer.calls.addRest(item.call, event['arguments'] ?? inputJson(event['input']), answer.out);
+}
+
+function addInputPiece(answer: AnswerState, event: Fields): void {
+  const item = itemOf(answer, event, { kind: 'function_call', item: { type: 'custom_tool_call' } });
+  if (item.kind !== 'function_call' || typeof event['delta'] !== 'string') return;
+  answer.calls.add(item.call, inputPiece(item.call, event['delta']), answer.out);
+}
+
+/** An event about an item that only this API knows. */
+function addEvent(answer: AnswerState, event: Fields): void {
+  const { output_index: at } = event;
+  if (typeof at === 'number' && answer.items.get(at)?.kind === 'other') answer.marks.event(at, event, answer.out);
 }
 
 const isFailed = (status: unknown): boolean => status === 'failed' || status === 'cancelled';
@@ -312,6 +344,7 @@ function addResponse(answer: AnswerState, response: Fields, event: string): void
   }
   for (const item of answer.items.values()) if (item.kind === 'function_call') answer.calls.close(item.call, answer.out);
   addDetails(answer);
+  answer.marks.response(response, answer.out);
   const usage = readUsage(fieldsOf(response['usage']));
   if (usage !== null) answer.out.push({ type: 'usage', usage });
   answer.isOver = true;

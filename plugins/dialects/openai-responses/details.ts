@@ -11,8 +11,8 @@ const format = 'openai-responses';
 
 /** The item that came after the reasoning. */
 export interface NextItem {
-  /** `message`, or the id of a call. */
-  readonly before: string;
+  /** `message`, or the id of a call; absent where the item stands before it in a list of items. */
+  readonly before?: string;
   /** The `phase` of that message, which newer models set and must get back (wire: OpenAI: Responses). */
   readonly phase?: string | undefined;
 }
@@ -31,7 +31,7 @@ const filled = (value: unknown): value is string => typeof value === 'string' &&
 /** The `reasoning_details` entry of a complete reasoning item. Null if the item has nothing that could be sent back. */
 export function detailOf(item: Fields, { provider, model, index, before, phase }: DetailOrigin): ReasoningDetail | null {
   const { id, encrypted_content: data } = item;
-  const about = { provider, format, model, index, ...(filled(id) && { id }), before, ...(phase !== undefined && { phase }) };
+  const about = { provider, format, model, index, ...(filled(id) && { id }), ...(before !== undefined && { before }), ...(phase !== undefined && { phase }) };
   if (filled(data)) {
     const summary = textsOf(item['summary']);
     return { type: 'reasoning.encrypted', ...about, data, ...(summary.length > 0 && { summary }) };
@@ -67,6 +67,28 @@ export function replayOf(message: Message, first: string, target: Target): Repla
   }
   return { before, phase };
 }
+
+/** The reasoning items of a message whose caller says where each stands, and of one that a plugin has put back, which says it itself. */
+export interface Thoughts {
+  /** The item of an entry of the order; none where its issuer is another one. */
+  take(entry: Fields): readonly Fields[];
+  /** Those without an entry that led to this call, or to the text. */
+  before(next: string): readonly Fields[];
+}
+
+export function thoughtsOf(message: Message, target: Target): Thoughts {
+  const order = listOf(message.native?.fields['order']).map(fieldsOf);
+  const left = target.mapping.reasoning === null ? [] : listOf(message.reasoning_details).filter((detail): detail is Fields => isFields(detail) && detail['provider'] === target.provider.account && detail['format'] === format);
+  const isNamed = (detail: Fields): boolean => order.some((entry) => entry['type'] === 'reasoning' && isOf(entry, detail));
+  const taken = (fits: (detail: Fields) => boolean, most: number): readonly Fields[] => {
+    const found = left.filter(fits).slice(0, most);
+    for (const detail of found) left.splice(left.indexOf(detail), 1);
+    return found.map(itemOf).filter((item) => item !== null);
+  };
+  return { take: (entry) => taken((detail) => isOf(entry, detail), 1), before: (next) => taken((detail) => detail['before'] === next && !isNamed(detail), Infinity) };
+}
+
+const isOf = (entry: Fields, detail: Fields): boolean => entry['provider'] === detail['provider'] && entry['index'] === detail['index'] && entry['id'] === detail['id'];
 
 function itemOf({ id, data, text, summary }: Fields): Fields | null {
   const known = { type: 'reasoning', ...(filled(id) && { id }) };

@@ -1,9 +1,9 @@
 /** Encodes a chat request for the Responses API. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
-import type { ChatRequest, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
+import type { ChatRequest, Message, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { type Fields, isFields, listOf } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { type Habits, habitsOf, refuses } from './habits.ts';
 import { encodeInput } from './input.ts';
 
@@ -35,9 +35,14 @@ class Draft {
   readonly #request: ChatRequest;
   readonly #target: Target;
   readonly #habits: Habits;
+  /** What the caller said in this API's own words, where he spoke it. */
+  readonly #own: Fields;
+  readonly #isOwn: boolean;
 
   constructor(request: ChatRequest, target: Target) {
     this.#request = request;
+    this.#isOwn = request.form === 'responses';
+    this.#own = request.native?.fields ?? {};
     this.#target = target;
     this.#habits = habitsOf(target);
   }
@@ -53,10 +58,14 @@ class Draft {
 
   body(): Fields {
     const { messages, stream, user, parallelToolCalls } = this.#request;
+    const instructions = instructionsIn(messages);
+    const { text: _text, reasoning: _reasoning, include: _include, ...own } = this.#own;
     const body: Body = {
+      ...own,
       ...this.#rest(),
       model: this.#target.mapping.externalId,
-      input: encodeInput(messages, { target: this.#target, habits: this.#habits, dropped: (parameter) => this.adjustments.add(parameter, 'dropped') }),
+      ...(instructions !== null && { instructions: instructions.content }),
+      input: encodeInput(instructions === null ? messages : messages.filter((message) => message !== instructions), { target: this.#target, habits: this.#habits, isOwn: this.#isOwn, dropped: (parameter) => this.adjustments.add(parameter, 'dropped') }),
       stream,
       // wire: without this OpenAI keeps each response for 30 days (OpenAI: Your data)
       store: false,
@@ -75,7 +84,7 @@ class Draft {
     const sent: Body = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
       if (value === null || setApart.has(field)) continue;
-      if (shared.includes(field) || this.#habits.passes.includes(field)) sent[field] = value;
+      if ((this.#isOwn && !clientSettings.has(field)) || shared.includes(field) || this.#habits.passes.includes(field)) sent[field] = value;
       else this.adjustments.dropField(field, value);
     }
     const { store, include = null } = this.#request.rest;
@@ -108,11 +117,12 @@ class Draft {
   #setTools(body: Body): void {
     const { tools, toolChoice } = this.#request;
     if (tools !== null && tools.length > 0) body['tools'] = tools.map((tool, at) => this.#tool(tool, at));
-    if (toolChoice !== null) body['tool_choice'] = choiceOf(toolChoice);
+    if (toolChoice !== null) body['tool_choice'] = choiceOf(toolChoice, customNamesIn(tools));
   }
 
   #tool(tool: Tool, at: number): Fields {
-    const { type, function: described, ...more } = tool;
+    const { type, function: described, native, ...more } = tool;
+    if (native !== undefined && (native.isAll === true || native.fields['type'] === 'custom')) return native.fields;
     // wire: the input of a custom tool is plain text (OpenAI: Function calling, Custom tools), and the gateway's tool calls carry JSON
     if (type === 'custom') throw new GatewayError('unsupported_value', 'The gateway cannot send custom tools to the Responses API. Declare a function.', { param: `tools[${at}].type` });
     // a tool that runs at the provider goes out unchanged
@@ -120,20 +130,21 @@ class Draft {
     for (const field of Object.keys(more)) this.adjustments.add(`tools.${field}`, 'dropped');
     const { name, description, parameters, strict } = described;
     // wire: `strict` is true by default here, and refuses schemas that chat completions takes (OpenAI: Migrate to the Responses API)
-    return { type, name, ...(description !== undefined && { description }), parameters: parameters ?? noParameters, strict: strict ?? false };
+    return { type, name, ...(description !== undefined && { description }), parameters: parameters ?? noParameters, ...(!(this.#isOwn && strict === undefined) && { strict: strict ?? false }), ...native?.fields };
   }
 
   #setText(body: Body): void {
     const { responseFormat, rest } = this.#request;
     const format = responseFormat === null ? undefined : formatOf(responseFormat);
     const verbosity = rest['verbosity'] ?? undefined;
-    if (format !== undefined || verbosity !== undefined) body['text'] = { ...(format !== undefined && { format }), ...(verbosity !== undefined && { verbosity }) };
+    const own = fieldsOf(this.#own['text']);
+    if (format !== undefined || verbosity !== undefined || Object.keys(own).length > 0) body['text'] = { ...own, ...(format !== undefined && { format }), ...(verbosity !== undefined && { verbosity }) };
   }
 
   #setReasoning(body: Body): void {
     const { effort, maxTokens } = this.#target.reasoning;
     const { externalId, reasoning: ability } = this.#target.mapping;
-    const reasoning: Body = {};
+    const reasoning: Body = { ...fieldsOf(this.#own['reasoning']) };
     if (maxTokens !== null && this.#habits.takesBudget) reasoning['max_tokens'] = maxTokens;
     else if (maxTokens !== null) this.adjustments.add('reasoning.max_tokens', 'dropped');
     else if (effort !== null) {
@@ -142,13 +153,13 @@ class Draft {
       if (word !== null) reasoning['effort'] = word;
     }
     // wire: `auto` asks for the most detailed summary that the model has; not every model takes `concise` or `detailed` (OpenAI: Reasoning models)
-    if (ability?.exposes === 'text' && effort !== 'none' && this.#habits.asksSummary) reasoning['summary'] = 'auto';
+    if (ability?.exposes === 'text' && effort !== 'none' && this.#habits.asksSummary && !this.#isOwn) reasoning['summary'] = 'auto';
     if (Object.keys(reasoning).length > 0) body['reasoning'] = reasoning;
   }
 
   #setInclude(body: Body): void {
     const { logprobs, topLogprobs, rest } = this.#request;
-    const include = new Set<unknown>(listOf(rest['include']));
+    const include = new Set<unknown>([...listOf(rest['include']), ...listOf(this.#own['include'])]);
     // wire: a model that does not reason answers 400 "Encrypted content is not supported with this model" (OpenAI)
     if (this.#target.mapping.reasoning !== null) include.add('reasoning.encrypted_content');
     if (logprobs === true && refuses('logprobs', this.#target, this.#habits)) this.adjustments.add('logprobs', 'dropped');
@@ -162,6 +173,9 @@ class Draft {
 /** Fields of `rest` that other methods put into the body. */
 const setApart = new Set(['verbosity', 'include', 'store']);
 
+/** safety: clients such as LiteLLM read these fields as "send this request elsewhere" or "with that key". They may hold a secret, so no provider gets them. */
+const clientSettings: ReadonlySet<string> = new Set(['api_key', 'api_base', 'base_url', 'extra_headers']);
+
 const noParameters = { type: 'object', properties: {} };
 
 /** wire: here the fields of a function are beside `type`, not in an object `function` (OpenAI: Migrate to the Responses API). */
@@ -171,13 +185,24 @@ function flat(tool: unknown): unknown {
   return { ...more, ...named };
 }
 
-function choiceOf(choice: ToolChoice): unknown {
+function choiceOf(choice: ToolChoice, customNames: ReadonlySet<unknown>): unknown {
   if (typeof choice === 'string') return choice;
+  if (choice.native !== undefined) return choice.native.fields;
+  const named = (tool: unknown): unknown => {
+    const one = flat(tool);
+    return isFields(one) && customNames.has(one['name']) ? { ...one, type: 'custom' } : one;
+  };
   const { allowed_tools: allowed } = choice;
-  if (!isFields(allowed)) return flat(choice);
+  if (!isFields(allowed)) return named(choice);
   const { mode, tools } = allowed;
-  return { type: 'allowed_tools', mode, tools: Array.isArray(tools) ? (tools as unknown[]).map(flat) : tools };
+  return { type: 'allowed_tools', mode, tools: Array.isArray(tools) ? (tools as unknown[]).map(named) : tools };
 }
+
+/** The message that came as `instructions` through the door of this API; null where there is none. */
+const instructionsIn = (messages: readonly Message[]): Message | null => messages.find(({ native }) => native?.fields['instructions'] === true) ?? null;
+
+/** Names of tools whose input is plain text, and which are functions for other APIs. */
+const customNamesIn = (tools: readonly Tool[] | null): ReadonlySet<unknown> => new Set((tools ?? []).flatMap(({ native }) => (native?.fields['type'] === 'custom' ? [native.fields['name']] : [])));
 
 function formatOf({ type, json_schema: described, ...more }: ResponseFormat): Fields | undefined {
   if (type === 'text') return undefined;

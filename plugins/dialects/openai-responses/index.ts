@@ -11,6 +11,7 @@ export default definePlugin({
   dialects: [
     {
       name: 'openai-responses',
+      form: 'responses',
       baseUrl: 'https://api.openai.com/v1',
       encode,
       authorise: ({ apiKey }): Readonly<Record<string, string>> => (apiKey === null ? {} : { authorization: `Bearer ${apiKey.reveal()}` }),

@@ -1,9 +1,9 @@
 /** Encodes the messages of a chat as items of `input`. */
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
-import { type Fields, fieldsOf } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { replayOf } from './details.ts';
+import { replayOf, thoughtsOf } from './details.ts';
 import type { Habits } from './habits.ts';
 
 /** An item of `input`, or a part of one. */
@@ -13,6 +13,8 @@ type Item = Fields;
 export interface InputWays {
   readonly target: Target;
   readonly habits: Habits;
+  /** The caller speaks this API too. */
+  readonly isOwn: boolean;
   /** Is called with each field that is dropped. */
   dropped(parameter: string): void;
 }
@@ -25,19 +27,22 @@ export const encodeInput = (messages: readonly Message[], ways: InputWays): read
   });
 
 /** Fields that are encoded here, and fields that only answers have: a caller who sends an answer back unchanged does not ask for anything by them. */
-const knownFields = new Set(['role', 'content', 'tool_calls', 'tool_call_id', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'search_results', 'images']);
+const knownFields = new Set(['role', 'content', 'tool_calls', 'tool_call_id', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'search_results', 'images', 'native']);
 
 function itemsOf(message: Message, path: string, ways: InputWays): readonly Item[] {
+  const { native } = message;
+  if (native?.isAll === true && isFields(native.fields['item'])) return [native.fields['item']];
+  const own = native?.fields ?? {};
   switch (message.role) {
     case 'system':
     case 'developer':
-      return [{ role: ways.habits.hasOnlySystem ? 'system' : message.role, content: partsOf(message.content, path, ways) }];
+      return [{ role: ways.habits.hasOnlySystem ? 'system' : message.role, content: partsOf(message.content, path, ways), ...own }];
     case 'user':
-      return [{ role: 'user', content: partsOf(message.content, path, ways) }];
+      return [{ role: 'user', content: partsOf(message.content, path, ways), ...own }];
     case 'assistant':
-      return assistantItems(message, path, ways);
+      return orderedItems(message, { path, ways }) ?? assistantItems(message, path, ways);
     case 'tool':
-      return [{ type: 'function_call_output', call_id: message.tool_call_id, output: outputOf(message.content, path, ways) }];
+      return [{ type: 'function_call_output', call_id: message.tool_call_id, output: outputOf(message.content, path, ways), ...own }];
     default:
       return message.role satisfies never;
   }
@@ -59,9 +64,9 @@ function outputOf(content: Content, path: string, ways: InputWays): string | rea
 
 /** The other fields of a part. Only a cache breakpoint is sent, because it is the same on both APIs. */
 function sideFields(part: ContentPart, own: string, ways: InputWays): Item {
-  const kept: Record<string, unknown> = {};
+  const kept: Record<string, unknown> = { ...part.native?.fields };
   for (const [field, value] of Object.entries(part)) {
-    if (field === 'type' || field === own) continue;
+    if (field === 'type' || field === own || field === 'native') continue;
     if (field === 'prompt_cache_breakpoint') kept[field] = value;
     else ways.dropped(`messages.content.${field}`);
   }
@@ -69,6 +74,7 @@ function sideFields(part: ContentPart, own: string, ways: InputWays): Item {
 }
 
 function partOf(part: ContentPart, path: string, ways: InputWays): Item {
+  if (part.native?.isAll === true) return part.native.fields;
   const inner = part[part.type];
   const own = fieldsOf(inner);
   switch (part.type) {
@@ -81,7 +87,8 @@ function partOf(part: ContentPart, path: string, ways: InputWays): Item {
     case 'file':
       return { type: 'input_file', ...fileOf(own), ...sideFields(part, 'file', ways) };
     case 'input_audio':
-      throw unsupported('The Responses API takes no audio.', path);
+      if (!ways.isOwn) throw unsupported('The Responses API takes no audio.', path);
+      return part;
     default:
       throw unsupported(`A content part of the type "${part.type}" cannot be sent by the Responses API.`, path);
   }
@@ -122,7 +129,13 @@ function assistantContent({ content, refusal }: Message, path: string, ways: Inp
   return said.length + refused.length === 0 ? null : [...said, ...refused];
 }
 
+/** The text of a list that holds one text and nothing else; null for any other. */
+function plainText([only, ...others]: readonly ContentPart[]): string | null {
+  return only?.type === 'text' && only.native === undefined && others.length === 0 ? (only.text ?? '') : null;
+}
+
 function saidPart(part: ContentPart, path: string, ways: InputWays): Item {
+  if (part.native?.isAll === true) return part.native.fields;
   switch (part.type) {
     case 'text':
       return { type: 'output_text', text: part.text ?? '', ...sideFields(part, 'text', ways) };
@@ -133,10 +146,55 @@ function saidPart(part: ContentPart, path: string, ways: InputWays): Item {
   }
 }
 
-const callOf = ({ id, function: { name, arguments: input } }: ToolCall, { habits }: InputWays): Item => ({
-  type: 'function_call',
-  ...(habits.needsItemIds && { id: `fc_${id}` }),
-  call_id: id,
-  name,
-  arguments: input === '' ? '{}' : input,
-});
+function callOf({ id, function: { name, arguments: input }, native }: ToolCall, { habits }: InputWays): Item {
+  const own = native?.fields ?? {};
+  const plain = own['type'] === 'custom_tool_call' ? inputIn(input) : null;
+  return {
+    type: 'function_call',
+    ...(habits.needsItemIds && { id: `fc_${id}` }),
+    call_id: id,
+    name,
+    ...(plain === null ? { arguments: input === '' ? '{}' : input } : { input: plain }),
+    ...own,
+  };
+}
+
+/** The plain text of a custom tool's call, which other APIs have as a function with one parameter. */
+function inputIn(json: string): string {
+  try {
+    const { input } = fieldsOf(JSON.parse(json));
+    return typeof input === 'string' ? input : json;
+  } catch {
+    // a plugin has changed it: then it is the text itself
+    return json;
+  }
+}
+
+/**
+ * The items of an assistant message in the order in which the caller sent them, where he speaks this API. Null where the message says no
+ * order, or a plugin has changed it so that it does not fit any more.
+ */
+function orderedItems(message: Message, { path, ways }: { path: string; ways: InputWays }): readonly Item[] | null {
+  const order = listOf(message.native?.fields['order']).map(fieldsOf);
+  if (order.length === 0) return null;
+  const { content } = message;
+  const parts: readonly ContentPart[] = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+  const calls = message.tool_calls ?? [];
+  const wanted = order.reduce((sum, { type, parts: some }) => sum + (type === 'message' ? Number(some) : 0), 0);
+  if (wanted !== parts.length || order.filter(({ type }) => type === 'call').length !== calls.length) return null;
+  const thoughts = thoughtsOf(message, ways.target);
+  const items: Item[] = [];
+  let part = 0;
+  let call = 0;
+  for (const entry of order) {
+    if (entry['type'] === 'item') items.push(fieldsOf(entry['item']));
+    else if (entry['type'] === 'call') items.push(...thoughts.before((calls[call] as ToolCall).id), callOf(calls[call++] as ToolCall, ways));
+    else if (entry['type'] === 'reasoning') items.push(...thoughts.take(entry));
+    else {
+      const some = parts.slice(part, (part += Number(entry['parts'])));
+      items.push(...thoughts.before('message'), { role: 'assistant', content: assistantContent({ role: 'assistant', content: plainText(some) ?? some }, path, ways) ?? '', ...fieldsOf(entry['fields']) });
+    }
+  }
+  // wire: reasoning without the item that it led to is a 400 (OpenAI: error text "without its required following item")
+  return items.slice(0, items.findLastIndex(({ type }) => type !== 'reasoning') + 1);
+}

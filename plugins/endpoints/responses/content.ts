@@ -1,7 +1,8 @@
 /** The content of messages and of tool results: the parts of this API as parts of the chat completions API. */
 import type { ContentPart, Native } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
-import { type Check, fields, list, optional, someFields, text, without, wrongType } from './checks.ts';
+import { type Check, list, optional, text, wrongType } from '../../../core/wire/checks.ts';
+import { fields, someFields, without } from './checks.ts';
 
 /** A content as the form in the middle has it: a text stays a text. */
 export const content: Check<string | ContentPart[]> = (param, value) => {

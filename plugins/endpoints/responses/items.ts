@@ -5,14 +5,15 @@
 import type { Adjustment, ContentPart, Message, Native, ReasoningDetail, ToolCall } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
-import { fields, list, missing, optional, someFields, text, unsupported, wrongType, wrongValue } from './checks.ts';
+import { list, missing, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
+import { fields, someFields, unsupported } from './checks.ts';
 import { content } from './content.ts';
 import { detailIn, thoughtTexts } from './thoughts.ts';
 
 /** What an item of a turn is, in the order of the items. A dialect of the same form builds them again from it. */
 export type Ordered =
-  /** The next of the details. */
-  | { readonly type: 'reasoning' }
+  /** One of the details. */
+  | ({ readonly type: 'reasoning' } & Pick<ReasoningDetail, 'provider' | 'id' | 'index'>)
   /** The next `parts` parts of the content. */
   | { readonly type: 'message'; readonly parts: number; readonly fields: Fields }
   | { readonly type: 'call'; readonly id: string }
@@ -32,15 +33,15 @@ export function messagesOf(items: readonly unknown[], param = 'input'): Conversa
 
 class Reading {
   readonly #messages: Message[] = [];
-  readonly #adjustments = new Map<string, Adjustment>();
+  #adjustments: readonly Adjustment[] = [];
   #turn: Turn | null = null;
 
   add(param: string, item: Fields): void {
     const type = optional(`${param}.type`, item['type'], text) ?? 'message';
     if (type === 'message') this.#message(param, item);
     else if (type === 'item_reference') throw referenceLeft(param);
-    else if (type in calls) this.#ensureTurn().call(callOf(param, item, calls[type as keyof typeof calls]));
-    else if (type in results) this.#alone(resultOf(param, item, type as keyof typeof results));
+    else if (Object.hasOwn(calls, type)) this.#ensureTurn().call(callOf(param, item, calls[type as keyof typeof calls]));
+    else if (Object.hasOwn(results, type)) this.#alone(resultOf(param, item, type as keyof typeof results));
     else if (type === 'reasoning') this.#thought(param, item);
     else if (ran.has(type)) this.#ensureTurn().item(item, type);
     else this.#alone(unknownItem(param, item, type));
@@ -48,7 +49,7 @@ class Reading {
 
   end(): Conversation {
     this.#close();
-    return { messages: this.#messages, adjustments: [...this.#adjustments.values()] };
+    return { messages: this.#messages, adjustments: this.#adjustments };
   }
 
   #message(param: string, item: Fields): void {
@@ -62,9 +63,7 @@ class Reading {
   }
 
   #thought(param: string, item: Fields): void {
-    const { detail, lost } = detailIn(param, item);
-    if (lost !== null) this.#adjustments.set(lost.parameter + lost.change, lost);
-    this.#ensureTurn().thought(thoughtTexts(param, item), detail);
+    this.#ensureTurn().thought(thoughtTexts(param, item), detailIn(param, item));
   }
 
   #ensureTurn(): Turn {
@@ -79,11 +78,13 @@ class Reading {
 
   #close(): void {
     const message = this.#turn?.close() ?? null;
-    if (this.#turn !== null && message === null) this.#adjustments.set('input.reasoning', { parameter: 'input.reasoning', change: 'dropped: nothing that it led to comes after it' });
+    if (this.#turn !== null && message === null) this.#adjustments = unfollowed;
     if (message !== null) this.#messages.push(message);
     this.#turn = null;
   }
 }
+
+const unfollowed: readonly Adjustment[] = [{ parameter: 'input.reasoning', change: 'dropped: nothing that it led to comes after it' }];
 
 /** What the model said between two turns of the user. */
 class Turn {
@@ -108,7 +109,8 @@ class Turn {
     this.#thoughts.push(...texts);
     if (detail === null) return;
     this.#details.push(detail);
-    this.#order.push({ type: 'reasoning' });
+    const { provider, id, index } = detail;
+    this.#order.push({ type: 'reasoning', ...(provider !== undefined && { provider }), ...(id !== undefined && { id }), ...(index !== undefined && { index }) });
   }
 
   item(item: Fields, type: string): void {

@@ -9,7 +9,7 @@ import type { LoggedDetail, LogReader } from '../../../core/log/store.ts';
 import { keptAnswer, piecesFrom } from '../../../core/wire/outline.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { piecesOf, responseOf } from './encode.ts';
-import { keptOf, type Unread } from './parse.ts';
+import { isInstructions, type Unread } from './parse.ts';
 import { placeOfItem, requestIdOf } from './response.ts';
 import { unsupported } from './checks.ts';
 import { referenceOf } from './items.ts';
@@ -78,7 +78,7 @@ function keptFrom(record: LoggedDetail): KeptResponse | null {
   const pieces: readonly Chunk[] = piecesOf(piecesFrom(answer.outline, answer), { extras: [...extras], finish, native: null });
   const head = { id, created: Math.floor(Date.parse(createdAt) / 1000), model: `${provider}/${model}`, request: kept };
   const counts = usageEstimated ? { promptTokens: null, completionTokens: null, totalTokens: null, cachedTokens: null, cacheWriteTokens: null, reasoningTokens: null } : usage;
-  return { response: responseOf(pieces, head, counts), messages: keptOf(kept).instructions ? messages.slice(1) : messages };
+  return { response: responseOf(pieces, head, counts), messages: messages.filter((message) => !isInstructions(message)) };
 }
 
 /** What was to be looked up. */

@@ -3,10 +3,9 @@
  * this API knows is kept as `native`, for providers that speak it.
  */
 import type { ChatRequest, Message, Native, ResponseFormat } from '../../../core/chat.ts';
-import { GatewayError } from '../../../core/errors.ts';
-import { kindOf } from '../../../core/taps/returns.ts';
+import { bodyFields, boolean, type Check, count, integer, list, listOf, modelName, number, optional, text, wrongValue } from '../../../core/wire/checks.ts';
 import { type Fields, isFields, listOf as entriesOf } from '../../../core/wire/fields.ts';
-import { boolean, type Check, count, fields, limit, list, listOf, missing, number, optional, someFields, text, unsupported, wrongValue } from './checks.ts';
+import { fields, someFields, unsupported } from './checks.ts';
 import { itemsOf, messagesOf, referenceOf } from './items.ts';
 import { toolChoice, toolList } from './tools.ts';
 
@@ -18,13 +17,14 @@ export interface Kept {
   /** Null: the caller did not say. */
   readonly store: boolean | null;
   readonly previous_response_id: string | null;
-  /** The first message holds the instructions. */
-  readonly instructions: boolean;
   /** Parameters that the answer repeats, as the caller sent them. */
   readonly parameters: Fields;
 }
 
 export const keptOf = ({ door }: Pick<ChatRequest, 'door'>): Kept => door as unknown as Kept;
+
+/** Whether the message holds the instructions of the request, which count for this request alone. */
+export const isInstructions = ({ native }: Message): boolean => native?.fields['instructions'] === true;
 
 /** What must be looked up before the items can be read: the response before, and items that are only referred to. */
 export interface Unread {
@@ -44,8 +44,8 @@ const repeated = [
   'text', 'tool_choice', 'top_logprobs', 'top_p', 'truncation', 'user',
 ];
 
-export function parseResponseRequest(body: unknown): Parsed {
-  if (!isFields(body)) throw new GatewayError('invalid_type', `The request body must be a JSON object, not ${kindOf(body)}.`);
+export function parseResponseRequest(given: unknown): Parsed {
+  const body = bodyFields(given);
   const { model, input, instructions, stream, store, previous_response_id: previous, conversation, background, tools, tool_choice: choice, ...others } = body;
   const { max_output_tokens: most, temperature, top_p: topP, parallel_tool_calls: parallel, top_logprobs: alternatives, user, text: form_, include, reasoning, stream_options: _, ...more } = others;
   refuseUnkept(conversation, background);
@@ -58,18 +58,17 @@ export function parseResponseRequest(body: unknown): Parsed {
   const wanted = optional('text', form_, fields) ?? {};
   const thinking = optional('reasoning', reasoning, fields) ?? {};
   const included = optional('include', include, listOf(text)) ?? [];
-  const topLogprobs = optional('top_logprobs', alternatives, count);
+  const topLogprobs = optional('top_logprobs', alternatives, integer);
   const kept: Kept = {
     store: optional('store', store, boolean),
     previous_response_id: previousId,
-    instructions: said !== null,
     parameters: Object.fromEntries(repeated.flatMap((name) => (body[name] === undefined || body[name] === null ? [] : [[name, body[name]]]))),
   };
   const request: ChatRequest = {
     form,
     door: kept as unknown as Fields,
     model: modelName(model),
-    messages: said === null ? messages : [{ role: 'system', content: said }, ...messages],
+    messages: said === null ? messages : [{ role: 'system', content: said, native: { fields: { instructions: true } } }, ...messages],
     stream: optional('stream', stream, boolean) ?? false,
     includeUsage: false,
     reasoning: { effort: null, maxTokens: null },
@@ -77,7 +76,7 @@ export function parseResponseRequest(body: unknown): Parsed {
     toolChoice: optional('tool_choice', choice, toolChoice),
     parallelToolCalls: optional('parallel_tool_calls', parallel, boolean),
     responseFormat: optional('text.format', wanted['format'], responseFormat),
-    maxTokens: optional('max_output_tokens', most, limit),
+    maxTokens: optional('max_output_tokens', most, count),
     temperature: optional('temperature', temperature, number),
     topP: optional('top_p', topP, number),
     logprobs: included.includes(logprobs) || (topLogprobs ?? 0) > 0 ? true : null,
@@ -114,7 +113,7 @@ const own: Readonly<Record<string, (value: unknown) => boolean>> = {
 
 /** Fields that chat completions has too, and those that nobody here knows: a provider may know them. */
 function restOf(more: Fields, { verbosity }: Fields, { effort, max_tokens: budget }: Fields): Fields {
-  const others = Object.entries(more).filter(([field, value]) => !(field in own) && value !== null);
+  const others = Object.entries(more).filter(([field, value]) => !Object.hasOwn(own, field) && value !== null);
   const thinking = { ...(effort !== undefined && { effort }), ...(budget !== undefined && { max_tokens: budget }) };
   return { ...Object.fromEntries(others), ...(verbosity !== undefined && { verbosity }), ...(someFields(thinking) !== undefined && { reasoning: thinking }) };
 }
@@ -129,7 +128,7 @@ interface Asked {
 function nativeOf({ more, wanted, thinking, included }: Asked): { native?: Native } {
   const { format: _, verbosity: _verbosity, ...textFields } = wanted;
   const { effort: _effort, max_tokens: _budget, ...reasoning } = thinking;
-  const given = Object.entries(more).filter(([field, value]) => field in own && value !== null);
+  const given = Object.entries(more).filter(([field, value]) => Object.hasOwn(own, field) && value !== null);
   const lost = [
     ...given.filter(([field, value]) => own[field]?.(value)).map(([field]) => field),
     ...Object.keys(textFields).map((field) => `text.${field}`),
@@ -139,13 +138,6 @@ function nativeOf({ more, wanted, thinking, included }: Asked): { native?: Nativ
   const native: Fields = { ...Object.fromEntries(given), ...(someFields(textFields) && { text: textFields }), ...(someFields(reasoning) && { reasoning }), ...(included.length > 0 && { include: included }) };
   if (someFields(native) === undefined) return {};
   return { native: { fields: native, lost, ...(native['prompt'] !== undefined && { needed: { param: 'prompt', message: 'No provider of this model knows stored prompts. Send the text in "instructions" or "input".' } }) } };
-}
-
-function modelName(value: unknown): string {
-  if (value === undefined || value === null) throw missing('model', 'the id of a model, see GET /v1/models');
-  const name = text('model', value);
-  if (name.trim() === '') throw wrongValue('model', 'must not be empty');
-  return name;
 }
 
 const responseFormat: Check<ResponseFormat> = (param, value) => {
@@ -162,6 +154,5 @@ const responseFormat: Check<ResponseFormat> = (param, value) => {
 /** The same request with the messages of what was looked up. */
 export function withItems(request: ChatRequest, before: readonly Message[], items: readonly unknown[]): ChatRequest {
   const { messages, adjustments } = messagesOf(list('input', items));
-  const leading = keptOf(request).instructions ? request.messages.slice(0, 1) : [];
-  return { ...request, messages: [...leading, ...before, ...messages], ...(adjustments.length > 0 && { adjustments }) };
+  return { ...request, messages: [...request.messages.filter(isInstructions), ...before, ...messages], ...(adjustments.length > 0 && { adjustments }) };
 }

@@ -2,7 +2,7 @@
 import type { ChatRequest, FinishReason, Message, Usage } from '../../../core/chat.ts';
 import { completionTokens, promptTokens, totalTokens } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
-import { keptOf } from './parse.ts';
+import { isInstructions, keptOf } from './parse.ts';
 import { declared } from './tools.ts';
 
 export interface Head {
@@ -35,14 +35,14 @@ const dashed = (hex: string): string => `${hex.slice(0, 8)}-${hex.slice(8, 12)}-
 
 /** The fields that do not change while the answer comes: the id, and what was asked. */
 export function asked({ id, created, model, request }: Head): Fields {
-  const { store, previous_response_id: previous, instructions, parameters } = keptOf(request);
+  const { store, previous_response_id: previous, parameters } = keptOf(request);
   const { reasoning, text, ...repeated } = parameters;
   return {
     ...unasked,
     ...repeated,
     id: responseId(id),
     created_at: created,
-    instructions: instructions ? textOf(request.messages[0]) : null,
+    instructions: textOf(request.messages.find(isInstructions)),
     model,
     previous_response_id: previous,
     reasoning: { effort: null, summary: null, ...(reasoning as object | undefined) },

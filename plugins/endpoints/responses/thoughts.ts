@@ -1,8 +1,9 @@
 /** Reasoning items: a detail of the form in the middle, with all that says who issued it, as `encrypted_content`, and back. */
-import type { Adjustment, ReasoningDetail } from '../../../core/chat.ts';
+import type { ReasoningDetail } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { fromOpaque, toOpaque } from '../../../core/wire/opaque.ts';
-import { fields, list, optional, text } from './checks.ts';
+import { list, optional, text } from '../../../core/wire/checks.ts';
+import { fields } from './checks.ts';
 
 /** The texts that an item shows: its summary or, where it has none, the thought itself. */
 export function thoughtTexts(param: string, { summary, content }: Fields): readonly string[] {
@@ -12,20 +13,15 @@ export function thoughtTexts(param: string, { summary, content }: Fields): reado
 
 const textsIn = (param: string, parts: unknown): string[] => (optional(param, parts, list) ?? []).map((part, at) => text(`${param}[${at}].text`, fields(`${param}[${at}]`, part)['text'])).filter((words) => words !== '');
 
-/** What a door left out, or null. */
-interface Found {
-  readonly detail: ReasoningDetail | null;
-  readonly lost: Adjustment | null;
-}
-
-/** The detail in an item. A string that no door of the gateway gave out has an issuer whom nobody knows, and is left out. */
-export function detailIn(param: string, item: Fields): Found {
+/** The detail in an item; null where it has none. A string that no door of the gateway gave out makes a detail without an issuer, which goes to nobody unless a plugin finds the issuer. */
+export function detailIn(param: string, item: Fields): ReasoningDetail | null {
   const opaque = optional(`${param}.encrypted_content`, item['encrypted_content'], text);
-  if (opaque === null || opaque === '') return { detail: null, lost: null };
+  if (opaque === null || opaque === '') return null;
   const texts = thoughtTexts(param, item);
-  const detail = fromOpaque(opaque, texts.join('\n\n'));
-  if (detail === null) return { detail: null, lost: { parameter: 'input.reasoning.encrypted_content', change: 'dropped: not issued through this gateway' } };
-  return { detail: typeof detail['summary'] === 'number' ? { ...detail, summary: texts } : detail, lost: null };
+  const shown = texts.join('\n\n');
+  const detail = fromOpaque(opaque, shown);
+  if (detail === null) return shown === '' ? { type: 'reasoning.encrypted', data: opaque } : { type: 'reasoning.text', text: shown, signature: opaque };
+  return typeof detail['summary'] === 'number' ? { ...detail, summary: texts } : detail;
 }
 
 /** The `encrypted_content` for a detail. @param texts that the item shows */

@@ -5,7 +5,8 @@
 import type { Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { fieldsOf, listOf as entriesOf, textOf } from '../../../core/wire/fields.ts';
-import { boolean, type Check, fields, listOf, optional, someFields, text, unsupported, without, wrongValue } from './checks.ts';
+import { boolean, type Check, listOf, optional, text, wrongValue } from '../../../core/wire/checks.ts';
+import { fields, someFields, unsupported, without } from './checks.ts';
 
 export const toolList: Check<Tool[] | null> = (param, value) => {
   const tools = listOf(tool)(param, value);

@@ -38,7 +38,7 @@ export default definePlugin({
       const { provider, mapping, model } = context.attempt.candidate;
       const dialect = dialects.get(mapping.dialect ?? provider.dialect);
       if (dialect === undefined) return undefined;
-      const target: Target = { provider, model, mapping, reasoning: context.attempt.reasoning };
+      const target: Target = { provider, model, mapping, reasoning: context.attempt.reasoning, form: context.request.form };
       const by = context.request.ask === undefined ? ask : embed;
       return await by(context, { dialect, vendor: dialects.get(provider.dialect), target, upstream: upstreamOf(provider), clock });
     });
