@@ -167,7 +167,7 @@ export class Admission {
     const { ledger, rules } = this.#parts;
     const served = context.attempt?.candidate.target;
     if (known.hold !== null) ledger.settle(known.hold, usedTokens(record, known.hold));
-    for (const [target, hold] of known.targets ?? []) ledger.settle(hold, target === served ? usedTokens(record, hold) : 0);
+    for (const [target, hold] of known.targets ?? []) ledger.settle(hold, target === served ? answerTokens(record, hold) : 0);
     if (!rules.hasBudgets || record.cost === null) return;
     const pico = parseDollars(record.cost) ?? 0n;
     const charged = [...(known.hold?.subjects ?? []), ...rules.ofTarget(record.provider, record.model)].filter(({ caps }) => caps.budgets.length > 0);
@@ -232,7 +232,8 @@ const awayOrThrow = (thrown: unknown): never => {
 
 const reasonOf = ({ subject, lack, waitMs }: Refusal): string => `the ${lack === 'budget' ? 'budget' : `limit of ${lack}`} for ${nameOf(subject)} has no room${waitMs === null ? '' : ` for ${Math.ceil(waitMs / 1000)} s`}`;
 
-/** What the provider counted. Where an answer came and nobody counted, what was held is taken for used. */
-function usedTokens({ usage, response }: RequestRecord, { tokens }: Hold): number {
-  return usage.totalTokens ?? (response === null ? 0 : tokens);
-}
+/** What the provider counted of the answer. Where an answer came and nobody counted, what was held is taken for used. */
+const answerTokens = ({ usage, response }: RequestRecord, { tokens }: Hold): number => usage.totalTokens ?? (response === null ? 0 : tokens);
+
+/** The same with attempts that broke in the middle, or that were too late. */
+const usedTokens = (record: RequestRecord, hold: Hold): number => record.attempts.reduce((sum, { used }) => sum + (used?.usage.totalTokens ?? 0), answerTokens(record, hold));

@@ -18,6 +18,7 @@ import { Refresher } from './refresher.ts';
 import { Rules } from './rules.ts';
 import { addLimitRoutes, limitMetrics } from './shown.ts';
 import { Sums } from './sums.ts';
+import type { Kind } from './sums.ts';
 
 /** How long the start waits for the sums of the log. */
 const openMs = 1500;
@@ -37,7 +38,7 @@ export default definePlugin({
     const kinds = rules.budgets(config);
     const sums = new Sums(kinds, { log, logger, clock, readers }, clock());
     const { ledger, begin } = createCounting(gateway, sums);
-    const shown = { rules, ledger, config, clock, refusals };
+    const shown = { rules, ledger, config, clock, sums, refusals };
     addLimitRoutes(gateway.routes, shown);
     gateway.metrics.add(() => limitMetrics(shown));
     if (rules.isEmpty) return leave;
@@ -45,8 +46,8 @@ export default definePlugin({
 
     // LATE: the plugin that keeps the log has opened it by then
     hooks.boot.tapPromise({ stage: LATE }, async () => {
-      if (kinds.length > 0 && log.reader() === null) logger.warn('there are budgets, and no plugin keeps a log: what was spent is forgotten when this process ends');
       await sums.open(openMs);
+      for (const warning of await warningsOf(kinds, log.reader())) logger.warn(warning);
       begin();
       // one worker reads for all
       if (kinds.length > 0 && (peers === null || peers.number === 1)) refresher.start();
@@ -83,6 +84,17 @@ export default definePlugin({
     };
   },
 });
+
+const longestDays = { day: 1, week: 7, month: 31, total: Infinity };
+
+/** What operators must know of budgets that reach farther back than the log does. */
+async function warningsOf(kinds: readonly Kind[], reader: LogReader | null): Promise<string[]> {
+  if (kinds.length === 0) return [];
+  if (reader === null) return ['there are budgets, and no plugin keeps a log: what was spent is forgotten when this process ends'];
+  const { retentionDays } = await reader.status();
+  const tooLong = new Set(kinds.filter(({ per }) => retentionDays > 0 && longestDays[per] > retentionDays).map(({ per }) => per));
+  return Array.from(tooLong, (per) => `the log keeps ${retentionDays} days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`);
+}
 
 /** The next config may have limits, and then needs what this gateway has on record. Returns the teardown. */
 function keepReader({ hooks, log }: Pick<Gateway, 'hooks' | 'log'>, readers: Set<LogReader>): () => void {

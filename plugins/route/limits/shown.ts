@@ -8,12 +8,14 @@ import type { ExplainedLimit } from './explained.ts';
 import { periodOf } from './ledger.ts';
 import type { Ledger } from './ledger.ts';
 import type { Rules } from './rules.ts';
+import type { Sums } from './sums.ts';
 
 export interface ShownParts {
   readonly rules: Rules;
   readonly ledger: Ledger;
   readonly config: Config;
   readonly clock: () => number;
+  readonly sums: Sums;
   /** By the code of the error. */
   readonly refusals: ReadonlyMap<string, number>;
 }
@@ -33,7 +35,7 @@ const mostSeries = 100;
 
 const protective = { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } };
 
-/** `GET /api/limits`: the limits of the values that were counted lately, the fullest first. */
+/** `GET /api/limits`: the limits of the values that were counted lately or have spent something, the fullest first. */
 export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
   routes.add({
     method: 'GET',
@@ -47,12 +49,13 @@ export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
   });
 }
 
-async function shownLimits({ rules, ledger, config, clock }: ShownParts): Promise<ShownLimit[]> {
+async function shownLimits({ rules, ledger, config, clock, sums }: ShownParts): Promise<ShownLimit[]> {
   const known = new Map(rules.named(config).map((subject) => [subject.id, subject]));
-  for (const { id, by, value } of await ledger.known()) {
+  const spent = Array.from(sums.known(), ({ kind: { by }, value }) => ({ by, value })).slice(0, mostShown);
+  for (const { by, value } of [...(await ledger.known()), ...spent]) {
     // a reload may have given it other limits, or none
     const subject = rules.of(by, value);
-    if (subject !== null) known.set(id, subject);
+    if (subject !== null) known.set(subject.id, subject);
   }
   const subjects = [...known.values()];
   const now = clock();

@@ -68,16 +68,10 @@ export class MemoryLedger implements Ledger {
   readonly #clock: () => number;
   /** The gateway that serves now says how to find out what was spent before. */
   spentBefore: SpentBefore = () => 0n;
-  readonly #sweeper: NodeJS.Timeout;
+  #sweepAt = 0;
 
-  constructor(clock: () => number, sweepEveryMs = 30_000) {
+  constructor(clock: () => number) {
     this.#clock = clock;
-    this.#sweeper = setInterval(() => this.#sweep(), sweepEveryMs);
-    this.#sweeper.unref();
-  }
-
-  [Symbol.dispose](): void {
-    clearInterval(this.#sweeper);
   }
 
   reserve(ask: Ask): Verdict {
@@ -93,6 +87,7 @@ export class MemoryLedger implements Ledger {
   /** Takes what the request asks for, whether there is room or not, and adds it to these levels. */
   take({ subjects, tokens, pico, isLight }: Ask, levels: readonly Level[] = []): Hold {
     const now = this.#clock();
+    if (now >= this.#sweepAt) this.#sweep(now);
     for (let at = 0; at < subjects.length; at++) {
       const subject = subjects[at] as Subject;
       const level = levels[at];
@@ -232,13 +227,15 @@ export class MemoryLedger implements Ledger {
     return account;
   }
 
-  #sweep(): void {
-    const now = this.#clock();
+  /** Forgets values of which nothing counts any more: callers make up new ones without end. */
+  #sweep(now: number): void {
+    this.#sweepAt = now + sweepEveryMs;
     for (const [id, counts] of this.#counts) if (counts.isIdle(now)) this.#counts.delete(id);
   }
 }
 
 const none: Level['budgets'] = [];
+const sweepEveryMs = 30_000;
 
 const resetOf = ({ at, requests }: Others, now: number): number => (requests > 0 ? at + windowMs - now : 0);
 

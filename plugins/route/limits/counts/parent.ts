@@ -32,10 +32,6 @@ export class ParentCounts implements ParentSide {
     };
   }
 
-  [Symbol.dispose](): void {
-    this.#memory[Symbol.dispose]();
-  }
-
   answer(message: unknown, worker: number): unknown {
     const said = message as Said;
     if (said.what === 'reserve') return this.#reserve(said, worker);

@@ -48,15 +48,13 @@ export class RedisLedger implements Ledger {
   readonly #running = new Set<Owned>();
   readonly #missed = new Missed();
   readonly #seeding = new Map<string, Promise<void>>();
-  readonly #heart: NodeJS.Timeout;
+  #heart: NodeJS.Timeout | undefined;
 
   constructor({ redis, memory, clock, leaseMs = usualLeaseMs }: RedisParts) {
     this.#redis = redis;
     this.#memory = memory;
     this.#clock = clock;
     this.#leaseMs = leaseMs;
-    this.#heart = setInterval(() => void this.#beat(), leaseMs / 3);
-    this.#heart.unref();
   }
 
   [Symbol.dispose](): void {
@@ -224,6 +222,7 @@ export class RedisLedger implements Ledger {
       // safety: Redis was emptied, and everything that this gateway has let in within the last minute counts on
       if (isLost) await this.#send(this.#memory.own().map(({ subject, requests, tokens }) => ({ subject, requests, tokens, charged: new Map() })), former);
       this.#isKnown = true;
+      this.#heart ??= setInterval(() => void this.#beat(), this.#leaseMs / 3).unref();
     } catch (error) {
       this.#missed.putBack(missed, this.#clock());
       throw error;

@@ -123,7 +123,6 @@ test('in memory every decision is that of the oracle', async () => {
       const clock = { now: noon };
       const ledger = new MemoryLedger(() => clock.now);
       await follow(ledger, steps, clock);
-      ledger[Symbol.dispose]();
     }),
   );
 });
@@ -146,10 +145,7 @@ describe('over Redis', () => {
     const memory = new MemoryLedger(clock);
     const ledger = new RedisLedger({ redis, memory, clock, ...more });
     ledger.readSpent = async () => 0n;
-    onTestFinished(() => {
-      ledger[Symbol.dispose]();
-      memory[Symbol.dispose]();
-    });
+    onTestFinished(() => ledger[Symbol.dispose]());
     return ledger;
   };
   const asking = (subjects: readonly Subject[], more: Partial<Ask> = {}): Ask => ({ subjects, tokens: 10, pico: 1n, isLight: false, isLook: false, ...more });
@@ -234,4 +230,23 @@ describe('over Redis', () => {
     two.settle(holds[1] as Hold, 5);
     expect((await two.levels([subject]))[0]).toMatchObject({ requests: 3, tokens: 20, running: 1, budgets: [{ held: 1n }] });
   });
+});
+
+test('values of which nothing counts any more are forgotten, and budgets are not', () => {
+  const clock = { now: noon };
+  const ledger = new MemoryLedger(() => clock.now);
+  const of = (id: string, caps: Partial<Subject['caps']>): Subject => ({ id, by: 'meta.x', value: id, caps: { requests: null, tokens: null, concurrent: null, budgets: [], ...caps } });
+  const asked = (one: Subject): Hold => ledger.reserve({ subjects: [one], tokens: 1, pico: 1n, isLight: false, isLook: false }).hold as Hold;
+  ledger.settle(asked(of('brief', { requests: 5 })), 0);
+  asked(of('running', { concurrent: 5 }));
+  const paid = of('paid', { budgets: [{ per: 'day', pico: 100n, refusesUnknown: false }] });
+  ledger.settle(asked(paid), 0);
+  ledger.charge({ subjects: [paid], pico: 7n, at: clock.now });
+  clock.now += 61_000;
+  asked(of('new', { requests: 5 }));
+  expect(ledger.known().map(({ id }) => id)).toEqual(['running', 'paid', 'new']);
+  expect(ledger.levels([paid])[0]?.budgets[0]?.spent).toBe(7n);
+  clock.now += 86_400_000;
+  asked(of('new', { requests: 5 }));
+  expect(ledger.known().map(({ id }) => id)).toEqual(['running', 'new']);
 });

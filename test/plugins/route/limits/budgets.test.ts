@@ -175,6 +175,14 @@ describe('what was spent', () => {
     expect(await statusOf(gateway.chat(small, tenant('other')))).toBe(200);
   });
 
+  test('is warned of where the log does not reach as far back as a budget, or there is none', async () => {
+    const messages = ({ gateway }: Awaited<ReturnType<typeof scene>>): string[] => gateway.lines.map((line) => (JSON.parse(line) as { msg: string }).msg);
+    const short = await scene({ limits: [budget('1'), budget('1', { per: 'month' }), budget('1', { per: 'total' })], plugins: [keeping(memoryLog())], clock: { now: Date.now() } });
+    expect(messages(short)).toEqual(['month', 'total'].map((per) => `the log keeps 30 days, so a budget with per: ${per} forgets older spending when the process starts again; retention_days: 0 of the log keeps everything`));
+    expect(messages(await scene({ limits: [budget('1')] }))).toEqual(['there are budgets, and no plugin keeps a log: what was spent is forgotten when this process ends']);
+    expect(messages(await scene({ limits: [{ by: 'all', concurrent: 1 }] }))).toEqual([]);
+  });
+
   test('by another process is seen when the log is read again', async () => {
     const log = memoryLog();
     const clock = { now: Date.now() };
