@@ -250,6 +250,19 @@ describe('a dry run', () => {
   });
 });
 
+test('a kept answer counts as a request, and takes no tokens, no concurrency and no dollars', async () => {
+  const limits = [perMinute(3, { tokens_per_minute: 5000, concurrent: 1, budget: { dollars: '0.00002', per: 'day' } })];
+  const { gateway, upstream } = await scene({ limits });
+  const ask = async (): Promise<Response> => await gateway.chat({ max_tokens: 5 }, { ...tenant('acme'), 'x-cache': 'on' });
+  const replies = [await ask(), await ask(), await ask(), await ask()];
+  expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+  expect(replies.slice(0, 3).map(({ headers }) => [headers.get('x-cache'), headers.get('x-ratelimit-remaining-requests')])).toEqual([['miss', '2'], ['hit', '1'], ['hit', '0']]);
+  expect(upstream.asked.length).toBe(1);
+  // 15 tokens of the first; its budget is spent, and the hits need none
+  expect(replies[2]?.headers.get('x-ratelimit-remaining-tokens')).toBe('4985');
+  expect(gateway.records.map(({ cost }) => cost)).toEqual(['0.00002', '0', '0', null]);
+});
+
 test('are off where the plugin is not listed', async () => {
   const { gateway } = await scene({ config: (url) => ({ ...oneUpstream(url, { limits: [perMinute(1)] }), plugins: ['endpoints/chat-completions', 'metadata/headers', 'auth/keys', 'stream/upstream', 'dialects/openai-chat'] }) });
   expect([await statusOf(gateway.chat({}, tenant('acme'))), await statusOf(gateway.chat({}, tenant('acme')))]).toEqual([200, 200]);
