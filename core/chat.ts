@@ -107,15 +107,20 @@ export interface EmbeddingAsk {
   readonly format: 'float' | 'base64';
 }
 
+/** How many tokens the messages and the tools of the request are. Nothing is answered, and nothing is charged. */
+export interface CountAsk {
+  readonly kind: 'count';
+}
+
 /** What is asked of a model where it is no chat. Each kind has a door, a part of its own in the dialects, and models that can do it. */
-export type Ask = EmbeddingAsk;
+export type Ask = EmbeddingAsk | CountAsk;
 
 /** A request as the pipeline sees it. A field is null if the caller did not set it. */
 export interface ChatRequest {
   /** As the caller wrote it: a root id, an alias, `provider/model`, or the name of a routing policy. */
   readonly model: string;
   readonly messages: readonly Message[];
-  /** What is asked where it is no chat: then `messages` is empty. Absent: a chat. */
+  /** What is asked where it is no chat: then `messages` is empty, or it is what the question is about. Absent: a chat. */
   readonly ask?: Ask;
   readonly stream: boolean;
   /** `stream_options.include_usage`: the caller wants a last event with the token counts. */

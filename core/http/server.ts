@@ -190,7 +190,10 @@ function createApp(shared: Shared): H3 {
     on(endpoint.method, endpoint.path, (event) => serve(event, work));
     if (endpoint.method === 'GET') on('HEAD', endpoint.path, (event) => serve(event, work));
   }
-  for (const [path, methods] of allowed) app.all(path, (event) => serve(event, refusing((exchange) => wrongMethod(exchange, methods), pipeline)));
+  for (const [path, methods] of allowed) {
+    const door = doors.find((one) => one.path === path) ?? null;
+    app.all(path, (event) => serve(event, refusing((exchange) => wrongMethod(exchange, { door, methods }), pipeline)));
+  }
   app.all('/**', (event) => serve(event, refusing(unknownUrl, pipeline)));
   return app;
 }
@@ -240,8 +243,12 @@ function fromHttp(thrown: unknown): unknown {
   return status >= 400 && status < 500 ? new GatewayError('bad_request', 'The address is malformed: its percent encoding is broken.', { cause: thrown }) : thrown;
 }
 
-const wrongMethod = ({ method, path }: Exchange, methods: readonly string[]): GatewayError =>
-  new GatewayError('method_not_allowed', `${method} is not allowed on ${path.slice(0, 200)}; use ${methods.filter((name) => name !== 'HEAD').join(' or ')}.`, { headers: { allow: methods.join(', ') } });
+/** The error has the form of the door that has the path. */
+function wrongMethod(exchange: Exchange, { door, methods }: { door: Door | null; methods: readonly string[] }): GatewayError {
+  const { method, path } = exchange;
+  exchange.door = door;
+  return new GatewayError('method_not_allowed', `${method} is not allowed on ${path.slice(0, 200)}; use ${methods.filter((name) => name !== 'HEAD').join(' or ')}.`, { headers: { allow: methods.join(', ') } });
+}
 
 const unknownUrl = ({ method, path }: Exchange): GatewayError =>
   new GatewayError('unknown_url', `There is no ${method} ${path.slice(0, 200)}. Chat requests go to POST /v1/chat/completions.`);

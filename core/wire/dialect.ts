@@ -109,6 +109,8 @@ export interface Dialect {
   decoder(target: Target): Decoder;
   /** Decodes a whole JSON answer. Throws a GatewayError if the body is an error or has no answer. */
   decodeBody(body: unknown, target: Target): readonly Chunk[];
+  /** True if a request that asks for a count (`CountAsk`) may be encoded: `decodeBody` then gives one `native` chunk with the name `count`, whose value has `input_tokens`. */
+  readonly counts?: boolean;
   /** For models that give vectors. Absent: the format has none. Throws `unsupported_value` where it has none for this model. */
   embedder?(target: Target): Embedder;
   /** Decodes an error reply. The error says whether another try may help, and after how long; nothing later decides that again. */

@@ -19,7 +19,7 @@ export function promptEstimate(request: ChatRequest): number | null {
 }
 
 function estimateOf({ ask, messages, tools }: ChatRequest): number | null {
-  if (ask !== undefined) return ask.inputs.reduce((sum, input) => sum + (typeof input === 'string' ? tokensIn([input]) : input.length), 0);
+  if (ask?.kind === 'embeddings') return ask.inputs.reduce((sum, input) => sum + (typeof input === 'string' ? tokensIn([input]) : input.length), 0);
   const texts = messages.flatMap(partsOf).map(textOf);
   if (texts.includes(null)) return null;
   return tokensIn([...texts, ...messages.flatMap(callsOf), ...(tools ?? []).map((tool) => JSON.stringify(tool))]) + tokensPerMessage * messages.length;

@@ -35,7 +35,7 @@ const needs: readonly Need[] = [
     message: (model) => `The model "${model}" gives no embeddings. GET /v1/models lists those that do, with output_modalities: [embeddings].`,
   },
   {
-    isAsked: ({ ask }) => ask === undefined,
+    isAsked: ({ ask }) => ask?.kind !== 'embeddings',
     isMet: (candidate) => !givesVectors(candidate),
     reason: 'gives embeddings only',
     code: 'model_not_supported',

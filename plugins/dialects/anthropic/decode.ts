@@ -10,7 +10,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
 import { answerTool } from './answer-tool.ts';
 import { decodeAnswerError } from './error.ts';
-import { blockFrom, type GrowingBlock, grow, Natives, nativeChunk } from './natives.ts';
+import { blockFrom, countChunks, type GrowingBlock, grow, Natives, nativeChunk } from './natives.ts';
 import { detailOf, type BlockPlace } from './thinking.ts';
 import { type Counts, readCounts, toUsage } from './usage.ts';
 
@@ -75,6 +75,7 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   if (!isFields(body)) throw invalid('a body that is not a JSON object');
   if (isError(body)) throw decodeAnswerError(body, target);
   const content = body['content'];
+  if (content === undefined && typeof body['input_tokens'] === 'number') return countChunks(body);
   if (!Array.isArray(content)) throw invalid('an answer without content');
   const answer = newAnswer(target);
   readId(answer, body);

@@ -41,9 +41,16 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
     needs: (beta) => betas.add(beta),
     breakpoints: createBreakpoints(() => adjustments.add('cache_control', 'dropped beyond 4')),
   };
-  const body = bodyOf(request, target, writing);
-  return { path: '/messages', headers: headersOf(target.provider, betas), body: JSON.stringify(body), adjustments: adjustments.list };
+  const isCount = request.ask?.kind === 'count';
+  const whole = bodyOf(request, target, writing);
+  const body = isCount ? withoutAnswerFields(whole) : whole;
+  return { path: isCount ? '/messages/count_tokens' : '/messages', headers: headersOf(target.provider, betas), body: JSON.stringify(body), adjustments: adjustments.list };
 }
+
+/** wire: fields that say how to answer are a 400 where only a count is asked for (Anthropic: Count tokens) */
+const answerFields = new Set(['max_tokens', 'stream', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'metadata', 'service_tier', 'container', 'inference_geo']);
+
+const withoutAnswerFields = (body: Block): Block => Object.fromEntries(Object.entries(body).filter(([field]) => !answerFields.has(field)));
 
 /** The header with the API key; none if the provider entry has no key. */
 export const authorise = ({ apiKey }: Provider): Readonly<Record<string, string>> => (apiKey === null ? {} : { 'x-api-key': apiKey.reveal() });

@@ -5,9 +5,9 @@ import { form } from './form.ts';
 
 /**
  * `block`: a whole content block. `citation`: of the text before it. `break`: the text before it and the text after it are two blocks.
- * `message`, `usage`: fields of the message and of its usage.
+ * `message`, `usage`: fields of the message and of its usage. `count`: the answer to who asks only how many tokens a request has.
  */
-type Name = 'block' | 'citation' | 'break' | 'message' | 'usage';
+type Name = 'block' | 'citation' | 'break' | 'message' | 'usage' | 'count';
 
 const boundaries: ReadonlySet<Name> = new Set<Name>(['block', 'break']);
 
@@ -66,3 +66,10 @@ export class Natives {
     return both.flatMap(([name, fields]) => (Object.keys(fields).length === 0 ? [] : [nativeChunk(name, fields)]));
   }
 }
+
+/** The answer of the endpoint that counts tokens. The request costs nothing. */
+export const countChunks = (body: Fields): readonly Chunk[] => [
+  nativeChunk('count', body),
+  { type: 'usage', usage: { input: 0, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null } },
+  { type: 'finish', choice: 0, reason: 'completed', native: null },
+];

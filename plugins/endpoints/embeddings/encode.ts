@@ -4,7 +4,7 @@ import type { Reply } from '../../../core/pipeline/reply.ts';
 
 /** The JSON body of a reply. A count that the provider did not give is null. */
 export function encodeVectors({ vectors, usage }: Reply, { model, request }: ReplyHead): string {
-  const isBase64 = request.ask?.format === 'base64';
+  const isBase64 = request.ask?.kind === 'embeddings' && request.ask.format === 'base64';
   const tokens = promptTokens(usage);
   return JSON.stringify({
     object: 'list',

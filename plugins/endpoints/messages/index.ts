@@ -1,6 +1,8 @@
 /** POST /v1/messages: the door that speaks the Messages API. This plugin reads the caller's body and writes the answer; the pipeline does everything between the two. */
+import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { LATE } from '../../../core/pipeline/hooks.ts';
+import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
+import { encodeCount, estimated, isCount, parseCount } from './count.ts';
 import { errorBody } from './encode/ending.ts';
 import { encodeMessage } from './encode/message.ts';
 import { createEncoder } from './encode/stream.ts';
@@ -11,10 +13,21 @@ export default definePlugin({
   name: 'endpoints/messages',
   summary: 'POST /v1/messages, plain and streamed, and /v1/messages/count_tokens',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, routes }) {
+  apply({ hooks, routes, dialects }) {
     // after normalise/reasoning, which gives an effort to those who name none
     hooks.route.tap({ stage: LATE + 1 }, (candidates, { request }) => (isUnthinking(request) ? candidates.map(unthinking) : candidates));
+    // before stream/upstream: a provider that counts no tokens is not asked
+    const estimates = new WeakSet<ChatRequest>();
+    hooks.open.tapPromise({ stage: EARLY }, async ({ request, attempt: { candidate } }) => {
+      if (!isCount(request) || dialects.get(candidate.mapping.dialect ?? candidate.provider.dialect)?.counts === true) return undefined;
+      estimates.add(request);
+      return estimated(request);
+    });
+    hooks.reply.tap((headers, { request }) => (request !== null && estimates.has(request) ? { ...headers, 'x-estimated': 'true' } : headers));
     // some clients have a base URL without /v1
-    for (const path of ['/v1/messages', '/messages']) routes.addDoor({ path, parse: parseMessages, encoder: createEncoder, encode: encodeMessage, refusal: errorBody });
+    for (const path of ['/v1/messages', '/messages']) {
+      routes.addDoor({ path, parse: parseMessages, encoder: createEncoder, encode: encodeMessage, refusal: errorBody });
+      routes.addDoor({ path: `${path}/count_tokens`, parse: parseCount, encoder: createEncoder, encode: encodeCount, refusal: errorBody });
+    }
   },
 });

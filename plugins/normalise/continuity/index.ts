@@ -17,7 +17,7 @@ import { RedisClient } from '../../../core/host/redis.ts';
 import type { SharedRedis } from '../../../core/host/redis.ts';
 import type { FoldedChoice } from '../../../core/pipeline/reply.ts';
 import { Secret } from '../../../core/secret.ts';
-import { issuedDetails, withIssuers } from './issuers.ts';
+import { issuedThoughts, withIssuers } from './issuers.ts';
 import { createMemory } from './memory.ts';
 import type { Recall, Shared, Thought } from './memory.ts';
 
@@ -45,7 +45,7 @@ export default definePlugin<Options>({
 
     hooks.log.tap((record) => {
       for (const [id, thought] of thoughtsOf(record)) memory.keep(keyOf(record.key, id), thought);
-      for (const [id, detail] of issuedDetails(record)) memory.keep(keyOf(record.key, id), { details: [detail], reasoning: '' });
+      for (const [id, thought] of issuedThoughts(record)) memory.keep(keyOf(record.key, id), thought);
     });
     hooks.normalise.tapPromise(async (request, { principal }) => {
       const recall: Recall = (id) => memory.recall(keyOf(principal.key, id));

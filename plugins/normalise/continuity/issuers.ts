@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { ChatRequest, Message, ReasoningDetail } from '../../../core/chat.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
-import type { Recall } from './memory.ts';
+import type { Recall, Thought } from './memory.ts';
 
 /** The opaque string of a detail; null where it has none. */
 function opaqueOf({ signature, data }: ReasoningDetail): string | null {
@@ -12,30 +12,37 @@ function opaqueOf({ signature, data }: ReasoningDetail): string | null {
 
 const idOf = (opaque: string): string => `issued ${hash('sha256', opaque, 'base64url')}`;
 
-/** The details of an answer by their opaque strings. Only the door of chat completions gives a string out as it is; the strings of other doors say themselves who issued them. */
-export function* issuedDetails({ request, response }: RequestRecord): Generator<readonly [id: string, detail: ReasoningDetail]> {
+/** safety: the details of an answer are kept under each of their strings, and of strings there may be thousands */
+const mostStrings = 16;
+
+/** The details of an answer, by their opaque strings. Only the door of chat completions gives a string out as it is; the strings of other doors say themselves who issued them. */
+export function* issuedThoughts({ request, response }: RequestRecord): Generator<readonly [id: string, thought: Thought]> {
   if (request?.form !== undefined) return;
-  for (const detail of (response?.choices ?? []).flatMap(({ details }) => details)) {
-    const opaque = opaqueOf(detail);
-    if (opaque !== null) yield [idOf(opaque), detail];
+  for (const { details } of response?.choices ?? []) {
+    const opaques = details.map(opaqueOf).filter((opaque) => opaque !== null);
+    for (const opaque of opaques.slice(0, mostStrings)) yield [idOf(opaque), { details, reasoning: '' }];
   }
 }
 
 /** safety: a request with thousands of strange strings would ask a shared memory as often */
-const mostAsked = 256;
+const mostAsked = 64;
 
-/** The request with the rest of those details that have only their opaque string. Their places in the message are the client's. */
+/** The request with the whole details of an answer where a message has only an opaque string of them. */
 export async function withIssuers(request: ChatRequest, recall: Recall): Promise<ChatRequest> {
-  const strange = request.messages.flatMap(detailsOf).filter((detail) => detail.provider === undefined && opaqueOf(detail) !== null);
-  if (strange.length === 0) return request;
-  const known = new Map(await Promise.all(strange.slice(0, mostAsked).map(async (detail) => [detail, (await recall(idOf(opaqueOf(detail) as string)))?.details[0]] as const)));
-  const whole = (detail: ReasoningDetail): ReasoningDetail => {
-    const found = known.get(detail);
-    if (found === undefined) return detail;
-    // wire: where the text came in pieces, the last detail has the state and no text (OpenRouter: Reasoning tokens)
-    return { ...found, ...(found.text === '' && detail.text !== undefined && { text: detail.text }), ...('after' in detail && { after: detail['after'] }) };
-  };
-  return { ...request, messages: request.messages.map((message) => (detailsOf(message).some((detail) => known.has(detail)) ? { ...message, reasoning_details: detailsOf(message).map(whole) } : message)) };
+  const bare = request.messages.flatMap((message) => {
+    const opaque = detailsOf(message).filter(isBare).map(opaqueOf)[0];
+    return typeof opaque === 'string' ? [[message, opaque] as const] : [];
+  });
+  if (bare.length === 0) return request;
+  const known = new Map(await Promise.all(bare.slice(-mostAsked).map(async ([message, opaque]) => [message, await recall(idOf(opaque))] as const)));
+  const messages = request.messages.map((message) => {
+    const thought = known.get(message);
+    return thought === undefined ? message : { ...message, reasoning_details: [...thought.details, ...detailsOf(message).filter((detail) => !isBare(detail))] };
+  });
+  return { ...request, messages };
 }
 
 const detailsOf = ({ reasoning_details: details }: Message): readonly ReasoningDetail[] => (Array.isArray(details) ? (details as readonly ReasoningDetail[]) : []);
+
+/** True if the detail has an opaque string and says nothing of who issued it. */
+const isBare = (detail: ReasoningDetail): boolean => detail.provider === undefined && opaqueOf(detail) !== null;

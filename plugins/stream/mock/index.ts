@@ -54,7 +54,7 @@ function speaksMock({ attempt: { candidate } }: Streaming): boolean {
 
 async function open(ctx: Streaming, defaultPaceMs: number): Promise<ChunkSource> {
   const { request, attempt } = ctx;
-  if (request.ask !== undefined) return sourceOf(vectorChunks(request, request.ask));
+  if (request.ask?.kind === 'embeddings') return sourceOf(vectorChunks(request, request.ask));
   refuseUnsupported(ctx);
   const prompt = parsePrompt(request.messages);
   const delayMs = last(prompt, 'delay')?.number ?? 0;

@@ -39,7 +39,7 @@ export default definePlugin({
       const dialect = dialects.get(mapping.dialect ?? provider.dialect);
       if (dialect === undefined) return undefined;
       const target: Target = { provider, model, mapping, reasoning: context.attempt.reasoning, form: context.request.form };
-      const by = context.request.ask === undefined ? ask : embed;
+      const by = context.request.ask?.kind === 'embeddings' ? embed : ask;
       return await by(context, { dialect, vendor: dialects.get(provider.dialect), target, upstream: upstreamOf(provider), clock });
     });
     return async () => {

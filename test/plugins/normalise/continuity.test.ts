@@ -102,12 +102,12 @@ describe('an opaque string that comes back alone', () => {
     expect(sentBack()).toEqual([detail]);
   });
 
-  test('has the text that came in the pieces before it', async () => {
+  test('brings the pieces back that came before it', async () => {
     const gateway = await gatewayWith();
-    upstream.script(answers(answered({ type: 'reasoning.text', data: undefined, signature: 'sealed', text: '' })), answers(completion('Cold.')));
+    upstream.script(answers(completion('Warm.', { content: 'Warm.', reasoning_details: [{ type: 'reasoning.text', text: 'Thi', index: 0 }, { type: 'reasoning.text', text: 'nk.', index: 0 }, detail] })), answers(completion('Cold.')));
     await gateway.chat({ model: 'thinker' });
-    await gateway.chat({ model: 'thinker', messages: bare({ type: 'reasoning.text', data: undefined, signature: 'sealed', text: 'Think.' }) });
-    expect(sentBack()).toMatchObject([{ id: 'rs_1', signature: 'sealed', text: 'Think.' }]);
+    await gateway.chat({ model: 'thinker', messages: bare() });
+    expect(sentBack()).toEqual([{ type: 'reasoning.text', text: 'Thi', index: 0 }, { type: 'reasoning.text', text: 'nk.', index: 0 }, detail]);
   });
 
   test('is left out where nobody knows who issued it, also for another key', async () => {

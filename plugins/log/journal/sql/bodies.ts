@@ -18,7 +18,7 @@ const sent = [
 /** The request in the form of the public API. */
 export function requestBody(request: ChatRequest): Record<string, unknown> {
   const { model, messages, ask, stream, includeUsage, reasoning, rest, native, door } = request;
-  const body: Record<string, unknown> = ask === undefined ? { model, messages } : askBody(model, ask);
+  const body: Record<string, unknown> = ask?.kind === 'embeddings' ? askBody(model, ask) : { model, messages };
   const add = (name: string, value: unknown): void => {
     if (value !== null && value !== undefined) body[name] = value;
   };

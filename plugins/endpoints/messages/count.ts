@@ -1,0 +1,44 @@
+/** POST /v1/messages/count_tokens: how many tokens a request has. The provider counts where its format can; else the count is an estimate of the gateway. */
+import type { Chunk, ChatRequest, ContentPart } from '../../../core/chat.ts';
+import { bodyFields } from '../../../core/wire/checks.ts';
+import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
+import { sourceOf } from '../../../core/pipeline/hooks.ts';
+import type { Door } from '../../../core/pipeline/door.ts';
+import type { Reply } from '../../../core/pipeline/reply.ts';
+import { promptEstimate } from '../../../core/wire/estimate.ts';
+import { fieldsOf, textOf } from '../../../core/wire/fields.ts';
+import { isOurs } from './encode/ending.ts';
+import { form, parseMessages } from './parse/request.ts';
+
+export const isCount = ({ ask }: ChatRequest): boolean => ask?.kind === 'count';
+
+export const parseCount: Door['parse'] = (body, headers) => ({ ...parseMessages({ ...bodyFields(body), stream: false }, headers), ask: { kind: 'count' } });
+
+/** The JSON body of the reply. */
+export function encodeCount(reply: Reply): string {
+  const counted = reply.pieces(0).find((piece) => isOurs(piece) && piece.name === 'count');
+  return JSON.stringify(counted?.type === 'native' ? counted.value : { input_tokens: 0 });
+}
+
+/** The answer of the gateway itself. */
+export function estimated(request: ChatRequest): ChunkSource {
+  const texts = request.messages.map((message) => ({ ...message, content: Array.isArray(message.content) ? (message.content as readonly ContentPart[]).filter(isText) : (message.content ?? null) }));
+  const others = request.messages.flatMap(({ content }) => (Array.isArray(content) ? (content as readonly ContentPart[]) : [])).filter((part) => !isText(part));
+  const tokens = (promptEstimate({ ...request, messages: texts }) ?? 0) + others.reduce((sum, part) => sum + sizeOf(part), 0);
+  const chunks: Chunk[] = [
+    { type: 'native', choice: 0, form, name: 'count', value: { input_tokens: tokens } },
+    { type: 'usage', usage: { input: 0, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null } },
+    { type: 'finish', choice: 0, reason: 'completed', native: null },
+  ];
+  return sourceOf(chunks);
+}
+
+const isText = ({ type }: ContentPart): boolean => type === 'text';
+
+/** wire: the most tokens that an image takes (Anthropic: Vision) */
+const perImage = 1600;
+/** A page of a PDF has about 50 kB and takes about 2,000 tokens; base64 is a third longer. */
+const charactersPerToken = 33;
+
+/** About as many tokens as a part takes that is no text. */
+const sizeOf = (part: ContentPart): number => (part.type === 'file' ? Math.ceil((textOf(fieldsOf(part['file'])['file_data'])?.length ?? 0) / charactersPerToken) : perImage);
