@@ -92,10 +92,6 @@ export function serveGiven(settings: ServerOptions, { onConnection }: GivenPort)
   const server = createServer(settings);
   // safety: at this event Node begins to look for slow clients, and would let them be without it
   server.emit('listening');
-  onConnection((socket) => {
-    // a client that has closed its side still waits for its answer; Node sets this for the connections that it accepts itself
-    socket.allowHalfOpen = true;
-    server.emit('connection', socket);
-  });
+  onConnection((socket) => void server.emit('connection', socket));
   return { server, address: '', url: '' };
 }
