@@ -1,11 +1,15 @@
 /**
  * GET /v1/models and GET /v1/models/{id}: the catalogue in the form of the API. Callers need no key.
  * The query parameters include_deactivated, exclude_deprecated and no_training are on with the value `true` or `1`.
+ *
+ * A request with the header `anthropic-version` gets pages in the form of the Messages API, by `limit`, `after_id` and `before_id`.
  */
 import type { Config, Mapping, Model, Pricing } from '../../core/config.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 import { json } from '../../core/pipeline/answer.ts';
+import type { Answer } from '../../core/pipeline/answer.ts';
+import type { Arrived } from '../../core/pipeline/context.ts';
 import { didYouMean } from '../../core/suggest.ts';
 
 interface Entry {
@@ -44,11 +48,12 @@ export default definePlugin({
       method: 'GET',
       path,
       auth: 'none',
-      handle({ query }) {
+      handle({ arrived, query }) {
         const isOn = (name: string): boolean => ['true', '1'].includes(query.get(name) ?? '');
         const now = clock();
         const noTraining = isOn('no_training');
         const shown = all().filter(({ deactivatedAt, deprecatedAt }) => (isOn('include_deactivated') || deactivatedAt > now) && (!isOn('exclude_deprecated') || deprecatedAt > now));
+        if (isPaged(arrived)) return paged(arrived, () => pageOf(shown.filter(({ textNoTraining }) => !noTraining || textNoTraining !== null).map(({ model }) => model), query));
         const texts = shown.map(({ text, textNoTraining }) => (noTraining ? textNoTraining : text)).filter((text) => text !== null);
         return { headers: { 'content-type': 'application/json' }, body: listOf(texts) };
       },
@@ -57,15 +62,61 @@ export default definePlugin({
       method: 'GET',
       path,
       auth: 'none',
-      handle({ params }) {
+      handle({ arrived, params }) {
         const id = params['id'] ?? '';
-        const model = named.get(id) ?? servedBy(id, named);
-        if (model === undefined) throw new GatewayError('model_not_found', `The model "${id.slice(0, 100)}" does not exist or is not configured.${didYouMean(id, named.keys())}`, { param: 'model' });
+        const found = (): Model => {
+          const model = named.get(id) ?? servedBy(id, named);
+          if (model === undefined) throw new GatewayError('model_not_found', `The model "${id.slice(0, 100)}" does not exist or is not configured.${didYouMean(id, named.keys())}`, { param: 'model' });
+          return model;
+        };
+        if (isPaged(arrived)) return paged(arrived, () => modelInfo(found()));
+        const model = found();
         return json(listingOf(model, model.providers));
       },
     });
   },
 });
+
+/** Whether the caller speaks the Messages API. */
+const isPaged = ({ headers }: Arrived): boolean => headers['anthropic-version'] !== undefined;
+
+/** An answer in the form of the Messages API, an error too. */
+function paged({ id }: Arrived, answer: () => object): Answer {
+  try {
+    return json(answer());
+  } catch (thrown) {
+    if (!GatewayError.is(thrown)) throw thrown;
+    const type = thrown.status === 404 ? 'not_found_error' : 'invalid_request_error';
+    return { ...json({ type: 'error', error: { type, message: thrown.message }, request_id: id }), status: thrown.status };
+  }
+}
+
+/** wire: Anthropic: List models */
+const usualPage = 20;
+const largestPage = 1000;
+
+/** A page of models: those after a model or before one, and the first ones where neither is named. */
+function pageOf(models: readonly Model[], query: URLSearchParams): object {
+  const limit = Number(query.get('limit') ?? usualPage);
+  if (!Number.isInteger(limit) || limit < 1 || limit > largestPage) throw new GatewayError('invalid_value', `"limit" must be a whole number from 1 to ${largestPage}.`, { param: 'limit' });
+  const before = placeOf(models, query, 'before_id');
+  const start = before === null ? (placeOf(models, query, 'after_id') ?? -1) + 1 : Math.max(0, before - limit);
+  const end = Math.min(before ?? models.length, start + limit);
+  const data = models.slice(start, end).map(modelInfo);
+  return { data, has_more: before === null ? end < models.length : start > 0, first_id: models[start]?.id ?? null, last_id: data.length === 0 ? null : (models[end - 1]?.id ?? null) };
+}
+
+/** The place of the model that a parameter names; null where the query has no such parameter. */
+function placeOf(models: readonly Model[], query: URLSearchParams, name: 'after_id' | 'before_id'): number | null {
+  const id = query.get(name);
+  if (id === null) return null;
+  const place = models.findIndex((model) => model.id === id);
+  if (place < 0) throw new GatewayError('invalid_value', `"${name}" names no model of the list.`, { param: name });
+  return place;
+}
+
+const modelInfo = ({ id, name, created, context_length: context, max_output_tokens: most }: Model): object =>
+  ({ type: 'model', id, display_name: name, created_at: new Date(created * 1000).toISOString(), max_input_tokens: context, max_tokens: most });
 
 /** The model of a name like `provider/model`; undefined where that provider does not serve it. */
 function servedBy(name: string, named: ReadonlyMap<string, Model>): Model | undefined {

@@ -178,3 +178,41 @@ describe('one model', () => {
     expect([response.status, await response.text()]).toEqual([200, '']);
   });
 });
+
+describe('GET /v1/models with anthropic-version', () => {
+  const asked = async (query = '', path = '/v1/models') => {
+    const { get } = await catalogue();
+    const response = await get(`${path}${query}`, { 'anthropic-version': '2023-06-01' });
+    return { status: response.status, id: response.headers.get('x-request-id'), body: (await response.json()) as Record<string, any> };
+  };
+
+  it('gives the models in the form of the Messages API', async () => {
+    const { body } = await asked();
+    expect(body).toMatchObject({ has_more: false, first_id: 'full', last_id: 'deprecated' });
+    expect(body['data'][0]).toEqual({ type: 'model', id: 'full', display_name: 'Full', created_at: '2025-08-07T00:00:00.000Z', max_input_tokens: 400_000, max_tokens: null });
+  });
+
+  it.each([
+    ['?limit=1', ['full'], true],
+    ['?limit=1&after_id=full', ['bare'], true],
+    ['?limit=2&after_id=full', ['bare', 'deprecated'], false],
+    ['?after_id=deprecated', [], false],
+    ['?limit=1&before_id=deprecated', ['bare'], true],
+    ['?limit=2&before_id=deprecated', ['full', 'bare'], false],
+    ['?no_training=true', ['full'], false],
+  ])('gives the page %s', async (query, ids, more) => {
+    const { body } = await asked(query);
+    expect([body['data'].map((model: any) => model.id), body['has_more'], body['first_id'], body['last_id']]).toEqual([ids, more, ids[0] ?? null, ids.at(-1) ?? null]);
+  });
+
+  it.each([['?limit=0', 400], ['?limit=1001', 400], ['?limit=x', 400], ['?after_id=none', 400], ['?before_id=none', 400]])('refuses %s in its form', async (query, status) => {
+    const reply = await asked(query);
+    expect([reply.status, reply.body]).toEqual([status, { type: 'error', error: { type: 'invalid_request_error', message: expect.any(String) }, request_id: reply.id }]);
+  });
+
+  it('gives one model, also by an alias, and 404 for none', async () => {
+    expect((await asked('', '/v1/models/full-2025')).body).toMatchObject({ type: 'model', id: 'full' });
+    const { status, body } = await asked('', '/v1/models/none');
+    expect([status, body['error'].type]).toEqual([404, 'not_found_error']);
+  });
+});
