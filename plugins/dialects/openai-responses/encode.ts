@@ -116,12 +116,14 @@ class Draft {
 
   #setTools(body: Body): void {
     const { tools, toolChoice } = this.#request;
-    if (tools !== null && tools.length > 0) body['tools'] = tools.map((tool, at) => this.#tool(tool, at));
+    if (tools !== null && tools.length > 0) body['tools'] = tools.flatMap((tool, at) => this.#tool(tool, at));
     if (toolChoice !== null) body['tool_choice'] = choiceOf(toolChoice, customNamesIn(tools));
   }
 
-  #tool(tool: Tool, at: number): Fields {
+  #tool(tool: Tool, at: number): Fields | readonly Fields[] {
     const { type, function: described, native, ...more } = tool;
+    // the tools of a namespace are several here, and the first of them has the whole of it
+    if (native?.fields['namespace'] !== undefined) return isFields(native.fields['namespace']) ? native.fields['namespace'] : [];
     if (native !== undefined && (native.isAll === true || native.fields['type'] === 'custom')) return native.fields;
     // wire: the input of a custom tool is plain text (OpenAI: Function calling, Custom tools), and the gateway's tool calls carry JSON
     if (type === 'custom') throw new GatewayError('unsupported_value', 'The gateway cannot send custom tools to the Responses API. Declare a function.', { param: `tools[${at}].type` });

@@ -7,11 +7,15 @@ import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fiel
 import { CallItem, type Emit, ForeignItem, isEventName, type OutputItem, TextItem, type Voice } from './output.ts';
 import { form } from './parse.ts';
 import { opaqueOf } from './thoughts.ts';
+import type { CallName } from './tools.ts';
 
 export interface AnswerParts {
   /** The id of the response without its prefix: those of the items are made from it. */
   readonly hex: string;
-  readonly customNames: ReadonlySet<string>;
+  /** Of the calls that look different in this API. */
+  readonly names: ReadonlyMap<string, CallName>;
+  /** The caller wants `encrypted_content`. */
+  readonly wantsState: boolean;
   /** Null: nobody reads a stream. */
   readonly emit: Emit | null;
 }
@@ -99,7 +103,7 @@ export class Answer {
   #begin(type: 'message' | 'reasoning', more: Fields = {}): TextItem {
     if (!this.#isNative) this.#endOthers();
     this.#voice = 'summary_text';
-    const item = new TextItem(type, { ...this.#placeOf(type === 'message' ? 'msg' : 'rs'), more });
+    const item = new TextItem(type, { ...this.#placeOf(type === 'message' ? 'msg' : 'rs'), more }, this.#parts.wantsState);
     this.items.push(item);
     this.#text = item;
     return item;
@@ -149,10 +153,12 @@ export class Answer {
       this.#text = null;
       this.#flush();
     }
-    const isCustom = this.#parts.customNames.has(name);
     const coming = this.#coming;
     this.#coming = null;
-    const item = new CallItem({ id, name, isCustom }, { ...this.#placeOf(isCustom ? 'ctc' : 'fc'), more: coming === null ? {} : unknownFields(coming.item) });
+    // a provider of this form uses the caller's names
+    const isNamed = coming?.item['type'] === 'custom_tool_call';
+    const known = this.#parts.names.get(name) ?? { name, namespace: null, isCustom: isNamed };
+    const item = new CallItem({ id, ...known }, { ...this.#placeOf(known.isCustom ? 'ctc' : 'fc'), more: { ...(known.namespace !== null && { namespace: known.namespace }), ...(coming !== null && unknownFields(coming.item)) } });
     this.items.push(item);
     this.#calls[index] = item;
     if (coming !== null) this.#native.set(coming.at, item);

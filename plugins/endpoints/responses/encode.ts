@@ -3,17 +3,19 @@ import type { Chunk } from '../../../core/chat.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import type { Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
 import type { Reply } from '../../../core/pipeline/reply.ts';
-import type { Fields } from '../../../core/wire/fields.ts';
-import { Answer } from './answer.ts';
+import { type Fields, listOf } from '../../../core/wire/fields.ts';
+import { Answer, type AnswerParts } from './answer.ts';
 import { asked, type Counts, countsOf, endedBy, type Head, hexOf, usageOf } from './response.ts';
-import { customNames } from './tools.ts';
+import { callNames } from './tools.ts';
 
 /** A whole response. @param pieces of the answer in their order @param counts null: those that the pieces hold */
 export function responseOf(pieces: readonly Chunk[], head: Head, counts: Counts | null = null): Fields {
-  const answer = new Answer({ hex: hexOf(head.id), customNames: customNames(head.request.tools), emit: null });
+  const answer = new Answer({ ...partsOf(head), emit: null });
   for (const piece of pieces) answer.add(piece);
   return wholeOf(answer, asked(head), counts);
 }
+
+const partsOf = ({ id, request: { tools, native } }: Head): Omit<AnswerParts, 'emit'> => ({ hex: hexOf(id), names: callNames(tools), wantsState: listOf(native?.fields['include']).includes('reasoning.encrypted_content') });
 
 function wholeOf(answer: Answer, fixed: Fields, counts: Counts | null): Fields {
   const { status, incomplete_details } = endedBy(answer.reason);
@@ -53,7 +55,7 @@ class StreamEncoder implements Encoder {
   constructor(head: ReplyHead) {
     this.#fixed = asked(head);
     this.#opening = JSON.stringify(this.#fixed).slice(0, -1);
-    this.#answer = new Answer({ hex: hexOf(head.id), customNames: customNames(head.request.tools), emit: (type, fields) => this.#event(type, fields) });
+    this.#answer = new Answer({ ...partsOf(head), emit: (type, fields) => this.#event(type, fields) });
   }
 
   chunks(chunks: readonly Chunk[]): string {

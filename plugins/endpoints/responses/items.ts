@@ -8,6 +8,7 @@ import { fieldsOf } from '../../../core/wire/fields.ts';
 import { list, missing, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 import { fields, someFields, unsupported } from './checks.ts';
 import { content } from './content.ts';
+import { memberName } from './tools.ts';
 import { detailIn, thoughtTexts } from './thoughts.ts';
 
 /** What an item of a turn is, in the order of the items. A dialect of the same form builds them again from it. */
@@ -147,13 +148,15 @@ const roles: ReadonlySet<unknown> = new Set(['user', 'system', 'developer']);
 const calls = { function_call: 'arguments', custom_tool_call: 'input' } as const;
 
 function callOf(param: string, item: Fields, field: 'arguments' | 'input'): ToolCall {
-  const { type, id: _, status: _status, call_id: id, name, [field]: given, ...more } = item;
-  const input = text(`${param}.${field}`, given);
-  const own = { ...(field === 'input' && { type }), ...more };
+  const { type, id: _, status: _status, call_id: id, name: given, namespace, [field]: said, ...more } = item;
+  const input = text(`${param}.${field}`, said);
+  const name = text(`${param}.name`, given);
+  const space = optional(`${param}.namespace`, namespace, text);
+  const own = { ...(field === 'input' && { type }), ...(space !== null && { namespace, name }), ...more };
   return {
     id: text(`${param}.call_id`, id),
     type: 'function',
-    function: { name: text(`${param}.name`, name), arguments: field === 'input' ? JSON.stringify({ input }) : input },
+    function: { name: space === null ? name : memberName(space, name), arguments: field === 'input' ? JSON.stringify({ input }) : input },
     ...nativeOf(own, type as string, more),
   };
 }

@@ -68,11 +68,11 @@ function isKept({ outcome, path, request, response }: LoggedDetail): boolean {
 
 function keptFrom(record: LoggedDetail): KeptResponse | null {
   const { request, response: said, usageEstimated, usage, provider, model, id, createdAt } = record;
-  const { messages: asked, tools, door } = fieldsOf(request);
+  const { messages: asked, tools, door, native } = fieldsOf(request);
   const answer = keptAnswer(said);
   if (answer === null) return null;
   const messages = listOf(asked) as readonly Message[];
-  const kept = { door: door as Fields, messages, tools: tools === undefined ? null : (listOf(tools) as readonly Tool[]) };
+  const kept = { door: door as Fields, native: { fields: fieldsOf(native) }, messages, tools: tools === undefined ? null : (listOf(tools) as readonly Tool[]) };
   const extras = answer.extras as readonly { on: 'choice' | 'message'; field: string; value: unknown }[];
   const finish = finishReasons.find((reason) => reason === answer.finishReason) ?? null;
   const pieces: readonly Chunk[] = piecesOf(piecesFrom(answer.outline, answer), { extras: [...extras], finish, native: null });

@@ -1,6 +1,7 @@
 /** The items of an answer while it is written. Each piece adds to the item that is open; an item tells the stream of every change of it. */
 import { type Fields, textOf } from '../../../core/wire/fields.ts';
 import { CustomInput } from './custom-input.ts';
+import { markOf } from './thoughts.ts';
 
 /** Writes an event of the stream. `fields` is JSON without its braces; the type and the number of the event are added. */
 export type Emit = (type: string, fields: string) => void;
@@ -62,14 +63,17 @@ export class TextItem implements OutputItem {
   opaque: string | null = null;
   readonly #emit: Emit | null;
   readonly #place: string;
+  readonly #marks: boolean;
   #more: Fields;
   #status = 'in_progress';
   #part: OpenPart | null = null;
   readonly #parts: { readonly list: 'content' | 'summary'; readonly part: Fields }[] = [];
   readonly #counts = { content: 0, summary: 0 };
 
-  constructor(type: 'message' | 'reasoning', { index, id, emit, more }: Place) {
+  /** @param marks whether a thought without state gets a mark in its place */
+  constructor(type: 'message' | 'reasoning', { index, id, emit, more }: Place, marks = false) {
     this.type = type;
+    this.#marks = marks && type === 'reasoning';
     this.index = index;
     this.id = id;
     this.#emit = emit;
@@ -130,6 +134,7 @@ export class TextItem implements OutputItem {
   close(status: string): void {
     if (this.isClosed) return;
     this.#endPart();
+    if (this.#marks) this.opaque ??= markOf(this.texts);
     this.#status = status;
     this.isClosed = true;
     this.#emit?.('response.output_item.done', `"output_index":${this.index},"item":${JSON.stringify(this.wire)}`);

@@ -109,6 +109,8 @@ const own: Readonly<Record<string, (value: unknown) => boolean>> = {
   prompt: () => true,
   image: () => true,
   access_programs: () => true,
+  // what a client says of itself
+  client_metadata: () => false,
 };
 
 /** Fields that chat completions has too, and those that nobody here knows: a provider may know them. */

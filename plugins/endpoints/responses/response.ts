@@ -12,7 +12,7 @@ export interface Head {
   readonly created: number;
   /** `provider/model` */
   readonly model: string;
-  readonly request: Pick<ChatRequest, 'door' | 'messages' | 'tools'>;
+  readonly request: Pick<ChatRequest, 'door' | 'messages' | 'tools' | 'native'>;
 }
 
 export const hexOf = (id: string): string => id.replaceAll('-', '');

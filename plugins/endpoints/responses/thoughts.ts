@@ -13,6 +13,13 @@ export function thoughtTexts(param: string, { summary, content }: Fields): reado
 
 const textsIn = (param: string, parts: unknown): string[] => (optional(param, parts, list) ?? []).map((part, at) => text(`${param}[${at}].text`, fields(`${param}[${at}]`, part)['text'])).filter((words) => words !== '');
 
+/** What stands in the place of state where a provider gave none: clients that asked for state send no item back without it, and the text would be lost. */
+export const markOf = (texts: readonly string[]): string => toOpaque(unstated, texts.join('\n\n'));
+
+const unstated: ReasoningDetail = { type: 'reasoning.text' };
+
+const isMark = ({ provider, signature, data }: ReasoningDetail): boolean => provider === undefined && signature === undefined && data === undefined;
+
 /** The detail in an item; null where it has none. A string that no door of the gateway gave out makes a detail without an issuer, which goes to nobody unless a plugin finds the issuer. */
 export function detailIn(param: string, item: Fields): ReasoningDetail | null {
   const opaque = optional(`${param}.encrypted_content`, item['encrypted_content'], text);
@@ -21,6 +28,7 @@ export function detailIn(param: string, item: Fields): ReasoningDetail | null {
   const shown = texts.join('\n\n');
   const detail = fromOpaque(opaque, shown);
   if (detail === null) return shown === '' ? { type: 'reasoning.encrypted', data: opaque } : { type: 'reasoning.text', text: shown, signature: opaque };
+  if (isMark(detail)) return null;
   return typeof detail['summary'] === 'number' ? { ...detail, summary: texts } : detail;
 }
 

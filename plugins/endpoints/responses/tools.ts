@@ -1,24 +1,27 @@
 /**
- * Tools and the tool choice. A custom tool, whose input is plain text, is a function with one parameter for providers of another form; the
- * encoder maps its calls back. A tool that a provider runs itself has no other form: other providers do not get it, and the reply says so.
+ * Tools and the tool choice. A custom tool, whose input is plain text, is a function with one parameter for providers of another form, and
+ * the tools of a namespace are functions with longer names; the encoder maps their calls back. A tool that a provider runs itself has no
+ * other form: other providers do not get it, and the reply says so.
  */
+import { hash } from 'node:crypto';
 import type { Tool, ToolChoice } from '../../../core/chat.ts';
+import { boolean, type Check, listOf, optional, text, wrongValue } from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { fieldsOf, listOf as entriesOf, textOf } from '../../../core/wire/fields.ts';
-import { boolean, type Check, listOf, optional, text, wrongValue } from '../../../core/wire/checks.ts';
 import { fields, someFields, unsupported, without } from './checks.ts';
 
 export const toolList: Check<Tool[] | null> = (param, value) => {
-  const tools = listOf(tool)(param, value);
+  const tools = listOf(toolsOf)(param, value).flat();
   return tools.length === 0 ? null : tools;
 };
 
-const tool: Check<Tool> = (param, value) => {
+const toolsOf: Check<readonly Tool[]> = (param, value) => {
   const given = fields(param, value);
   const type = text(`${param}.type`, given['type']);
-  if (type === 'function') return functionOf(param, given);
-  if (type === 'custom') return customOf(param, given);
-  return { type, native: { fields: given, isAll: true, lost: [`tools.${type}`] } };
+  if (type === 'function') return [functionOf(param, given)];
+  if (type === 'custom') return [customOf(param, given)];
+  if (type === 'namespace') return membersOf(param, given);
+  return [{ type, native: { fields: given, isAll: true, lost: [`tools.${type}`] } }];
 };
 
 function functionOf(param: string, given: Fields): Tool {
@@ -50,15 +53,58 @@ function inputDescription(format: unknown): string {
   return typeof definition === 'string' ? `${plain} It must follow this ${typeof syntax === 'string' ? `${syntax} ` : ''}grammar:\n${definition}` : plain;
 }
 
-/** The names of custom tools. */
-export const customNames = (tools: readonly Tool[] | null): ReadonlySet<string> => new Set((tools ?? []).flatMap(({ native, function: described }) => (native?.fields['type'] === 'custom' && described !== undefined ? [described.name] : [])));
+/** The tools of a namespace. The first of them carries the namespace as the caller declared it, for a provider of the same form. */
+function membersOf(param: string, given: Fields): readonly Tool[] {
+  const namespace = text(`${param}.name`, given['name']);
+  const inner = listOf(toolsOf)(`${param}.tools`, given['tools']).flat();
+  const members = inner.flatMap((tool, at): readonly Tool[] => {
+    const { function: described, native } = tool;
+    if (described === undefined) return [tool];
+    const own = { namespace: at === 0 ? given : namespace, member: described.name, ...(isCustom(tool) && { type: 'custom' }) };
+    return [{ ...tool, function: { ...described, name: memberName(namespace, described.name) }, native: { fields: own, lost: native?.lost ?? [] } }];
+  });
+  return members.length === 0 ? [{ type: 'namespace', native: { fields: given, isAll: true } }] : members;
+}
+
+const isCustom = ({ native }: Tool): boolean => native?.fields['type'] === 'custom';
+
+/** wire: the name of a function may have at most 64 characters (OpenAI: Chat completions). */
+const longest = 64;
+
+/** The name of a namespace's tool at providers that know no namespaces. */
+export function memberName(namespace: string, name: string): string {
+  const whole = `${namespace}__${name}`;
+  return whole.length <= longest ? whole : `${whole.slice(0, longest - 9)}_${hash('sha256', whole).slice(0, 8)}`;
+}
+
+/** What the calls of a tool are called in this API. */
+export interface CallName {
+  readonly name: string;
+  readonly namespace: string | null;
+  readonly isCustom: boolean;
+}
+
+/** By the name of the function: the tools whose calls look different in this API. */
+export function callNames(tools: readonly Tool[] | null): ReadonlyMap<string, CallName> {
+  const names = new Map<string, CallName>();
+  for (const tool of tools ?? []) {
+    const { function: described, native } = tool;
+    if (described === undefined || native === undefined) continue;
+    const { namespace, member } = native.fields;
+    const of = textOf(namespace) ?? textOf(fieldsOf(namespace)['name']);
+    if (of !== null || isCustom(tool)) names.set(described.name, { name: textOf(member) ?? described.name, namespace: of, isCustom: isCustom(tool) });
+  }
+  return names;
+}
 
 /** The tools as the caller declared them. */
 export const declared = (tools: readonly Tool[] | null): readonly Fields[] =>
-  (tools ?? []).map(({ type, native, function: described, ...more }) => {
-    if (described === undefined) return native?.fields ?? { type, ...more };
-    if (native?.fields['type'] === 'custom') return native.fields;
-    return { type, name: described.name, description: described.description ?? null, parameters: described.parameters ?? null, strict: described.strict ?? null, ...native?.fields };
+  (tools ?? []).flatMap(({ type, native, function: described, ...more }): readonly Fields[] => {
+    if (described === undefined) return [native?.fields ?? { type, ...more }];
+    const { namespace } = native?.fields ?? {};
+    if (namespace !== undefined) return typeof namespace === 'string' ? [] : [fieldsOf(namespace)];
+    if (native?.fields['type'] === 'custom') return [native.fields];
+    return [{ type, name: described.name, description: described.description ?? null, parameters: described.parameters ?? null, strict: described.strict ?? null, ...native?.fields }];
   });
 
 export const toolChoice: Check<ToolChoice> = (param, value) => {
