@@ -64,7 +64,13 @@ interface Round {
   readonly busiest: number;
 }
 
-async function round(callers: readonly Caller[], gateway: Started, provider: Started): Promise<Round> {
+interface Line {
+  readonly gateway: StartedGateway;
+  readonly callers: Caller[];
+  readonly rounds: Round[];
+}
+
+async function round({ callers, gateway }: Line, provider: Started): Promise<Round> {
   const members = familyOf(gateway.pid);
   const own = (pid: number): number => cpuMsOf(pid) - (members[0] === pid ? members.slice(1).reduce((sum, child) => sum + cpuMsOf(child), 0) : 0);
   const before = members.map(own);
@@ -75,8 +81,10 @@ async function round(callers: readonly Caller[], gateway: Started, provider: Sta
     while (sent++ < requests) await caller.ask();
   }));
   const seconds = (performance.now() - startedAt) / 1000;
-  const spent = members.map((pid, at) => own(pid) - (before[at] as number));
   const callersMs = (process.cpuUsage({ user, system }).user + process.cpuUsage({ user, system }).system) / 1000;
+  // the records on their way into the store are a part of the cost
+  await gateway.drained?.();
+  const spent = members.map((pid, at) => own(pid) - (before[at] as number));
   const all = spent.reduce((sum, ms) => sum + ms, 0);
   return { rate: requests / seconds, gateway: all / requests, rest: (cpuMsOf(provider.pid) - providerBefore + callersMs) / requests, busiest: Math.max(...spent) / all };
 }
@@ -84,24 +92,15 @@ async function round(callers: readonly Caller[], gateway: Started, provider: Sta
 /** All threads of a process on one core, those that it starts later too. */
 const pin = ({ pid }: Started): void => void execFileSync('taskset', ['-apc', '0', String(pid)]);
 
-interface Line {
-  readonly gateway: StartedGateway;
-  readonly callers: Caller[];
-  readonly rounds: Round[];
-}
-
 /** The connections are opened later: one that says nothing for ten seconds is closed. */
 const lineTo = (gateway: StartedGateway): Line => ({ gateway, callers: [], rounds: [] });
 
 /** The rounds of all lines go in turn, so that whatever else the machine does falls on all of them alike. */
 async function measureAll(lines: readonly Line[], provider: Started): Promise<void> {
   for (const { gateway, callers } of lines) callers.push(...Array.from({ length: connections }, () => new Caller(gateway.url)));
-  for (let sent = 0; sent < warmUp; sent += requests) for (const { gateway, callers } of lines) await round(callers, gateway, provider);
+  for (let sent = 0; sent < warmUp; sent += requests) for (const line of lines) await round(line, provider);
   for (let turn = 0; turn < rounds; turn++) {
-    for (const line of lines) {
-      line.rounds.push(await round(line.callers, line.gateway, provider));
-      await line.gateway.drained?.();
-    }
+    for (const line of lines) line.rounds.push(await round(line, provider));
   }
 }
 
