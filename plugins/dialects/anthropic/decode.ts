@@ -10,7 +10,8 @@ import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf, textOf } from '../../../core/wire/fields.ts';
 import { answerTool } from './answer-tool.ts';
 import { decodeAnswerError } from './error.ts';
-import { blockFrom, countChunks, type GrowingBlock, grow, Natives, nativeChunk } from './natives.ts';
+import { form } from './form.ts';
+import { blockFrom, countChunks, type GrowingBlock, grow, type NativeName, Natives, nativeChunk } from './natives.ts';
 import { detailOf, type BlockPlace } from './thinking.ts';
 import { type Counts, readCounts, toUsage } from './usage.ts';
 
@@ -162,7 +163,7 @@ function openBlock(answer: AnswerState, at: unknown, wire: Fields): void {
   answer.isAfterText = wire['type'] === 'text';
   switch (wire['type']) {
     case 'text':
-      if (isAfterText) answer.out.push(nativeChunk('break', null));
+      if (isAfterText) addNative(answer, 'break', null);
       answer.blocks.set(at, { kind: 'text' });
       addText(answer, wire['text']);
       addCitations(answer, listOf(wire['citations']));
@@ -185,7 +186,12 @@ function openBlock(answer: AnswerState, at: unknown, wire: Fields): void {
 }
 
 function addCitations(answer: AnswerState, citations: readonly unknown[]): void {
-  for (const citation of citations) answer.out.push(nativeChunk('citation', citation));
+  for (const citation of citations) addNative(answer, 'citation', citation);
+}
+
+/** Callers of other doors get nothing of it, and the log does not keep it for them. */
+function addNative(answer: AnswerState, name: NativeName, value: unknown): void {
+  if (answer.target.form === form) answer.out.push(nativeChunk(name, value));
 }
 
 const placeOf = ({ text, calls }: AnswerState): BlockPlace => ({ text, calls });
@@ -252,7 +258,7 @@ function closeBlock(answer: AnswerState, at: unknown): void {
   if (block === undefined) return;
   answer.blocks.delete(at);
   if (block.kind === 'text') return;
-  if (block.kind === 'native') answer.out.push(nativeChunk('block', blockFrom(block.block)));
+  if (block.kind === 'native') addNative(answer, 'block', blockFrom(block.block));
   else if (block.kind === 'thinking') {
     // wire: a thinking block without its signature is refused later (Anthropic: Extended thinking), so it is not given to the caller
     if (block.signature !== '') addDetail(answer, block.place, { text: block.text, signature: block.signature });
@@ -277,5 +283,6 @@ function finish(answer: AnswerState, native: string | null): void {
   const said = reasons[native ?? ''] ?? 'completed';
   // a structured answer ends with `tool_use` although the caller has no tool to call; and some hosts end with `end_turn` after tool calls
   const reason = said === 'completed' || said === 'tool_calls' ? (answer.calls > 0 ? 'tool_calls' : 'completed') : said;
-  answer.out.push(...answer.natives.chunks(), { type: 'finish', choice: 0, reason, native });
+  for (const [name, fields] of answer.natives.all()) addNative(answer, name, fields);
+  answer.out.push({ type: 'finish', choice: 0, reason, native });
 }

@@ -7,11 +7,11 @@ import { form } from './form.ts';
  * `block`: a whole content block. `citation`: of the text before it. `break`: the text before it and the text after it are two blocks.
  * `message`, `usage`: fields of the message and of its usage. `count`: the answer to who asks only how many tokens a request has.
  */
-type Name = 'block' | 'citation' | 'break' | 'message' | 'usage' | 'count';
+export type NativeName = 'block' | 'citation' | 'break' | 'message' | 'usage' | 'count';
 
-const boundaries: ReadonlySet<Name> = new Set<Name>(['block', 'break']);
+const boundaries: ReadonlySet<NativeName> = new Set<NativeName>(['block', 'break']);
 
-export const nativeChunk = (name: Name, value: unknown): Chunk => ({ type: 'native', choice: 0, form, name, value, ...(boundaries.has(name) && { isBoundary: true as const }) });
+export const nativeChunk = (name: NativeName, value: unknown): Chunk => ({ type: 'native', choice: 0, form, name, value, ...(boundaries.has(name) && { isBoundary: true as const }) });
 
 /** A block of a type that the form in the middle does not know, while its deltas come. */
 export interface GrowingBlock {
@@ -61,9 +61,9 @@ export class Natives {
     this.#usage = { ...this.#usage, ...others(report, counted) };
   }
 
-  chunks(): readonly Chunk[] {
+  all(): readonly (readonly [NativeName, Fields])[] {
     const both = [['message', this.#message], ['usage', this.#usage]] as const;
-    return both.flatMap(([name, fields]) => (Object.keys(fields).length === 0 ? [] : [nativeChunk(name, fields)]));
+    return both.filter(([, fields]) => Object.keys(fields).length > 0);
   }
 }
 

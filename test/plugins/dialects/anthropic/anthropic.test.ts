@@ -6,7 +6,7 @@ import { describeDialect, requestOf, type TargetWishes, targetOf, testKey } from
 
 const dialect = plugin.dialects?.[0] as Dialect;
 
-describeDialect({ dialect, fixtures: new URL('../../../fixtures/anthropic/', import.meta.url).pathname });
+describeDialect({ dialect, fixtures: new URL('../../../fixtures/anthropic/', import.meta.url).pathname, target: (wishes) => ({ ...targetOf('anthropic', wishes), form: 'messages' }) });
 
 type Fields = Record<string, any>;
 
