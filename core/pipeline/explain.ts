@@ -32,7 +32,7 @@ function explained(candidate: Candidate, request: ChatRequest): ExplainedCandida
 }
 
 /** The most that a request may cost at a candidate, in 10^-12 dollar: no token of the prompt comes from a cache, and the answer is as long as it may be. Null: not known. */
-export function dearestCost({ mapping, model }: Pick<Candidate, 'mapping' | 'model'>, request: ChatRequest): bigint | null {
-  const answer = (request.maxTokens ?? usualAnswer) * (request.n ?? 1);
+function dearestCost({ mapping, model }: Pick<Candidate, 'mapping' | 'model'>, request: ChatRequest): bigint | null {
+  const answer = request.ask === undefined ? (request.maxTokens ?? usualAnswer) * (request.n ?? 1) : 0;
   return costOf({ input: promptEstimate(request), cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null }, mapping.pricing ?? model.pricing);
 }

@@ -15,7 +15,10 @@ const tokensPerMessage = 4;
  */
 const tokensIn = (text: string): number => Math.ceil(text.length / 4 + (Buffer.byteLength(text) - text.length) * 0.4);
 
-function promptOf({ messages, tools }: ChatRequest): number {
+function promptOf({ ask, messages, tools }: ChatRequest): number {
+  // a question about a prompt costs nothing
+  if (ask?.kind === 'count') return 0;
+  if (ask !== undefined) return ask.inputs.reduce((sum, input) => sum + (typeof input === 'string' ? tokensIn(input) : input.length), 0);
   let tokens = tools === undefined || tools === null ? 0 : tokensIn(JSON.stringify(tools));
   for (const message of messages) tokens += tokensPerMessage + contentOf(message) + callsOf(message);
   return tokens;
@@ -39,7 +42,7 @@ function callsOf({ tool_calls: calls }: Message): number {
   return tokens;
 }
 
-const answerOf = ({ maxTokens, n }: ChatRequest): number => (maxTokens ?? usualAnswer) * (n ?? 1);
+const answerOf = ({ ask, maxTokens, n }: ChatRequest): number => (ask === undefined ? (maxTokens ?? usualAnswer) * (n ?? 1) : 0);
 
 /** What a request may take: tokens of its prompt, and of the longest answer. */
 export interface Measure {

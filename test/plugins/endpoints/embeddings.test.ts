@@ -151,6 +151,20 @@ describe('POST /v1/embeddings', () => {
     expect(Math.hypot(...(one ?? []))).toBeCloseTo(1, 9);
   });
 
+  it('takes of a limit the tokens of its texts, and none of an answer', async () => {
+    const { up } = await scene('openai');
+    const gateway = await gatewayOf({
+      providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
+      models: [{ id: 'vectors', architecture: { output_modalities: ['embeddings'] }, pricing: { prompt: '0.000001', completion: '0' }, providers: [{ providerId: 'up', externalId: 'x', streaming: false }] }],
+      limits: [{ by: 'all', tokens_per_minute: 100 }],
+    });
+    const embed = (input: unknown, headers: Record<string, string> = {}): Promise<Response> => gateway.post({ model: 'vectors', input }, { path: '/v1/embeddings', headers });
+    expect((await embed('a text of some words')).headers.get('x-ratelimit-remaining-tokens')).toBe('95');
+    expect((await embed('x'.repeat(500))).status).toBe(429);
+    const explained = (await (await embed('a text of some words', { 'x-dry-run': 'true' })).json()) as { candidates: { estimatedCost: string }[] };
+    expect(Number(explained.candidates[0]?.estimatedCost)).toBeLessThan(0.00001);
+  });
+
   it('keeps answers for exact repeats where the cache is asked for', async () => {
     const { embed, up } = await scene('openai');
     const asked = [await embed({ input: 'one' }, { 'x-cache': 'on' }), await embed({ input: 'one' }, { 'x-cache': 'on' })];
