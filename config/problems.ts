@@ -1,5 +1,5 @@
 /** Collects the faults of a config file (where, what is wrong, what to do), so that all of them are shown at once. */
-import { nearest } from '../core/suggest.ts';
+import { nearest } from '../core/names.ts';
 import { maskLine, maskShapes } from './masks.ts';
 import type { Path, Position, Source } from './source.ts';
 import { locate } from './source.ts';

@@ -3,6 +3,7 @@
  * keeps the configuration that it began with; a reload gives a new object to new requests.
  */
 import type { Effort } from './chat.ts';
+import type { Amounts, Limit } from './limits.ts';
 import type { Secret } from './secret.ts';
 
 /** Everything that the config file, its includes and the command line say. */
@@ -96,28 +97,6 @@ export interface KeyEntry {
   readonly reasoningFields: readonly ReasoningField[] | null;
   /** Null: only those of the `limits` block. */
   readonly limits: Amounts | null;
-}
-
-/** How much is allowed in any 60 seconds, and at one time (`concurrent`); null: as much as one likes. */
-export interface Amounts {
-  readonly requestsPerMinute: number | null;
-  readonly tokensPerMinute: number | null;
-  readonly concurrent: number | null;
-  readonly budget: Budget | null;
-}
-
-/** Dollars, a decimal, for a period by UTC; a week begins on Monday. `unknown`: whether a request whose price nobody knows is served and not charged. */
-export interface Budget {
-  readonly dollars: string;
-  readonly per: 'day' | 'week' | 'month' | 'total';
-  readonly unknown: 'admit' | 'refuse';
-}
-
-/** One entry of `limits`: each value of what `by` names counts by itself (`all`, `key`, `model`, `provider`, `meta.<name>`). */
-export interface Limit extends Amounts {
-  readonly by: string;
-  /** Glob of the values that are limited; null: all values. */
-  readonly match: string | null;
 }
 
 /** One entry of `providers`. */

@@ -1,6 +1,6 @@
 /** Resolves `keys`. Only the hashes of the keys stay in memory. */
 import type { KeyEntry } from '../../core/config.ts';
-import { patternOf } from '../../core/glob.ts';
+import { patternOf } from '../../core/names.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
 import { sha256 } from '../fingerprint.ts';
 import type { Entries } from '../merge.ts';

@@ -1,6 +1,6 @@
 /** Resolves `limits`, and the limits of keys. */
-import type { Amounts, Limit } from '../../core/config.ts';
-import { patternOf } from '../../core/glob.ts';
+import type { Amounts, Limit } from '../../core/limits.ts';
+import { patternOf } from '../../core/names.ts';
 import { parseDollars } from '../../core/money.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
 import type { KeyLimitsBlock, LimitBlock } from '../../schemas/limits.ts';

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import type { ParseArgsOptionsConfig } from 'node:util';
 import { UsageError } from '../exit.ts';
 import type { CommandSpec, Flag, FlagValues } from '../host/command.ts';
-import { didYouMean } from '../suggest.ts';
+import { didYouMean } from '../names.ts';
 import { coreCommands, defaultConfigFile } from './command-table.ts';
 import type { CoreCommand } from './command-table.ts';
 import { commandHelp } from './help.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { resolvePackage, serveOwnName } from './own-package.ts';
 import type { Places } from './places.ts';
 import type { AnyPlugin } from './plugin.ts';
-import { didYouMean } from '../suggest.ts';
+import { didYouMean } from '../names.ts';
 
 /** Where a plugin is. `isShipped`: its name is its path. */
 interface Found {

@@ -8,7 +8,7 @@ import { dimensions, dimensionWords, filteredField, filteredFields, isKeyed, pre
 import type { FilteredField } from './fields.ts';
 import type { Condition, LogQuery } from './store.ts';
 import { formatDollars, parseDollars } from '../money.ts';
-import { didYouMean } from '../suggest.ts';
+import { didYouMean } from '../names.ts';
 
 /** What somebody wants to see. */
 export interface LogFilter extends LogQuery {

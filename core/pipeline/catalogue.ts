@@ -2,8 +2,7 @@
 import type { Config, Mapping, Model, ModelChoice, Policy, Provider } from '../config.ts';
 import type { Addressing, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
-import { patternOf } from '../glob.ts';
-import { didYouMean } from '../suggest.ts';
+import { didYouMean, patternOf } from '../names.ts';
 
 export interface Resolved {
   readonly addressing: Addressing;

@@ -1,11 +1,11 @@
 /**
- * Takes out of a request what only the caller's wire format has, for a provider of another format. What has another form too is sent in
+ * What a provider may see of a request. What only the wire format of the caller has is taken out for a provider of another format. What has another form too is sent in
  * that one, what has none is left out and named, and what the request cannot be answered without is refused.
  */
-import type { Adjustment, ChatRequest, ContentPart, Message, Native, Tool, ToolCall } from '../chat.ts';
+import type { Adjustment, ChatRequest, ContentPart, Message, Native, ReasoningDetail, Tool, ToolCall } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { Adjustments } from './adjustments.ts';
-import { withOwnReasoning } from './reasoning-state.ts';
+import { isFields } from './fields.ts';
 import type { Dialect, Target, WireRequest } from './dialect.ts';
 
 /** Encodes a request for a target, without what only a wire format has that is not the target's, and without the reasoning state of others. */
@@ -70,4 +70,25 @@ function toolOf(tool: Tool, left: Adjustments): readonly Tool[] {
   if (native === undefined) return [tool];
   note(native, left);
   return native.isAll === true ? [] : [{ ...bare, type: tool.type }];
+}
+
+/** Reasoning state goes back only to the account and the model that issued it: others cannot read it, and some refuse the whole request. */
+const leftOut: readonly Adjustment[] = [{ parameter: 'messages.reasoning', change: 'left out: issued by another provider or model' }];
+
+/** The request with no other reasoning state than the target's own. A detail that names no model is the account's. The text of the reasoning stays, which is no state. */
+export function withOwnReasoning(request: ChatRequest, target: Target): { readonly request: ChatRequest; readonly adjustments: readonly Adjustment[] } {
+  if (!request.messages.some((message) => hasForeign(message, target))) return { request, adjustments: [] };
+  return { request: { ...request, messages: request.messages.map((message) => (hasForeign(message, target) ? withOwn(message, target) : message)) }, adjustments: leftOut };
+}
+
+const detailsOf = ({ reasoning_details: details }: Message): readonly ReasoningDetail[] => (Array.isArray(details) ? (details as readonly ReasoningDetail[]) : []);
+
+const hasForeign = (message: Message, target: Target): boolean => detailsOf(message).some((detail) => !isOwn(detail, target));
+
+const isOwn = (detail: ReasoningDetail, { provider, mapping }: Target): boolean => isFields(detail) && detail.provider === provider.account && (detail['model'] ?? mapping.externalId) === mapping.externalId;
+
+function withOwn(message: Message, target: Target): Message {
+  const { reasoning_details: _, ...others } = message;
+  const own = detailsOf(message).filter((detail) => isOwn(detail, target));
+  return { ...others, role: message.role, ...(own.length > 0 && { reasoning_details: own }) };
 }

@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto';
 import type { Candidate, Normalised, Principal } from '../../core/pipeline/context.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { patternOf } from '../../core/glob.ts';
+import { patternOf } from '../../core/names.ts';
 import { EARLY } from '../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 

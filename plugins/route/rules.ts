@@ -6,7 +6,7 @@ import type { Candidate, Normalised } from '../../core/pipeline/context.ts';
 import { noted } from '../../core/pipeline/context.ts';
 import type { Config, Policy, Rule } from '../../core/config.ts';
 import { chosen } from '../../core/pipeline/catalogue.ts';
-import { patternOf } from '../../core/glob.ts';
+import { patternOf } from '../../core/names.ts';
 import { EARLY } from '../../core/pipeline/hooks.ts';
 import { hasImages } from '../../core/wire/turns.ts';
 import { promptEstimate } from '../../core/wire/estimate.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { loadConfig } from '../../config/load.ts';
-import { nearest } from '../../core/suggest.ts';
+import { nearest } from '../../core/names.ts';
 import { gatewaySchema } from '../../schemas/gateway.ts';
 import { modelSchema } from '../../schemas/models.ts';
 import { providerSchema } from '../../schemas/providers.ts';

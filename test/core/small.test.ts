@@ -6,7 +6,7 @@ import { errorTable, GatewayError } from '../../core/errors.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';
 import { Secret } from '../../core/secret.ts';
-import { didYouMean, suggest } from '../../core/suggest.ts';
+import { didYouMean, suggest } from '../../core/names.ts';
 
 const copyOfErrors: string = '../../core/errors.ts?copy';
 

@@ -4,7 +4,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { offered } from '../../../core/pipeline/catalogue.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import type { Routes } from '../../../core/http/routes.ts';
-import { didYouMean } from '../../../core/suggest.ts';
+import { didYouMean } from '../../../core/names.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
 import type { Targets } from './targets.ts';
 

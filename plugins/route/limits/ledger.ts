@@ -2,7 +2,7 @@
  * What is counted, and the interface of those who count: this process, Redis, or the parent process. One call admits a request: it looks whether
  * all limits of the request have room and takes that room, at once.
  */
-import type { Budget } from '../../../core/config.ts';
+import type { Budget } from '../../../core/limits.ts';
 
 /** A limit of dollars. */
 export interface BudgetCap {

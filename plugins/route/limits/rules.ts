@@ -1,6 +1,7 @@
 /** The limits of the config, found by what they are about: the values of a request that are limited, and how strictly. */
-import type { Amounts, Config, Limit } from '../../../core/config.ts';
-import { patternOf } from '../../../core/glob.ts';
+import type { Config } from '../../../core/config.ts';
+import type { Amounts, Limit } from '../../../core/limits.ts';
+import { patternOf } from '../../../core/names.ts';
 import { parseDollars } from '../../../core/money.ts';
 import type { Candidate, Metadata, Principal } from '../../../core/pipeline/context.ts';
 import type { BudgetCap, Caps, Subject } from './ledger.ts';

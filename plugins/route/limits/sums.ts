@@ -2,7 +2,7 @@
  * What was spent before this process began to count, from the request log. The log has every request with its cost, so the sums outlive the process,
  * however it ended, and agree with the log to the last digit.
  */
-import type { Budget } from '../../../core/config.ts';
+import type { Budget } from '../../../core/limits.ts';
 import type { LogAccess, LogReader } from '../../../core/log/store.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { parseDollars } from '../../../core/money.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ChatRequest, ReasoningDetail } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
-import { withOwnReasoning } from '../../../core/wire/reasoning-state.ts';
+import { withOwnReasoning } from '../../../core/wire/native.ts';
 
 const target = { provider: { account: 'a#1' }, mapping: { externalId: 'm-1' } } as Target;
 const detail = (more: object): ReasoningDetail => ({ type: 'reasoning.encrypted', data: 'x', ...more });

@@ -1,5 +1,5 @@
 /** Counts in the memory of this process. The counts outlive a reload of the config. */
-import type { Budget } from '../../../../core/config.ts';
+import type { Budget } from '../../../../core/limits.ts';
 import { periodOf, refusalOf } from '../ledger.ts';
 import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import { Window, windowMs } from './window.ts';

@@ -1,5 +1,5 @@
 /** The names of what Redis keeps, and how its numbers are read. */
-import type { Budget } from '../../../../core/config.ts';
+import type { Budget } from '../../../../core/limits.ts';
 import { periodOf } from '../ledger.ts';
 import type { Level, Subject } from '../ledger.ts';
 import { keysOfValue } from './scripts.ts';

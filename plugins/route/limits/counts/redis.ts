@@ -3,7 +3,8 @@
  * by itself from what it knew last, and tells Redis afterwards what it has let in meanwhile.
  */
 import { randomUUID } from 'node:crypto';
-import type { Budget, Redis } from '../../../../core/config.ts';
+import type { Redis } from '../../../../core/config.ts';
+import type { Budget } from '../../../../core/limits.ts';
 import type { SharedRedis } from '../../../../core/host/redis.ts';
 import { Away, periodOf, refusalOf } from '../ledger.ts';
 import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';

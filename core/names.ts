@@ -1,0 +1,58 @@
+/** Names that people write: patterns over them, and the known names that an unknown one was probably meant to be. */
+import { distance } from 'fastest-levenshtein';
+
+/**
+ * Returns at most `most` names of `known` that are near to `word`, the nearest first; an empty list where none is near. Capitals
+ * do not count and separators hardly: `apiKey` finds `api_key`. A beginning finds the only name that has it: `retention` finds
+ * `retention_days`.
+ */
+export function suggest(word: string, known: Iterable<string>, most = 2): string[] {
+  // safety: the word may come from a caller, and a long one would make this slow
+  const asked = wordOf(word.slice(0, 100));
+  const reach = Math.max(1, Math.floor(asked.text.length / 3)) + 1;
+  const words = Array.from(known, wordOf);
+  const near = words.map((one) => ({ name: one.name, far: far(asked, one, reach) })).filter((one) => one.far < reach);
+  if (near.length > 0) return near.sort((a, b) => a.far - b.far).slice(0, most).map(({ name }) => name);
+  if (asked.bare.length < 3) return [];
+  const longer = words.filter(({ bare }) => bare.startsWith(asked.bare));
+  return longer.length === 1 ? longer.map(({ name }) => name) : [];
+}
+
+/** The name of `known` that is nearest to `word`; null where none is near. */
+export const nearest = (word: string, known: Iterable<string>): string | null => suggest(word, known, 1)[0] ?? null;
+
+/** The sentence ` Did you mean "a" or "b"?` with the space before it; an empty text where no name is near. */
+export function didYouMean(word: string, known: Iterable<string>): string {
+  const found = suggest(word, known);
+  return found.length === 0 ? '' : ` Did you mean ${found.map((name) => `"${name}"`).join(' or ')}?`;
+}
+
+interface Word {
+  readonly name: string;
+  readonly text: string;
+  /** `text` without dashes, underscores and spaces. */
+  readonly bare: string;
+}
+
+const wordOf = (name: string): Word => ({ name, text: name.toLowerCase(), bare: name.replaceAll(/[-_\s]/g, '').toLowerCase() });
+
+/** The distance of two words in edits. Distances of `reach` and more are not exact: they only say that the words are not near. */
+function far(asked: Word, one: Word, reach: number): number {
+  const apart = edits(asked.text, one.text, reach);
+  return asked.bare === '' ? apart : Math.min(apart, edits(asked.bare, one.bare, reach) + 0.5);
+}
+
+/** The number of letters to insert, delete or replace; two neighbours that changed places count as one edit, because one slip of the finger does it. */
+function edits(asked: string, one: string, reach: number): number {
+  // cost: most names of a large catalogue differ so much in length that no comparison is needed
+  if (Math.abs(asked.length - one.length) >= reach) return reach;
+  const steps = distance(asked, one);
+  if (steps !== 2 || asked.length !== one.length) return steps;
+  for (let at = 0; at < asked.length - 1; at += 1) {
+    if (asked.slice(0, at) + asked.charAt(at + 1) + asked.charAt(at) + asked.slice(at + 2) === one) return 1;
+  }
+  return steps;
+}
+
+/** The regular expression of a glob over model names: `*` stands for any text, slashes included, because model ids may contain slashes. */
+export const patternOf = (glob: string): RegExp => new RegExp(`^${glob.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`);
