@@ -10,7 +10,7 @@ import { definePlugin } from '../../core/host/plugin.ts';
 import { json } from '../../core/pipeline/answer.ts';
 import type { Answer } from '../../core/pipeline/answer.ts';
 import type { Arrived } from '../../core/pipeline/context.ts';
-import { didYouMean } from '../../core/suggest.ts';
+import { didYouMean } from '../../core/names.ts';
 
 interface Entry {
   readonly model: Model;
