@@ -1,6 +1,7 @@
 /**
- * What a provider may see of a request. What only the wire format of the caller has is taken out for a provider of another format. What has another form too is sent in
- * that one, what has none is left out and named, and what the request cannot be answered without is refused.
+ * What a provider may see of a request. What only the wire format of the caller has is taken out for a provider of another format:
+ * what has another form too is sent in that one, what has none is left out and named, and what the request cannot be answered without
+ * is refused.
  */
 import type { Adjustment, ChatRequest, ContentPart, Message, Native, ReasoningDetail, Tool, ToolCall } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
