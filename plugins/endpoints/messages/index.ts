@@ -1,25 +1,28 @@
 /** POST /v1/messages: the door that speaks the Messages API. This plugin reads the caller's body and writes the answer; the pipeline does everything between the two. */
 import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import type { Candidate } from '../../../core/pipeline/context.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
+import type { Dialect } from '../../../core/wire/dialect.ts';
 import { encodeCount, estimated, isCount, parseCount } from './count.ts';
 import { errorBody } from './encode/ending.ts';
 import { encodeMessage } from './encode/message.ts';
 import { createEncoder } from './encode/stream.ts';
-import { parseMessages } from './parse/request.ts';
-import { isUnthinking, unthinking } from './unthinking.ts';
+import { form, parseMessages } from './parse/request.ts';
+import { withThinking } from './unthinking.ts';
 
 export default definePlugin({
   name: 'endpoints/messages',
   summary: 'POST /v1/messages, plain and streamed, and /v1/messages/count_tokens',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, routes, dialects }) {
+    const dialectOf = ({ mapping, provider }: Candidate): Dialect | undefined => dialects.get(mapping.dialect ?? provider.dialect);
     // after normalise/reasoning, which gives an effort to those who name none
-    hooks.route.tap({ stage: LATE + 1 }, (candidates, { request }) => (isUnthinking(request) ? candidates.map(unthinking) : candidates));
+    hooks.route.tap({ stage: LATE + 1 }, (candidates, { request }) => withThinking(candidates, request, (candidate) => dialectOf(candidate)?.form === form));
     // before stream/upstream: a provider that counts no tokens is not asked
     const estimates = new WeakSet<ChatRequest>();
     hooks.open.tapPromise({ stage: EARLY }, async ({ request, attempt: { candidate } }) => {
-      if (!isCount(request) || dialects.get(candidate.mapping.dialect ?? candidate.provider.dialect)?.counts === true) return undefined;
+      if (!isCount(request) || dialectOf(candidate)?.counts === true) return undefined;
       estimates.add(request);
       return estimated(request);
     });

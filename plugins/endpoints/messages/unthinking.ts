@@ -1,14 +1,19 @@
-/** `thinking: disabled` for models of all providers: each candidate is asked for as little thinking as it can do, and a model that does not reason is asked for nothing. */
+/**
+ * Requests that ask for no thinking. With `thinking: disabled`, each candidate is asked for as little as it can do, and a model that does
+ * not reason is asked for nothing. A request that has no word on thinking has none at a provider of the same format either.
+ */
 import { efforts } from '../../../core/chat.ts';
 import type { ChatRequest, Reasoning } from '../../../core/chat.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
 import { form } from './parse/request.ts';
 
-/** True if the caller wants no thinking. */
-export const isUnthinking = ({ form: own, native }: ChatRequest): boolean => own === form && fieldsOf(native?.fields['thinking'])['type'] === 'disabled';
-
-export const unthinking = (candidate: Candidate): Candidate => ({ ...candidate, reasoning: leastOf(candidate) });
+/** The candidates, each with the thinking that the caller means. @param isSameForm whether the provider of a candidate speaks this format */
+export function withThinking(candidates: readonly Candidate[], { form: own, native, reasoning }: ChatRequest, isSameForm: (candidate: Candidate) => boolean): readonly Candidate[] {
+  if (own !== form || reasoning.effort !== null || reasoning.maxTokens !== null) return candidates;
+  const isDisabled = fieldsOf(native?.fields['thinking'])['type'] === 'disabled';
+  return candidates.map((candidate) => (isDisabled ? { ...candidate, reasoning: leastOf(candidate) } : candidate.reasoning !== null && isSameForm(candidate) ? { ...candidate, reasoning: null } : candidate));
+}
 
 /** The least effort that the model takes. Where nobody knows what it takes, that is `none`. */
 function leastOf({ mapping: { reasoning } }: Candidate): Reasoning | null {

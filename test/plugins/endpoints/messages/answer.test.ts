@@ -1,0 +1,197 @@
+/** Answers in the form of the Messages API, plain and streamed: the same blocks, whoever answers. */
+import { describe, expect, it } from 'vitest';
+import { createEncoder } from '../../../../plugins/endpoints/messages/encode/stream.ts';
+import type { Chunk } from '../../../../core/chat.ts';
+import { GatewayError } from '../../../../core/errors.ts';
+import type { ReplyHead } from '../../../../core/pipeline/door.ts';
+import { answers, completion, event, streams } from '../../../_kit/upstream.ts';
+import { blocksOf, type Fields, message, opened, scene } from './scene.ts';
+
+const wire = (...events: Fields[]): string[] => events.map((one) => `event: ${one['type']}\ndata: ${JSON.stringify(one)}\n\n`);
+
+/** The events with which a provider of the same API streams these blocks. */
+function streamOf(blocks: Fields[], ending: Fields = { delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 7 } }): string[] {
+  const grown = blocks.flatMap((block, index) => {
+    const delta = (fields: Fields): Fields => ({ type: 'content_block_delta', index, delta: fields });
+    const { text, citations, thinking, signature, input, ...rest } = block;
+    const begun = { ...rest, ...(text !== undefined && { text: '' }), ...(thinking !== undefined && { thinking: '', signature: '' }), ...(input !== undefined && { input: {} }) };
+    return [
+      { type: 'content_block_start', index, content_block: begun },
+      ...(thinking === undefined ? [] : [delta({ type: 'thinking_delta', thinking }), delta({ type: 'signature_delta', signature })]),
+      ...(citations ?? []).map((citation: Fields) => delta({ type: 'citations_delta', citation })),
+      ...(text === undefined ? [] : [delta({ type: 'text_delta', text: text.slice(0, 2) }), delta({ type: 'text_delta', text: text.slice(2) })]),
+      ...(input === undefined ? [] : [delta({ type: 'input_json_delta', partial_json: JSON.stringify(input) })]),
+      { type: 'content_block_stop', index },
+    ];
+  });
+  return wire({ type: 'message_start', message: message([], { stop_reason: null, usage: { input_tokens: 5, cache_read_input_tokens: 2, cache_creation_input_tokens: 0, output_tokens: 1, service_tier: 'standard' } }) }, ...grown, { type: 'message_delta', ...ending }, { type: 'message_stop' });
+}
+
+const everything: Fields[] = [
+  { type: 'thinking', thinking: 'I look.', signature: 'SIG1' },
+  { type: 'text', text: 'Let me look.' },
+  { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'x' } },
+  { type: 'web_search_tool_result', tool_use_id: 's1', content: [{ type: 'web_search_result', url: 'https://x.example', encrypted_content: 'Enc' }] },
+  { type: 'redacted_thinking', data: 'SEALED' },
+  { type: 'text', text: 'It is mild', citations: [{ type: 'web_search_result_location', cited_text: 'mild' }] },
+  { type: 'text', text: ' and dry.' },
+  { type: 'tool_use', id: 't1', name: 'weather', input: { city: 'Rome' } },
+  { type: 'tool_use', id: 't2', name: 'none', input: {} },
+];
+
+/** The blocks with their state taken out of our strings. */
+const plain = (blocks: Fields[]): Fields[] => blocks.map((block) => ({ ...block, ...(block['signature'] && { signature: opened(block['signature'])['signature'] }), ...(block['type'] === 'redacted_thinking' && { data: opened(block['data'])['data'] }) }));
+
+describe('an answer of a provider of the same API', () => {
+  const ending = { container: { id: 'c1' }, stop_details: { type: 'x' } };
+
+  it('is given as it is, plain', async () => {
+    const usage = { input_tokens: 5, cache_read_input_tokens: 2, cache_creation_input_tokens: 0, output_tokens: 7, service_tier: 'standard', server_tool_use: { web_search_requests: 1 } };
+    const { ask } = await scene(answers(message(everything, { stop_reason: 'stop_sequence', stop_sequence: 'END', usage, context_management: { applied_edits: [] }, ...ending, content: everything.filter(({ type }) => type !== 'tool_use') })));
+    const { body, headers } = await ask({ model: 'claude' });
+    expect({ ...body, content: plain(body['content']) }).toEqual({
+      id: `msg_${headers.get('x-request-id')}`, type: 'message', role: 'assistant', model: 'vendor/claude', content: everything.filter(({ type }) => type !== 'tool_use'), stop_reason: 'stop_sequence', stop_sequence: 'END', usage, context_management: { applied_edits: [] }, ...ending,
+    });
+  });
+
+  it('is given as it is, streamed', async () => {
+    const { stream } = await scene(streams(streamOf(everything, { delta: { stop_reason: 'tool_use', stop_sequence: null, ...ending }, usage: { output_tokens: 7 }, context_management: { applied_edits: [] } })));
+    const events = await stream({ model: 'claude' });
+    expect(plain(blocksOf(events))).toEqual(everything);
+    expect(events[0]).toMatchObject({ type: 'message_start', message: { type: 'message', role: 'assistant', model: 'vendor/claude', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 5, cache_read_input_tokens: 2, output_tokens: 0 } } });
+    expect(events.slice(-2)).toEqual([
+      { type: 'message_delta', delta: { stop_reason: 'tool_use', stop_sequence: null, context_management: { applied_edits: [] }, ...ending }, usage: { input_tokens: 5, cache_creation_input_tokens: 0, cache_read_input_tokens: 2, output_tokens: 7, service_tier: 'standard' } },
+      { type: 'message_stop' },
+    ]);
+  });
+
+  it.each(['pause_turn', 'model_context_window_exceeded', 'refusal', 'max_tokens', 'stop_sequence'])('keeps its stop reason %s', async (reason) => {
+    const { ask } = await scene(answers(message([{ type: 'text', text: 'a' }], { stop_reason: reason })));
+    expect((await ask({ model: 'claude' })).body['stop_reason']).toBe(reason);
+  });
+});
+
+describe('an answer of a provider of another API', () => {
+  const calls = [{ index: 0, id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }];
+
+  it('has its thought first, then its text, then its calls', async () => {
+    const content = [{ type: 'thinking', thinking: 'Hm.', signature: expect.stringMatching(/^gw1_/) }, { type: 'text', text: 'Look.' }, { type: 'tool_use', id: 'c1', name: 'weather', input: { city: 'Rome' } }];
+    const body = completion('Look.', { reasoning_content: 'Hm.', tool_calls: calls }) as Fields;
+    body['choices'][0].finish_reason = 'tool_calls';
+    const { ask, stream, up } = await scene(answers(body));
+    expect((await ask({ model: 'thinker' })).body).toMatchObject({ content, stop_reason: 'tool_use', stop_sequence: null, usage: { input_tokens: 10, output_tokens: 5 } });
+    up.script(streams([event({ reasoning_content: 'Hm.' }), event({ content: 'Look.' }), event({ tool_calls: calls }), event({}, 'tool_calls'), 'data: [DONE]\n\n']));
+    const events = await stream({ model: 'thinker' });
+    expect(blocksOf(events)).toEqual(content);
+    expect(events.at(-2)).toMatchObject({ delta: { stop_reason: 'tool_use', stop_sequence: null }, usage: { input_tokens: 0, cache_read_input_tokens: null, output_tokens: 0 } });
+  });
+
+  it.each([['stop', 'end_turn'], ['length', 'max_tokens'], ['content_filter', 'refusal']])('that ended with %s says %s', async (native, reason) => {
+    const body = completion('a') as Fields;
+    body['choices'][0].finish_reason = native;
+    const { ask } = await scene(answers(body));
+    expect((await ask({ model: 'open' })).body['stop_reason']).toBe(reason);
+  });
+
+  it('asks for an event at a time, in one write for each read', async () => {
+    const { stream } = await scene(streams([`${event({ content: 'a' })}${event({ content: 'b' })}`, event({}, 'stop'), 'data: [DONE]\n\n'], { everyMs: 5 }));
+    expect((await stream({ model: 'open' })).map(({ type }) => type)).toEqual(['message_start', 'content_block_start', 'content_block_delta', 'content_block_delta', 'content_block_stop', 'message_delta', 'message_stop']);
+  });
+});
+
+describe('a failure', () => {
+  it('before the first piece is a status in the form of the API', async () => {
+    const { ask } = await scene(answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '7' } }));
+    const { status, body, headers } = await ask({ model: 'open', stream: true });
+    expect([status, body, headers.get('retry-after')]).toEqual([429, { type: 'error', error: { type: 'rate_limit_error', message: expect.stringContaining('slow down') }, request_id: headers.get('x-request-id') }, '7']);
+  });
+
+  it.each([[401, 502, 'api_error'], [500, 502, 'api_error'], [503, 503, 'overloaded_error'], [529, 503, 'overloaded_error'], [400, 400, 'invalid_request_error'], [413, 413, 'request_too_large']])('with status %i is %i %s', async (upstream, status, type) => {
+    const { ask } = await scene(answers({ type: 'error', error: { type: 'x', message: 'broken' } }, { status: upstream }));
+    const reply = await ask({ model: 'claude' });
+    expect([reply.status, reply.body['error'].type]).toEqual([status, type]);
+  });
+
+  it('of a model that nobody knows is not_found_error', async () => {
+    const { ask } = await scene();
+    expect(await ask({ model: 'none' })).toMatchObject({ status: 404, body: { type: 'error', error: { type: 'not_found_error' } } });
+  });
+
+  it('in the middle of a stream is its last event, and nothing looks like an end', async () => {
+    const { stream } = await scene(streams([...streamOf([{ type: 'text', text: 'Hello' }]).slice(0, 3), ...wire({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })]));
+    const events = await stream({ model: 'claude' });
+    expect(events.map(({ type }) => type)).toEqual(['message_start', 'content_block_start', 'content_block_delta', 'error']);
+    expect(events.at(-1)).toEqual({ type: 'error', error: { type: 'overloaded_error', message: expect.stringContaining('Overloaded') }, request_id: expect.any(String) });
+  });
+
+  it('with a wrong method has the same form', async () => {
+    const { gateway } = await scene();
+    const response = await gateway.get('/v1/messages');
+    expect([response.status, ((await response.json()) as Fields)['error'].type]).toEqual([405, 'invalid_request_error']);
+  });
+});
+
+/** The events for chunks that come in these groups. */
+function encoded(...groups: Chunk[][]): Fields[] {
+  const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
+  const text = `${groups.map((chunks) => encoder.chunks(chunks)).join('')}${encoder.end()}`;
+  return text.split('\n\n').filter((block) => block !== '').map((block) => JSON.parse(/\ndata: (.*)$/.exec(block)?.[1] ?? 'null') as Fields);
+}
+
+describe('pieces that come mixed', () => {
+  const start = (index: number): Chunk => ({ type: 'tool-start', choice: 0, index, id: `c${index}`, name: `f${index}` });
+  const input = (index: number, text: string): Chunk => ({ type: 'tool-delta', choice: 0, index, arguments: text });
+  const said = (text: string): Chunk => ({ type: 'text-delta', choice: 0, text });
+  const thought = (text: string): Chunk => ({ type: 'reasoning-delta', choice: 0, text });
+  const state = (more: object): Chunk => ({ type: 'reasoning-detail', choice: 0, detail: { type: 'reasoning.text', provider: 'p', ...more } });
+  const end: Chunk = { type: 'finish', choice: 0, reason: 'tool_calls', native: null };
+  const use = (index: number, value: Fields): Fields => ({ type: 'tool_use', id: `c${index}`, name: `f${index}`, input: value });
+
+  it('become blocks one after the other', () => {
+    expect(blocksOf(encoded([start(0), start(1), input(0, '{"a"'), input(1, '{"b":'), said('between'), input(0, ':1}'), input(1, '2}'), start(2), end]))).toEqual([use(0, { a: 1 }), use(1, { b: 2 }), { type: 'text', text: 'between' }, use(2, {})]);
+  });
+
+  it('go out at once where the call before them is whole', () => {
+    const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
+    encoder.chunks([start(0), input(0, '{"a":"}"}')]);
+    expect(encoder.chunks([said('now')])).toContain('"text":"now"');
+  });
+
+  it('wait for a call whose arguments are not whole yet', () => {
+    const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
+    encoder.chunks([start(0), input(0, '{"a":"}')]);
+    expect(encoder.chunks([said('now')])).toBe('');
+    expect(encoder.chunks([input(0, '"}')])).toMatch(/partial_json.*content_block_stop.*"text":"now"/s);
+  });
+
+  it('end the call that was cut, and lose nothing that came after it', () => {
+    const events = encoded([start(0), input(0, '{"a":'), start(1), input(1, '{}'), said('x'), end]);
+    expect(events.filter(({ type }) => type === 'content_block_start').map(({ content_block: block }) => block.type)).toEqual(['tool_use', 'tool_use', 'text']);
+  });
+
+  it('give a thought one signature, with all that its details say', () => {
+    const [block] = blocksOf(encoded([thought('a'), state({ text: 'a', index: 0 }), thought('b'), state({ text: 'b', index: 0 }), state({ text: '', signature: 'S', index: 0 }), said('x'), end]));
+    expect(block).toEqual({ type: 'thinking', thinking: 'ab', signature: expect.any(String) });
+    expect(opened(block!['signature'])).toEqual({ type: 'reasoning.text', provider: 'p', index: 0, signature: 'S' });
+  });
+
+  it('make a block of a state that has no thought before it, wherever it comes', () => {
+    const blocks = blocksOf(encoded([thought('a'), state({ signature: 'S' }), state({ type: 'reasoning.encrypted', data: 'D' }), start(0), input(0, '{}'), state({ type: 'reasoning.encrypted', data: 'E' }), end]));
+    expect(blocks.map(({ type }) => type)).toEqual(['thinking', 'redacted_thinking', 'tool_use', 'redacted_thinking']);
+    expect([opened(blocks[1]!['data'])['data'], opened(blocks[3]!['data'])['data']]).toEqual(['D', 'E']);
+  });
+
+  it('open no block for an empty text', () => {
+    expect(blocksOf(encoded([thought(''), said(''), said('x'), { type: 'finish', choice: 0, reason: 'completed', native: null }]))).toEqual([{ type: 'text', text: 'x' }]);
+  });
+
+  it('are a whole stream where nothing came', () => {
+    expect(encoded([end]).map(({ type }) => type)).toEqual(['message_start', 'message_delta', 'message_stop']);
+  });
+
+  it('end with one error event after a failure', () => {
+    const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
+    encoder.chunks([said('x')]);
+    expect(encoder.error(new GatewayError('upstream_timeout', 'Too late.'))).toBe('event: error\ndata: {"type":"error","error":{"type":"timeout_error","message":"Too late."},"request_id":"r1"}\n\n');
+  });
+});

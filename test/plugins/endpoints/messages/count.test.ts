@@ -1,0 +1,45 @@
+/** POST /v1/messages/count_tokens. */
+import { describe, expect, it } from 'vitest';
+import { answers, completion } from '../../../_kit/upstream.ts';
+import { type Fields, scene } from './scene.ts';
+
+const path = '/v1/messages/count_tokens';
+
+describe('a count of tokens', () => {
+  it('is the own of a provider that counts, and costs nothing', async () => {
+    const { ask, gateway } = await scene(answers({ input_tokens: 77, context_management: { original_input_tokens: 90 } }));
+    const { body, asked, sent, headers } = await ask({ model: 'claude', system: 'Be terse.', tools: [{ name: 'f', input_schema: { type: 'object' } }], thinking: { type: 'enabled', budget_tokens: 2048 }, max_tokens: 9000, temperature: 1, metadata: { user_id: 'u' }, stop_sequences: ['x'], stream: true }, { 'anthropic-beta': 'b1' }, path);
+    expect(body).toEqual({ input_tokens: 77, context_management: { original_input_tokens: 90 } });
+    expect(headers.get('x-estimated')).toBeNull();
+    expect([asked.url, asked.headers['anthropic-beta']]).toEqual(['/v1/messages/count_tokens', 'b1']);
+    expect(sent).toEqual({ model: 'claude-sonnet-4-5', system: [{ type: 'text', text: 'Be terse.' }], messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }], tools: [{ name: 'f', input_schema: { type: 'object' } }], thinking: { type: 'enabled', budget_tokens: 2048 } });
+    await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, provider: 'vendor', cost: '0', usage: { promptTokens: 0, completionTokens: 0 } });
+  });
+
+  it('is estimated elsewhere, and says so, without asking', async () => {
+    const { ask, up } = await scene(answers(completion('Yes.')));
+    const count = async (...content: Fields[]): Promise<number> => {
+      const { body, headers } = await ask({ model: 'open', messages: [{ role: 'user', content }] }, {}, path);
+      expect(headers.get('x-estimated')).toBe('true');
+      return body['input_tokens'] as number;
+    };
+    const text = { type: 'text', text: 'Hi there. '.repeat(50) };
+    const few = await count(text);
+    expect(few).toBeGreaterThan(50);
+    expect(await count(text, text)).toBeGreaterThan(few + 50);
+    expect(await count(text, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } })).toBe(few + 1600);
+    expect(await count(text, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'A'.repeat(33_000) } })).toBeGreaterThan(few + 1000);
+    expect(up.asked).toHaveLength(0);
+  });
+
+  it('gives answers no such header', async () => {
+    const { ask } = await scene(answers(completion('Yes.')));
+    expect((await ask({ model: 'open' })).headers.get('x-estimated')).toBeNull();
+  });
+
+  it('fails in the form of the API', async () => {
+    const { ask } = await scene(answers({ type: 'error', error: { type: 'invalid_request_error', message: 'wrong' } }, { status: 400 }));
+    expect(await ask({ model: 'none' }, {}, path)).toMatchObject({ status: 404, body: { type: 'error', error: { type: 'not_found_error' } } });
+    expect(await ask({ model: 'claude' }, {}, '/messages/count_tokens')).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message: expect.stringContaining('wrong') } } });
+  });
+});

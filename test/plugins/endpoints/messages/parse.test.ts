@@ -1,0 +1,186 @@
+/** What a caller of the Messages API asks, and what providers of this API and of another one are sent for it. */
+import { describe, expect, it } from 'vitest';
+import { answers, completion } from '../../../_kit/upstream.ts';
+import { type Fields, scene } from './scene.ts';
+
+const say = (...content: unknown[]): Fields => ({ messages: [{ role: 'user', content: content.length === 1 && typeof content[0] === 'string' ? content[0] : content }] });
+const openScene = async (): ReturnType<typeof scene> => await scene(answers(completion('Yes.')));
+const weather = { name: 'weather', description: 'Tells it.', input_schema: { type: 'object', properties: { city: { type: 'string' } } } };
+const mark = { type: 'ephemeral', ttl: '1h' };
+const png = 'iVBORw0KGgo=';
+
+describe('a provider of the same API', () => {
+  it('gets all that the caller wrote', async () => {
+    const { ask } = await scene();
+    const body = {
+      max_tokens: 900, temperature: 0.3, top_k: 5, stop_sequences: ['END'], metadata: { user_id: 'u'.repeat(100), more: 1 }, service_tier: 'standard_only', container: 'c1', cache_control: mark,
+      system: [{ type: 'text', text: 'Be terse.', cache_control: mark }],
+      tools: [{ ...weather, cache_control: mark, defer_loading: true, strict: true }, { type: 'web_search_20250305', name: 'web_search', max_uses: 3 }, { type: 'tool_of_tomorrow', name: 'x', a: [1] }],
+      tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+      output_config: { format: { type: 'json_schema', schema: { type: 'object', minProperties: 1 } }, task_budget: { total: 5 } },
+      a_field_of_tomorrow: { deep: [1, 2] },
+      ...say({ type: 'text', text: 'Hi', a_mark: 1, cache_control: mark }),
+    };
+    const { sent, asked, status } = await ask({ model: 'claude', ...body }, { 'anthropic-beta': 'one-2025-01-01, two' });
+    expect(status).toBe(200);
+    expect(sent).toEqual({ ...body, model: 'claude-sonnet-4-5' });
+    expect(asked.headers['anthropic-beta']).toBe('one-2025-01-01,two');
+  });
+
+  it.each<[string, Fields]>([
+    ['an image', { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png }, extra: 1 }],
+    ['an image by its address', { type: 'image', source: { type: 'url', url: 'https://x.example/a.png' } }],
+    ['an image of a file', { type: 'image', source: { type: 'file', file_id: 'f1' } }],
+    ['a PDF', { type: 'document', title: 'paper', context: 'of 1999', citations: { enabled: true }, source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } }],
+    ['a PDF without a title', { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } }],
+    ['a PDF by its address', { type: 'document', title: 'paper', source: { type: 'url', url: 'https://x.example/a.pdf' } }],
+    ['a text document', { type: 'document', title: 'moon', citations: { enabled: true }, source: { type: 'text', media_type: 'text/plain', data: 'The moon.' } }],
+    ['a document of blocks', { type: 'document', source: { type: 'content', content: [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }] } }],
+    ['a document of blocks with an image', { type: 'document', source: { type: 'content', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] } }],
+    ['a document that is a file', { type: 'document', source: { type: 'file', file_id: 'f1' } }],
+    ['a search result', { type: 'search_result', source: 'https://x.example', title: 'X', content: [{ type: 'text', text: 'found' }], citations: { enabled: true } }],
+    ['an upload', { type: 'container_upload', file_id: 'f1' }],
+    ['a block of tomorrow', { type: 'hologram', data: { a: 1 } }],
+  ])('gets %s as it is, also inside a tool result', async (_, block) => {
+    const { ask } = await scene();
+    const marked = { ...block, cache_control: mark };
+    const { sent, status } = await ask({
+      model: 'claude',
+      messages: [
+        { role: 'user', content: [marked] },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'f', input: {}, caller: { type: 'direct' } }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: [block], is_error: true, of_tomorrow: 1 }] },
+      ],
+    });
+    expect(status).toBe(200);
+    expect(sent['messages'][0].content).toEqual([marked]);
+    expect(sent['messages'][1].content).toEqual([{ type: 'tool_use', id: 't1', name: 'f', input: {}, caller: { type: 'direct' } }]);
+    expect(sent['messages'][2].content).toEqual([{ type: 'tool_result', tool_use_id: 't1', content: [block], is_error: true, of_tomorrow: 1 }]);
+  });
+
+  it('gets the blocks of tools that it ran in their order', async () => {
+    const { ask } = await scene();
+    const content = [{ type: 'text', text: 'I look.' }, { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'x' } }, { type: 'web_search_tool_result', tool_use_id: 's1', content: [] }, { type: 'text', text: 'It is mild.', citations: [{ type: 'web_search_result_location', cited_text: 'mild' }] }];
+    const { sent } = await ask({ model: 'claude', messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content }, { role: 'user', content: 'Go on' }] });
+    expect(sent['messages'][1].content).toEqual(content);
+  });
+
+  it('drops a fifth cache breakpoint and names it', async () => {
+    const { ask } = await scene();
+    const { sent, headers } = await ask({ model: 'claude', ...say(...Array.from({ length: 5 }, (_, at) => ({ type: 'text', text: `t${at}`, cache_control: mark }))) });
+    expect(sent['messages'][0].content.filter((block: Fields) => block['cache_control'] !== undefined)).toHaveLength(4);
+    expect(headers.get('x-adjusted')).toContain('cache_control');
+  });
+});
+
+describe('a provider of another API', () => {
+  it('gets what it understands, and what is lost is named', async () => {
+    const { ask } = await openScene();
+    const { sent, headers } = await ask(
+      {
+        model: 'open', system: [{ type: 'text', text: 'Be terse.', cache_control: mark }], stop_sequences: ['END'], top_k: 5, metadata: { user_id: 'u-1', team: 'a' }, context_management: { edits: [] }, tools: [{ ...weather, cache_control: mark, defer_loading: true }], tool_choice: { type: 'any', disable_parallel_tool_use: true },
+        messages: [
+          { role: 'user', content: [{ type: 'document', title: 't', source: { type: 'text', media_type: 'text/plain', data: 'The moon.' } }] },
+          { role: 'assistant', content: [{ type: 'server_tool_use', id: 's', name: 'x', input: {} }, { type: 'text', text: 'I look.' }, { type: 'tool_use', id: 't1', name: 'weather', input: { city: 'Rome' } }] },
+          { role: 'user', content: [{ type: 'text', text: 'And?' }, { type: 'tool_result', tool_use_id: 't1', is_error: true, content: 'none' }] },
+        ],
+      },
+      { 'anthropic-beta': 'b1' },
+    );
+    expect(sent).toEqual({
+      model: 'open-1', stream: false, max_tokens: 1000, stop: ['END'], user: 'u-1', parallel_tool_calls: false, tool_choice: 'required',
+      tools: [{ type: 'function', function: { name: 'weather', description: 'Tells it.', parameters: weather.input_schema } }],
+      messages: [
+        { role: 'system', content: [{ type: 'text', text: 'Be terse.' }] },
+        { role: 'user', content: [{ type: 'text', text: 'The moon.' }] },
+        { role: 'assistant', content: [{ type: 'text', text: 'I look.' }], tool_calls: [{ id: 't1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }] },
+        { role: 'tool', tool_call_id: 't1', content: 'none' },
+        { role: 'user', content: 'And?' },
+      ],
+    });
+    for (const name of ['cache_control', 'top_k', 'metadata.team', 'context_management', 'tools.defer_loading', 'messages.content.title', 'messages.content.server_tool_use', 'is_error', 'anthropic-beta']) expect(headers.get('x-adjusted')).toContain(name);
+  });
+
+  it('gets images and files', async () => {
+    const { ask } = await openScene();
+    const { sent } = await ask({ model: 'open', ...say({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } }, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } }, { type: 'search_result', source: 'https://x.example', title: 'X', content: [{ type: 'text', text: 'found' }] }) });
+    expect(sent['messages'][0].content).toEqual([
+      { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
+      { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'document.pdf' } },
+      { type: 'text', text: 'X\nhttps://x.example\nfound' },
+    ]);
+  });
+
+  it('gets the image of a tool in a user message, because its tool messages take text only', async () => {
+    const { ask } = await openScene();
+    const result = (id: string, content: unknown): Fields => ({ type: 'tool_result', tool_use_id: id, content });
+    const call = (id: string): Fields => ({ type: 'tool_use', id, name: 'shot', input: {} });
+    const { sent } = await ask({ model: 'open', messages: [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: [call('a'), call('b')] }, { role: 'user', content: [result('a', [{ type: 'text', text: 'done' }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } }]), result('b', 'none'), { type: 'text', text: 'And?' }] }] });
+    expect(sent['messages'].slice(2)).toEqual([
+      { role: 'tool', tool_call_id: 'a', content: [{ type: 'text', text: 'done' }] },
+      { role: 'tool', tool_call_id: 'b', content: 'none' },
+      { role: 'user', content: [{ type: 'text', text: 'The tool call a gave this:' }, { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } }] },
+      { role: 'user', content: 'And?' },
+    ]);
+  });
+
+  it('gets a long user id as a hash of 64 characters, always the same', async () => {
+    const { ask } = await openScene();
+    const users = [(await ask({ model: 'open', metadata: { user_id: 'u'.repeat(65) } })).sent['user'], (await ask({ model: 'open', metadata: { user_id: 'u'.repeat(65) } })).sent['user']];
+    expect(users[0]).toMatch(/^[\da-f]{64}$/);
+    expect(users[1]).toBe(users[0]);
+  });
+
+  it.each<[string, Fields]>([
+    ['a tool that its provider runs', { tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+    ['content of a type that it has not', say({ type: 'hologram', data: 'x' })],
+    ['a file of another provider', say({ type: 'image', source: { type: 'file', file_id: 'f' } })],
+    ['a document of such a file', say({ type: 'document', source: { type: 'file', file_id: 'f' } })],
+    ['a search result with images', say({ type: 'search_result', source: 's', title: 't', content: [{ type: 'image' }] })],
+  ])('is not asked for %s', async (_, body) => {
+    const { ask, up } = await openScene();
+    const { status, body: reply } = await ask({ model: 'open', ...body });
+    expect([status, reply['error'].type, up.asked.length]).toEqual([400, 'invalid_request_error', 0]);
+  });
+});
+
+describe('a wrong request', () => {
+  it.each<[string, Fields, string]>([
+    ['messages that are no list', { messages: 7 }, 'messages'],
+    ['no messages', { messages: [] }, 'messages'],
+    ['a message that is no object', { messages: ['x'] }, 'messages[0]'],
+    ['a message without a role', { messages: [{ content: 'x' }] }, 'messages[0].role'],
+    ['a role that is none', { messages: [{ role: 'wizard', content: 'x' }] }, 'messages[0].role'],
+    ['a message without content', { messages: [{ role: 'user' }] }, 'messages[0].content'],
+    ['content that is a number', { messages: [{ role: 'assistant', content: 7 }] }, 'messages[0].content'],
+    ['a block that is no object', say('x', 'y'), 'messages[0].content[0]'],
+    ['a block without a type', say({ text: 'x' }), 'messages[0].content[0].type'],
+    ['a text that is a number', say({ type: 'text', text: 7 }), 'messages[0].content[0].text'],
+    ['an image without a source', say({ type: 'image' }), 'messages[0].content[0].source'],
+    ['a document of blocks that are no list', say({ type: 'document', source: { type: 'content', content: 7 } }), 'messages[0].content[0].source.content'],
+    ['a result without an id', say({ type: 'tool_result', content: 'x' }), 'messages[0].content[0].tool_use_id'],
+    ['a call whose input is a text', { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: '{}' }] }] }, 'messages[0].content[0].input'],
+    ['a call whose input is a list', { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: [] }] }] }, 'messages[0].content[0].input'],
+    ['a thought that is no text', { messages: [{ role: 'assistant', content: [{ type: 'thinking', thinking: 7 }] }] }, 'messages[0].content[0].thinking'],
+    ['a sealed thought without data', { messages: [{ role: 'assistant', content: [{ type: 'redacted_thinking' }] }] }, 'messages[0].content[0].data'],
+    ['a system that is a number', { system: 7 }, 'system'],
+    ['a limit of 0', { max_tokens: 0 }, 'max_tokens'],
+    ['a temperature that is a text', { temperature: 'hot' }, 'temperature'],
+    ['stop sequences that are no texts', { stop_sequences: [1] }, 'stop_sequences[0]'],
+    ['a user id that is a number', { metadata: { user_id: 1 } }, 'metadata.user_id'],
+    ['tools that are no list', { tools: 'f' }, 'tools'],
+    ['a tool without a schema', { tools: [{ name: 'f' }] }, 'tools[0].input_schema'],
+    ['a tool without a name', { tools: [{ input_schema: {} }] }, 'tools[0].name'],
+    ['a tool choice that is none', { tool_choice: { type: 'some' } }, 'tool_choice.type'],
+    ['a choice of a tool without a name', { tool_choice: { type: 'tool' } }, 'tool_choice.name'],
+    ['a format that is none', { output_config: { format: { type: 'poem' } } }, 'output_config.format.type'],
+    ['thinking of an unknown type', { thinking: { type: 'sideways' } }, 'thinking.type'],
+    ['a budget that is a text', { thinking: { type: 'enabled', budget_tokens: 'many' } }, 'thinking.budget_tokens'],
+    ['an effort that is none', { thinking: { type: 'adaptive' }, output_config: { effort: 'minimal' } }, 'output_config.effort'],
+    ['a model that is a number', { model: 7 }, 'model'],
+  ])('is refused for %s', async (_, body, param) => {
+    const { ask, up } = await openScene();
+    const { status, body: reply, headers } = await ask({ model: 'open', ...body });
+    expect([status, reply, up.asked.length]).toEqual([400, { type: 'error', error: { type: 'invalid_request_error', message: expect.stringContaining(`"${param}"`) }, request_id: headers.get('x-request-id') }, 0]);
+  });
+});

@@ -1,0 +1,117 @@
+/** Thinking through the Messages API: how it is asked for, and how its state comes back over turns. */
+import { describe, expect, it } from 'vitest';
+import { answers, completion } from '../../../_kit/upstream.ts';
+import { type Fields, message, opened, scene } from './scene.ts';
+
+const yes = answers(completion('Yes.'));
+const adaptive = (effort?: string): Fields => ({ thinking: { type: 'adaptive' }, ...(effort !== undefined && { output_config: { effort } }) });
+const enabled = (budget: number, more: Fields = {}): Fields => ({ thinking: { type: 'enabled', budget_tokens: budget, ...more } });
+const disabled = { thinking: { type: 'disabled' } };
+
+describe('thinking', () => {
+  it.each<[string, string, Fields, Fields]>([
+    ['a budget', 'claude', { max_tokens: 8000, ...enabled(2048) }, { max_tokens: 8000, thinking: { type: 'enabled', budget_tokens: 2048 } }],
+    ['a budget with a field of this API', 'claude', { max_tokens: 8000, ...enabled(2048, { display: 'omitted' }) }, { thinking: { type: 'enabled', budget_tokens: 2048, display: 'omitted' } }],
+    ['a budget below the least', 'claude', { max_tokens: 8000, ...enabled(500) }, { max_tokens: 8000, thinking: { type: 'enabled', budget_tokens: 1024 } }],
+    ['a budget that fills the limit', 'claude', { max_tokens: 3000, ...enabled(3000) }, { max_tokens: 6000, thinking: { type: 'enabled', budget_tokens: 3000 } }],
+    ['an effort', 'newest', adaptive('low'), { thinking: { type: 'adaptive' }, output_config: { effort: 'low' } }],
+    ['no effort', 'newest', adaptive(), { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
+    ['the most effort', 'newest', adaptive('max'), { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }],
+    ['an effort where the model takes budgets', 'claude', { max_tokens: 20_000, ...adaptive('low') }, { max_tokens: 20_000, thinking: { type: 'enabled', budget_tokens: 2048 } }],
+    ['an effort and whether its text is shown', 'newest', { thinking: { type: 'adaptive', display: 'omitted' } }, { thinking: { type: 'adaptive', display: 'omitted' } }],
+    ['an effort without thinking', 'newest', { output_config: { effort: 'low' } }, { output_config: { effort: 'low' } }],
+    ['none', 'newest', disabled, { thinking: { type: 'disabled' } }],
+    ['a budget where the model takes efforts', 'newest', { max_tokens: 9000, ...enabled(4000) }, { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'medium' } }],
+  ])('with %s goes to a provider of the same API', async (_, model, body, wanted) => {
+    const { ask } = await scene();
+    expect((await ask({ model, ...body })).sent).toMatchObject(wanted);
+  });
+
+  it.each<[string, Fields, Fields]>([
+    ['an effort', adaptive('medium'), { reasoning_effort: 'medium' }],
+    ['none', disabled, { reasoning_effort: 'minimal' }],
+  ])('with %s goes to a provider of another API', async (_, body, wanted) => {
+    const { ask } = await scene(yes);
+    expect((await ask({ model: 'thinker', ...body })).sent).toMatchObject(wanted);
+  });
+
+  it('that nobody asks for is none at a provider of the same API, where others begin with the effort of their mapping', async () => {
+    const { ask } = await scene(answers(message([{ type: 'text', text: 'Yes.' }])), yes);
+    const { sent } = await ask({ model: 'claude', temperature: 0.3 });
+    expect([sent['thinking'], sent['temperature'], sent['max_tokens']]).toEqual([undefined, 0.3, 1000]);
+    expect((await ask({ model: 'thinker' })).sent['reasoning_effort']).toBe('low');
+  });
+
+  it('that is disabled is nothing for a model that does not reason', async () => {
+    const { ask, up } = await scene(yes, answers(message([{ type: 'text', text: 'Yes.' }])));
+    expect((await ask({ model: 'open', ...disabled })).sent).not.toHaveProperty('reasoning_effort');
+    expect((await ask({ model: 'dull', ...disabled })).sent).not.toHaveProperty('thinking');
+    expect(up.asked).toHaveLength(2);
+  });
+
+  it.each([['an effort', adaptive('low')], ['a budget', enabled(2000)]])('with %s is refused for a model that does not reason', async (_, body) => {
+    const { ask, up } = await scene();
+    expect([(await ask({ model: 'dull', ...body })).status, up.asked.length]).toEqual([400, 0]);
+  });
+});
+
+describe('the state of a thought', () => {
+  const blocks = [{ type: 'thinking', thinking: 'I look.', signature: 'SIG1==' }, { type: 'redacted_thinking', data: 'SEALED' }, { type: 'text', text: 'Let me look.' }, { type: 'thinking', thinking: '', signature: 'SIG2' }, { type: 'tool_use', id: 't1', name: 'weather', input: { city: 'Rome' } }];
+  const turn = (content: unknown): Fields[] => [{ role: 'user', content: 'Weather?' }, { role: 'assistant', content }, { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: '20' }] }];
+  const thinking = enabled(2048);
+
+  it('goes back to its issuer byte for byte and in its place', async () => {
+    const { ask } = await scene(answers(message(blocks, { stop_reason: 'tool_use' })));
+    const { body } = await ask({ model: 'claude', ...thinking });
+    const { sent, headers } = await ask({ model: 'claude', max_tokens: 9000, ...thinking, messages: turn(body['content']) });
+    expect(sent['messages'][1].content).toEqual(blocks);
+    expect(headers.get('x-adjusted')).toBeNull();
+  });
+
+  it('goes back in its place between blocks that have no text', async () => {
+    const said = [{ type: 'thinking', thinking: 'a', signature: 'S1' }, { type: 'server_tool_use', id: 's', name: 'x', input: {} }, { type: 'x_tool_result', tool_use_id: 's', content: [] }, { type: 'thinking', thinking: 'b', signature: 'S2' }, { type: 'text', text: 'Yes.' }];
+    const { ask } = await scene(answers(message(said)));
+    const { body } = await ask({ model: 'claude', ...thinking });
+    const { sent } = await ask({ model: 'claude', max_tokens: 9000, ...thinking, messages: [...turn(body['content']).slice(0, 2), { role: 'user', content: 'And?' }] });
+    expect(sent['messages'][1].content).toEqual(said);
+  });
+
+  it.each([['another model of its provider', 'newest'], ['another provider', 'thinker']])('is left out at %s, and named', async (_, model) => {
+    const { ask, up } = await scene(answers(message(blocks, { stop_reason: 'tool_use' })));
+    const { body } = await ask({ model: 'claude', ...thinking });
+    if (model === 'thinker') up.script(yes);
+    const { asked, headers } = await ask({ model, messages: turn(body['content']) });
+    expect(asked.text).not.toMatch(/SIG|SEALED|gw1_/);
+    expect(headers.get('x-adjusted')).toContain('messages.reasoning: left out');
+  });
+
+  it.each<[string, Fields]>([['a signature', { type: 'thinking', thinking: 'Hm.', signature: 'EqQBstrange' }], ['sealed data', { type: 'redacted_thinking', data: 'EqQBstrange' }]])('of an unknown issuer is left out and named: %s', async (_, block) => {
+    const { ask } = await scene();
+    const { sent, headers, asked } = await ask({ model: 'claude', messages: turn([block, ...blocks.slice(4)]) });
+    expect(asked.text).not.toContain('strange');
+    expect(sent['messages'][1].content).toEqual(blocks.slice(4));
+    expect(headers.get('x-adjusted')).toContain('messages.reasoning: left out');
+  });
+
+  it('is a mark of ours where the provider gave none, and its text goes back', async () => {
+    const { ask, up } = await scene(answers(completion('', { content: null, reasoning_content: 'Hm.', tool_calls: [{ id: 't1', type: 'function', function: { name: 'weather', arguments: '{}' } }] })));
+    const { body } = await ask({ model: 'thinker' });
+    expect(opened(body['content'][0].signature)).toEqual({ type: 'reasoning.text' });
+    up.script(answers(message([{ type: 'text', text: 'Yes.' }])), yes);
+    const { headers } = await ask({ model: 'claude', messages: turn(body['content']) });
+    expect(headers.get('x-adjusted')).toBeNull();
+    await ask({ model: 'thinker', messages: turn(body['content']) });
+    expect(up.asked.at(-1)?.json['messages'][1]).toMatchObject({ role: 'assistant' });
+  });
+
+  it('goes back through the door of chat completions too', async () => {
+    const { ask, gateway, up } = await scene(answers(message(blocks, { stop_reason: 'tool_use' })));
+    const { body } = await ask({ model: 'claude', ...thinking });
+    const [first, second] = body['content'] as Fields[];
+    await gateway.chat({
+      model: 'claude', reasoning: { max_tokens: 2048 },
+      messages: [{ role: 'user', content: 'Weather?' }, { role: 'assistant', content: 'Let me look.', reasoning_details: [{ type: 'reasoning.text', text: first!['thinking'], signature: first!['signature'] }, { type: 'reasoning.encrypted', data: second!['data'] }] }, { role: 'user', content: 'Go on.' }],
+    });
+    expect(up.asked.at(-1)?.json['messages'][1].content).toEqual([...blocks.slice(0, 2), blocks[2]]);
+  });
+});
