@@ -30,7 +30,7 @@ export class Marks {
 
   begin(at: number, item: Fields, { isForeign, out }: { isForeign: boolean; out: Chunk[] }): void {
     this.#at = at;
-    if (this.#isRead) out.push(mark('item', { at, item: isForeign ? item : withoutTexts(item) }));
+    if (this.#isRead) out.push(mark('item', { at, ...(isForeign ? { item, isForeign } : { item: withoutTexts(item) }) }));
   }
 
   focus(at: number, out: Chunk[]): void {
@@ -75,9 +75,7 @@ export class Marks {
 }
 
 /** A tool that a provider runs has begun too. */
-const isPiece = (chunk: Chunk): boolean => chunk.type !== 'native' || chunk.name === 'event' || (chunk.name === 'item' && !ownTypes.has(((chunk.value as Fields)['item'] as Fields | undefined)?.['type']));
-
-const ownTypes: ReadonlySet<unknown> = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call', undefined]);
+const isPiece = (chunk: Chunk): boolean => chunk.type !== 'native' || (chunk.value as Fields)['isForeign'] === true;
 
 /** Fields of a response that the gateway writes: who answers, what was asked, how it ended. */
 const written: ReadonlySet<string> = new Set([

@@ -178,7 +178,7 @@ export class Answer {
     const item = this.#native.get(at);
     switch (name) {
       case 'item':
-        return item === undefined ? this.#nativeItem(at, fieldsOf(value['item'])) : this.#focus(item);
+        return item === undefined ? this.#nativeItem(value) : this.#focus(item);
       case 'part':
         return this.#nativePart(value['voice']);
       case 'logprobs':
@@ -201,15 +201,15 @@ export class Answer {
     if (item instanceof TextItem && !item.isClosed) this.#text = item;
   }
 
-  #nativeItem(at: unknown, item: Fields): void {
+  #nativeItem({ at, item: given, isForeign }: Fields): void {
+    const item = fieldsOf(given);
     const { type, id } = item;
-    if (type === 'message' || type === 'reasoning') this.#native.set(at, this.#begin(type, unknownFields(item)));
-    else if (type === 'function_call' || type === 'custom_tool_call') this.#coming = { at, item };
-    else {
+    if (isForeign === true) {
       const made = new ForeignItem(item, this.#placeOf('item', typeof id === 'string' ? id : null));
       this.items.push(made);
       this.#native.set(at, made);
-    }
+    } else if (type === 'message' || type === 'reasoning') this.#native.set(at, this.#begin(type, unknownFields(item)));
+    else this.#coming = { at, item };
   }
 
   #nativePart(voice: unknown): void {

@@ -28,6 +28,15 @@ afterEach(async () => {
 });
 
 describe('bodies in SQLite', () => {
+  test('that are forgotten are no longer in their block', async () => {
+    await store.insert([row(1, 'secret'), row(2)]);
+    const [before] = numbersOf('select sum(length(data)) from gateway_body_blocks') as [number];
+    expect(await store.forget(idAt(begin + 1, 1))).toBe(true);
+    const [after] = numbersOf('select sum(length(data)) from gateway_body_blocks') as [number];
+    expect(after).toBeLessThan(before);
+    expect(await store.get(idAt(begin + 2, 2))).toMatchObject({ response: { choices: [{ text: 'answer 2' }] } });
+  });
+
   test('are compressed, many in one block, and come back each to its record', async () => {
     await store.insert(Array.from({ length: 100 }, (_, number) => row(number)));
     const [blocks, bytes] = numbersOf('select count(*), sum(length(data)) from gateway_body_blocks');

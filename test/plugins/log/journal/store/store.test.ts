@@ -58,6 +58,18 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   });
   const found = async (query: LogQuery, limit = 1000): Promise<number[]> => numbers((await store.list(query, { limit })).data);
 
+  test('forgets the bodies of one record, and keeps the record', async () => {
+    const own = await open(1000);
+    const [first, second, plain] = [120, 122, 121].map((at) => ({ ...records[at], at: Date.now() - at })) as [typeof records[0], typeof records[0], typeof records[0]];
+    await own.insert([first, second, plain].map(rowFor));
+    const { id } = finished(first);
+    expect([await own.forget(id), await own.forget(id), await own.forget(finished(plain).id), await own.forget('no id')]).toEqual([true, false, false, false]);
+    expect(await own.get(id)).toMatchObject({ id, status: 200, request: null, response: null, reasoningContent: null });
+    expect(await own.get(finished(second).id)).toMatchObject({ request: { messages: [{ content: 'Tell me 100% of "number" 122, Ärger_x' }] } });
+    expect((await own.list({ ...everything, text: '"number" 120' }, { limit: 10 })).data).toEqual([]);
+    await own.close();
+  });
+
   test('gives a record back as it was', async () => {
     const { id, ...rest } = finished(records[120]);
     const detail = await store.get(id);

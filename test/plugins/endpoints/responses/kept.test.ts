@@ -1,0 +1,137 @@
+/** Responses that are kept in the log: what can be done with them, by whom, and until when. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { oneUpstream } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { answers, completion, event, streams } from '../../../_kit/upstream.ts';
+import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
+import { ask, nativeAnswer, nativeUpstream, respond, said, streamOf } from './stage.ts';
+
+let folder: string;
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'gateway-kept-'))));
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const keys = [{ name: 'first', key: 'sk-first-0123456789abcdef' }, { name: 'second', key: 'sk-second-0123456789abcdef' }];
+const as = (name: string): Record<string, string> => ({ authorization: `Bearer sk-${name}-0123456789abcdef` });
+const logging = (config: Record<string, unknown>, bodies = true): Promise<TestGateway> =>
+  gatewayOf({ ...config, server: { data_dir: folder } }, { use: [{ use: 'log/journal', with: { bodies } }] });
+
+const get = async (gateway: TestGateway, id: string, headers: Record<string, string> = {}): Promise<Response> => await gateway.get(`/v1/responses/${id}`, headers);
+const remove = async (gateway: TestGateway, id: string, headers: Record<string, string> = {}): Promise<Response> => await gateway.ask(`/responses/${id}`, { method: 'DELETE', headers });
+const weather = { type: 'function', name: 'weather', parameters: { type: 'object' } };
+const calling = completion('Let me look.', { reasoning_content: 'I look.', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }] });
+
+describe('a response that is kept', () => {
+  it('is given again as it was, plain and streamed', async () => {
+    const stream = streams([event({ reasoning_content: 'I look.' }), event({ content: 'Let me ' }), event({ content: 'look.' }), event({ tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } }] }), event({}, 'tool_calls'), 'data: [DONE]\n\n']);
+    const up = await provider(answers(calling), stream);
+    const gateway = await logging(oneUpstream(up.url));
+    const asked = { model: 'thinker', instructions: 'Be terse.', tools: [weather], metadata: { job: '7' }, reasoning: { effort: 'low', summary: 'auto' }, include: ['reasoning.encrypted_content'] };
+    const plain = await respond(gateway, { ...asked, store: true });
+    expect(plain.store).toBe(true);
+    expect(await (await get(gateway, plain.id)).json()).toEqual(plain);
+    const { response } = await streamOf(gateway, asked);
+    expect(response.store).toBe(true);
+    expect(await (await get(gateway, response.id)).json()).toEqual({ ...response, usage: null });
+  });
+
+  it('is given again with items that only its provider knows', async () => {
+    const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } };
+    const up = await provider(nativeAnswer([said('One.', { phase: 'commentary' }), search, { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'A.' }, { type: 'summary_text', text: 'B.' }], encrypted_content: 'sealed' }, said('Two.')], { service_tier: 'flex' }));
+    const gateway = await logging(nativeUpstream(up.url));
+    const response = await respond(gateway, { model: 'native', tools: [{ type: 'web_search' }] });
+    expect(response.output.map(({ type }: any) => type)).toEqual(['message', 'web_search_call', 'reasoning', 'message']);
+    expect(await (await get(gateway, response.id)).json()).toEqual(response);
+  });
+
+  it('is gone on from: the whole conversation goes to the provider, without the instructions', async () => {
+    const up = await provider(answers(calling), answers(completion('It is mild.')), answers(completion('Yes.')));
+    const gateway = await logging(oneUpstream(up.url));
+    const one = await respond(gateway, { input: 'Weather?', instructions: 'Old.', tools: [weather] });
+    const two = await respond(gateway, { previous_response_id: one.id, instructions: 'New.', input: [{ type: 'function_call_output', call_id: 'c1', output: '20' }], tools: [weather] });
+    expect(two.previous_response_id).toBe(one.id);
+    await respond(gateway, { previous_response_id: two.id, input: 'Sure?', store: false });
+    expect(up.asked[1]?.json['messages'].map(({ role, content }: any) => [role, content])).toEqual([['system', 'New.'], ['user', 'Weather?'], ['assistant', 'Let me look.'], ['tool', '20']]);
+    expect(up.asked[2]?.json['messages']).toEqual([
+      { role: 'user', content: 'Weather?' },
+      { role: 'assistant', content: 'Let me look.', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }] },
+      { role: 'tool', tool_call_id: 'c1', content: '20' },
+      { role: 'assistant', content: 'It is mild.' },
+      { role: 'user', content: 'Sure?' },
+    ]);
+  });
+
+  it('lends its items to a request that refers to them', async () => {
+    const up = await provider(answers(calling), answers(completion('It is mild.')));
+    const gateway = await logging(oneUpstream(up.url));
+    const { output } = await respond(gateway, { input: 'Weather?', tools: [weather] });
+    const references = output.map(({ id }: any) => ({ type: 'item_reference', id }));
+    await respond(gateway, { tools: [weather], input: [{ role: 'user', content: 'Weather?' }, ...references, { type: 'function_call_output', call_id: 'c1', output: '20' }] });
+    expect(up.asked[1]?.json['messages'][1]).toMatchObject({ role: 'assistant', content: 'Let me look.', tool_calls: [{ id: 'c1' }] });
+    const reply = await ask(gateway, { input: [{ type: 'item_reference', id: `msg_${'0'.repeat(36)}` }] });
+    expect([reply.status, await errorOf(reply)]).toMatchObject([400, { param: 'input[0]', message: expect.stringContaining('Send the item itself') }]);
+  });
+
+  it('is there for its own key alone', async () => {
+    const up = await provider();
+    const gateway = await logging({ ...oneUpstream(up.url), keys });
+    const { id } = await respond(gateway, {}, as('first'));
+    expect((await get(gateway, id, as('first'))).status).toBe(200);
+    expect([(await get(gateway, id)).status, (await get(gateway, id, as('second'))).status, (await remove(gateway, id, as('second'))).status]).toEqual([401, 404, 404]);
+    const reply = await ask(gateway, { previous_response_id: id }, as('second'));
+    expect([reply.status, (await errorOf(reply)).param]).toEqual([400, 'previous_response_id']);
+    expect((await get(gateway, id, as('first'))).status).toBe(200);
+  });
+
+  it('is deleted with its texts, and its record stays', async () => {
+    const gateway = await logging(oneUpstream((await provider(answers(completion('A secret.')))).url));
+    const { id } = await respond(gateway, {});
+    const gone = await remove(gateway, id);
+    expect([gone.status, await gone.json()]).toEqual([200, { id, object: 'response', deleted: true }]);
+    expect([(await get(gateway, id)).status, (await remove(gateway, id)).status, (await ask(gateway, { previous_response_id: id })).status]).toEqual([404, 404, 400]);
+    const { request, response, status } = (await (await gateway.get(`/api/logs/${gateway.records[0]?.id}`)).json()) as any;
+    expect([request, response, status]).toEqual([null, null, 200]);
+  });
+});
+
+describe('a response is not kept', () => {
+  it.each([
+    ['where the request says no', {}, { store: false }],
+    ['where its body is kept out of the log', { 'x-log-bodies': 'off' }, {}],
+  ])('%s', async (_, headers: Record<string, string>, body) => {
+    const gateway = await logging(oneUpstream((await provider()).url));
+    const { id, store } = await respond(gateway, body, headers);
+    expect([store, (await get(gateway, id)).status]).toEqual([false, 404]);
+    const reply = await ask(gateway, { previous_response_id: id });
+    expect([reply.status, (await errorOf(reply)).message]).toEqual([400, expect.stringContaining('is kept for this key')]);
+  });
+
+  it('where the log keeps no bodies, and then nothing can be gone on from', async () => {
+    const gateway = await logging(oneUpstream((await provider()).url), false);
+    const { id, store } = await respond(gateway, {});
+    expect([store, (await get(gateway, id)).status]).toEqual([false, 404]);
+    for (const [body, param] of [[{ store: true }, 'store'], [{ previous_response_id: id }, 'previous_response_id'], [{ input: [{ type: 'item_reference', id: 'msg_1' }] }, 'input']] as const) {
+      const reply = await ask(gateway, body);
+      expect([reply.status, (await errorOf(reply)).param]).toEqual([400, param]);
+    }
+  });
+
+  it('where it is asked for with its body kept out of the log: that is a 400', async () => {
+    const gateway = await logging(oneUpstream((await provider()).url));
+    const reply = await ask(gateway, { store: true }, { 'x-log-bodies': 'off' });
+    expect([reply.status, (await errorOf(reply)).param]).toEqual([400, 'store']);
+  });
+
+  it('where it is a request of another door', async () => {
+    const gateway = await logging(oneUpstream((await provider()).url));
+    await (await gateway.chat({})).json();
+    expect((await get(gateway, `resp_${gateway.records[0]?.id.replaceAll('-', '')}`)).status).toBe(404);
+  });
+
+  it.each(['resp_0123456789abcdef', `resp_${'f'.repeat(32)}`, 'x'])('under the unknown id %s', async (id) => {
+    const gateway = await logging(oneUpstream((await provider()).url));
+    expect([(await get(gateway, id)).status, (await remove(gateway, id)).status, (await ask(gateway, { previous_response_id: id })).status]).toEqual([404, 404, 400]);
+  });
+});

@@ -1,0 +1,186 @@
+/** The door before a provider that speaks this API itself: nothing that either side knows is lost on the way. */
+import { describe, expect, it } from 'vitest';
+import type { Chunk } from '../../../../core/chat.ts';
+import { rewriteText } from '../../../../core/pipeline/rewrite-text.ts';
+import { gatewayOf, probe, provider } from '../../../core/scene.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
+import { nativeAnswer, nativeBody, nativeStream, nativeUpstream, respond, said, streamOf } from './stage.ts';
+
+async function behind(...steps: Step[]): Promise<{ gateway: TestGateway; up: ScriptedUpstream }> {
+  const up = await provider(...steps);
+  return { gateway: await gatewayOf(nativeUpstream(up.url)), up };
+}
+
+const flat = { type: 'function', name: 'weather', description: 'W', parameters: { type: 'object' }, strict: true };
+const custom = { type: 'custom', name: 'run_sql', description: 'Runs SQL', format: { type: 'text' } };
+const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'rome' } };
+const citation = { type: 'url_citation', url: 'https://example.org/', title: 'T', start_index: 0, end_index: 4 };
+
+describe('a request', () => {
+  it('reaches the provider with all that it has', async () => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    const body = {
+      instructions: 'Be terse.', metadata: { job: '7' }, truncation: 'auto', service_tier: 'flex', prompt_cache_key: 'k', safety_identifier: 's', max_tool_calls: 3, top_logprobs: 2, a_field_of_tomorrow: { deep: [1] }, prompt: { id: 'p' },
+      context_management: [{ type: 'compaction', compact_threshold: 1000 }], reasoning: { effort: 'low', summary: 'detailed', context: 'all' }, text: { verbosity: 'low', format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true }, more: 1 },
+      tools: [flat, custom, { type: 'web_search', search_context_size: 'low' }, { type: 'function', name: 'loose' }, { type: 'namespace', name: 'files', description: 'F', tools: [{ type: 'function', name: 'read' }, { type: 'function', name: 'write' }] }],
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'function', name: 'weather' }, { type: 'custom', name: 'run_sql' }, { type: 'web_search' }] },
+    };
+    await respond(gateway, { ...body, model: 'native', include: ['web_search_call.action.sources'], api_key: 'sk-of-another' });
+    const { model, input, store, stream, include, tools, ...sent } = up.asked[0]!.json;
+    expect([model, store, stream]).toEqual(['native-1', false, false]);
+    expect(new Set(include)).toEqual(new Set(['web_search_call.action.sources', 'reasoning.encrypted_content', 'message.output_text.logprobs']));
+    expect(input).toEqual([{ role: 'user', content: [{ type: 'input_text', text: 'hi' }] }]);
+    expect(tools).toEqual(body.tools.map((tool) => (tool.name === 'loose' ? { ...tool, parameters: { type: 'object', properties: {} } } : tool)));
+    expect(sent).toEqual({ ...body, tools: undefined });
+  });
+
+  it('has its items in the order and with the fields in which they came', async () => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    const input = [
+      { role: 'user', content: [{ type: 'input_text', text: 'hi', prompt_cache_breakpoint: { mode: 'explicit' } }, { type: 'input_image', file_id: 'file_1', detail: 'auto' }, { type: 'input_file', file_id: 'file_2' }, { type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }] },
+      { role: 'assistant', content: 'Let me see.', phase: 'commentary' },
+      search,
+      { type: 'function_call', call_id: 'c1', name: 'read', namespace: 'files', arguments: '{}' },
+      { role: 'assistant', content: 'It is mild.', phase: 'final_answer' },
+      { type: 'custom_tool_call', call_id: 'c2', name: 'run_sql', input: 'select 1' },
+      { type: 'function_call_output', call_id: 'c1', output: 'x' },
+      { type: 'custom_tool_call_output', call_id: 'c2', output: '1 row' },
+      { type: 'shell_call_output', call_id: 'c3', output: [{ stdout: 'a' }] },
+    ];
+    await respond(gateway, { model: 'native', input, tools: [custom] });
+    expect(up.asked[0]?.json['input']).toEqual(input);
+  });
+
+  it('chooses a custom tool as one', async () => {
+    const { gateway, up } = await behind(nativeAnswer([said('Yes.')]));
+    await respond(gateway, { model: 'native', tools: [custom], tool_choice: { type: 'custom', name: 'run_sql' } });
+    expect(up.asked[0]?.json['tool_choice']).toEqual({ type: 'custom', name: 'run_sql' });
+  });
+});
+
+const items = [
+  { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'One.' }, { type: 'summary_text', text: 'Two.' }], encrypted_content: 'sealed-1' },
+  said('Let me see.', { id: 'msg_1', phase: 'commentary' }),
+  search,
+  { id: 'fc_1', type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"city":"Rome"}', status: 'completed', caller: { type: 'direct' } },
+  { id: 'rs_2', type: 'reasoning', summary: [], encrypted_content: 'sealed-2' },
+  { id: 'msg_2', type: 'message', role: 'assistant', status: 'completed', phase: 'final_answer', content: [{ type: 'output_text', text: 'Mild.', annotations: [citation], logprobs: [] }, { type: 'output_text', text: ' Very.', annotations: [], logprobs: [] }] },
+  { id: 'ctc_1', type: 'custom_tool_call', call_id: 'c2', name: 'run_sql', input: 'select "1"', status: 'completed' },
+];
+
+const added = (at: number, item: object): object => ({ type: 'response.output_item.added', output_index: at, item });
+const done = (at: number, item: object): object => ({ type: 'response.output_item.done', output_index: at, item });
+
+const events = [
+  added(0, { id: 'rs_1', type: 'reasoning', summary: [] }),
+  ...['One.', 'Two.'].flatMap((text, at) => [text.slice(0, 2), text.slice(2)].map((delta) => ({ type: 'response.reasoning_summary_text.delta', output_index: 0, summary_index: at, delta }))),
+  done(0, items[0] as object),
+  added(1, { id: 'msg_1', type: 'message', role: 'assistant', phase: 'commentary', content: [] }),
+  { type: 'response.output_text.delta', output_index: 1, content_index: 0, delta: 'Let me see.' },
+  done(1, items[1] as object),
+  added(2, { ...search, status: 'in_progress' }),
+  { type: 'response.web_search_call.searching', output_index: 2, item_id: 'ws_1' },
+  done(2, search),
+  added(3, { id: 'fc_1', type: 'function_call', call_id: 'c1', name: 'weather', arguments: '' }),
+  { type: 'response.function_call_arguments.delta', output_index: 3, delta: '{"city":' },
+  done(3, items[3] as object),
+  added(4, { id: 'rs_2', type: 'reasoning', summary: [] }),
+  added(5, { id: 'msg_2', type: 'message', role: 'assistant', phase: 'final_answer', content: [] }),
+  { type: 'response.output_text.delta', output_index: 5, content_index: 0, delta: 'Mild.' },
+  { type: 'response.output_text.annotation.added', output_index: 5, content_index: 0, annotation_index: 0, annotation: citation },
+  { type: 'response.output_text.delta', output_index: 5, content_index: 1, delta: ' Very.' },
+  done(4, items[4] as object),
+  done(5, items[5] as object),
+  added(6, { id: 'ctc_1', type: 'custom_tool_call', call_id: 'c2', name: 'run_sql', input: '' }),
+  { type: 'response.custom_tool_call_input.delta', output_index: 6, delta: 'select "' },
+  { type: 'response.custom_tool_call_input.delta', output_index: 6, delta: '1"' },
+  done(6, items[6] as object),
+];
+
+const more = { service_tier: 'flex', a_field_of_tomorrow: 1, tool_usage: { web_search: { num_requests: 1 } } };
+/** The items without what is the gateway's: ids and opaque strings. */
+const bare = (output: readonly any[]): object[] => output.map((item) => ({ ...item, id: undefined, encrypted_content: item.encrypted_content === undefined ? undefined : 'present' }));
+
+describe('an answer', () => {
+  it('comes with all of its items, their order and their fields', async () => {
+    const { gateway } = await behind(nativeAnswer(items, more));
+    const response = await respond(gateway, { model: 'native', tools: [flat, custom] });
+    expect(bare(response.output)).toEqual(bare(items));
+    expect(response).toMatchObject(more);
+    expect(response.usage).toEqual({ input_tokens: 9, input_tokens_details: { cached_tokens: 4 }, output_tokens: 5, output_tokens_details: { reasoning_tokens: 2 }, total_tokens: 14 });
+    expect(new Set(response.output.map(({ id }: any) => id)).size).toBe(7);
+    expect(response.output[2].id).toBe('ws_1');
+  });
+
+  it('comes as a stream with the same items, and with the events of tools that the provider runs', async () => {
+    const { gateway } = await behind(nativeStream(events, nativeBody(items, more)));
+    const { response, types, events: got } = await streamOf(gateway, { model: 'native', tools: [flat, custom] });
+    expect(bare(response.output)).toEqual(bare(items));
+    expect(response).toMatchObject(more);
+    expect(got.find(({ type }) => type === 'response.web_search_call.searching')).toMatchObject({ output_index: 2, item_id: 'ws_1' });
+    expect(types.filter((type) => type === 'response.reasoning_summary_part.added')).toHaveLength(2);
+    expect(types.filter((type) => type === 'response.output_text.annotation.added')).toHaveLength(1);
+  });
+
+  it('goes back as it came, with the state of each thought before what it led to', async () => {
+    const { gateway, up } = await behind(nativeAnswer(items), nativeAnswer([said('Fine.')]));
+    const { output } = await respond(gateway, { model: 'native', tools: [flat, custom] });
+    const results = [{ type: 'function_call_output', call_id: 'c1', output: 'x' }, { type: 'custom_tool_call_output', call_id: 'c2', output: '1 row' }];
+    await respond(gateway, { model: 'native', tools: [flat, custom], input: [{ role: 'user', content: 'hi' }, ...output, ...results] });
+    expect(up.asked[1]?.json['input'].slice(1)).toEqual([
+      items[0],
+      { role: 'assistant', content: 'Let me see.', phase: 'commentary' },
+      search,
+      { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{"city":"Rome"}', caller: { type: 'direct' } },
+      items[4],
+      { role: 'assistant', content: [{ type: 'output_text', text: 'Mild.', annotations: [citation] }, { type: 'output_text', text: ' Very.' }], phase: 'final_answer' },
+      { type: 'custom_tool_call', call_id: 'c2', name: 'run_sql', input: 'select "1"' },
+      ...results,
+    ]);
+  });
+
+  it('moves on to nobody else for the head of an item alone', async () => {
+    const [broken, other] = [await provider(nativeStream(events.slice(0, 1), {})), await provider(nativeStream([], nativeBody([said('Yes.')])))];
+    broken.script((response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(`event: response.output_item.added\ndata: ${JSON.stringify(events[0])}\n\n`));
+    const config = nativeUpstream(broken.url) as any;
+    config.providers.second = { ...config.providers.own, base_url: other.url };
+    config.models[0].providers.push({ ...config.models[0].providers[0], providerId: 'second' });
+    config.routing.default.strategy = 'ordered';
+    const gateway = await gatewayOf(config);
+    expect((await streamOf(gateway, { model: 'native' })).response.model).toBe('second/native');
+  });
+
+  it('has text that a plugin holds back and changes, each in its own item', async () => {
+    const up = await provider(nativeStream(events, nativeBody(items)));
+    const capitals = probe(({ hooks }) => hooks.opened.tap((source) => rewriteText(source, ({ kind }) => (kind !== 'text' ? null : held()))));
+    const gateway = await gatewayOf(nativeUpstream(up.url), { plugins: [capitals] });
+    const { response } = await streamOf(gateway, { model: 'native', tools: [flat, custom] });
+    expect(response.output.filter(({ type }: any) => type === 'message').map(({ content }: any) => content.map(({ text }: any) => text))).toEqual([['LET ME SEE.'], ['MILD.', ' VERY.']]);
+  });
+
+  it('keeps steps of a provider\'s own tools that look like calls of custom tools', async () => {
+    const step = { id: 'ctc_x', type: 'custom_tool_call', call_id: 'x1', name: 'x_search', input: '{}', status: 'completed' };
+    const { gateway } = await behind(nativeAnswer([step, said('Yes.')], { tools: [{ type: 'x_search' }] }));
+    const response = await respond(gateway, { model: 'native', tools: [{ type: 'x_search' }] });
+    expect(response.output[0]).toEqual(step);
+    expect(response.status).toBe('completed');
+  });
+
+  it('has no marks of items for callers of other doors', async () => {
+    const seen: Chunk[] = [];
+    const up = await provider(nativeStream(events, nativeBody(items)));
+    const watch = probe(({ hooks }) => hooks.chunk.tap((chunk) => (seen.push(chunk), chunk)));
+    const gateway = await gatewayOf(nativeUpstream(up.url), { plugins: [watch] });
+    const reply = await gateway.chat({ model: 'native', stream: true });
+    await reply.text();
+    expect(seen.map(({ type }) => type)).not.toContain('native');
+    expect(seen.map(({ type }) => type)).toContain('text-delta');
+  });
+});
+
+/** Holds all of a text back until it ends, and gives it in capitals. */
+function held(): { push(piece: string): string; end(): string } {
+  let text = '';
+  return { push: (piece) => ((text += piece), ''), end: () => text.toUpperCase() };
+}

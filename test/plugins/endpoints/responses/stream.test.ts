@@ -1,0 +1,147 @@
+/** Streams and plain replies of the door, over providers of chat completions. */
+import { describe, expect, it } from 'vitest';
+import { oneUpstream } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { answers, completion, event, said, streams } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
+import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
+import { ask, readStream, respond, streamOf } from './stage.ts';
+
+async function behind(...steps: Step[]): Promise<{ gateway: TestGateway; up: ScriptedUpstream }> {
+  const up = await provider(...steps);
+  return { gateway: await gatewayOf(oneUpstream(up.url)), up };
+}
+
+const chunks = (...events: string[]): Step => streams([...events, 'data: [DONE]\n\n']);
+const call = (index: number, id: string, name: string, text = ''): string => event({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: text } }] });
+const more = (index: number, text: string): string => event({ tool_calls: [{ index, function: { arguments: text } }] });
+const weather = { type: 'function', name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } };
+const sql = { type: 'custom', name: 'run_sql', description: 'Runs SQL', format: { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' } };
+
+describe('a stream', () => {
+  it('tells of a message from its beginning to its end', async () => {
+    const { gateway } = await behind(streams(said('Hel', 'lo.')));
+    const { types, deltas, response } = await streamOf(gateway, {});
+    expect(types).toEqual([
+      'response.created', 'response.in_progress', 'response.output_item.added', 'response.content_part.added', 'response.output_text.delta', 'response.output_text.delta', 'response.output_text.done',
+      'response.content_part.done', 'response.output_item.done', 'response.completed',
+    ]);
+    expect(deltas('response.output_text.delta')).toBe('Hello.');
+    expect(response).toMatchObject({ id: expect.stringMatching(/^resp_[\da-f]{32}$/), object: 'response', status: 'completed', error: null, model: 'up/plain', output: [{ type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Hello.', annotations: [] }] }] });
+    expect(response.usage).toEqual({ input_tokens: 10, input_tokens_details: null, output_tokens: 5, output_tokens_details: null, total_tokens: 15 });
+  });
+
+  it('has the summary of the thought before the answer, as an item of its own', async () => {
+    const { gateway } = await behind(chunks(event({ reasoning_content: 'I th' }), event({ reasoning_content: 'ink.' }), event({ content: 'Yes.' }), event({}, 'stop')));
+    const { response, types } = await streamOf(gateway, { model: 'thinker', reasoning: { effort: 'low', summary: 'auto' } });
+    expect(response.output).toMatchObject([{ type: 'reasoning', summary: [{ type: 'summary_text', text: 'I think.' }] }, { type: 'message' }]);
+    expect(types.filter((type) => type.includes('reasoning'))).toEqual([
+      'response.reasoning_summary_part.added', 'response.reasoning_summary_text.delta', 'response.reasoning_summary_text.delta', 'response.reasoning_summary_text.done', 'response.reasoning_summary_part.done',
+    ]);
+    expect(response.output[0]).not.toHaveProperty('encrypted_content');
+  });
+
+  it('keeps calls apart that come side by side', async () => {
+    const { gateway } = await behind(chunks(call(0, 'call_a', 'weather'), call(1, 'call_b', 'weather'), more(0, '{"city":'), more(1, '{"city":"Oslo"}'), more(0, '"Rome"}'), event({}, 'tool_calls')));
+    const { response } = await streamOf(gateway, { tools: [weather] });
+    expect(response.output.map(({ type, call_id: id, name, arguments: text, status }: any) => [type, id, name, text, status])).toEqual([
+      ['function_call', 'call_a', 'weather', '{"city":"Rome"}', 'completed'], ['function_call', 'call_b', 'weather', '{"city":"Oslo"}', 'completed'],
+    ]);
+  });
+
+  it('ends a call when a text follows it, and a message when a call does', async () => {
+    const { gateway } = await behind(chunks(event({ content: 'First.' }), call(0, 'call_a', 'weather', '{"city":"Rome"}'), event({ content: 'Last.' }), event({}, 'tool_calls')));
+    const { response, events } = await streamOf(gateway, { tools: [weather] });
+    expect(response.output.map(({ type }: any) => type)).toEqual(['message', 'function_call', 'message']);
+    expect(events.filter(({ type }) => type.startsWith('response.output_item')).map(({ type, output_index: at }) => [type.slice(21), at])).toEqual([['added', 0], ['done', 0], ['added', 1], ['done', 1], ['added', 2], ['done', 2]]);
+  });
+
+  it('says a refusal as one', async () => {
+    const { gateway } = await behind(chunks(event({ refusal: 'I ' }), event({ refusal: 'will not.' }), event({}, 'stop')));
+    const { response, deltas } = await streamOf(gateway, {});
+    expect(deltas('response.refusal.delta')).toBe('I will not.');
+    expect(response.output[0].content).toEqual([{ type: 'refusal', refusal: 'I will not.' }]);
+  });
+
+  it('gives the calls of a custom tool as plain text, torn anywhere', async () => {
+    const text = 'select "a\\b"\n-- \u{1f600} ä';
+    const json = JSON.stringify({ input: text });
+    const { gateway, up } = await behind(chunks(call(0, 'call_a', 'run_sql'), ...Array.from(json, (sign) => more(0, sign)), event({}, 'tool_calls')));
+    const { response, deltas } = await streamOf(gateway, { tools: [sql] });
+    expect(deltas('response.custom_tool_call_input.delta')).toBe(text);
+    expect(response.output).toMatchObject([{ type: 'custom_tool_call', call_id: 'call_a', name: 'run_sql', input: text }]);
+    expect(response.tools).toEqual([sql]);
+    expect(up.asked[0]?.json['tools'][0].function).toMatchObject({ name: 'run_sql', parameters: { required: ['input'], properties: { input: { type: 'string', description: expect.stringContaining('start: /.+/') } } } });
+  });
+
+  it('calls the tools of a namespace by their own names', async () => {
+    const { gateway, up } = await behind(chunks(call(0, 'call_a', 'files__read', '{}'), event({}, 'tool_calls')));
+    const namespace = { type: 'namespace', name: 'files', description: 'Files', tools: [{ type: 'function', name: 'read', parameters: { type: 'object' } }, { type: 'function', name: 'write' }] };
+    const { response } = await streamOf(gateway, { tools: [namespace] });
+    expect(up.asked[0]?.json['tools'].map((tool: any) => tool.function.name)).toEqual(['files__read', 'files__write']);
+    expect(response.output).toMatchObject([{ type: 'function_call', name: 'read', namespace: 'files', arguments: '{}' }]);
+    expect(response.tools).toEqual([namespace]);
+    const items = [{ role: 'user', content: 'hi' }, ...response.output, { type: 'function_call_output', call_id: 'call_a', output: 'x' }];
+    await streamOf(gateway, { tools: [namespace], input: items });
+    expect(up.asked[1]?.json['messages'][1].tool_calls[0].function.name).toBe('files__read');
+  });
+
+  it('is incomplete where the answer was cut at a limit, and so is its last item', async () => {
+    const { gateway } = await behind(chunks(event({ content: 'Once upon' }), event({}, 'length')));
+    const { response, types } = await streamOf(gateway, { max_output_tokens: 20 });
+    expect(types.at(-1)).toBe('response.incomplete');
+    expect([response.status, response.incomplete_details, response.output[0].status]).toEqual(['incomplete', { reason: 'max_output_tokens' }, 'incomplete']);
+  });
+
+  it('ends with an error and a failed response where the provider breaks off', async () => {
+    const { gateway } = await behind(streams([event({ content: 'Hel' })], { end: 'reset' }));
+    const reply = await ask(gateway, { stream: true });
+    expect(reply.status).toBe(200);
+    const { events, types, response } = readStream(await reply.text());
+    expect(types.slice(-2)).toEqual(['error', 'response.failed']);
+    expect(events.at(-2)).toMatchObject({ code: 'upstream_truncated', message: expect.any(String), param: null });
+    expect(response).toMatchObject({ status: 'failed', error: { code: 'upstream_truncated' }, output: [{ content: [{ text: 'Hel' }] }] });
+  });
+
+  it('is a status where the provider fails before its first piece', async () => {
+    const { gateway } = await behind(answers({ error: { message: 'down' } }, { status: 503 }));
+    const reply = await ask(gateway, { stream: true });
+    expect([reply.status, (await errorOf(reply)).code]).toEqual([503, 'upstream_unavailable']);
+  });
+
+  it('says the same as the plain reply', async () => {
+    const message = { reasoning_content: 'I think.', tool_calls: [{ id: 'call_a', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }] };
+    const { gateway } = await behind(answers(completion('Let me look.', message)), chunks(event({ reasoning_content: 'I think.' }), event({ content: 'Let me look.' }), call(0, 'call_a', 'weather', '{"city":"Rome"}'), event({}, 'tool_calls')));
+    const plain = await respond(gateway, { model: 'thinker', tools: [weather] });
+    const { response } = await streamOf(gateway, { model: 'thinker', tools: [weather] });
+    const bare = (items: readonly any[]): object[] => items.map((item) => ({ ...item, id: item.id.split('_')[0] }));
+    expect(bare(plain.output)).toEqual(bare(response.output));
+    expect(bare(plain.output)).toMatchObject([{ id: 'rs' }, { id: 'msg' }, { id: 'fc' }]);
+  });
+});
+
+describe('a response', () => {
+  it('repeats what was asked', async () => {
+    const { gateway } = await behind(answers(completion('Yes.')));
+    const asked = { instructions: 'Be terse.', metadata: { job: '7' }, temperature: 0.5, top_p: 0.9, max_output_tokens: 99, tools: [{ ...weather, strict: true, description: 'W' }], tool_choice: 'required', truncation: 'disabled', parallel_tool_calls: false, user: 'u', text: { verbosity: 'low' } };
+    const response = await respond(gateway, asked);
+    expect(response).toMatchObject({ ...asked, text: { format: { type: 'text' }, verbosity: 'low' }, previous_response_id: null, store: false });
+    expect(Object.keys(response)).toEqual(expect.arrayContaining(['id', 'created_at', 'error', 'incomplete_details', 'reasoning', 'background', 'usage', 'status']));
+  });
+
+  it('has no counts that nobody gave', async () => {
+    const { gateway } = await behind(answers({ ...completion('Yes.'), usage: undefined }));
+    expect((await respond(gateway, {})).usage).toBeNull();
+  });
+
+  it('shows citations in the form of this API', async () => {
+    const citation = { type: 'url_citation', url_citation: { url: 'https://example.org/', title: 'T', start_index: 0, end_index: 4 } };
+    const { gateway } = await behind(answers(completion('Yes.', { annotations: [citation] })));
+    expect((await respond(gateway, {})).output[0].content[0].annotations).toEqual([{ type: 'url_citation', ...citation.url_citation }]);
+  });
+
+  it('has the input of a custom tool also where the model did not keep to the form', async () => {
+    const { gateway } = await behind(answers(completion('', { tool_calls: ['{"sql":"select 1"}', '"select 2"', 'select 3', '{}'].map((text, at) => ({ id: `call_${at}`, type: 'function', function: { name: 'run_sql', arguments: text } })) })));
+    expect((await respond(gateway, { tools: [sql] })).output.map(({ input }: any) => input)).toEqual(['select 1', 'select 2', 'select 3', '']);
+  });
+});
