@@ -12,6 +12,7 @@ import { definePlugin } from '../../../core/host/plugin.ts';
 import { targetCommands } from './commands.ts';
 import { metricsOf } from './metrics.ts';
 import { addTargetRoutes } from './routes.ts';
+import { stands } from './target.ts';
 import type { Standing, Target } from './target.ts';
 import { isTold, Targets } from './targets.ts';
 import type { Told } from './targets.ts';
@@ -39,10 +40,12 @@ export default definePlugin({
       return looked;
     };
 
-    hooks.route.tapPromise({ stage: LATE }, async (candidates, context) => {
+    const route = (candidates: readonly Candidate[], context: Normalised): readonly Candidate[] | Promise<readonly Candidate[]> => {
       const looked = look(candidates, context);
-      return looked.standing > 0 || looked.resting === 0 ? looked.candidates : await outwait(looked, candidates, { context, look });
-    });
+      return looked.standing > 0 || looked.resting === 0 ? looked.candidates : outwait(looked, candidates, { context, look });
+    };
+    // cost: a request that waits for nobody gets its candidates at once
+    hooks.route.tap({ stage: LATE }, (candidates, context) => route(candidates, context) as readonly Candidate[]);
     hooks.attempted.tap((result, context) => {
       const { candidate } = context.attempt;
       targets.learn(result, candidate, { request: context.id, now: performance.now(), isAlone: alone.has(context) });
@@ -91,7 +94,6 @@ function lookAt(candidates: readonly Candidate[], standingOf: (candidate: Candid
   return { candidates: resting === 0 ? candidates : looked, standing, toBeTried, resting, wakesInMs, isLimited };
 }
 
-const stands: Standing = { is: 'standing' };
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;
 
 const reasonOf = (found: Exclude<Standing, { is: 'standing' | 'to be tried' }>): string =>

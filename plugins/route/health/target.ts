@@ -31,7 +31,7 @@ export type Standing =
   | { readonly is: 'tried by another'; readonly why: Why }
   | { readonly is: 'rests'; readonly ms: number; readonly why: Why };
 
-const standing: Standing = { is: 'standing' };
+export const stands: Standing = { is: 'standing' };
 const toBeTried: Standing = { is: 'to be tried' };
 
 export class Target {
@@ -49,9 +49,14 @@ export class Target {
   /** Calls and failures of each of the last seconds. */
   readonly #seconds: { at: number; calls: number; failures: number }[] = [];
 
+  /** It does not rest, and nothing is to be proved. */
+  get stands(): boolean {
+    return this.#why === null;
+  }
+
   /** Whether this request may ask it now. Where its rest is over and nobody tries it, the request may `claim` it. */
   standing(request: string, now: number): Standing {
-    if (this.#why === null) return standing;
+    if (this.#why === null) return stands;
     if (now < this.#restUntil) return { is: 'rests', ms: this.#restUntil - now, why: this.#why };
     return this.#probe === null || this.#probe === request ? toBeTried : { is: 'tried by another', why: this.#why };
   }

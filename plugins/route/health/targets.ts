@@ -1,5 +1,5 @@
 import type { AttemptResult, Candidate } from '../../../core/pipeline/context.ts';
-import { isOfKey, Target } from './target.ts';
+import { isOfKey, stands, Target } from './target.ts';
 import type { Standing } from './target.ts';
 
 /** What is known of one candidate's target, and of its key with all models. */
@@ -20,6 +20,8 @@ export class Targets {
 
   standing({ target: name }: Candidate, request: string): Standing {
     const { target, key } = this.#of(name);
+    // cost: nearly all targets stand, and then no clock is read
+    if (target.stands && key.stands) return stands;
     const now = performance.now();
     return worse(key.standing(request, now), target.standing(request, now));
   }
@@ -36,7 +38,7 @@ export class Targets {
     target.learn(result, { request, now, breaker: provider.breaker, isAlone });
     // wire: a 403 is often about one model that the account may not use; a 401 and an empty account are about the key
     if (isOfKey(result.outcome) && result.status !== 403) key.refuseKey(now);
-    else if (!isOfKey(result.outcome)) key.wake();
+    else if (!key.stands && !isOfKey(result.outcome)) key.wake();
     key.release(request);
   }
 
