@@ -11,6 +11,9 @@ import { createEncoder } from './encode/stream.ts';
 import { form, parseMessages } from './parse/request.ts';
 import { withThinking } from './unthinking.ts';
 
+/** Some clients have a base URL without /v1. */
+const paths = ['/v1/messages', '/messages'];
+
 export default definePlugin({
   name: 'endpoints/messages',
   summary: 'POST /v1/messages, plain and streamed, and /v1/messages/count_tokens',
@@ -26,9 +29,12 @@ export default definePlugin({
       estimates.add(request);
       return estimated(request);
     });
-    hooks.reply.tap((headers, { request }) => (request !== null && estimates.has(request) ? { ...headers, 'x-estimated': 'true' } : headers));
-    // some clients have a base URL without /v1
-    for (const path of ['/v1/messages', '/messages']) {
+    hooks.reply.tap((headers, { path, request }) => {
+      if (!paths.some((own) => path.startsWith(own))) return headers;
+      // the SDKs read the id of a request from this header
+      return { ...headers, 'request-id': headers['x-request-id'] ?? '', ...(request !== null && estimates.has(request) && { 'x-estimated': 'true' }) };
+    });
+    for (const path of paths) {
       routes.addDoor({ path, parse: parseMessages, encoder: createEncoder, encode: encodeMessage, refusal: errorBody });
       routes.addDoor({ path: `${path}/count_tokens`, parse: parseCount, encoder: createEncoder, encode: encodeCount, refusal: errorBody });
     }

@@ -32,9 +32,10 @@ describe('a count of tokens', () => {
     expect(up.asked).toHaveLength(0);
   });
 
-  it('gives answers no such header', async () => {
+  it('gives answers no such header, and the id of the request where the SDKs read it', async () => {
     const { ask } = await scene(answers(completion('Yes.')));
-    expect((await ask({ model: 'open' })).headers.get('x-estimated')).toBeNull();
+    const { headers } = await ask({ model: 'open' });
+    expect([headers.get('x-estimated'), headers.get('request-id')]).toEqual([null, headers.get('x-request-id')]);
   });
 
   it('fails in the form of the API', async () => {
