@@ -17,8 +17,8 @@ export default definePlugin({
   name: 'endpoints/responses',
   summary: 'POST /v1/responses, plain and streamed; GET and DELETE of responses that are kept',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ routes, hooks, log }) {
-    const kept = createKeptResponses(() => log.reader());
+  apply({ routes, hooks, log, clock }) {
+    const kept = createKeptResponses({ readerOf: () => log.reader(), clock });
     /** What a request refers to, from its parsing until it is looked up. */
     const unread = new WeakMap<ChatRequest, Unread>();
     const parse = (body: unknown): ChatRequest => {
@@ -26,13 +26,15 @@ export default definePlugin({
       if (refers !== null) unread.set(request, refers);
       return request;
     };
-    // before all others: they see the whole conversation
-    hooks.normalise.tapPromise({ stage: EARLY - 1 }, async (request, context) => {
-      if (request.form !== form) return request;
+    const complete = async (request: ChatRequest, context: Described): Promise<ChatRequest> => {
       const refers = unread.get(request);
       const whole = refers === undefined ? request : await withWhatItRefersTo(request, refers, { context, kept });
       return { ...whole, door: { ...keptOf(request), store: await isStored(request, context, kept) } };
-    });
+    };
+    // cost: requests of other doors wait for no promise; the runner of the taps takes a value or a promise
+    const completeOwn = (request: ChatRequest, context: Described): Promise<ChatRequest> => (request.form === form ? complete(request, context) : (request as unknown as Promise<ChatRequest>));
+    // before all others: they see the whole conversation
+    hooks.normalise.tapPromise({ stage: EARLY - 1 }, completeOwn);
     for (const prefix of ['/v1', '']) {
       routes.addDoor({ path: `${prefix}/responses`, parse, encoder: createEncoder, encode: encodeReply });
       routes.add({ method: 'GET', path: `${prefix}/responses/:id`, handle: async (request) => await show(request, kept) });

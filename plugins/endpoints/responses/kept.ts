@@ -2,6 +2,7 @@
  * Responses that are kept: they are in the request log, for as long as it keeps bodies. A response belongs to the key that asked for it;
  * for all others there is none.
  */
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Chunk, Message, Tool } from '../../../core/chat.ts';
 import { finishReasons } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -30,13 +31,19 @@ export interface KeptResponses {
   forget(id: string, key: string | null): Promise<boolean>;
 }
 
-export function createKeptResponses(readerOf: () => LogReader | null): KeptResponses {
+interface KeptParts {
+  readerOf(): LogReader | null;
+  /** Epoch milliseconds. */
+  clock(): number;
+}
+
+export function createKeptResponses({ readerOf, clock }: KeptParts): KeptResponses {
   let bodies: Promise<boolean> | null = null;
   const recordOf = async (id: string, key: string | null): Promise<LoggedDetail | null> => {
     const reader = readerOf();
     const request = requestIdOf(id);
     if (reader === null || request === null) return null;
-    const record = await newest(reader, request);
+    const record = await newest(reader, request, clock());
     return record !== null && record.key === key && isKept(record) ? record : null;
   };
   return {
@@ -52,13 +59,26 @@ export function createKeptResponses(readerOf: () => LogReader | null): KeptRespo
   };
 }
 
-/** A record of a moment ago may still be in a journal. */
-async function newest(reader: LogReader, id: string): Promise<LoggedDetail | null> {
+/** A gateway that shares the store with this one drains its journal within so much time. */
+const drainMs = 3000;
+const lookEveryMs = 100;
+
+/** A record of a moment ago may still be in a journal: in that of this process, or in that of another gateway, which is waited for. */
+async function newest(reader: LogReader, id: string, now: number): Promise<LoggedDetail | null> {
   const found = await reader.get(id);
-  if (found !== null) return found;
+  const ageMs = now - madeAt(id);
+  if (found !== null || ageMs < 0 || ageMs > drainMs) return found;
   await reader.catchUp();
-  return await reader.get(id);
+  for (let waitedMs = ageMs; waitedMs < drainMs; waitedMs += lookEveryMs) {
+    const written = await reader.get(id);
+    if (written !== null) return written;
+    await wait(lookEveryMs);
+  }
+  return null;
 }
+
+/** The time in the id of a request, epoch milliseconds. */
+const madeAt = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16);
 
 /** Whether the record is of a whole response that the caller did not ask to forget. */
 function isKept({ outcome, path, request, response }: LoggedDetail): boolean {

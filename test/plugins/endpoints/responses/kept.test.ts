@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createKeptResponses } from '../../../../plugins/endpoints/responses/kept.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
+import { memoryLog } from '../../../_kit/log.ts';
 import { answers, completion, event, streams } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
 import { ask, nativeAnswer, nativeUpstream, respond, said, streamOf } from './stage.ts';
@@ -93,6 +95,30 @@ describe('a response that is kept', () => {
     expect([(await get(gateway, id)).status, (await remove(gateway, id)).status, (await ask(gateway, { previous_response_id: id })).status]).toEqual([404, 404, 400]);
     const { request, response, status } = (await (await gateway.get(`/api/logs/${gateway.records[0]?.id}`)).json()) as any;
     expect([request, response, status]).toEqual([null, null, 200]);
+  });
+});
+
+describe('a response of another gateway', () => {
+  const id = '01a20399-cca1-7000-8000-01a4003e59f2';
+  const madeAt = 0x01a20399cca1;
+  const record = { id, outcome: 'answered' as const, path: '/v1/responses', request: { messages: [], door: { store: true, previous_response_id: null, parameters: {} } }, response: { choices: [{ text: 'Yes.', reasoning: '', finishReason: 'completed' }], outline: [['text', 4]] }, key: null };
+
+  it('is waited for where it was made a moment ago', async () => {
+    const log = memoryLog();
+    const kept = createKeptResponses({ readerOf: () => log, clock: () => madeAt + 10 });
+    const asked = kept.find(`resp_${id.replaceAll('-', '')}`, null);
+    await log.catchUp();
+    log.add(record);
+    expect((await asked)?.response).toMatchObject({ output: [{ content: [{ text: 'Yes.' }] }] });
+  });
+
+  it('is not waited for where it is older', async () => {
+    const log = memoryLog();
+    const kept = createKeptResponses({ readerOf: () => log, clock: () => madeAt + 60_000 });
+    const asked = kept.find(`resp_${id.replaceAll('-', '')}`, null);
+    await log.catchUp();
+    log.add(record);
+    expect(await asked).toBeNull();
   });
 });
 
