@@ -203,6 +203,13 @@ export interface Pricing {
   readonly web_search?: string;
   readonly internal_reasoning?: string;
   readonly per_second?: Readonly<Record<string, string>>;
+  /** Prices of requests with more prompt tokens than `above`; the highest that fits counts for all tokens of the request. */
+  readonly tiers?: readonly PriceTier[];
+}
+
+/** What a tier leaves out stays as it is without it. */
+export interface PriceTier extends Pick<Pricing, 'prompt' | 'completion' | 'input_cache_read' | 'input_cache_write' | 'input_cache_write_1h' | 'internal_reasoning'> {
+  readonly above: number;
 }
 
 /** The `routing` block. */

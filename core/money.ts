@@ -3,6 +3,7 @@
  * million tokens is 37,500 pico-dollars per token.
  */
 
+import { promptTokens } from './chat.ts';
 import type { Usage } from './chat.ts';
 import type { Pricing } from './config.ts';
 
@@ -38,11 +39,23 @@ function price(text: string | undefined): bigint | null {
   return read;
 }
 
+/** The prices of a request with these counts: those of the highest tier that its prompt reaches. */
+export function pricesFor(usage: Usage, pricing: Pricing): Pricing {
+  const { tiers, ...base } = pricing;
+  if (tiers === undefined) return pricing;
+  const tokens = promptTokens(usage) ?? 0;
+  const reached = tiers.filter(({ above }) => tokens > above).toSorted((a, b) => b.above - a.above)[0];
+  if (reached === undefined) return base;
+  const { above: _, ...prices } = reached;
+  return { ...base, ...prices };
+}
+
 /**
  * The cost of token counts in 10^-12 dollar; null where it is not known. Each token is counted once: cached tokens, tokens written
- * to a cache and reasoning tokens cost their own price where `pricing` has one, else the price of prompt or completion tokens.
+ * to a cache and reasoning tokens cost their own price where there is one, else the price of prompt or completion tokens.
  */
-export function costOf(usage: Usage, pricing: Pricing): bigint | null {
+export function costOf(usage: Usage, listed: Pricing): bigint | null {
+  const pricing = pricesFor(usage, listed);
   const prompt = price(pricing.prompt);
   const completion = price(pricing.completion);
   if (prompt === null && completion === null) return null;

@@ -89,7 +89,7 @@ export const modelSchema = {
     supported_parameters: { ...words, default: [], description: 'Request parameters that the model supports, for example [max_tokens, tools]. Without this list, those that follow from what its providers can do.' },
     json_output: { type: 'boolean', default: false, description: 'Whether the model can be made to answer in JSON.' },
     structured_outputs: { type: 'boolean', default: false, description: 'Whether the model can be made to answer by a JSON Schema.' },
-    free: { type: 'boolean', default: false, description: 'Whether the model costs nothing. A model that has neither `pricing` nor `free: true` is refused.' },
+    free: { type: 'boolean', default: false, description: 'Whether the model costs nothing. Then it costs nothing, whatever `pricing` says.' },
     deprecated_at: { type: ['string', 'null'], description: 'Date from which the model is deprecated, for example 2026-01-31.' },
     deactivated_at: { type: ['string', 'null'], description: 'Date from which requests for the model are answered with 410, for example 2026-07-31.' },
     stability: { type: 'string', minLength: 1, default: 'stable', description: 'How stable the model is, for example stable or beta.' },

@@ -3,21 +3,33 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 
 const decimal = '^[0-9]+(\\.[0-9]+)?$';
 
+/** Prices of tokens that a tier may replace. */
+const ofTokens = {
+  prompt: { type: 'string', pattern: decimal, description: 'Dollars per prompt token, a decimal in quotes, for example "0.00000125".' },
+  completion: { type: 'string', pattern: decimal, description: 'Dollars per completion token, a decimal in quotes, for example "0.00001".' },
+  input_cache_read: { type: 'string', pattern: decimal, description: 'Dollars per prompt token read from a cache, a decimal in quotes, for example "0.000000125".' },
+  input_cache_write: { type: 'string', pattern: decimal, description: 'Dollars per prompt token written to a cache, a decimal in quotes, for example "0.00000375".' },
+  input_cache_write_1h: { type: 'string', pattern: decimal, description: 'Dollars per prompt token written to a cache that lasts an hour, a decimal in quotes, for example "0.000006".' },
+  internal_reasoning: { type: 'string', pattern: decimal, description: 'Dollars per reasoning token where it differs from `completion`, a decimal in quotes, for example "0.00001".' },
+} as const satisfies Readonly<Record<string, JSONSchema>>;
+
 /** One `pricing` block. */
 export const pricingSchema = {
-  type: 'object',
-  description: 'Prices in dollars as decimals in quotes, for example { prompt: "0.00000125", completion: "0.00001" }.',
+  type: ['object', 'string'],
+  pattern: '^unknown$',
+  description: 'Prices in dollars as decimals in quotes, for example { prompt: "0.00000125", completion: "0.00001" }; or the word unknown, and then costs are unknown too.',
   additionalProperties: false,
   properties: {
-    prompt: { type: 'string', pattern: decimal, description: 'Dollars per prompt token, a decimal in quotes, for example "0.00000125".' },
-    completion: { type: 'string', pattern: decimal, description: 'Dollars per completion token, a decimal in quotes, for example "0.00001".' },
+    ...ofTokens,
+    tiers: {
+      type: 'array',
+      minItems: 1,
+      items: { type: 'object', additionalProperties: false, required: ['above'], minProperties: 2, properties: { above: { type: 'integer', minimum: 1, description: 'Prompt tokens of a request, for example 200000.' }, ...ofTokens } },
+      description: 'Prices of requests with a long prompt: where its tokens are more than `above`, all tokens of the request cost these, for example [{ above: 200000, prompt: "0.000006", completion: "0.0000225" }]. What a tier leaves out stays.',
+    },
     image: { type: 'string', pattern: decimal, description: 'Dollars per image, a decimal in quotes, for example "0.04".' },
     request: { type: 'string', pattern: decimal, description: 'Dollars per request, a decimal in quotes, for example "0.005".' },
-    input_cache_read: { type: 'string', pattern: decimal, description: 'Dollars per prompt token read from a cache, a decimal in quotes, for example "0.000000125".' },
-    input_cache_write: { type: 'string', pattern: decimal, description: 'Dollars per prompt token written to a cache, a decimal in quotes, for example "0.00000375".' },
-    input_cache_write_1h: { type: 'string', pattern: decimal, description: 'Dollars per prompt token written to a cache that lasts an hour, a decimal in quotes, for example "0.000006".' },
     web_search: { type: 'string', pattern: decimal, description: 'Dollars per web search, a decimal in quotes, for example "0.01".' },
-    internal_reasoning: { type: 'string', pattern: decimal, description: 'Dollars per reasoning token where it differs from `completion`, a decimal in quotes, for example "0.00001".' },
     per_second: {
       type: 'object',
       description: 'Dollars per second of video by size, decimals in quotes, for example { 720p: "0.10" }.',

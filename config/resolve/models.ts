@@ -1,11 +1,12 @@
 /** Resolves `models`, the catalogue: fills in what an entry leaves out, and checks names, prices and dates. */
-import type { Mapping, Model, ReasoningAbility } from '../../core/config.ts';
+import type { Mapping, Model, Pricing, ReasoningAbility } from '../../core/config.ts';
 import type { MappingBlock, ModelBlock, ReasoningBlock } from '../../schemas/models.ts';
+import type { PricingBlock } from '../../schemas/pricing.ts';
 import type { Entries, Entry } from '../merge.ts';
 import { placeOf } from '../merge.ts';
 import type { Findings, Place } from '../problems.ts';
 import { didYouMean } from '../problems.ts';
-import { checkPrices, requirePrice } from './pricing.ts';
+import { askForPrice, checkPrices } from './pricing.ts';
 import type { KnownDialects } from './providers.ts';
 import { dialectHint, isKnownDialect } from './providers.ts';
 
@@ -21,13 +22,16 @@ export function resolveModels(entries: Entries<ModelBlock>, facts: ModelFacts, f
   return [...entries.values()].filter(({ isSound }) => isSound).map((entry) => {
     checkDates(entry, findings);
     checkPrices(entry, findings);
-    requirePrice(entry, findings);
+    askForPrice(entry, findings);
     entry.value.providers.forEach((_, index) => checkMapping(entry, index, { ...facts, findings }));
     return resolveModel(entry.value);
   });
 }
 
 const noCost = { prompt: '0', completion: '0' };
+
+/** Prices that nobody knows are an empty block, which also replaces known ones. Null: the block says nothing. */
+const pricesOf = (block: PricingBlock | undefined): Pricing | null => (block === undefined ? null : typeof block === 'string' ? {} : block);
 
 function resolveModel(block: ModelBlock): Model {
   const { architecture, top_provider: topProvider } = block;
@@ -40,8 +44,8 @@ function resolveModel(block: ModelBlock): Model {
     family: block.family,
     architecture: { input_modalities: architecture.input_modalities, output_modalities: architecture.output_modalities, tokenizer: architecture.tokenizer },
     top_provider: { is_moderated: topProvider.is_moderated },
-    providers: block.providers.map((mapping) => resolveMapping(mapping, block.id)),
-    pricing: block.pricing ?? (block.free ? noCost : {}),
+    providers: block.providers.map((mapping) => resolveMapping(block.free ? { ...mapping, pricing: undefined } : mapping, block.id)),
+    pricing: block.free ? noCost : (pricesOf(block.pricing) ?? {}),
     context_length: block.context_length,
     max_output_tokens: block.max_output_tokens ?? null,
     per_request_limits: block.per_request_limits ?? null,
@@ -76,7 +80,7 @@ function resolveMapping(block: MappingBlock, id: string): Mapping {
     supportedVideoSizes: block.supportedVideoSizes,
     supportsVideoAudio: block.supportsVideoAudio,
     supportsVideoWithoutAudio: block.supportsVideoWithoutAudio,
-    pricing: block.pricing ?? null,
+    pricing: pricesOf(block.pricing),
     streaming: block.streaming,
     vision: block.vision,
     cancellation: block.cancellation,

@@ -1,4 +1,4 @@
-/** Checks prices: each is exact, and each model has one, so that no model is served for nothing by mistake. */
+/** Checks prices: each is exact, and a model without one is pointed out, because its requests have no cost. */
 import { parseDollars } from '../../core/money.ts';
 import type { ModelBlock } from '../../schemas/models.ts';
 import type { PricingBlock } from '../../schemas/pricing.ts';
@@ -19,18 +19,20 @@ export function checkPrices(entry: Entry<ModelBlock>, findings: Findings): void 
   providers.forEach((mapping, index) => check(mapping.pricing, ['providers', index, 'pricing']));
 }
 
-/** Reports a model that has no price: neither `pricing` of its own, nor `pricing` in each mapping, nor `free: true`. */
-export function requirePrice(entry: Entry<ModelBlock>, findings: Findings): void {
+/** Warns of a model that has no price: neither `pricing` of its own, nor `pricing` in each mapping, nor `free: true`. */
+export function askForPrice(entry: Entry<ModelBlock>, findings: Findings): void {
   const { free, pricing, providers } = entry.value;
   if (free || isPriced(pricing) || providers.every((mapping) => isPriced(mapping.pricing))) return;
-  findings.error(placeOf(entry, 'id'), `the model "${entry.id}" has no price`, 'write `pricing`, or `free: true`');
+  findings.warn(placeOf(entry, 'id'), `the model "${entry.id}" has no price, so the cost of its requests is unknown`, 'write `pricing`, `pricing: unknown`, or `free: true`');
 }
 
-const isPriced = (block: PricingBlock | undefined): boolean => prices(block ?? {}).length > 0;
+const isPriced = (block: PricingBlock | undefined): boolean => block === 'unknown' || prices(block ?? {}).length > 0;
 
 /** All prices of a block, each with its path inside the block. */
 function prices(block: PricingBlock): [Path, string][] {
+  if (typeof block === 'string') return [];
   return Object.entries(block).flatMap(([name, price]): [Path, string][] => {
+    if (Array.isArray(price)) return price.flatMap(({ above: _, ...tier }, at) => Object.entries(tier).map(([inside, each]): [Path, string] => [[name, at, inside], each as string]));
     if (typeof price === 'string') return [[[name], price]];
     return Object.entries(price ?? {}).map(([size, perSecond]) => [[name, size], perSecond]);
   });

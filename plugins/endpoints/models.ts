@@ -163,9 +163,10 @@ function mappingOf(mapping: Mapping, model: Model): object {
   return { ...fields, pricing: pricesOf(pricing ?? model.pricing), reasoning: reasoning !== null };
 }
 
-const pricesOf = ({ prompt, completion, image, per_second }: Pricing): object => ({
+const pricesOf = ({ prompt, completion, image, per_second, tiers }: Pricing): object => ({
   ...(prompt !== undefined && { prompt }),
   ...(completion !== undefined && { completion }),
   ...(image !== undefined && { image }),
   ...(per_second !== undefined && { per_second }),
+  ...(tiers !== undefined && { tiers }),
 });

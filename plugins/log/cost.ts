@@ -3,7 +3,7 @@
  * too. Amounts are integers of 10^-12 dollar. Where a needed count or price is not known, the cost is unknown (null) and never 0.
  * Tokens whose price is 0 cost nothing, whether their count is known or not.
  */
-import { costOf, formatDollars } from '../../core/money.ts';
+import { costOf, formatDollars, pricesFor } from '../../core/money.ts';
 import type { LostAnswer, RequestRecord } from '../../core/pipeline/context.ts';
 import { recordedUsage } from '../../core/pipeline/record.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
@@ -18,7 +18,7 @@ export default definePlugin({
       const { mapping, model, usage } = record.served;
       const pricing = mapping.pricing ?? model.pricing;
       const cost = costOf(usage, pricing);
-      const priced = cost === null ? record : { ...record, cost: formatDollars(cost), prices: pricing };
+      const priced = cost === null ? record : { ...record, cost: formatDollars(cost), prices: pricesFor(usage, pricing) };
       return record.served.lost.length === 0 ? priced : withLost(priced, record.served.lost, cost);
     });
   },

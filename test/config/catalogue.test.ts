@@ -50,7 +50,7 @@ const theirProvider: Readonly<Record<string, string>> = {
 };
 
 /** Our price → theirs, and of how many units it is the price. */
-const theirPrice: Readonly<Record<Exclude<keyof Pricing, 'image' | 'internal_reasoning' | 'per_second'>, readonly [name: string, units: number]>> = {
+const theirPrice: Readonly<Record<Exclude<keyof Pricing, 'image' | 'internal_reasoning' | 'per_second' | 'tiers'>, readonly [name: string, units: number]>> = {
   prompt: ['input_mtok', 1e6],
   completion: ['output_mtok', 1e6],
   input_cache_read: ['cache_read_mtok', 1e6],
@@ -81,6 +81,15 @@ function differingPrices(model: Model): string[] {
     });
     return differing.map(([name]) => `${model.id} ${mapping.providerId} ${name}`);
   });
+}
+
+/** Of a long prompt, what they ask and what the first provider's entry here says, in dollars for a token of the prompt. */
+function longPrompt({ pricing, providers: [mapping] }: Model): readonly [theirs: number, ours: number] | null {
+  const theirs = mapping === undefined ? undefined : findTheirs(mapping)?.model_price.input_mtok;
+  if (mapping === undefined || theirs === undefined || typeof theirs !== 'object') return null;
+  const last = theirs.tiers.at(-1);
+  const tier = (mapping.pricing ?? pricing).tiers?.at(-1);
+  return last === undefined ? null : [last.price / 1e6, Number(tier?.prompt ?? NaN)];
 }
 
 /** `model context_length` where it is not that of the first provider whose context they know. */
@@ -129,6 +138,15 @@ const exceptions: readonly { readonly why: string; readonly what: readonly strin
 ];
 
 describe('prices and contexts', () => {
+  test('of long prompts are what others have', () => {
+    const known = models.flatMap((model) => {
+      const prices = longPrompt(model);
+      return prices === null ? [] : [{ id: model.id, prices }];
+    });
+    expect(known.length).toBeGreaterThan(15);
+    for (const { id, prices: [theirs, ours] } of known) expect(ours, id).toBeCloseTo(theirs, 12);
+  });
+
   test('are known to others for most of the catalogue', () => {
     const mappings = models.flatMap((model) => model.providers);
     expect(mappings.filter((mapping) => findTheirs(mapping) !== null).length).toBeGreaterThan(mappings.length * 0.7);

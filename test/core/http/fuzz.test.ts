@@ -117,14 +117,15 @@ function wireOf({ method, target: address, headers, body: text, claim }: Asked, 
   return bytesOf(`${lines.join('\r\n')}\r\n\r\n${text}`);
 }
 
-/** No reply is a fault of the gateway's own, each error has the one shape, and none has a secret. */
+/** No reply is a fault of the gateway's own, each error has the shape of its door, and none has a secret. */
 function expectSound({ status, headers, body: bytes }: WireReply, isHead: boolean): void {
   const text = `${JSON.stringify([...headers])}${bytes.toString('utf8')}`;
   for (const secret of Object.values(secrets)) expect(text).not.toContain(secret);
   expect(status).not.toBe(500);
   if (status < 400 || isHead) return;
   expect(headers.get('content-type')).toBe('application/json');
-  const { error, ...rest } = JSON.parse(bytes.toString('utf8')) as { error: { message: string; type: string; param: string | null; code: string } };
+  const { error, ...rest } = JSON.parse(bytes.toString('utf8')) as { error: { message: string; type: string; param: string | null; code: string }; type?: string; request_id?: string };
+  if (rest.type === 'error') return expect([rest.request_id, Object.keys(error), error.message === '']).toEqual([headers.get('x-request-id'), ['type', 'message'], false]);
   expect([rest, Object.keys(error)]).toEqual([{}, ['message', 'type', 'param', 'code']]);
   expect([typeof error.message, error.message === '', typeof error.type, typeof error.code, error.param === null || typeof error.param === 'string']).toEqual(['string', false, 'string', 'string', true]);
   if (status >= 500) expect(error.code, JSON.stringify(error)).toMatch(/^(?:upstream_|server_overloaded)/);

@@ -100,3 +100,47 @@ describe('log/cost', () => {
     expect(records[0]?.cost).toBe(null);
   });
 });
+
+describe('prices by the length of the prompt', () => {
+  const tiered: Pricing = { prompt: '1', completion: '10', input_cache_read: '0.5', tiers: [{ above: 200, prompt: '3' }, { above: 100, prompt: '2', completion: '20' }] };
+
+  it.each<[string, Partial<Usage>, string]>([
+    ['at the border', { input: 100, answer: 1 }, '110'],
+    ['above it, for all tokens', { input: 101, answer: 1 }, '222'],
+    ['of the highest that is reached, with what that leaves out as it is without tiers', { input: 201, answer: 1 }, '613'],
+    ['with cached tokens counted into the prompt', { input: 90, cacheRead: 20, answer: 1 }, '210'],
+  ])('hold %s', (_, used, cost) => {
+    expect(dollars(usage(used), tiered)).toBe(cost);
+  });
+
+  it('are on record as they were used', async () => {
+    const up = await provider(answers({ ...completion('hello'), usage: { prompt_tokens: 150, completion_tokens: 1, total_tokens: 151 } }));
+    const config = oneUpstream(up.url);
+    const { chat, records } = await gatewayOf({ ...config, models: [{ id: 'plain', pricing: tiered, providers: [{ providerId: 'up' }] }] });
+    await chat({});
+    expect(records[0]).toMatchObject({ cost: '320', prices: { prompt: '2', completion: '20', input_cache_read: '0.5' } });
+    expect(records[0]?.prices).not.toHaveProperty('tiers');
+  });
+});
+
+describe('a price that nobody knows', () => {
+  const models = (pricing: unknown, mapped?: unknown): object[] => [{ id: 'plain', ...(pricing !== undefined && { pricing }), providers: [{ providerId: 'up', ...(mapped !== undefined && { pricing: mapped }) }] }];
+
+  it.each<[string, unknown, unknown, string | null]>([
+    ['of the model', 'unknown', undefined, null],
+    ['of no entry', undefined, undefined, null],
+    ['of the mapping, over that of the model', simple, 'unknown', null],
+    ['of the model, under that of the mapping', 'unknown', simple, '0.06'],
+  ])('%s gives no cost, or the known one', async (_, pricing, mapped, cost) => {
+    const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), models: models(pricing, mapped) });
+    expect((await chat({})).status).toBe(200);
+    expect(records[0]?.cost).toBe(cost);
+  });
+
+  it('is 0 for a model that is free, whatever else is written', async () => {
+    const up = await provider();
+    const { chat, records } = await gatewayOf({ ...oneUpstream(up.url), models: [{ id: 'plain', free: true, pricing: simple, providers: [{ providerId: 'up', pricing: simple }] }] });
+    await chat({});
+    expect(records[0]?.cost).toBe('0');
+  });
+});
