@@ -32,7 +32,7 @@ const isPriced = (block: PricingBlock | undefined): boolean => block === 'unknow
 function prices(block: PricingBlock): [Path, string][] {
   if (typeof block === 'string') return [];
   return Object.entries(block).flatMap(([name, price]): [Path, string][] => {
-    if (Array.isArray(price)) return price.flatMap(({ above: _, ...tier }, at) => Object.entries(tier).map(([inside, each]): [Path, string] => [[name, at, inside], each as string]));
+    if (Array.isArray(price)) return price.flatMap((tier, at) => Object.entries(tier).flatMap(([inside, each]): [Path, string][] => (typeof each === 'string' ? [[[name, at, inside], each]] : [])));
     if (typeof price === 'string') return [[[name], price]];
     return Object.entries(price ?? {}).map(([size, perSecond]) => [[name, size], perSecond]);
   });

@@ -61,7 +61,7 @@ async function begins(strategy: string, offers: Readonly<Record<string, Offer>>,
   const ups = await Promise.all(Object.entries(offers).map(async ([id, { step = fine }]) => [id, await provider(step)] as const));
   const { chat, records } = await gatewayOf({
     providers: Object.fromEntries(ups.map(([id, { url }]) => [id, { dialect: 'openai-chat', base_url: url, api_key: 'k', breaker: false }])),
-    models: [{ id: 'plain', free: true, providers: Object.entries(offers).map(([providerId, { weight, price: each }]) => ({ providerId, externalId: 'x', ...(weight && { weight }), ...(each && { pricing: price(each, each) }) })) }],
+    models: [{ id: 'plain', pricing: price('0.000001', '0.000001'), providers: Object.entries(offers).map(([providerId, { weight, price: each }]) => ({ providerId, externalId: 'x', ...(weight && { weight }), ...(each && { pricing: price(each, each) }) })) }],
     routing: { default: { strategy, max_attempts: 9, retry: { same_target: 0 } } },
   });
   for (let at = 0; at < times; at++) await chat({});
