@@ -9,8 +9,8 @@ import { partsOf, turnsOf } from '../../../core/wire/turns.ts';
 import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
 import { createBreakpoints } from './cache-control.ts';
 import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
-import { betasOf, bodyFieldsOf, effortField, thinkingField } from './form.ts';
-import { encodeTurns } from './messages.ts';
+import { betasOf, bodyFieldsOf, effortField, mayInstructLater, thinkingField } from './form.ts';
+import { encodeTurns, turnsWithInstructions } from './messages.ts';
 import { thinkingOf } from './thinking.ts';
 import { answerFormOf, encodeToolChoice, encodeTools, forcedToolOf } from './tools.ts';
 
@@ -67,7 +67,7 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   });
   for (const { parameter, change } of terms.adjustments) writing.adjust(parameter, change);
   const system = blocksOf(conversation.system, writing);
-  const messages = encodeTurns(conversation.turns, { target, writing, thinks: terms.thinks });
+  const messages = encodeTurns(mayInstructLater(request) ? turnsWithInstructions(request.messages.map(withMarkedPart)) : conversation.turns, { target, writing, thinks: terms.thinks });
   // wire: a request without a user message is a 400 (Anthropic: Messages), so instructions alone go out as a user message
   if (messages.length === 0) writing.adjust('messages', 'instructions sent as the user');
   const outputConfig = { ...effortField(request, terms), ...(form.format === null ? {} : { format: form.format }) };

@@ -13,7 +13,10 @@ export const isSameForm = (request: ChatRequest): boolean => request.form === fo
 export const nativeOf = ({ native }: { readonly native?: Native }): Fields => native?.fields ?? {};
 
 /** The betas that the caller asks for. */
-export const betasOf = (request: ChatRequest): readonly string[] => listOf(nativeOf(request)['anthropic_beta']).filter((beta) => typeof beta === 'string');
+export const betasOf = (request: ChatRequest): readonly string[] => listOf(nativeOf(request)['anthropic_beta']).filter((beta): beta is string => typeof beta === 'string');
+
+/** True if instructions may stand between the turns. wire: only with a beta (Anthropic: Beta headers, `mid-conversation-system-2026-04-07`); else they are text of the user */
+export const mayInstructLater = (request: ChatRequest): boolean => betasOf(request).some((beta) => beta.startsWith('mid-conversation-system'));
 
 /** The fields of the body that go out as the caller wrote them. `thinking` and `output_config` are not among them. */
 export function bodyFieldsOf(request: ChatRequest): Fields {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { objectIn } from '../../../core/wire/json.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
-import { partsOf, type Turn } from '../../../core/wire/turns.ts';
+import { partsOf, type Turn, turnsOf } from '../../../core/wire/turns.ts';
 import { textOf } from '../../../core/wire/fields.ts';
 import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
 import { nativeOf } from './form.ts';
@@ -11,7 +11,7 @@ import { type BlockPlace, thinkingOf } from './thinking.ts';
 
 /** A message of the Messages API. */
 export interface WireMessage {
-  readonly role: 'user' | 'assistant';
+  readonly role: 'user' | 'assistant' | 'system';
   readonly content: readonly Block[];
 }
 
@@ -23,8 +23,33 @@ export interface Conversation {
   readonly thinks: boolean;
 }
 
+/** Instructions between two turns. */
+export interface Instructions {
+  readonly role: 'system';
+  readonly parts: readonly ContentPart[];
+}
+
+/** The turns with the instructions between them in their places, where the caller may have them there; see `turnsOf` for all others. */
+export function turnsWithInstructions(messages: readonly Message[]): readonly (Turn | Instructions)[] {
+  const start = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  const turns: (Turn | Instructions)[] = [];
+  let section: Message[] = [];
+  const close = (): void => {
+    for (const turn of turnsOf(section).turns) turns.push(turn);
+    section = [];
+  };
+  for (const message of start < 0 ? [] : messages.slice(start)) {
+    if (message.role === 'system') {
+      close();
+      turns.push({ role: 'system', parts: partsOf(message) });
+    } else section.push(message);
+  }
+  close();
+  return turns;
+}
+
 /** Encodes the turns as messages. Turns without content are left out. If the first turn is the assistant's, a user message `…` is put before it, and noted. */
-export function encodeTurns(turns: readonly Turn[], conversation: Conversation): readonly WireMessage[] {
+export function encodeTurns(turns: readonly (Turn | Instructions)[], conversation: Conversation): readonly WireMessage[] {
   const messages = turns.map((turn, at) => encodeTurn(turn, at === turns.length - 1, conversation)).filter(({ content }) => content.length > 0);
   if (messages[0]?.role !== 'assistant') return messages;
   // wire: the first message must be a user message (Anthropic: Errors, "first message must use the user role")
@@ -32,8 +57,9 @@ export function encodeTurns(turns: readonly Turn[], conversation: Conversation):
   return [{ role: 'user', content: [{ type: 'text', text: '…' }] }, ...messages];
 }
 
-function encodeTurn(turn: Turn, isLast: boolean, conversation: Conversation): WireMessage {
+function encodeTurn(turn: Turn | Instructions, isLast: boolean, conversation: Conversation): WireMessage {
   const { writing } = conversation;
+  if (turn.role === 'system') return { role: 'system', content: blocksOf(turn.parts, writing) };
   if (turn.role === 'user') return { role: 'user', content: [...turn.results.map((result) => resultBlock(result, writing)), ...blocksOf(turn.parts, writing)] };
   const content = turn.messages.flatMap((message) => assistantBlocks(message, isLast, conversation));
   return { role: 'assistant', content: isLast ? withoutTrailingSpace(content, writing) : content };
