@@ -123,6 +123,22 @@ describe('an answer', () => {
     expect(types.filter((type) => type === 'response.output_text.annotation.added')).toHaveLength(1);
   });
 
+  it('has each piece in its own item where the provider tells of two items at a time', async () => {
+    const delta = (at: number, text: string): object => ({ type: 'response.output_text.delta', output_index: at, content_index: 0, delta: text });
+    const { gateway } = await behind(nativeStream([added(0, { type: 'message', id: 'a' }), delta(0, 'One '), added(1, { type: 'message', id: 'b' }), delta(1, 'two '), delta(0, 'three.'), delta(1, 'four.'), done(1, said('two four.')), done(0, said('One three.'))], nativeBody([])));
+    const { response } = await streamOf(gateway, { model: 'native' });
+    expect(response.output.map(({ content }: any) => content[0].text)).toEqual(['One three.', 'two four.']);
+  });
+
+  it('keeps a thought that is no summary apart from one that is', async () => {
+    const thought = { type: 'reasoning', summary: [], content: [{ type: 'reasoning_text', text: 'Raw.' }, { type: 'reasoning_text', text: 'More.' }] };
+    const { gateway } = await behind(nativeAnswer([thought, said('Yes.')]), nativeStream([added(0, { type: 'reasoning', summary: [] }), { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0, delta: 'Raw.' }, done(0, thought)], nativeBody([])));
+    expect(bare((await respond(gateway, { model: 'native' })).output)[0]).toMatchObject(thought);
+    const { response, types } = await streamOf(gateway, { model: 'native' });
+    expect(bare(response.output)[0]).toMatchObject(thought);
+    expect(types.filter((type) => type === 'response.reasoning_text.done')).toHaveLength(2);
+  });
+
   it('goes back as it came, with the state of each thought before what it led to', async () => {
     const { gateway, up } = await behind(nativeAnswer(items), nativeAnswer([said('Fine.')]));
     const { output } = await respond(gateway, { model: 'native', tools: [flat, custom] });
