@@ -254,6 +254,6 @@ describe('the live tail', () => {
 
 test('a snippet in Python imports what it uses', () => {
   const snippets = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto' }).filter(([, language]: string[]) => language === 'python');
-  expect(snippets).toHaveLength(3);
+  expect(snippets).toHaveLength(4);
   for (const [, , text] of snippets) expect(text).toMatch(/^import os\n/);
 });
