@@ -81,7 +81,6 @@ export class Answer {
   end(isCut: boolean): void {
     const last = this.items.findLast((item) => !isThought(item));
     for (const item of this.items) if (!item.isClosed) item.close(isCut && item === last ? 'incomplete' : 'completed');
-    this.#text = null;
     this.#flush();
   }
 
