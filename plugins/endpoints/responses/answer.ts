@@ -130,11 +130,8 @@ export class Answer {
       this.#text.opaque = opaqueOf(detail, this.#text.texts);
       this.#text.close('completed');
       this.#text = null;
-    } else {
       // a text that goes on after it stays one item
-      this.#waiting.push(detail);
-      if (this.#text === null && this.#calls.length === 0) this.#flush();
-    }
+    } else this.#waiting.push(detail);
   }
 
   #flush(): void {

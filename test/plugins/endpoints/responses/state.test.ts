@@ -57,7 +57,7 @@ describe('the state of a thought', () => {
   });
 
   it('goes back to its issuer, with its text and at its place', async () => {
-    const content = [thought, { type: 'text', text: 'Let me look.' }, sealed, use];
+    const content = [thought, { ...sealed, data: 'sealed-0' }, { type: 'text', text: 'Let me look.' }, sealed, use];
     const { gateway, up } = await behind(blocks(...content), blocks({ type: 'text', text: 'Mild.' }));
     const { response } = await streamOf(gateway, { ...asked, model: 'blocks' });
     await streamOf(gateway, { ...asked, model: 'blocks', input: [{ role: 'user', content: 'hi' }, ...response.output, result] });
