@@ -72,7 +72,7 @@ class StreamEncoder implements Encoder {
         this.#close();
         return this.#release();
       }
-      if (this.#held.length > 0 || !isWhole(open)) {
+      if (!isWhole(open)) {
         this.#held.push(chunk);
         return;
       }

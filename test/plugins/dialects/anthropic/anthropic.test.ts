@@ -26,6 +26,16 @@ const result = (id: string, content: Message['content'] = '20', more = {}): Mess
 const tooDeep = `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`;
 const weather: Tool = { type: 'function', function: { name: 'weather', description: 'Tells it.', parameters: { type: 'object', properties: { city: { type: 'string' } }, $defs: {} } } };
 
+describe('what only this API knows of an answer', () => {
+  const body = { id: 'm', content: [{ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }, { type: 'text', text: 'a', citations: [{ cited_text: 'a' }] }, { type: 'text', text: 'b' }], stop_reason: 'stop_sequence', stop_sequence: 'END', usage: { input_tokens: 1, output_tokens: 1, service_tier: 'standard' } };
+  const nativesOf = (form?: string): unknown[] => dialect.decodeBody(body, { ...targetOf('anthropic', sonnet), form }).flatMap((chunk) => (chunk.type === 'native' ? [chunk.name] : []));
+
+  it('is for callers who speak it', () => {
+    expect(nativesOf('messages')).toEqual(['block', 'citation', 'break', 'message', 'usage']);
+    expect([nativesOf(), nativesOf('responses')]).toEqual([[], []]);
+  });
+});
+
 describe('where a request goes', () => {
   it('carries the key and the version where the provider looks for them', () => {
     expect(dialect.authorise?.(targetOf('anthropic').provider)).toEqual({ 'x-api-key': testKey });

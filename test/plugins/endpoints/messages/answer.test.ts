@@ -71,6 +71,13 @@ describe('an answer of a provider of the same API', () => {
   });
 });
 
+describe('a stop reason', () => {
+  it('is that of calls where a server calls tools and says that its turn is over', async () => {
+    const { ask } = await scene(answers(message([{ type: 'tool_use', id: 't', name: 'f', input: {} }], { stop_reason: 'end_turn' })));
+    expect((await ask({ model: 'claude' })).body['stop_reason']).toBe('tool_use');
+  });
+});
+
 describe('an answer of a provider of another API', () => {
   const calls = [{ index: 0, id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }];
 
@@ -127,7 +134,7 @@ describe('a failure', () => {
   it('with a wrong method has the same form', async () => {
     const { gateway } = await scene();
     const response = await gateway.get('/v1/messages');
-    expect([response.status, ((await response.json()) as Fields)['error'].type]).toEqual([405, 'invalid_request_error']);
+    expect([response.status, await response.json()]).toMatchObject([405, { type: 'error', error: { type: 'invalid_request_error' } }]);
   });
 });
 
@@ -165,8 +172,9 @@ describe('pieces that come mixed', () => {
   });
 
   it('end the call that was cut, and lose nothing that came after it', () => {
-    const events = encoded([start(0), input(0, '{"a":'), start(1), input(1, '{}'), said('x'), end]);
-    expect(events.filter(({ type }) => type === 'content_block_start').map(({ content_block: block }) => block.type)).toEqual(['tool_use', 'tool_use', 'text']);
+    const events = encoded([start(0), input(0, '{"a":'), start(1), input(1, '{"b":'), start(2), input(2, '{"c":'), said('x'), end]);
+    expect(events.filter(({ type }) => type === 'content_block_start').map(({ content_block: block }) => block.type)).toEqual(['tool_use', 'tool_use', 'tool_use', 'text']);
+    expect(events.filter(({ delta }) => delta?.type === 'input_json_delta').map(({ index, delta }) => [index, delta.partial_json])).toEqual([[0, '{"a":'], [1, '{"b":'], [2, '{"c":']]);
   });
 
   it('give a thought one signature, with all that its details say', () => {

@@ -111,12 +111,14 @@ describe('a provider of another API', () => {
 
   it('gets images and files', async () => {
     const { ask } = await openScene();
-    const { sent } = await ask({ model: 'open', ...say({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } }, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } }, { type: 'search_result', source: 'https://x.example', title: 'X', content: [{ type: 'text', text: 'found' }] }) });
+    const { sent, headers } = await ask({ model: 'open', ...say({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png } }, { type: 'document', title: 'a paper', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } }, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' } }, { type: 'search_result', source: 'https://x.example', title: 'X', content: [{ type: 'text', text: 'found' }] }) });
     expect(sent['messages'][0].content).toEqual([
       { type: 'image_url', image_url: { url: `data:image/png;base64,${png}` } },
+      { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'a paper' } },
       { type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', filename: 'document.pdf' } },
       { type: 'text', text: 'X\nhttps://x.example\nfound' },
     ]);
+    expect(headers.get('x-adjusted')).toBeNull();
   });
 
   it('gets the image of a tool in a user message, because its tool messages take text only', async () => {

@@ -18,13 +18,15 @@ describe('thinking', () => {
     ['no effort', 'newest', adaptive(), { thinking: { type: 'adaptive' }, output_config: { effort: 'high' } }],
     ['the most effort', 'newest', adaptive('max'), { thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }],
     ['an effort where the model takes budgets', 'claude', { max_tokens: 20_000, ...adaptive('low') }, { max_tokens: 20_000, thinking: { type: 'enabled', budget_tokens: 2048 } }],
-    ['an effort and whether its text is shown', 'newest', { thinking: { type: 'adaptive', display: 'omitted' } }, { thinking: { type: 'adaptive', display: 'omitted' } }],
+    ['the most effort where the model takes budgets', 'claude', { max_tokens: 60_000, ...adaptive('max') }, { thinking: { type: 'enabled', budget_tokens: 32_768 } }],
+    ['an effort and whether its text is shown', 'newest', { thinking: { type: 'adaptive', display: 'omitted' } }, { thinking: { type: 'adaptive', display: 'omitted' }, output_config: { effort: 'high' } }],
     ['an effort without thinking', 'newest', { output_config: { effort: 'low' } }, { output_config: { effort: 'low' } }],
     ['none', 'newest', disabled, { thinking: { type: 'disabled' } }],
     ['a budget where the model takes efforts', 'newest', { max_tokens: 9000, ...enabled(4000) }, { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'medium' } }],
   ])('with %s goes to a provider of the same API', async (_, model, body, wanted) => {
     const { ask } = await scene();
-    expect((await ask({ model, ...body })).sent).toMatchObject(wanted);
+    const { sent } = await ask({ model, ...body });
+    expect([sent['thinking'], sent['output_config'], wanted['max_tokens'] && sent['max_tokens']]).toEqual([wanted['thinking'], wanted['output_config'], wanted['max_tokens']]);
   });
 
   it.each<[string, Fields, Fields]>([
