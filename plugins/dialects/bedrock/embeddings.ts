@@ -58,5 +58,5 @@ function textOf(input: EmbeddingAsk['inputs'][number]): string {
 function numbersOf(vector: unknown): readonly number[] {
   const numbers = listOf(vector);
   if (numbers.length === 0 || !numbers.every((number) => typeof number === 'number')) throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
-  return numbers as readonly number[];
+  return numbers;
 }

@@ -28,5 +28,5 @@ function vectorOf(embedding: unknown): readonly number[] {
   }
   const numbers = listOf(embedding);
   if (numbers.length === 0 || !numbers.every((number) => typeof number === 'number')) throw noVectors();
-  return numbers as readonly number[];
+  return numbers;
 }

@@ -81,11 +81,11 @@ describe('POST /v1/embeddings', () => {
     expect([...new Float32Array(new Uint8Array(Buffer.from(text, 'base64')).buffer)]).toEqual(vectorOf('one'));
   });
 
-  it.each([['gemini', 100, 2], ['cohere', 96, 2], ['titan', 1, 130]])('splits a long list for %s, which takes %i', async (kind, most, calls) => {
-    const { embed, up } = await scene(kind as string);
+  it.each<[string, number, number]>([['gemini', 100, 2], ['cohere', 96, 2], ['titan', 1, 130]])('splits a long list for %s, which takes %i', async (kind, most, calls) => {
+    const { embed, up } = await scene(kind);
     const texts = Array.from({ length: 130 }, (_, at) => 'x'.repeat(at + 1));
     expect(await vectorsIn(await embed({ input: texts }))).toEqual(texts.map(vectorOf));
-    expect(up.asked).toHaveLength(calls as number);
+    expect(up.asked).toHaveLength(calls);
     const sizes = up.asked.map(({ json }: Asked) => (json['requests'] ?? json['texts'] ?? [1]).length as number);
     expect(Math.max(...sizes)).toBe(most);
   });

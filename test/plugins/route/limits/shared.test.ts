@@ -152,9 +152,9 @@ describe('while Redis is away', () => {
     onTestFinished(async () => void (await Promise.all(proxies.map((proxy) => proxy.close()))));
     const gateways = await Promise.all(proxies.map((proxy) => over(proxy.url, [{ by: 'meta.tenant-id', requests_per_minute: 300 }], { step: answers(completion('Hello.')) })));
     const found: number[] = [];
-    let isOver = false;
+    const asked = { all: false };
     const flapping = (async () => {
-      while (!isOver) {
+      while (!asked.all) {
         await pause(500);
         for (const proxy of proxies) {
           proxy.isShut = !proxy.isShut;
@@ -169,7 +169,7 @@ describe('while Redis is away', () => {
       }
     });
     await Promise.all(asking);
-    isOver = true;
+    asked.all = true;
     await flapping;
     const admitted = found.filter((status) => status === 200).length;
     expect(new Set(found)).toEqual(new Set([200, 429]));
