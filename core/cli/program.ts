@@ -113,7 +113,11 @@ function tellAdminKey(url: string, pages: RunningGateway['pages']): void {
 // a start that fails later, because the port is taken, has made the key all the same, and the next start does not print it
 process.on('exit', () => tellAdminKey('', []));
 
+/** Whether the command is `start`. */
+let isServing = false;
+
 async function start(flags: FlagValues): Promise<void> {
+  isServing = true;
   const readAt = Date.now();
   const file = fileOf(flags);
   const [host, port] = [flags.text('host'), flags.number('port')];
@@ -243,8 +247,13 @@ async function main(given: readonly string[]): Promise<void> {
   }
 }
 
-// the reader of a pipe may stop reading: gateway logs | head
-process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 70));
+// the reader of a pipe may stop reading: gateway logs | head. A gateway that serves goes on without its reader, as without its terminal
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (!isServing) process.exit(error.code === 'EPIPE' ? 0 : 70);
+});
+process.stderr.on('error', () => {
+  // nobody is left to whom this could be said
+});
 
 process.on('uncaughtException', (error) => {
   // listhen binds without waiting for a refusal that comes after its own look at the port

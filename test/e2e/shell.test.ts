@@ -1,0 +1,64 @@
+/** The process as people start it: from npm, with a pipe that nobody reads any more. */
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { start } from '../_kit/executable.ts';
+import { closeAtEndOfFile } from '../_kit/left-open.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+const mock = {
+  providers: { mock: { dialect: 'mock' } },
+  models: [{ id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+};
+
+const ask = (url: string): Promise<Response> => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) });
+
+describe.concurrent('a gateway', () => {
+  test('serves on when nobody reads its output any more', async ({ expect }) => {
+    const gateway = await start(mock);
+    gateway.child.stdout?.destroy();
+    gateway.child.stderr?.destroy();
+    for (let times = 0; times < 3; times++) {
+      expect((await ask(gateway.url)).status).toBe(200);
+      // SIGHUP reads the config again, which is said on stderr
+      gateway.child.kill('SIGHUP');
+      await expect.poll(() => fetch(`${gateway.url}/health/live`).then(({ status }) => status)).toBe(200);
+      await new Promise((resolve) => setTimeout(resolve, 150));
+    }
+    expect(gateway.child.exitCode).toBe(null);
+    expect((await ask(gateway.url)).status).toBe(200);
+    gateway.child.kill('SIGTERM');
+    await expect.poll(() => gateway.child.exitCode, { timeout: 10_000 }).toBe(0);
+  });
+
+  test('that npm start has started gets the signal, and frees its port', async ({ expect }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-npm-'));
+    const file = join(folder, 'gateway.config.yaml');
+    writeFileSync(file, JSON.stringify(mock));
+    const npm = spawn('npm', ['start', '--', '--config', file, '--port', '0'], { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+    const killAll = (): void => void (process.kill(-(npm.pid as number), 'SIGKILL'));
+    const hasEnded = closeAtEndOfFile({ close: killAll });
+    let output = '';
+    npm.stdout.on('data', (bytes) => (output += bytes));
+    const urlOf = (): string | undefined => /"url":"([^"]+)"/.exec(output)?.[1];
+    await expect.poll(urlOf, { timeout: 15_000 }).toBeDefined();
+    const url = urlOf() as string;
+    expect((await ask(url)).status).toBe(200);
+    npm.kill('SIGTERM');
+    await expect.poll(() => ask(url).then(({ status }) => status, () => 'closed'), { timeout: 10_000 }).toBe('closed');
+    // only the end of the whole group closes the pipe
+    await new Promise((resolve) => npm.once('close', resolve));
+    hasEnded();
+    rmSync(folder, { recursive: true });
+  });
+});
+
+test('npm run gateway alone prints the help, and hands on words with spaces', () => {
+  const gateway = (...words: readonly string[]): string => execFileSync('npm', ['run', '--silent', 'gateway', ...words], { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] });
+  expect(gateway()).toContain('gateway start');
+  expect(gateway('--', 'keys', 'create', '--name', 'two words')).toContain('name: "two words"');
+});
