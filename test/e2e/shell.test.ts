@@ -24,7 +24,8 @@ describe.concurrent('a gateway', () => {
     gateway.child.stderr?.destroy();
     for (let times = 0; times < 3; times++) {
       expect((await ask(gateway.url)).status).toBe(200);
-      // SIGHUP reads the config again, which is said on stderr
+      // the faults of a changed config are said on stderr
+      gateway.write(`models: [${' '.repeat(times)}`);
       gateway.child.kill('SIGHUP');
       await expect.poll(() => fetch(`${gateway.url}/health/live`).then(({ status }) => status)).toBe(200);
       await new Promise((resolve) => setTimeout(resolve, 150));
