@@ -128,11 +128,13 @@ class StreamEncoder implements Encoder {
   }
 
   end(): string {
-    const { includeUsage } = this.#head.request;
+    const { includeUsage, door } = this.#head.request;
     const counted = this.#usage === null ? '' : `,"usage":${JSON.stringify(this.#usage)}`;
+    // readers that nobody told of an event without choices take the first choice of each event
+    const lastChoice = includeUsage ? '' : door?.['usage_apart'] === true ? '{"index":0,"delta":{},"finish_reason":null}' : null;
     const list = [...this.#finishes];
-    const finishes = list.map(([choice, reason], at) => this.#finish(choice, reason, includeUsage || at < list.length - 1 ? '' : counted));
-    return `${finishes.join('')}${includeUsage && counted !== '' ? `${this.#opening}]${counted}}\n\n` : ''}data: [DONE]\n\n`;
+    const finishes = list.map(([choice, reason], at) => this.#finish(choice, reason, lastChoice !== null || at < list.length - 1 ? '' : counted));
+    return `${finishes.join('')}${lastChoice !== null && counted !== '' ? `${this.#opening}${lastChoice}]${counted}}\n\n` : ''}data: [DONE]\n\n`;
   }
 
   error(error: GatewayError): string {

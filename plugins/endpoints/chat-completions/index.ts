@@ -2,13 +2,22 @@
  * POST /v1/chat/completions: the door that speaks the chat completions API, and POST /v1/completions for older clients. This plugin reads the caller's body and writes the
  * answer; the pipeline does everything between the two.
  */
+import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import type { Door } from '../../../core/pipeline/door.ts';
 import { isFields } from '../../../core/wire/fields.ts';
 import { completionsDoor } from './completions.ts';
 import { createEncoder, encodeReply } from './encode.ts';
 import { parseChatRequest } from './parse.ts';
 
-const chatDoor = { parse: parseChatRequest, encoder: createEncoder, encode: encodeReply };
+const chatDoor: Omit<Door, 'path'> = { parse: (body, headers) => withUsageApart(parseChatRequest(body), headers), encoder: createEncoder, encode: encodeReply };
+
+/**
+ * wire: the accumulator of openai-java 4.101 reads nothing but the usage of an event that has one, so it must not be the event with the
+ * finish reason. What other clients read and where: README.md.
+ */
+const withUsageApart = (request: ChatRequest, { 'x-stainless-lang': language }: Readonly<Record<string, string | undefined>>): ChatRequest =>
+  language === 'java' && request.stream && !request.includeUsage ? { ...request, door: { ...request.door, usage_apart: true } } : request;
 
 export default definePlugin({
   name: 'endpoints/chat-completions',
@@ -18,7 +27,7 @@ export default definePlugin({
     // some clients have a base URL without /v1
     for (const path of ['/v1/chat/completions', '/chat/completions']) routes.addDoor({ path, ...chatDoor });
     // the clients of Azure name the model in the path, below /openai
-    routes.addDoor({ ...chatDoor, path: '/:host/deployments/:model/chat/completions', parse: (body, _, { model }) => parseChatRequest(isFields(body) ? { ...body, model } : body) });
+    routes.addDoor({ ...chatDoor, path: '/:host/deployments/:model/chat/completions', parse: (body, headers, { model, ...params }) => chatDoor.parse(isFields(body) ? { ...body, model } : body, headers, params) });
     for (const path of ['/v1/completions', '/completions']) routes.addDoor({ path, ...completionsDoor });
   },
 });
