@@ -38,6 +38,10 @@ export interface Server {
   readonly adminOpen: boolean;
   /** Names, besides those of loopback, under which a gateway without keys answers. */
   readonly allowedHosts: readonly string[];
+  /** IP addresses and CIDR blocks of the proxies whose word on the client's address counts. */
+  readonly trustedProxies: readonly string[];
+  /** How much of the clients' addresses the log keeps. */
+  readonly logAddresses: 'none' | 'masked' | 'full';
   /** Origins of web pages whose scripts may ask, such as `https://app.example`; `*`: all. */
   readonly corsOrigins: readonly string[];
   /** Which values `finish_reason` has in replies: `stop`, `length`, … or `completed`, `length_limit`, … */
@@ -205,10 +209,22 @@ export interface Pricing {
   readonly per_second?: Readonly<Record<string, string>>;
   /** Prices of requests with more prompt tokens than `above`; the highest that fits counts for all tokens of the request. */
   readonly tiers?: readonly PriceTier[];
+  /** Prices of some hours of the day. */
+  readonly peak?: PeakPrices;
+}
+
+type TokenPrices = Pick<Pricing, 'prompt' | 'completion' | 'input_cache_read' | 'input_cache_write' | 'input_cache_write_1h' | 'internal_reasoning'>;
+
+/** What it leaves out stays as it is at other hours. */
+export interface PeakPrices extends TokenPrices {
+  /** `HH:MM-HH:MM` in UTC. */
+  readonly hours: readonly string[];
+  /** Only from Monday to Friday, in UTC. */
+  readonly weekdays?: boolean;
 }
 
 /** What a tier leaves out stays as it is without it. */
-export interface PriceTier extends Pick<Pricing, 'prompt' | 'completion' | 'input_cache_read' | 'input_cache_write' | 'input_cache_write_1h' | 'internal_reasoning'> {
+export interface PriceTier extends TokenPrices {
   readonly above: number;
 }
 

@@ -6,7 +6,7 @@ import { Secret } from '../../core/secret.ts';
 import type { ServerBlock } from '../../schemas/server.ts';
 import { shortestAdminKey } from '../../core/api-key.ts';
 import { defaultsOfHeap } from '../../core/http/in-flight.ts';
-import { isLoopback } from '../../core/wire/address.ts';
+import { isAddressBlock, isLoopback } from '../../core/wire/address.ts';
 import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
 
@@ -44,6 +44,10 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound }: Se
     const bare = /^(?:\w+:\/\/)?([\w.-]+)/.exec(name)?.[1];
     findings.error({ source: main.source, path: ['server', 'allowed_hosts', at] }, 'is no name of a host: it has no scheme, port or path', bare === undefined ? null : `write ${bare}`);
   }
+  for (const [at, entry] of block.trusted_proxies.entries()) {
+    if (isAddressBlock(entry)) continue;
+    findings.error({ source: main.source, path: ['server', 'trusted_proxies', at] }, 'is neither an IP address nor a block of them', 'write it like 10.0.0.7, 10.0.0.0/8 or fd00::/8');
+  }
   const adminKey = block.admin_key?.trim();
   if (adminKey !== undefined && adminKey.length < shortestAdminKey) {
     findings.error({ source: main.source, path: ['server', 'admin_key'] }, `is shorter than ${shortestAdminKey} characters, so it can be guessed`, `write ${shortestAdminKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
@@ -57,6 +61,8 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound }: Se
     adminKey: adminKey === undefined ? null : new Secret(adminKey),
     adminOpen: block.admin_open,
     allowedHosts: block.allowed_hosts.map((name) => name.toLowerCase()),
+    trustedProxies: block.trusted_proxies,
+    logAddresses: block.log_addresses,
     corsOrigins: block.cors.origins,
     finishReason: block.finish_reason,
     reasoningFields: block.reasoning_fields,

@@ -27,7 +27,7 @@ export interface EndpointRequest {
   /** Of the path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** The remote address of the socket; null: the request comes from this process. */
+  /** The client's address, as in `arrived`; null: the request comes from this process. */
   readonly address: string | null;
   /** Bytes of the body, bounded by the endpoint's `bodyLimit`. */
   body(): Promise<Buffer>;

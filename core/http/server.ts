@@ -9,8 +9,8 @@ import type { Config } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import { admit, createHostCheck, dryRunCaller } from './access.ts';
 import { Exchange } from '../pipeline/exchange.ts';
-import { bodyOf, endWhenClientLeaves, headersOf, nodePairOf, readBytes, readJson } from './inbound.ts';
-import type { NodePair } from './inbound.ts';
+import { bodyOf, createClientAddress, endWhenClientLeaves, nodePairOf, noSender, readBytes, readJson, senderOf, toSender } from './inbound.ts';
+import type { NodePair, Sender } from './inbound.ts';
 import { createCors } from './cors.ts';
 import { closingItsRequest, dropSlowReader, toWebResponse, writeCompletion } from './outflow.ts';
 import { complete, identify, refuse } from '../pipeline/pipeline.ts';
@@ -70,13 +70,14 @@ function connect(response: ServerResponse, exchange: Exchange): () => void {
 /** What the routes of a service share. */
 interface Shared extends ServiceParts {
   readonly running: RunningRequests;
-  begin(method: string, path: string, headers: Exchange['headers']): Exchange;
+  begin(method: string, path: string, sender: Sender): Exchange;
 }
 
 export function createService(parts: ServiceParts): Service {
   const { config, pipeline, clock, doors, inFlight } = parts;
   const running = new RunningRequests(pipeline.logger);
-  const begin: Shared['begin'] = (method, path, headers) => new Exchange({ method, path, headers, config, createdAt: clock() });
+  const addressOf = createClientAddress(config.server);
+  const begin: Shared['begin'] = (method, path, sender) => new Exchange({ method, path, address: addressOf(sender), headers: sender.headers, config, createdAt: clock() });
   const shared = { ...parts, running, begin };
   const app = createApp(shared);
   const byH3 = toNodeHandler(app);
@@ -94,7 +95,7 @@ export function createService(parts: ServiceParts): Service {
       else if (!answersPreflight(request, response)) void (door === undefined ? serveByH3(byH3, { request, response }, shared) : serveDoor(door, { request, response }, shared));
     },
     fetch: async (request) => await app.fetch(request),
-    refuse: async (error) => await refuse(begin('', '', {}), error, pipeline),
+    refuse: async (error) => await refuse(begin('', '', noSender), error, pipeline),
     turnAway: () => void inFlight.refuse('connection'),
     cancel: (error, reply) => requestOf.get(reply)?.cancel(error),
     running: running.exchanges,
@@ -106,7 +107,7 @@ export function createService(parts: ServiceParts): Service {
 /** Serves a completion request. Resolves when its answer is written. Never rejects. */
 async function serveDoor(door: Door, { request, response, params }: NodePair & Partial<Pick<Exchange, 'params'>>, shared: Shared): Promise<void> {
   const { begin, running, pipeline, inFlight } = shared;
-  const exchange = begin('POST', door.path, request.headers as Exchange['headers']);
+  const exchange = begin('POST', door.path, toSender(request));
   exchange.door = door;
   if (params !== undefined) exchange.params = params;
   const body = (): Promise<unknown> => readJson(request, exchange, inFlight);
@@ -114,7 +115,7 @@ async function serveDoor(door: Door, { request, response, params }: NodePair & P
     if (running.isDraining) return await refuse(exchange, shuttingDown(), pipeline);
     if (!inFlight.hasRoom(exchange.config.server.limits)) return await refuse(exchange, inFlight.refuse('requests'), pipeline);
     inFlight.enter(exchange);
-    const refused = exchange.isDryRun ? await identifyAdmin(exchange, request.socket.remoteAddress ?? '', shared) : null;
+    const refused = exchange.isDryRun ? await identifyAdmin(exchange, shared) : null;
     return refused === null ? await complete(exchange, { door, body, pipeline }) : await refuse(exchange, refused, pipeline);
   };
   const disconnect = connect(response, exchange);
@@ -131,9 +132,9 @@ async function serveDoor(door: Door, { request, response, params }: NodePair & P
 }
 
 /** An admin may ask where the request of any caller would go. Null: who asks is known by now, or found out later; else the error to answer with. */
-async function identifyAdmin(exchange: Exchange, address: string, { signIns, pipeline: { logger } }: Shared): Promise<GatewayError | null> {
+async function identifyAdmin(exchange: Exchange, { signIns, pipeline: { logger } }: Shared): Promise<GatewayError | null> {
   try {
-    exchange.principal = await dryRunCaller(exchange, { address, signIns, logger });
+    exchange.principal = await dryRunCaller(exchange, { address: exchange.address, signIns, logger });
     return null;
   } catch (thrown) {
     return GatewayError.from(thrown, exchange.id);
@@ -156,7 +157,7 @@ const badAddress = (cause: unknown): GatewayError => new GatewayError('bad_reque
 /** Answers a request with an error, whatever it asks for. Its body is not kept. Never rejects. */
 async function serveRefusal(error: GatewayError, { request, response }: NodePair, { begin, running, pipeline }: Shared): Promise<void> {
   const path = (request.url ?? '').split('?', 1)[0] ?? '';
-  const exchange = begin(request.method ?? '', path, request.headers as Exchange['headers']);
+  const exchange = begin(request.method ?? '', path, toSender(request));
   await writeCompletion(await running.serve(exchange, { work: () => refuse(exchange, error, pipeline), whenOver: connect(response, exchange) }), response);
 }
 
@@ -166,7 +167,7 @@ const noSocket = (): void => {};
 
 function createApp(shared: Shared): H3 {
   const { doors, endpoints, pipeline, running } = shared;
-  const begin = (event: H3Event): Exchange => shared.begin(event.req.method, event.url.pathname, headersOf(event));
+  const begin = (event: H3Event): Exchange => shared.begin(event.req.method, event.url.pathname, senderOf(event));
   const serve = async (event: H3Event, work: Work): Promise<HTTPResponse> => {
     const exchange = begin(event);
     const pair = nodePairOf(event);
@@ -216,7 +217,7 @@ const refusing = (errorOf: (exchange: Exchange) => GatewayError, pipeline: Pipel
 const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Work => async (exchange, event) => {
   if (running.isDraining) throw shuttingDown();
   exchange.expire(exchange.config.routing.default);
-  const address = addressOf(event);
+  const { address } = exchange;
   const principal = await unlessCancelled(exchange.cancellation, admit(endpoint, exchange, { hooks: pipeline.hooks, address, signIns, logger: pipeline.logger }));
   // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever
   const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange, endpoint.bodyLimit));
@@ -227,12 +228,6 @@ const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Wor
   if (isEndless) running.endless.add(exchange);
   return { ...answer, body: closingItsRequest(answer.body, { exchange, isEndless }) };
 };
-
-/** The remote address of the socket, empty where the socket is closed already; null for a request of this process, which has no socket. */
-function addressOf(event: H3Event): string | null {
-  const pair = nodePairOf(event);
-  return pair === null ? null : (pair.request.socket.remoteAddress ?? '');
-}
 
 /** The parameters of the path, decoded. h3 has refused a path that cannot be decoded. */
 const paramsOf = ({ context }: H3Event): Record<string, string> => Object.fromEntries(Object.entries(context.params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { isSame } from '../secret.ts';
+import { groupsOf } from '../wire/address.ts';
 import type { Peers } from '../workers/peers.ts';
 import { EndedSessions } from './sessions.ts';
 import type { Ended } from './sessions.ts';
@@ -32,7 +33,7 @@ interface Guesser {
 
 /** Somebody who sends an admin key. */
 export interface Claimant {
-  /** The remote address of the socket; null: the request comes from this process. */
+  /** The client's address; null: the request comes from this process. */
   readonly address: string | null;
   readonly logger: Logger;
 }
@@ -124,7 +125,5 @@ export class SignIns implements Disposable {
 export function networkOf(address: string): string {
   const four = /^(?:::ffff:)?(\d{1,3}(?:\.\d{1,3}){3})$/i.exec(address)?.[1];
   if (four !== undefined) return four;
-  const [head = [], tail = []] = address.toLowerCase().split('::').map((part) => part.split(':').filter((group) => group !== ''));
-  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0');
-  return [...head, ...zeros, ...tail].slice(0, 4).join(':');
+  return groupsOf(address).slice(0, 4).join(':');
 }

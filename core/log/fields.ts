@@ -93,6 +93,7 @@ const table = {
   configHash: { kind: 'text', label: 'Config' },
   fields: { kind: 'json', label: 'Fields of plugins', column: 'fields', otherwise: {} },
   metadata: { kind: 'json', label: 'Metadata', column: 'metadata', otherwise: {}, isDetail: true },
+  clientAddress: { kind: 'text', label: "Client's address", isDetail: true },
   clientRequestId: { kind: 'text', label: "Caller's own id", isDetail: true },
   method: { kind: 'text', label: 'Method', isDetail: true },
   path: { kind: 'text', label: 'Path', isDetail: true },

@@ -34,6 +34,8 @@ export interface Arrived {
   readonly startedAt: number;
   readonly method: string;
   readonly path: string;
+  /** The client's IP address, by what the proxies of `server.trusted_proxies` say and else that of the socket; null: the request comes from this process. */
+  readonly address: string | null;
   /** Lower-case names; repeated headers joined by a comma. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   /** Fires when the client leaves, the deadline passes, or drain ends. */
@@ -162,6 +164,8 @@ export interface RequestRecord {
   readonly clientRequestId: string | null;
   /** The caller's `user-agent`, its first 256 characters. */
   readonly userAgent: string | null;
+  /** The client's address as far as `server.log_addresses` lets the log keep it. */
+  readonly clientAddress: string | null;
   readonly createdAt: string;
   readonly method: string;
   /** Its first 512 characters. */

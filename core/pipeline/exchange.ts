@@ -14,6 +14,7 @@ import { pendingTap } from '../taps/pending.ts';
 export interface Arrival {
   readonly method: string;
   readonly path: string;
+  readonly address: string | null;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly config: Config;
   /** Epoch milliseconds. */
@@ -40,6 +41,7 @@ export class Exchange implements Arrived {
   readonly createdAt: number;
   readonly method: string;
   readonly path: string;
+  readonly address: string | null;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly config: Config;
 
@@ -89,6 +91,7 @@ export class Exchange implements Arrived {
     this.createdAt = arrival.createdAt;
     this.method = arrival.method;
     this.path = arrival.path;
+    this.address = arrival.address;
     this.headers = arrival.headers;
     this.config = arrival.config;
     this.isDryRun = arrival.headers['x-dry-run'] === 'true';
@@ -177,6 +180,9 @@ class View implements Seen {
   }
   get path(): Seen['path'] {
     return this.#exchange.path;
+  }
+  get address(): Seen['address'] {
+    return this.#exchange.address;
   }
   get headers(): Seen['headers'] {
     return this.#exchange.headers;

@@ -3,6 +3,7 @@ import type { Usage } from '../chat.ts';
 import type { Arrived, LostAnswer, Outcome, RecordedUsage, RequestRecord } from './context.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
+import { maskedAddress } from '../wire/address.ts';
 
 /** What is known of a request at its end, before `settle` completes it. */
 export function recordOf(exchange: Exchange, error: GatewayError | null): RequestRecord {
@@ -16,6 +17,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     id: exchange.id,
     clientRequestId: clientRequestIdOf(exchange.headers),
     userAgent: userAgentOf(exchange.headers),
+    clientAddress: recordedAddress(exchange),
     createdAt: new Date(exchange.createdAt).toISOString(),
     method: exchange.method,
     path: recordedPath(exchange.path),
@@ -88,6 +90,12 @@ export function clientRequestIdOf(headers: Arrived['headers']): string | null {
 }
 
 export const userAgentOf = (headers: Arrived['headers']): string | null => headers['user-agent']?.slice(0, 256) ?? null;
+
+/** As `server.log_addresses` says. */
+export function recordedAddress({ address, config: { server: { logAddresses } } }: Pick<Arrived, 'address' | 'config'>): string | null {
+  if (!address || logAddresses === 'none') return null;
+  return logAddresses === 'full' ? address : maskedAddress(address);
+}
 
 /** safety: a caller writes these texts, and each is written to the journal, the store and the console. */
 export const recordedPath = (path: string): string => cut(path, 512);

@@ -1,4 +1,5 @@
-/** The address of a provider. `config/` uses it to check a provider entry, `stream/upstream` uses it to connect. */
+/** Addresses: that of a provider, which `config/` checks and `stream/upstream` connects to, and those of clients and hosts. */
+import { isIP } from 'node:net';
 import type { Provider } from '../config.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -23,3 +24,27 @@ export function isLoopback(host: string): boolean {
 
 /** The name of a `Host` header, without its port and in small letters. */
 export const hostName = (header: string): string => header.replace(/:\d*$/, '').toLowerCase();
+
+/** Whether this is an IP address, or a block of them such as `10.0.0.0/8`. */
+export function isAddressBlock(text: string): boolean {
+  const [, address = '', bits] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const family = isIP(address);
+  return family !== 0 && !address.includes('%') && Number(bits ?? 0) <= (family === 4 ? 32 : 128);
+}
+
+/** An IPv4 address that a socket of IPv6 shows as `::ffff:10.0.0.1`, in its own form; every other address as it is. */
+export const plainAddress = (address: string): string => (address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address);
+
+/** The address without the part that names a machine: the last of the four numbers of IPv4, all but the first 48 bits of IPv6. */
+export function maskedAddress(address: string): string {
+  if (!address.includes(':')) return address.replace(/\d+$/, '0');
+  return `${groupsOf(address).slice(0, 3).join(':')}::`;
+}
+
+/** The eight groups of an IPv6 address, without leading zeros. */
+export function groupsOf(address: string): string[] {
+  const bare = address.toLowerCase().replace(/%.*$/, '');
+  const [head = [], tail = []] = bare.split('::').map((part) => part.split(':').filter((group) => group !== ''));
+  const zeros = Array.from({ length: Math.max(0, 8 - head.length - tail.length) }, () => '0');
+  return [...head, ...zeros, ...tail].map((group) => group.replace(/^0+(?=.)/, ''));
+}

@@ -61,7 +61,7 @@ async function stagesOf(options: GatewayOptions): Promise<Serve> {
   const [door] = doors as [Door];
   const pipeline = { hooks: hooks as unknown as RequestHooks, catalogue: createCatalogue(config, Date.now), logger, refusals: new Refusals() };
   return async (body) => {
-    const exchange = new Exchange({ method: 'POST', path, headers, config, createdAt: Date.now() });
+    const exchange = new Exchange({ method: 'POST', path, address: null, headers, config, createdAt: Date.now() });
     const { status = 200 } = await complete(exchange, { door, body: async () => body, pipeline });
     if (status !== 200) throw new Error(`a request was answered with ${status}: ${exchange.error?.message}`);
   };

@@ -113,6 +113,7 @@ const aboutRequest = ({ record, metadata }: Traced): Attributes => ({
   'url.scheme': text('http'),
   'error.type': text(record.error?.code),
   'user_agent.original': text(record.userAgent),
+  'client.address': text(record.clientAddress),
   'gateway.request.id': text(record.id),
   'gateway.outcome': text(record.outcome),
   'gateway.requested_model': text(record.requestedModel),

@@ -39,6 +39,7 @@ describe('a request', () => {
     const { name, kind, status, attributes } = first(await spans());
     expect({ name, kind, status }).toEqual({ name: 'POST /v1/chat/completions', kind: SERVER, status: {} });
     expect(attributes).toEqual({
+      'client.address': '127.0.0.0',
       'http.request.method': 'POST',
       'http.route': '/v1/chat/completions',
       'http.response.status_code': 200,

@@ -43,13 +43,14 @@ function Timings({ timings }) {
 const askingOf = ({ createdAt }) => (page, name, value) => hrefOf(`/dashboard/${page}`, new URLSearchParams([...rangeHolding(Date.parse(createdAt), new URLSearchParams(location.search)), [name, value]]));
 
 function Ends({ record }) {
-  const { key, stream, finishReason, nativeFinishReason, clientRequestId, userAgent, path, configHash, outcome } = record;
+  const { key, stream, finishReason, nativeFinishReason, clientRequestId, clientAddress, userAgent, path, configHash, outcome } = record;
   return html`<dl class="facts">
     <${Fact} name="Outcome">${outcome}<//>
     <${Fact} name="Finish reason">${finishReason === null ? null : `${finishReason}${nativeFinishReason && nativeFinishReason !== finishReason ? ` (the provider's word: ${nativeFinishReason})` : ''}`}<//>
     <${Fact} name="Key">${key ?? 'none: the gateway is open'}<//>
     <${Fact} name="Streamed">${stream ? 'yes' : 'no'}<//>
     <${Fact} name="User agent">${userAgent && html`${userAgent} <a href=${askingOf(record)('logs', 'agent', userAgent)}>Filter</a>`}<//>
+    <${Fact} name="Client's address">${clientAddress}<//>
     <${Fact} name="Caller's own id">${clientRequestId}<//>
     <${Fact} name="Path">${path}<//>
     <${Fact} name="Config">${configHash}<//>

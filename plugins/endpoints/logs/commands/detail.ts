@@ -14,6 +14,7 @@ export function detailText(record: LoggedDetail): string {
     ['error', error === null ? null : `${error.code}: ${error.message}`],
     ['key', facts.key],
     ['user agent', facts.userAgent],
+    ['address', facts.clientAddress],
     ['duration', `${duration(facts.durationMs)}${facts.timeToFirstTokenMs === null ? '' : `, first token after ${duration(facts.timeToFirstTokenMs)}`}`],
     ['tokens', `${tokens(usage.promptTokens)} in (${tokens(usage.cachedTokens)} cached), ${tokens(usage.completionTokens)} out (${tokens(usage.reasoningTokens)} reasoning)`],
     ['cost', about(facts.cost === null ? '–' : `$${facts.cost}`, facts.usageEstimated)],

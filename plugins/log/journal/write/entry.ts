@@ -2,20 +2,20 @@
 import type { ChatRequest } from '../../../../core/chat.ts';
 import type { RequestRecord, Streaming } from '../../../../core/pipeline/context.ts';
 import type { LoggedRequest } from '../../../../core/log/store.ts';
-import { clientRequestIdOf, recordedModel, recordedPath, userAgentOf } from '../../../../core/pipeline/record.ts';
+import { clientRequestIdOf, recordedAddress, recordedModel, recordedPath, userAgentOf } from '../../../../core/pipeline/record.ts';
 import type { FoldedChoice, Reply } from '../../../../core/pipeline/reply.ts';
 import { orderedBody, requestBody, responseBody } from '../sql/bodies.ts';
 import { IN_PARTS, STARTED } from './frames.ts';
 import type { Frame, Parts } from './frames.ts';
 
 /** Written when a request is dispatched: all that is known of it when its process dies. `id` comes first; the reader relies on that. */
-export type Started = Pick<LoggedRequest, 'id' | 'clientRequestId' | 'userAgent' | 'method' | 'path' | 'requestedModel' | 'model' | 'provider' | 'key' | 'stream' | 'metadata' | 'configHash'> & {
+export type Started = Pick<LoggedRequest, 'id' | 'clientRequestId' | 'userAgent' | 'clientAddress' | 'method' | 'path' | 'requestedModel' | 'model' | 'provider' | 'key' | 'stream' | 'metadata' | 'configHash'> & {
   /** Epoch milliseconds; earlier versions wrote it as in a record. */
   readonly createdAt: number | string;
 };
 
 /** Fields of the record that have no column in the store, which keeps them as they are written here. */
-export type More = Pick<LoggedRequest, 'tokensPerSecond' | 'attempts' | 'error' | 'configHash' | 'clientRequestId' | 'method' | 'path' | 'nativeFinishReason' | 'prices' | 'ruledOut' | 'adjustments' | 'timings'>;
+export type More = Pick<LoggedRequest, 'tokensPerSecond' | 'attempts' | 'error' | 'configHash' | 'clientRequestId' | 'clientAddress' | 'method' | 'path' | 'nativeFinishReason' | 'prices' | 'ruledOut' | 'adjustments' | 'timings'>;
 
 /** Written when a request ends, beside More and the bodies. `id` comes first here too. */
 export interface Columns extends Omit<LoggedRequest, keyof More> {
@@ -39,11 +39,12 @@ export interface Entry {
 }
 
 /** The begin of a request as a frame. */
-export function startedFrame({ id, createdAt, method, path, headers, principal, metadata, request, attempt, config }: Streaming): Frame {
+export function startedFrame({ id, createdAt, method, path, address, headers, principal, metadata, request, attempt, config }: Streaming): Frame {
   const started: Started = {
     id,
     clientRequestId: clientRequestIdOf(headers),
     userAgent: userAgentOf(headers),
+    clientAddress: recordedAddress({ address, config }),
     createdAt,
     method,
     path: recordedPath(path),
@@ -66,8 +67,8 @@ function columnsOf({ id, createdAt, userAgent, requestedModel, model, provider, 
   return { id, createdAt, userAgent, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, fields };
 }
 
-const moreOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId, method, path, nativeFinishReason, prices, ruledOut, adjustments, timings }: RequestRecord): More =>
-  ({ tokensPerSecond, attempts, error, configHash, clientRequestId, method, path, nativeFinishReason, prices, ruledOut, adjustments, timings });
+const moreOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, prices, ruledOut, adjustments, timings }: RequestRecord): More =>
+  ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, prices, ruledOut, adjustments, timings });
 
 /** The end of a request as a frame, without bodies. */
 export const finishedFrame = (record: RequestRecord): Frame => frameOf(record, columnsOf(record), noBodies);

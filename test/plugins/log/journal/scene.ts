@@ -28,6 +28,7 @@ export function finished(more: Partial<Finished> & { at?: number; number?: numbe
     id: idAt(at, number),
     clientRequestId: null,
     userAgent: null,
+    clientAddress: null,
     createdAt: new Date(at).toISOString(),
     method: 'POST',
     path: '/v1/chat/completions',
