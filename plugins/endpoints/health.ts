@@ -28,7 +28,7 @@ export default definePlugin({
       path: '/',
       auth: 'none',
       async handle({ query }) {
-        const skip = new Set((query.get('skip') ?? '').split(',').map((item) => item.trim()));
+        const skip = new Set(query.getAll('skip').flatMap((list) => list.split(',')).map((item) => item.trim()));
         const unchecked: HealthReport = { status: 'ok', redis: notConfigured, database: notConfigured };
         const { status, redis, database, checks } = await checkHealth(unchecked, { skip });
         const health = { ...checks, status, redis: skip.has('redis') ? skipped : redis, database: skip.has('database') ? skipped : database };

@@ -1,38 +1,47 @@
 /**
  * GET /v1/models and GET /v1/models/{id}: the catalogue in the form of the API. Callers need no key.
- * The query parameters include_deactivated, exclude_deprecated and no_training are on with the value `true` or `1`.
+ *
+ * The list has what can be asked now: models with a provider that is on, and of each the providers that are on; `include_unavailable`
+ * adds the others. A routing policy with a name of its own, such as `auto`, is in the list as a model with the providers of all its
+ * candidates. One model is found by its name whether it can be asked or not.
  *
  * A request with the header `anthropic-version` gets pages in the form of the Messages API, by `limit`, `after_id` and `before_id`.
  */
-import type { Config, Mapping, Model, Pricing } from '../../core/config.ts';
+import type { Config, Mapping, Model, Policy, Pricing } from '../../core/config.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 import { json } from '../../core/pipeline/answer.ts';
 import type { Answer } from '../../core/pipeline/answer.ts';
 import type { Arrived } from '../../core/pipeline/context.ts';
-import { didYouMean } from '../../core/names.ts';
+import { didYouMean, nearest } from '../../core/names.ts';
 
 interface Entry {
   readonly model: Model;
+  /** It stands for several models, of which the caller cannot choose one. */
+  readonly isPolicy: boolean;
   /** In milliseconds since 1970; Infinity where there is no date. */
   readonly deprecatedAt: number;
   /** In milliseconds since 1970; Infinity where there is no date. */
   readonly deactivatedAt: number;
-  /** The model record as JSON. */
-  readonly text: string;
-  /** The model record as JSON, with only those providers that do not train on requests; null where none is left. */
-  readonly textNoTraining: string | null;
+  /** The model record as JSON, by the filters of providers. Null: none is left. */
+  readonly texts: Map<string, string | null>;
 }
+
+/** The query parameters that are on or off. */
+const switches = ['include_deactivated', 'exclude_deprecated', 'no_training', 'include_unavailable'] as const;
+
+type Switches = Readonly<Record<(typeof switches)[number], boolean>>;
 
 export default definePlugin({
   name: 'endpoints/models',
   summary: 'GET /v1/models: the catalogue with capabilities and prices',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes, config, clock }) {
-    // cost: records are serialised once, at the first request; building a list of thousands is then only a join
+    // cost: records are made once, at the first request; building a list of thousands is then only a join
     let entries: readonly Entry[] | null = null;
-    const all = (): readonly Entry[] => (entries ??= config.models.map((model) => entryOf(model, config)));
-    const named = new Map(config.models.flatMap((model) => [model.id, ...model.aliases].map((name) => [name, model] as const)));
+    const policies = policiesOf(config);
+    const all = (): readonly Entry[] => (entries ??= [...config.models.map((model) => entryOf(model, false)), ...policies.map((policy) => entryOf(policy, true))]);
+    const named = new Map([...config.models, ...policies].flatMap((model) => [model.id, ...model.aliases].map((name) => [name, model] as const)));
 
     // cost: the same filter gives the same list until a date passes, so the last few lists are kept
     const lists: { readonly of: readonly string[]; readonly body: Buffer }[] = [];
@@ -49,13 +58,16 @@ export default definePlugin({
       path,
       auth: 'none',
       handle({ arrived, query }) {
-        const isOn = (name: string): boolean => ['true', '1'].includes(query.get(name) ?? '');
-        const now = clock();
-        const noTraining = isOn('no_training');
-        const shown = all().filter(({ deactivatedAt, deprecatedAt }) => (isOn('include_deactivated') || deactivatedAt > now) && (!isOn('exclude_deprecated') || deprecatedAt > now));
-        if (isPaged(arrived)) return paged(arrived, () => pageOf(shown.filter(({ textNoTraining }) => !noTraining || textNoTraining !== null).map(({ model }) => model), query));
-        const texts = shown.map(({ text, textNoTraining }) => (noTraining ? textNoTraining : text)).filter((text) => text !== null);
-        return { headers: { 'content-type': 'application/json' }, body: listOf(texts) };
+        const shown = (): { readonly entry: Entry; readonly text: string }[] => {
+          const asked = switchesOf(query);
+          const now = clock();
+          return all().filter(({ deactivatedAt, deprecatedAt }) => (asked.include_deactivated || deactivatedAt > now) && (!asked.exclude_deprecated || deprecatedAt > now)).flatMap((entry) => {
+            const text = textOf(entry, asked, config);
+            return text === null ? [] : [{ entry, text }];
+          });
+        };
+        if (isPaged(arrived)) return paged(arrived, () => pageOf(shown().map(({ entry: { model } }) => model), query));
+        return { headers: { 'content-type': 'application/json' }, body: listOf(shown().map(({ text }) => text)) };
       },
     });
     for (const path of ['/v1/models/**:id', '/models/**:id']) routes.add({
@@ -76,6 +88,23 @@ export default definePlugin({
     });
   },
 });
+
+/** Throws `invalid_value` for what is neither true nor false, and for a name that is nearly one of these. safety: a filter that is left out because of a slip shows more than was asked for. */
+function switchesOf(query: URLSearchParams): Switches {
+  for (const name of query.keys()) {
+    const meant = (switches as readonly string[]).includes(name) ? null : nearest(name, switches);
+    if (meant !== null) throw new GatewayError('invalid_value', `There is no query parameter "${name.slice(0, 100)}". Did you mean "${meant}"?`, { param: name.slice(0, 100) });
+  }
+  return Object.fromEntries(switches.map((name) => [name, isOn(query, name)])) as Switches;
+}
+
+const words: ReadonlyMap<string, boolean> = new Map([['true', true], ['1', true], ['false', false], ['0', false]]);
+
+function isOn(query: URLSearchParams, name: string): boolean {
+  const [value = false, ...others] = new Set(query.getAll(name).map((word) => words.get(word.toLowerCase()) ?? null));
+  if (value === null || others.length > 0) throw new GatewayError('invalid_value', `The query parameter "${name}" must be true or false.`, { param: name });
+  return value;
+}
 
 /** Whether the caller speaks the Messages API. */
 const isPaged = ({ headers }: Arrived): boolean => headers['anthropic-version'] !== undefined;
@@ -125,15 +154,67 @@ function servedBy(name: string, named: ReadonlyMap<string, Model>): Model | unde
   return model?.providers.some(({ providerId }) => providerId === name.slice(0, slash)) === true ? model : undefined;
 }
 
-function entryOf(model: Model, { providers }: Config): Entry {
-  // a provider without `trains_on_data` counts as one that trains, because the filter is a promise to the caller
-  const kept = model.providers.filter(({ providerId }) => providers.get(providerId)?.trainsOnData === false);
+const entryOf = (model: Model, isPolicy: boolean): Entry => ({ model, isPolicy, deprecatedAt: timeOf(model.deprecated_at), deactivatedAt: timeOf(model.deactivated_at), texts: new Map() });
+
+/** The record with the providers that the filters leave; null where none is left. */
+function textOf({ model, isPolicy, texts }: Entry, { include_unavailable: withOff, no_training: noTraining }: Switches, { providers }: Config): string | null {
+  const filters = `${withOff} ${noTraining}`;
+  const known = texts.get(filters);
+  if (known !== undefined) return known;
+  const isOff = ({ providerId }: Mapping): boolean => providers.get(providerId)?.missing !== null;
+  // safety: a provider without `trains_on_data` counts as one that trains, because the filter is a promise to the caller
+  const trains = ({ providerId }: Mapping): boolean => providers.get(providerId)?.trainsOnData !== false;
+  const asked = model.providers.filter((mapping) => withOff || !isOff(mapping));
+  const kept = noTraining ? asked.filter((mapping) => !trains(mapping)) : asked;
+  // safety: who asks a policy cannot choose among its providers
+  const text = kept.length === 0 || (isPolicy && kept.length < asked.length) ? null : JSON.stringify(listingOf(model, kept));
+  texts.set(filters, text);
+  return text;
+}
+
+/** The routing policies with a name of their own, as models. */
+function policiesOf({ models, routing }: Config): Model[] {
+  const known = new Map(models.map((model) => [model.id, model]));
+  return Array.from(routing.models).flatMap(([name, policy]) => {
+    if (policy.candidates === null) return [];
+    const behind = [...policy.candidates, ...policy.rules.flatMap(({ candidates }) => candidates)].flatMap(({ model }) => known.get(model) ?? []);
+    return behind.length === 0 ? [] : [policyAsModel(name, policy, [...new Set(behind)])];
+  });
+}
+
+/** Null where one of the dates is not known. */
+const latest = (dates: readonly (string | null)[]): string | null => (dates.includes(null) ? null : (dates.toSorted((a, b) => timeOf(b) - timeOf(a))[0] ?? null));
+
+/** What a policy can do is what some model behind it can do: the others are not asked. It has no price of its own. */
+function policyAsModel(name: string, { strategy }: Policy, models: readonly Model[]): Model {
+  const union = (of: (model: Model) => readonly string[]): string[] => [...new Set(models.flatMap(of))];
+  const tokenizers = union(({ architecture }) => [architecture.tokenizer]);
+  const most = models.map(({ max_output_tokens: tokens }) => tokens);
   return {
-    model,
-    deprecatedAt: timeOf(model.deprecated_at),
-    deactivatedAt: timeOf(model.deactivated_at),
-    text: JSON.stringify(listingOf(model, model.providers)),
-    textNoTraining: kept.length === 0 ? null : JSON.stringify(listingOf(model, kept)),
+    id: name,
+    name,
+    aliases: [],
+    created: Math.max(...models.map(({ created }) => created)),
+    description: `A routing policy (${strategy}): ${models.map(({ id }) => id).join(', ')}.`,
+    family: 'policy',
+    architecture: {
+      input_modalities: union(({ architecture }) => architecture.input_modalities),
+      output_modalities: union(({ architecture }) => architecture.output_modalities),
+      tokenizer: tokenizers.length === 1 ? (tokenizers[0] ?? 'other') : 'other',
+    },
+    top_provider: { is_moderated: models.some(({ top_provider: top }) => top.is_moderated) },
+    providers: models.flatMap(({ providers, pricing }) => providers.map((mapping) => ({ ...mapping, pricing: mapping.pricing ?? pricing }))),
+    pricing: {},
+    context_length: Math.max(...models.map(({ context_length: length }) => length)),
+    max_output_tokens: most.includes(null) ? null : Math.max(...most.map(Number)),
+    per_request_limits: null,
+    supported_parameters: union(({ supported_parameters: names }) => names),
+    json_output: models.some(({ json_output: can }) => can),
+    structured_outputs: models.some(({ structured_outputs: can }) => can),
+    free: models.every(({ free }) => free),
+    deprecated_at: latest(models.map(({ deprecated_at: date }) => date)),
+    deactivated_at: latest(models.map(({ deactivated_at: date }) => date)),
+    stability: 'stable',
   };
 }
 
@@ -163,10 +244,11 @@ function mappingOf(mapping: Mapping, model: Model): object {
   return { ...fields, pricing: pricesOf(pricing ?? model.pricing), reasoning: reasoning !== null };
 }
 
-const pricesOf = ({ prompt, completion, image, per_second, tiers }: Pricing): object => ({
+const pricesOf = ({ prompt, completion, image, per_second, tiers, peak }: Pricing): object => ({
   ...(prompt !== undefined && { prompt }),
   ...(completion !== undefined && { completion }),
   ...(image !== undefined && { image }),
   ...(per_second !== undefined && { per_second }),
   ...(tiers !== undefined && { tiers }),
+  ...(peak !== undefined && { peak }),
 });

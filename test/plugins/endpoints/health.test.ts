@@ -23,6 +23,7 @@ describe('the health record', () => {
     ['?skip=redis', 'skipped', 'not configured'],
     ['?skip=database', 'not configured', 'skipped'],
     ['?skip=redis,database', 'skipped', 'skipped'],
+    ['?skip=redis&skip=database', 'skipped', 'skipped'],
     ['?skip=%20redis%20,%20database', 'skipped', 'skipped'],
     ['?skip=', 'not configured', 'not configured'],
     ['?skip=teapot', 'not configured', 'not configured'],

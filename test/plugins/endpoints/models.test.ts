@@ -1,4 +1,4 @@
-/** GET /v1/models: every field of the specification's model record and mapping record, and the three query parameters. */
+/** GET /v1/models: every field of the specification's model record and mapping record, and the query parameters. */
 import { describe, expect, it } from 'vitest';
 import { errorOf, gatewayOf } from '../../core/scene.ts';
 
@@ -47,11 +47,12 @@ const bare = (id: string, more: object = {}): object => ({ id, pricing: { prompt
 
 const dialect = { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'k' };
 
-const catalogue = async (query = '') => {
+const catalogue = async (query = '', more: object = {}) => {
   const { get } = await gatewayOf(
     {
-      providers: { open: { ...dialect, trains_on_data: false }, trains: { ...dialect, trains_on_data: true }, unsaid: dialect },
+      providers: { open: { ...dialect, trains_on_data: false }, trains: { ...dialect, trains_on_data: true }, unsaid: dialect, off: { ...dialect, api_key: '${KEY_THAT_IS_NOT_SET}', trains_on_data: false } },
       models: [full, bare('bare'), bare('deprecated', { deprecated_at: '2025-06-01T00:00:00Z' }), bare('deactivated', { deactivated_at: '2025-06-01T00:00:00Z' })],
+      ...more,
     },
     { clock: () => now },
   );
@@ -144,7 +145,8 @@ describe('the list', () => {
     ['?include_deactivated=true', ['full', 'bare', 'deprecated', 'deactivated']],
     ['?include_deactivated=1', ['full', 'bare', 'deprecated', 'deactivated']],
     ['?include_deactivated=false', ['full', 'bare', 'deprecated']],
-    ['?include_deactivated=', ['full', 'bare', 'deprecated']],
+    ['?include_deactivated=True', ['full', 'bare', 'deprecated', 'deactivated']],
+    ['?include_deactivated=true&include_deactivated=1', ['full', 'bare', 'deprecated', 'deactivated']],
     ['?exclude_deprecated=true', ['full', 'bare']],
     ['?exclude_deprecated=true&include_deactivated=true', ['full', 'bare', 'deactivated']],
     ['?no_training=true', ['full']],
@@ -154,9 +156,72 @@ describe('the list', () => {
     expect((await catalogue(query)).ids).toEqual(wanted);
   });
 
+  it('is refused where a filter is not understood: it would show too much', async () => {
+    const { get } = await catalogue();
+    for (const [query, param] of [
+      ['?no_training=yes', 'no_training'],
+      ['?no_training', 'no_training'],
+      ['?no_training=', 'no_training'],
+      ['?no_training=false&no_training=true', 'no_training'],
+      ['?exclude_deprecated=2', 'exclude_deprecated'],
+      ['?include_deactivated=on', 'include_deactivated'],
+      ['?include_unavailable=all', 'include_unavailable'],
+      ['?no-training=true', 'no-training'],
+      ['?noTraining=true', 'noTraining'],
+      ['?no_trainning=true', 'no_trainning'],
+    ]) {
+      const response = await get(`/v1/models${query}`);
+      expect([response.status, await errorOf(response)]).toMatchObject([400, { code: 'invalid_value', param }]);
+      expect((await get(`/v1/models${query}`, { 'anthropic-version': '2023-06-01' })).status).toBe(400);
+    }
+  });
+
   it('with no_training holds no mapping that trains, or that does not say', async () => {
     const { body } = await catalogue('?no_training=true');
     expect(body.data.flatMap(({ providers }) => (providers as { providerId: string }[]).map(({ providerId }) => providerId))).toEqual(['open']);
+  });
+});
+
+describe('what cannot be asked now', () => {
+  const priced = { pricing: { prompt: '0.1', completion: '0.2' } };
+  const house = {
+    models: [
+      { id: 'on', ...priced, context_length: 100, providers: [{ providerId: 'open', externalId: 'on-1', vision: true }, { providerId: 'off', externalId: 'on-2' }] },
+      { id: 'dark', ...priced, context_length: 900, created: 5, architecture: { input_modalities: ['text', 'audio'] }, providers: [{ providerId: 'off', externalId: 'dark-1' }] },
+      { id: 'greedy', ...priced, providers: [{ providerId: 'trains', externalId: 'greedy-1' }] },
+    ],
+    routing: { models: { auto: { candidates: ['on', 'dark'], strategy: 'ordered' }, mixed: { candidates: ['on', 'greedy'] }, ruled: { candidates: ['on'], rules: [{ when: { stream: true }, candidates: ['greedy'] }] }, nowhere: { candidates: ['dark'] }, on: { strategy: 'cheapest' } } },
+  };
+
+  it.each<[string, string[]]>([
+    ['', ['on', 'greedy', 'auto', 'mixed', 'ruled']],
+    ['?include_unavailable=false', ['on', 'greedy', 'auto', 'mixed', 'ruled']],
+    ['?include_unavailable=true', ['on', 'dark', 'greedy', 'auto', 'mixed', 'ruled', 'nowhere']],
+    ['?no_training=true', ['on', 'auto']],
+    ['?no_training=true&include_unavailable=true', ['on', 'dark', 'auto', 'nowhere']],
+  ])('is left out, but not with include_unavailable: %s', async (query, wanted) => {
+    expect((await catalogue(query, house)).ids).toEqual(wanted);
+  });
+
+  it('is left out of the providers of a model too', async () => {
+    const providers = async (query: string): Promise<string[]> => (await catalogue(query, house)).body.data[0]?.['providers'].map(({ externalId }: { externalId: string }) => externalId);
+    expect([await providers(''), await providers('?include_unavailable=true')]).toEqual([['on-1'], ['on-1', 'on-2']]);
+  });
+
+  it('a policy is a model with the providers of all its candidates, and what some of them can do', async () => {
+    const { get, body } = await catalogue('?include_unavailable=true', house);
+    const auto = body.data.find(({ id }) => id === 'auto');
+    expect(auto).toMatchObject({
+      id: 'auto', name: 'auto', aliases: [], object: 'model', description: expect.stringContaining('on, dark'), created: 5, context_length: 900, pricing: {}, free: false,
+      architecture: { input_modalities: ['text', 'audio'], output_modalities: ['text'], tokenizer: 'other' },
+      providers: [{ externalId: 'on-1', pricing: priced.pricing }, { externalId: 'on-2' }, { externalId: 'dark-1' }],
+    });
+    expect(await (await get('/v1/models/auto')).json()).toEqual(auto);
+    expect(await (await get('/v1/models/auto', { 'anthropic-version': '2023-06-01' })).json()).toMatchObject({ type: 'model', id: 'auto' });
+  });
+
+  it('is found by its id all the same', async () => {
+    expect(await (await (await catalogue('', house)).get('/v1/models/dark')).json()).toMatchObject({ id: 'dark', providers: [{ externalId: 'dark-1' }] });
   });
 });
 
