@@ -2,13 +2,15 @@
 import { Pool } from 'undici';
 import { cpuMsOf } from './processes.ts';
 import type { Started } from './processes.ts';
-import { headers, path } from './workload.ts';
+import { headers, path as chatPath } from './workload.ts';
 
 export interface Load {
   readonly connections: number;
   readonly requests: number;
   /** The body of each request, in turn. */
   readonly bodies: readonly string[];
+  /** Where they are sent; the path of chat completions where absent. */
+  readonly path?: string;
 }
 
 export interface Cost {
@@ -27,7 +29,7 @@ export interface Line {
 export const lineTo = (process: Started, connections: number): Line => ({ process, pool: new Pool(process.url, { connections, pipelining: 1 }) });
 
 /** Sends one request and reads its answer to the end. Returns the number of bytes. */
-export async function ask({ process, pool }: Line, body: string): Promise<number> {
+export async function ask({ process, pool }: Line, body: string, path = chatPath): Promise<number> {
   const answer = await pool.request({ method: 'POST', path, headers, body });
   let size = 0;
   for await (const part of answer.body as AsyncIterable<Buffer>) size += part.length;
@@ -35,10 +37,10 @@ export async function ask({ process, pool }: Line, body: string): Promise<number
   return size;
 }
 
-export async function run(line: Line, { connections, requests, bodies }: Load): Promise<Cost> {
+export async function run(line: Line, { connections, requests, bodies, path }: Load): Promise<Cost> {
   let sent = 0;
   const work = async (): Promise<void> => {
-    while (sent < requests) await ask(line, bodies[sent++ % bodies.length] as string);
+    while (sent < requests) await ask(line, bodies[sent++ % bodies.length] as string, path);
   };
   const cpuBefore = cpuMsOf(line.process.pid);
   const startedAt = performance.now();

@@ -9,6 +9,7 @@ const subjects: Readonly<Record<string, () => Promise<{ default: Subject }>>> = 
   plain: () => import('./plain.ts'),
   where: () => import('./where.ts'),
   stream: () => import('./stream.ts'),
+  doors: () => import('./doors.ts'),
   latency: () => import('./latency.ts'),
   start: () => import('./start.ts'),
   catalogue: () => import('./catalogue.ts'),

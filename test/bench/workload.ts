@@ -32,3 +32,21 @@ const messages = [
 
 /** A chat request with a prompt of about 600 characters. */
 export const requestFor = (model: string, more: object = {}): string => JSON.stringify({ model, messages, temperature: 0.7, max_tokens: 512, reasoning_effort: 'low', user: 'user-4711', ...more });
+
+/** A door, and the same request in its words. */
+export interface BenchDoor {
+  readonly path: string;
+  readonly body: object;
+}
+
+const [system, ...turns] = messages as [(typeof messages)[number], ...typeof messages];
+
+export const doors: readonly BenchDoor[] = [
+  { path, body: { messages, temperature: 0.7, max_tokens: 512, reasoning_effort: 'low', user: 'user-4711' } },
+  { path: '/v1/messages', body: { system: system.content, messages: turns, temperature: 0.7, max_tokens: 512, thinking: { type: 'adaptive' }, output_config: { effort: 'low' }, metadata: { user_id: 'user-4711' } } },
+  { path: '/v1/responses', body: { instructions: system.content, input: turns, temperature: 0.7, max_output_tokens: 512, reasoning: { effort: 'low' }, user: 'user-4711' } },
+  { path: '/v1/completions', body: { prompt: messages.map(({ content }) => content).join('\n'), temperature: 0.7, max_tokens: 512, reasoning_effort: 'low', user: 'user-4711' } },
+];
+
+/** A stream. */
+export const doorRequestFor = ({ body }: BenchDoor, model: string): string => JSON.stringify({ model, stream: true, ...body });
