@@ -16,7 +16,19 @@ export interface Reasoning {
   readonly effort: Effort | null;
   /** The budget: tokens for the thinking phase. */
   readonly maxTokens: number | null;
+  /** The field in which the caller said it, for errors: `reasoning.effort`. Absent: the caller said nothing. */
+  readonly field?: string;
+  /** True: the gateway chose it. It changes no other parameter of the request, and no error of it reaches the caller. */
+  readonly isAutomatic?: true;
+  /** True: the caller turned reasoning off by a switch, which asks for nothing where the model does not reason. Routing makes it the effort `none` where the model does. */
+  readonly isOff?: true;
 }
+
+/** The parameter that an error about reasoning names. */
+export const reasoningField = ({ field, maxTokens }: Reasoning): string => field ?? (maxTokens === null ? 'reasoning_effort' : 'reasoning.max_tokens');
+
+/** Nothing is asked of the reasoning. */
+export const unsetReasoning: Reasoning = { effort: null, maxTokens: null };
 
 /**
  * What a message, a part, a call or a tool has of the caller's wire format alone (`ChatRequest.form`). A dialect of the same form sends
@@ -198,6 +210,24 @@ export interface Usage {
   /** Completion tokens that are not reasoning. */
   readonly answer: number | null;
   readonly reasoning: number | null;
+  /** Searches of the web that the provider made and bills. Null: it searched, and did not say how often. Absent: it said nothing of searches. */
+  readonly webSearches?: number | null;
+  /** Absent: the provider said nothing of them. */
+  readonly details?: UsageDetails;
+  /** What the provider says that it charged: dollars, decimal. Absent: it did not say. */
+  readonly charged?: string;
+}
+
+/** Tokens of a kind of their own. Those of `citations` are in none of the classes of `Usage`, all others are inside one. Absent: the provider did not say. */
+export interface UsageDetails {
+  readonly inputAudio?: number;
+  readonly outputAudio?: number;
+  readonly outputImage?: number;
+  /** Of a text that the caller predicted: those that the model took over, and those that it did not. Both are billed as the answer. */
+  readonly acceptedPrediction?: number;
+  readonly rejectedPrediction?: number;
+  /** Sources that the model read and cited. */
+  readonly citations?: number;
 }
 
 /**

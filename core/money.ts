@@ -1,11 +1,11 @@
 /**
  * Money is counted in whole pico-dollars (10^-12 dollar) as bigints, never in floats, so sums are exact. A price of $0.0375 per
- * million tokens is 37,500 pico-dollars per token.
+ * million tokens is 37,500 pico-dollars per token. docs/money.md tells how a cost comes about.
  */
 
 import { promptTokens } from './chat.ts';
-import type { Usage } from './chat.ts';
-import type { Pricing } from './config.ts';
+import type { ChatRequest, Usage } from './chat.ts';
+import type { PeakPrices, Pricing } from './config.ts';
 
 const digits = 12;
 const pattern = /^(\d+)(?:\.(\d+))?$/;
@@ -39,8 +39,41 @@ function price(text: string | undefined): bigint | null {
   return read;
 }
 
-/** The prices of a request with these counts: those of the highest tier that its prompt reaches. */
-export function pricesFor(usage: Usage, pricing: Pricing): Pricing {
+/** A figure in dollars that a provider sent as a number, as a decimal; undefined where it is none. */
+export function dollarsOf(value: unknown): string | undefined {
+  if (typeof value !== 'number' || !Number.isFinite(value) || value < 0) return undefined;
+  const pico = parseDollars(value.toFixed(digits));
+  return pico === undefined ? undefined : formatDollars(pico);
+}
+
+/** What a request has, besides its tokens, that may cost something. */
+export interface Circumstances {
+  /** Images of the prompt. */
+  readonly images: number;
+  /** The provider was asked to search the web, if it wants to. */
+  readonly maySearch: boolean;
+  /** Epoch milliseconds: when it began, and when it was over. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Fields of chat completions that ask for a search. */
+const searchFields = ['web_search_options', 'search_parameters', 'plugins'];
+
+/** @param from when the request came, and `to` when it was over, in epoch milliseconds */
+export function circumstancesOf(request: ChatRequest, from: number, to = from): Circumstances {
+  let images = 0;
+  for (const { content } of request.messages) if (Array.isArray(content)) for (const { type } of content as readonly { type: string }[]) if (type === 'image_url') images++;
+  return { images, maySearch: asksToSearch(request), from, to };
+}
+
+const asksToSearch = ({ rest, tools }: ChatRequest): boolean => searchFields.some((field) => rest[field] !== undefined && rest[field] !== null) || (tools ?? []).some(({ type, function: called }) => called === undefined && /search|ground/i.test(type));
+
+const never: Circumstances = { images: 0, maySearch: false, from: 0, to: 0 };
+
+/** The prices of a request: those of the highest tier that its prompt reaches, and those of the peak where it was under way at such an hour. */
+export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never): Pricing {
+  if (pricing.peak !== undefined) return isPeak(pricing.peak, from) || isPeak(pricing.peak, to) ? atPeak(pricing) : offPeak(pricing);
   const { tiers, ...base } = pricing;
   if (tiers === undefined) return pricing;
   const tokens = promptTokens(usage) ?? 0;
@@ -50,12 +83,32 @@ export function pricesFor(usage: Usage, pricing: Pricing): Pricing {
   return { ...base, ...prices };
 }
 
+/** Nobody says which of the two prices a provider takes where a peak begins or ends meanwhile: the cost is then that of the peak, an upper bound. */
+export const straddlesPeak = ({ peak }: Pricing, { from, to }: Circumstances): boolean => peak !== undefined && isPeak(peak, from) !== isPeak(peak, to);
+
+const offPeak = ({ peak: _, ...prices }: Pricing): Pricing => prices;
+
+function atPeak({ peak, ...base }: Pricing): Pricing {
+  const { hours: _hours, weekdays: _weekdays, ...prices } = peak as PeakPrices;
+  return { ...base, ...prices };
+}
+
+function isPeak({ hours, weekdays }: PeakPrices, at: number): boolean {
+  const date = new Date(at);
+  const time = date.toISOString().slice(11, 16);
+  if (weekdays === true && date.getUTCDay() % 6 === 0) return false;
+  return hours.some((span) => {
+    const [begin = '', end = ''] = span.split('-');
+    return begin < end ? time >= begin && time < end : time >= begin || time < end;
+  });
+}
+
 /**
- * The cost of token counts in 10^-12 dollar; null where it is not known. Each token is counted once: cached tokens, tokens written
+ * What a request cost, in 10^-12 dollar; null where it is not known. Each token is counted once: cached tokens, tokens written
  * to a cache and reasoning tokens cost their own price where there is one, else the price of prompt or completion tokens.
  */
-export function costOf(usage: Usage, listed: Pricing): bigint | null {
-  const pricing = pricesFor(usage, listed);
+export function costOf(usage: Usage, listed: Pricing, circumstances: Circumstances = never): bigint | null {
+  const pricing = pricesFor(usage, listed, circumstances);
   const prompt = price(pricing.prompt);
   const completion = price(pricing.completion);
   if (prompt === null && completion === null) return null;
@@ -68,8 +121,17 @@ export function costOf(usage: Usage, listed: Pricing): bigint | null {
   total.add(hourWrites, price(pricing.input_cache_write_1h) ?? cacheWrite);
   total.add(usage.answer, completion);
   total.add(usage.reasoning ?? 0, price(pricing.internal_reasoning) ?? completion);
+  total.add(circumstances.images, price(pricing.image) ?? 0n);
+  total.add(searchesOf(usage, circumstances), price(pricing.web_search) ?? 0n);
+  if (usage.details !== undefined) total.add(unpricedOf(usage), prompt === 0n && completion === 0n ? 0n : null);
   return total.known;
 }
+
+/** Searches to pay for; null: nobody knows. A provider that was not asked to search, and says nothing of searches, made none. */
+const searchesOf = ({ webSearches }: Usage, { maySearch }: Circumstances): number | null => (webSearches === undefined ? (maySearch ? null : 0) : webSearches);
+
+/** Tokens that vendors sell at other prices than text. The catalogue has no price for them, and that of text would be too low. */
+const unpricedOf = ({ details: { inputAudio = 0, outputAudio = 0, outputImage = 0, citations = 0 } = {} }: Usage): number => inputAudio + outputAudio + outputImage + citations;
 
 /** A sum that is unknown (null) once one of its parts is. */
 class Total {
@@ -79,9 +141,9 @@ class Total {
     this.known = first;
   }
 
-  add(tokens: number | null, each: bigint | null): void {
-    if (each === 0n || tokens === 0 || this.known === null) return;
+  add(count: number | null, each: bigint | null): void {
+    if (each === 0n || count === 0 || this.known === null) return;
     // safety: a provider may send a count that is a fraction or too large to be exact; its cost is then unknown
-    this.known = each === null || !Number.isSafeInteger(tokens) ? null : this.known + BigInt(tokens as number) * each;
+    this.known = each === null || !Number.isSafeInteger(count) ? null : this.known + BigInt(count as number) * each;
   }
 }

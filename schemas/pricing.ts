@@ -27,7 +27,19 @@ export const pricingSchema = {
       items: { type: 'object', additionalProperties: false, required: ['above'], minProperties: 2, properties: { above: { type: 'integer', minimum: 1, description: 'Prompt tokens of a request, for example 200000.' }, ...ofTokens } },
       description: 'Prices of requests with a long prompt: where its tokens are more than `above`, all tokens of the request cost these, for example [{ above: 200000, prompt: "0.000006", completion: "0.0000225" }]. What a tier leaves out stays.',
     },
-    image: { type: 'string', pattern: decimal, description: 'Dollars per image, a decimal in quotes, for example "0.04".' },
+    peak: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['hours'],
+      minProperties: 2,
+      properties: {
+        hours: { type: 'array', minItems: 1, items: { type: 'string', pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]-([01][0-9]|2[0-3]):[0-5][0-9]$' }, description: 'Hours in UTC, the last minute not included, for example ["01:00-04:00", "22:00-02:00"].' },
+        weekdays: { type: 'boolean', default: false, description: 'Whether the hours are only those from Monday to Friday, in UTC.' },
+        ...ofTokens,
+      },
+      description: 'Prices at some hours of the day, for example { hours: ["01:00-04:00"], weekdays: true, prompt: "0.0000013", completion: "0.000004" }. What it leaves out stays. Not beside `tiers`.',
+    },
+    image: { type: 'string', pattern: decimal, description: 'Dollars per image of the prompt, a decimal in quotes, for example "0.04".' },
     request: { type: 'string', pattern: decimal, description: 'Dollars per request, a decimal in quotes, for example "0.005".' },
     web_search: { type: 'string', pattern: decimal, description: 'Dollars per web search, a decimal in quotes, for example "0.01".' },
     per_second: {

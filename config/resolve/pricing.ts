@@ -14,6 +14,7 @@ export function checkPrices(entry: Entry<ModelBlock>, findings: Findings): void 
     for (const [inside, price] of prices(block ?? {})) {
       if (parseDollars(price) === undefined) findings.error(placeOf(entry, ...path, ...inside), `"${price}" is finer than 10^-12 dollar`, 'write at most twelve decimals');
     }
+    if (typeof block === 'object' && block.peak !== undefined && block.tiers !== undefined) findings.error(placeOf(entry, ...path, 'peak'), 'prices by the hour cannot stand beside `tiers`', 'leave out one of the two');
   };
   check(pricing, ['pricing']);
   providers.forEach((mapping, index) => check(mapping.pricing, ['providers', index, 'pricing']));
@@ -34,6 +35,6 @@ function prices(block: PricingBlock): [Path, string][] {
   return Object.entries(block).flatMap(([name, price]): [Path, string][] => {
     if (Array.isArray(price)) return price.flatMap((tier, at) => Object.entries(tier).flatMap(([inside, each]): [Path, string][] => (typeof each === 'string' ? [[[name, at, inside], each]] : [])));
     if (typeof price === 'string') return [[[name], price]];
-    return Object.entries(price ?? {}).map(([size, perSecond]) => [[name, size], perSecond]);
+    return Object.entries(price ?? {}).flatMap(([inside, each]): [Path, string][] => (typeof each === 'string' ? [[[name, inside], each]] : []));
   });
 }

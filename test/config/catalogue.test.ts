@@ -50,7 +50,7 @@ const theirProvider: Readonly<Record<string, string>> = {
 };
 
 /** Our price → theirs, and of how many units it is the price. */
-const theirPrice: Readonly<Record<Exclude<keyof Pricing, 'image' | 'internal_reasoning' | 'per_second' | 'tiers'>, readonly [name: string, units: number]>> = {
+const theirPrice: Readonly<Record<Exclude<keyof Pricing, 'image' | 'internal_reasoning' | 'per_second' | 'tiers' | 'peak'>, readonly [name: string, units: number]>> = {
   prompt: ['input_mtok', 1e6],
   completion: ['output_mtok', 1e6],
   input_cache_read: ['cache_read_mtok', 1e6],

@@ -1,9 +1,9 @@
 /** log/cost: each token priced once, in whole numbers, and null where something is not known. */
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Usage } from '../../../core/chat.ts';
+import type { ChatRequest, Usage } from '../../../core/chat.ts';
 import type { Pricing } from '../../../core/config.ts';
-import { costOf, formatDollars, parseDollars } from '../../../core/money.ts';
+import { circumstancesOf, costOf, dollarsOf, formatDollars, parseDollars, straddlesPeak } from '../../../core/money.ts';
 import { oneUpstream, quietPlugins } from '../../_kit/gateway.ts';
 import { answers, completion } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
@@ -62,6 +62,76 @@ describe('the cost', () => {
     const classes = [['input', 'prompt'], ['cacheRead', 'input_cache_read'], ['cacheWrite', 'input_cache_write'], ['answer', 'completion'], ['reasoning', 'internal_reasoning']] as const;
     for (const [used, priced] of classes) expect(costOf(usage({ input: 0, answer: 0, [used]: 7 }), { ...every, request: '0', [priced]: '0.5' })).toBe(parseDollars('3.5'));
   });
+});
+
+const asked: ChatRequest = { model: 'plain', messages: [], stream: false, includeUsage: false, reasoning: { effort: null, maxTokens: null }, tools: null, toolChoice: null, parallelToolCalls: null, responseFormat: null, maxTokens: null, temperature: null, topP: null, stop: null, seed: null, n: null, presencePenalty: null, frequencyPenalty: null, logitBias: null, logprobs: null, topLogprobs: null, user: null, rest: {} };
+const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } };
+const searching: Partial<ChatRequest> = { tools: [{ type: 'web_search_20250305', name: 'web_search' }] };
+
+describe('what costs besides tokens', () => {
+  const priced: Pricing = { prompt: '1', completion: '1', image: '0.002', web_search: '0.01' };
+
+  it.each<[string, Partial<ChatRequest>, Partial<Usage>, Pricing, string | null]>([
+    ['each image of the prompt', { messages: [{ role: 'user', content: [picture, { type: 'text', text: 'and' }, picture] }, { role: 'user', content: 'no list' }] }, {}, priced, '2.004'],
+    ['no image where it has no price of its own', { messages: [{ role: 'user', content: [picture] }] }, {}, simple, '0.011'],
+    ['each search that the provider counts', {}, { webSearches: 3 }, priced, '2.03'],
+    ['nothing for searches that the provider counts and that have no price', searching, { webSearches: 3 }, simple, '0.011'],
+    ['nothing for searches that nobody asked for', { tools: [{ type: 'function', function: { name: 'web_search' } }] }, {}, priced, '2'],
+    ['nothing for searches that were asked for and not made', searching, { webSearches: 0 }, priced, '2'],
+    ['nobody knows what, where a search was asked for and the provider does not say', searching, {}, priced, null],
+    ['nobody knows what, where it searched and does not say how often', {}, { webSearches: null }, priced, null],
+    ['nobody knows what, where a field asks for a search', { rest: { web_search_options: {} } }, {}, priced, null],
+    ['tokens, where a search was asked for that has no price', searching, {}, simple, '0.011'],
+    ['nobody knows what, for sound, which has another price than text', {}, { details: { inputAudio: 1 } }, priced, null],
+    ['nobody knows what, for pictures in the answer', {}, { details: { outputImage: 1 } }, priced, null],
+    ['nobody knows what, for sources that were read', {}, { details: { citations: 1 } }, priced, null],
+    ['nothing more for predictions, which are billed as the answer', {}, { details: { inputAudio: 0, acceptedPrediction: 4, rejectedPrediction: 5 } }, priced, '2'],
+    ['nothing for anything of a model that is free', searching, { webSearches: 3, details: { outputAudio: 7 } }, { prompt: '0', completion: '0' }, '0'],
+  ])('is %s', (_, request, used, pricing, wanted) => {
+    const cost = costOf(usage({ input: 1, answer: 1, ...used }), pricing, circumstancesOf({ ...asked, ...request }, 0));
+    expect(cost === null ? null : formatDollars(cost)).toBe(wanted);
+  });
+});
+
+describe('prices by the hour', () => {
+  const hourly: Pricing = { prompt: '1', completion: '2', peak: { hours: ['01:00-04:00', '22:30-00:30'], weekdays: true, prompt: '10' } };
+  const at = (from: string, to = from): string | null => {
+    const cost = costOf(usage({ input: 1, answer: 1 }), hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(to) });
+    return cost === null ? null : formatDollars(cost);
+  };
+
+  it.each([
+    ['2026-11-23T00:59:59.999Z', '3'],
+    ['2026-11-23T01:00:00Z', '12'],
+    ['2026-11-23T03:59:59.999Z', '12'],
+    ['2026-11-23T04:00:00Z', '3'],
+    ['2026-11-23T22:30:00Z', '12'],
+    ['2026-11-24T00:29:00Z', '12'],
+    ['2026-11-24T00:30:00Z', '3'],
+    ['2026-11-22T02:00:00Z', '3'],
+    ['2026-11-21T02:00:00Z', '3'],
+  ])('hold at %s', (time, wanted) => expect(at(time)).toBe(wanted));
+
+  it('are those of every day where nothing else is said', () => {
+    const { weekdays: _, ...peak } = hourly.peak as NonNullable<Pricing['peak']>;
+    expect(costOf(usage({ input: 1, answer: 0 }), { ...hourly, peak }, { images: 0, maySearch: false, from: Date.parse('2026-11-22T02:00:00Z'), to: Date.parse('2026-11-22T02:00:00Z') })).toBe(parseDollars('10'));
+  });
+
+  it.each([['2026-11-23T00:59:00Z', '2026-11-23T01:00:10Z'], ['2026-11-23T03:59:59Z', '2026-11-23T04:00:10Z']])('are the dearer ones, and marked, where they change between %s and %s', (from, to) => {
+    expect(at(from, to)).toBe('12');
+    expect(straddlesPeak(hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(to) })).toBe(true);
+    expect(straddlesPeak(hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(from) })).toBe(false);
+  });
+
+  it('may stand beside no tiers', async () => {
+    const up = await provider();
+    const pricing = { ...hourly, tiers: [{ above: 1, prompt: '2' }] };
+    await expect(gatewayOf({ ...oneUpstream(up.url), models: [{ id: 'plain', pricing, providers: [{ providerId: 'up' }] }] })).rejects.toThrow(/cannot stand beside/);
+  });
+});
+
+describe('a figure of a provider', () => {
+  it.each([[0.000669, '0.000669'], [1e-7, '0.0000001'], [0, '0'], [12.5, '12.5'], [-1, undefined], [NaN, undefined], [1e30, undefined], ['0.1', undefined]])('%s is %s dollars', (figure, wanted) => expect(dollarsOf(figure)).toBe(wanted));
 });
 
 const chatOf = async (counts: object | undefined, pricing?: object) => {
