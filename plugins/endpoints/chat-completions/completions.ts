@@ -56,7 +56,8 @@ class CompletionEncoder implements Encoder {
   chunks(chunks: readonly Chunk[]): string {
     let text = '';
     for (const chunk of chunks) {
-      if (chunk.type === 'text-delta') text += this.#event([choiceOf(chunk.choice, chunk.text, null)]);
+      // cost: JSON.stringify of the whole choice takes twice as long
+      if (chunk.type === 'text-delta') text += `${this.#opening}[{"index":${chunk.choice},"text":${JSON.stringify(chunk.text)},"logprobs":null,"finish_reason":null}]}\n\n`;
       else if (chunk.type === 'finish') this.#finishes.set(chunk.choice, chunk.reason);
       else if (chunk.type === 'usage') this.#usage = chunk.usage;
     }
