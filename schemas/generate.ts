@@ -1,4 +1,7 @@
-/** `npm run generate`: writes `gateway.schema.json` for editors, from the root schema and all plugins under `plugins/`. */
+/**
+ * `npm run generate`: writes `gateway.schema.json` for editors, from the root schema and all plugins under `plugins/`.
+ * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
+ */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { compose } from './compose.ts';
@@ -32,8 +35,14 @@ function candidates(stage: URL): URL[] {
   return [...files, ...inFolders];
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
+async function writeSchema(): Promise<void> {
   const plugins = await shippedPlugins();
   writeFileSync(schemaFile, schemaText(plugins));
   console.log(`schemas/gateway.schema.json: ${plugins.length} plugins`);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [what, ...flags] = process.argv.slice(2);
+  if (what === 'catalogue') await (await import('./catalogue/build.ts')).run(flags);
+  else await writeSchema();
 }
