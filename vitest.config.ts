@@ -20,7 +20,9 @@ export default defineConfig({
     isolate: false,
     // much of a test is waiting: on two cores one worker would leave one idle
     maxWorkers: Math.max(2, availableParallelism() - 1),
-    testTimeout: 20_000,
-    hookTimeout: 30_000,
+    // the limits of a hanging test: a busy machine takes several times as long as a quiet one
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

@@ -11,9 +11,14 @@ export interface TapOptions {
   readonly name?: string;
 }
 
-/** What a tap of this hook is given and gives back. */
-type Tapped<H> = H extends { tap(options: never, fn: infer F): void } ? F : never;
 type TappedPromise<H> = H extends { tapPromise(options: never, fn: infer F): void } ? F : never;
+
+/** What a tap of this hook is given and gives back. A tap of an asynchronous hook may answer at once or with a promise; at once is cheaper. */
+type Tapped<H> = H extends { tapPromise(options: never, fn: (...args: infer Args) => Promise<infer Value>): void }
+  ? (...args: Args) => Value | undefined | Promise<Value | undefined>
+  : H extends { tap(options: never, fn: infer F): void }
+    ? F
+    : never;
 
 /** The plugin's name in front of the function is accepted and not needed. */
 interface Tap<F> {

@@ -12,7 +12,9 @@ export default definePlugin({
   summary: 'requests are spread over the keys of a provider that has several',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   after: ['route/policy'],
-  apply({ hooks }) {
+  apply({ hooks, config }) {
+    // cost: no tap where there is nothing to spread
+    if (![...config.providers.values()].some(({ keyPool }) => keyPool.length > 1)) return;
     const turns = new Map<string, number>();
     hooks.route.tap((candidates, { isDryRun, request }) => {
       if (!candidates.some(hasPool)) return candidates;

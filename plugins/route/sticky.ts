@@ -17,7 +17,9 @@ export default definePlugin({
   summary: 'requests of one session or conversation go to one target, where its prompt cache is warm',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   after: ['route/policy', 'route/keys'],
-  apply({ hooks }) {
+  apply({ hooks, config: { routing } }) {
+    // cost: no tap where no policy asks for it
+    if (![routing.default, ...routing.models.values()].some(({ sticky }) => sticky !== null)) return;
     hooks.route.tap((candidates, context) => {
       const { policy, isDryRun } = context;
       if (policy.sticky === null) return candidates;

@@ -40,14 +40,14 @@ const bearer = (key: string): Record<string, string> => ({ authorization: `Beare
 const statusOf = async ({ url }: Running, path = '/api/logs', headers: Record<string, string> = {}): Promise<number> => (await fetch(url + path, { headers })).status;
 const chat = async ({ url }: Running, headers: Record<string, string> = {}): Promise<number> =>
   (await fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) })).status;
-const told = (gateway: Running, text: string) => expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain(text);
+const told = (gateway: Running, text: string) => expect.poll(() => gateway.output().stderr).toContain(text);
 
 /** Writes a config and takes it over. */
 async function reload(gateway: Running, config: object, expected = 'config reloaded'): Promise<void> {
   const before = gateway.output().stderr.split(expected).length;
   gateway.write(config);
   gateway.child.kill('SIGHUP');
-  await expect.poll(() => gateway.output().stderr.split(expected).length, { timeout: 10_000 }).toBe(before + 1);
+  await expect.poll(() => gateway.output().stderr.split(expected).length).toBe(before + 1);
 }
 
 async function signIn({ url }: Running, key: string): Promise<string> {

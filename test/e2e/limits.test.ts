@@ -46,4 +46,4 @@ test('what was spent outlives kill -9, and agrees with the log to the last digit
   await expect.poll(() => logged(last)).toBe(known);
   expect(await ask(last)).toBe(402);
   await last.stop();
-}, 30_000);
+});

@@ -100,7 +100,7 @@ function tail(headers = ''): Promise<{ until(text: string): Promise<string>; clo
       socket.pause();
       const until = async (wanted: string): Promise<string> => {
         socket.resume();
-        await expect.poll(() => text, { timeout: 10_000 }).toContain(wanted);
+        await expect.poll(() => text).toContain(wanted);
         return text;
       };
       resolve({ until, close: () => socket.destroy() });
@@ -128,7 +128,7 @@ describe('the live tail', () => {
     const [first, missed] = [await ask(), await ask()];
     await expect.poll(async () => (await get('/api/logs?limit=1')).data[0].id).toBe(missed);
     gateway.write(config({ limits: { drain_ms: 60_000 } }));
-    await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain('config reloaded');
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
     const watching = await tail(`last-event-id: ${first}\r\n`);
     expect(await watching.until(`id: ${missed}`)).not.toContain(`id: ${first}`);
     watching.close();

@@ -230,9 +230,9 @@ describe.concurrent('a change of the config', () => {
     const stream = await ask(gateway.url, '[[words:40]] [[pace:50]]', { stream: true });
     gateway.write({ ...mock, models: [...mock.models, { ...mock.models[0], id: 'second' }] });
     const ids = async (): Promise<string[]> => ((await (await fetch(`${gateway.url}/v1/models`)).json()) as { data: { id: string }[] }).data.map(({ id }) => id);
-    await expect.poll(ids, { timeout: 10_000 }).toEqual(['mock', 'second']);
+    await expect.poll(ids).toEqual(['mock', 'second']);
     gateway.write('models: [');
-    await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain('the last good one serves on');
+    await expect.poll(() => gateway.output().stderr).toContain('the last good one serves on');
     expect(await ids()).toEqual(['mock', 'second']);
     expect(await stream.text()).toContain('[DONE]');
     await gateway.stop();
@@ -241,7 +241,7 @@ describe.concurrent('a change of the config', () => {
   test('changes the limits of the port too', async ({ expect }) => {
     const gateway = await start({ ...mock, server: { limits: { header_time_ms: 60_000, request_time_ms: 30_000 } } });
     gateway.write({ ...mock, server: { limits: { headers: 2000, header_time_ms: 1000, request_time_ms: 1500, drain_ms: 200 } } });
-    await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain('config reloaded');
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
     expect(await rawExchange(gateway.port, `GET / HTTP/1.1\r\nhost: localhost\r\nx-big: ${'a'.repeat(3000)}\r\n\r\n`)).toMatch(/^HTTP\/1\.1 431 [^]*larger than 2000 bytes/);
     expect(await rawExchange(gateway.port, 'GET / HTTP/1.1\r\n')).toMatch(/^HTTP\/1\.1 408 /);
     expect(await rawExchange(gateway.port, begun('content-length: 500'))).toMatch(/^HTTP\/1\.1 408 /);
@@ -292,7 +292,7 @@ describe.concurrent('the end', () => {
     const gateway = await start(config);
     const stream = await ask(gateway.url, '[[words:500]] [[pace:50]]', { stream: true });
     gateway.write({ ...config, models: [{ ...mock.models[0], name: 'Mock' }] });
-    await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toContain('config reloaded');
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
     gateway.child.kill('SIGTERM');
     expect(await stream.text()).toContain('server_shutting_down');
     expect(await gateway.stop()).toBe(0);

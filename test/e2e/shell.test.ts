@@ -33,7 +33,7 @@ describe.concurrent('a gateway', () => {
     expect(gateway.child.exitCode).toBe(null);
     expect((await ask(gateway.url)).status).toBe(200);
     gateway.child.kill('SIGTERM');
-    await expect.poll(() => gateway.child.exitCode, { timeout: 10_000 }).toBe(0);
+    await expect.poll(() => gateway.child.exitCode).toBe(0);
   });
 
   test('that npm start has started gets the signal, and frees its port', async ({ expect }) => {
@@ -46,11 +46,11 @@ describe.concurrent('a gateway', () => {
     let output = '';
     npm.stdout.on('data', (bytes) => (output += bytes));
     const urlOf = (): string | undefined => /"url":"([^"]+)"/.exec(output)?.[1];
-    await expect.poll(urlOf, { timeout: 15_000 }).toBeDefined();
+    await expect.poll(urlOf).toBeDefined();
     const url = urlOf() as string;
     expect((await ask(url)).status).toBe(200);
     npm.kill('SIGTERM');
-    await expect.poll(() => ask(url).then(({ status }) => status, () => 'closed'), { timeout: 10_000 }).toBe('closed');
+    await expect.poll(() => ask(url).then(({ status }) => status, () => 'closed')).toBe('closed');
     // only the end of the whole group closes the pipe
     await new Promise((resolve) => npm.once('close', resolve));
     hasEnded();

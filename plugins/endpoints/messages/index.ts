@@ -24,7 +24,7 @@ export default definePlugin({
     hooks.route.tap({ stage: LATE + 1 }, (candidates, { request }) => withThinking(candidates, request, (candidate) => dialectOf(candidate)?.form === form));
     // before stream/upstream: a provider that counts no tokens is not asked
     const estimates = new WeakSet<ChatRequest>();
-    hooks.open.tapPromise({ stage: EARLY }, async ({ request, attempt: { candidate } }) => {
+    hooks.open.tap({ stage: EARLY }, ({ request, attempt: { candidate } }) => {
       if (!isCount(request) || dialectOf(candidate)?.counts === true) return undefined;
       estimates.add(request);
       return estimated(request);

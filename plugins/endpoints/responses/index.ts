@@ -31,10 +31,8 @@ export default definePlugin({
       const whole = refers === undefined ? request : await withWhatItRefersTo(request, refers, { context, kept });
       return { ...whole, door: { ...keptOf(request), store: await isStored(request, context, kept) } };
     };
-    // cost: requests of other doors wait for no promise; the runner of the taps takes a value or a promise
-    const completeOwn = (request: ChatRequest, context: Described): Promise<ChatRequest> => (request.form === form ? complete(request, context) : (request as unknown as Promise<ChatRequest>));
-    // before all others: they see the whole conversation
-    hooks.normalise.tapPromise({ stage: EARLY - 1 }, completeOwn);
+    // before all others: they see the whole conversation. cost: requests of other doors wait for no promise
+    hooks.normalise.tap({ stage: EARLY - 1 }, (request, context) => (request.form === form ? complete(request, context) : undefined));
     for (const prefix of ['/v1', '']) {
       routes.addDoor({ path: `${prefix}/responses`, parse, encoder: createEncoder, encode: encodeReply });
       routes.add({ method: 'GET', path: `${prefix}/responses/:id`, handle: async (request) => await show(request, kept) });

@@ -47,9 +47,10 @@ export default definePlugin<Options>({
       for (const [id, thought] of thoughtsOf(record)) memory.keep(keyOf(record.key, id), thought);
       for (const [id, thought] of issuedThoughts(record)) memory.keep(keyOf(record.key, id), thought);
     });
-    hooks.normalise.tapPromise(async (request, { principal }) => {
+    hooks.normalise.tap((request, { principal }) => {
+      if (!request.messages.some(mayLackThoughts)) return undefined;
       const recall: Recall = (id) => memory.recall(keyOf(principal.key, id));
-      return await recalled(await withIssuers(request, recall), recall);
+      return withIssuers(request, recall).then((whole) => recalled(whole, recall));
     });
     if (own === null) return undefined;
     hooks.boot.tapPromise(() => own.open());
@@ -82,6 +83,9 @@ function* thoughtsOf({ response }: RequestRecord): Generator<readonly [id: strin
     if (first !== undefined && (details.length > 0 || reasoning !== '')) yield [first.id, { details, reasoning }];
   }
 }
+
+/** True if the message holds a tool call or reasoning state. cost: without either, a request waits for no promise. */
+const mayLackThoughts = ({ tool_calls: calls, reasoning_details: details }: Message): boolean => calls !== undefined || details !== undefined;
 
 const called = ({ role, tool_calls: calls }: Message): string | undefined => (role === 'assistant' ? calls?.[0]?.id : undefined);
 

@@ -45,7 +45,7 @@ export default definePlugin({
       return looked.standing > 0 || looked.resting === 0 ? looked.candidates : outwait(looked, candidates, { context, look });
     };
     // cost: a request that waits for nobody gets its candidates at once
-    hooks.route.tap({ stage: LATE }, (candidates, context) => route(candidates, context) as readonly Candidate[]);
+    hooks.route.tap({ stage: LATE }, (candidates, context) => route(candidates, context));
     hooks.attempted.tap((result, context) => {
       const { candidate } = context.attempt;
       targets.learn(result, candidate, { request: context.id, now: performance.now(), isAlone: alone.has(context) });

@@ -7,7 +7,6 @@ import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import type { LogReader } from '../../../core/log/store.ts';
-import type { Candidate } from '../../../core/pipeline/context.ts';
 import { Admission, name } from './admission.ts';
 import { limitCommands } from './commands.ts';
 import { createCounting } from './counting.ts';
@@ -53,7 +52,7 @@ export default definePlugin({
       if (kinds.length > 0 && (peers === null || peers.number === 1)) refresher.start();
     });
     // after route/health, so that only what will be asked is counted
-    hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => admission.admit(candidates, context) as readonly Candidate[]);
+    hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => admission.admit(candidates, context));
     if (rules.hasTargets) {
       hooks.open.tap({ stage: EARLY }, (context) => admission.open(context) as undefined);
       hooks.attempted.tap((result, context) => admission.attempted(result, context, context));

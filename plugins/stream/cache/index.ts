@@ -41,9 +41,7 @@ export default definePlugin<Options>({
     const texts = state('answers', () => new KeptTexts(bounds));
     const counts = state('counts', () => ({ hit: 0, miss: 0 }));
     const cache = new Cache({ store: createStore(texts, { bounds, redis }), flights: state('flights', () => new Flights()), counts });
-    // cost: a promise is made only for a request that waits; the runner of the taps takes a value or a promise
-    const look = (candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> => cache.look(candidates, context) as Promise<readonly Candidate[]>;
-    hooks.route.tapPromise({ stage: LATE - 2 }, look);
+    hooks.route.tap({ stage: LATE - 2 }, (candidates, context) => cache.look(candidates, context));
     hooks.open.tap({ stage: EARLY }, (context) => (context.attempt.candidate.answeredBy === name ? cache.replay(context) : undefined));
     // before the plugins that change an answer: a hit passes through them again
     hooks.opened.tap({ stage: EARLY }, (source, context) => cache.recorded(context, context.attempt)?.of(source) ?? source);

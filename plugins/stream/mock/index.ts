@@ -42,7 +42,7 @@ export default definePlugin<Options>({
   schema,
   serves: ['mock'],
   apply(gateway, { pace_ms: paceMs = 15 }) {
-    gateway.hooks.open.tapPromise(async (ctx) => (speaksMock(ctx) ? open(ctx, paceMs) : undefined));
+    gateway.hooks.open.tap((ctx) => (speaksMock(ctx) ? open(ctx, paceMs) : undefined));
   },
 });
 

@@ -5,7 +5,6 @@ import { mockConfig, stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 /** A machine may be busy. */
-const soon = { timeout: 8000 };
 
 const longModel = `experimental/${'a-model-whose-name-takes-its-time-'.repeat(4)}`.slice(0, 120);
 const longProvider = 'a-provider-with-a-really-long-name-in-another-region-of-the-world';
@@ -72,7 +71,7 @@ describe.concurrent.each(pages)('%s', (path, ready) => {
     const page = await open(path, ready, 1360);
     for (const width of [1360, 768, 360]) {
       await page.setViewportSize({ width, height: 860 });
-      await expect.poll(() => overflow(page), soon).toBeLessThanOrEqual(0);
+      await expect.poll(() => overflow(page)).toBeLessThanOrEqual(0);
     }
     await page.close();
   });
@@ -82,7 +81,7 @@ describe('the frame', () => {
   test('shows on a phone where one is', async () => {
     for (const [path, ready] of [['/dashboard/config', '.plugins'], ['/dashboard/playground', '.playground']] as const) {
       const page = await open(path, ready, 360);
-      await expect.poll(() => inSight(page.locator('.side [aria-current=page]')), soon).toBe(true);
+      await expect.poll(() => inSight(page.locator('.side [aria-current=page]'))).toBe(true);
       await page.close();
     }
   });
@@ -91,7 +90,7 @@ describe('the frame', () => {
     const page = await open('/dashboard/keys', '.keys', 768);
     for (const width of [768, 360]) {
       await page.setViewportSize({ width, height: 860 });
-      await expect.poll(() => inSight(page.getByRole('button', { name: 'Keyboard help' })), soon).toBe(true);
+      await expect.poll(() => inSight(page.getByRole('button', { name: 'Keyboard help' }))).toBe(true);
       expect(await inSight(page.getByRole('button', { name: 'Dark' }))).toBe(true);
     }
     await page.close();
@@ -116,7 +115,7 @@ describe('a table wider than the page', () => {
     const before = await name.boundingBox();
     await page.keyboard.press('End');
     await page.keyboard.press('ArrowRight');
-    await expect.poll(() => table.getAttribute('data-more'), soon).toContain('left');
+    await expect.poll(() => table.getAttribute('data-more')).toContain('left');
     expect((await name.boundingBox())?.x).toBe(before?.x);
     expect(await violations(page)).toEqual([]);
     await page.close();

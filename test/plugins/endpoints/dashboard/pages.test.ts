@@ -5,7 +5,6 @@ import { stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 /** A machine may be busy. */
-const soon = { timeout: 8000 };
 
 let scene: Stage;
 let id = '';
@@ -48,7 +47,7 @@ describe.concurrent.each(pages)('%s', (path, ready) => {
     expect(await violations(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark', reducedMotion: 'reduce' });
     await page.setViewportSize({ width: 360, height: 800 });
-    await expect.poll(() => overflow(page), soon).toBeLessThanOrEqual(0);
+    await expect.poll(() => overflow(page)).toBeLessThanOrEqual(0);
     expect(await violations(page, "['color-contrast', 'link-in-text-block', 'link-name', 'button-name', 'target-size']")).toEqual([]);
     await page.close();
   });
@@ -58,7 +57,7 @@ test('on paper a request is whole, and nothing else is there', async () => {
   const page = await scene.open(`/dashboard/logs?log=${id}`, { colorScheme: 'dark' });
   await page.locator('.conversation').waitFor();
   await page.emulateMedia({ media: 'print' });
-  await expect.poll(() => page.locator('.tab-title').allTextContents(), soon).toEqual(['Conversation', 'Reasoning', 'Details', 'Tokens and cost']);
+  await expect.poll(() => page.locator('.tab-title').allTextContents()).toEqual(['Conversation', 'Reasoning', 'Details', 'Tokens and cost']);
   expect(await page.locator('.side, .panel-bar, .log-table, .detail-tools, .tabs').filter({ visible: true }).count()).toBe(0);
   expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)');
   await page.close();
@@ -190,10 +189,10 @@ describe('the time', () => {
     await page.goto(`${scene.gateway.url}/dashboard/logs?from=2026-01-01T00:00`);
     const first = page.locator('.row-link').first();
     const before = await first.textContent();
-    await expect.poll(() => page.locator('[data-menu=time]').getAttribute('title'), soon).toContain('1 Jan 2026, 09:00:00');
+    await expect.poll(() => page.locator('[data-menu=time]').getAttribute('title')).toContain('1 Jan 2026, 09:00:00');
     await page.keyboard.press('t');
     await page.getByLabel('Times in UTC').check();
-    await expect.poll(() => first.textContent(), soon).not.toBe(before);
+    await expect.poll(() => first.textContent()).not.toBe(before);
     expect(await page.getByLabel('From').inputValue()).toBe('2026-01-01T00:00');
     await context.close();
   });
@@ -212,7 +211,7 @@ describe('the address', () => {
     const page = await scene.open('/dashboard/breakdown?status=error&by=status&sub=model&metric=requests');
     expect(await page.getByRole('link', { name: '404', exact: true }).getAttribute('href')).toBe('/dashboard/logs?status=404');
     await page.getByRole('button', { name: '404 by model' }).click();
-    await expect.poll(() => page.locator('.under td:first-child').allTextContents(), soon).toEqual(['(none)']);
+    await expect.poll(() => page.locator('.under td:first-child').allTextContents()).toEqual(['(none)']);
     await page.close();
   });
 
@@ -222,7 +221,7 @@ describe('the address', () => {
     await page.waitForURL(/-status=404/);
     await page.goBack();
     await page.waitForURL(/logs$/);
-    await expect.poll(() => page.locator('.log-table tbody tr').count(), soon).toBe(4);
+    await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(4);
     await page.close();
   });
 
@@ -270,7 +269,7 @@ describe('the address', () => {
     await page.waitForURL(/q=Hello/);
     const { searchParams } = new URL(page.url());
     expect([...searchParams]).toEqual([['model', 'mock'], ['-status', 'error'], ['meta.tenant', 'acme corp'], ['latency', '<1h'], ['q', 'Hello']]);
-    await expect.poll(() => page.locator('.log-table tbody tr').count(), soon).toBe(1);
+    await expect.poll(() => page.locator('.log-table tbody tr').count()).toBe(1);
     await page.keyboard.press('Backspace');
     await page.waitForURL((url) => !url.searchParams.has('q'));
     await page.close();

@@ -5,7 +5,6 @@ import { stage } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 /** A machine may be busy. */
-const soon = { timeout: 8000 };
 
 let scene: Stage;
 let id = '';
@@ -61,7 +60,7 @@ describe('a request that was opened as a page', () => {
   test('leads back to the list as it was, at its place', async () => {
     const page = await scene.open('/dashboard/logs?since=7d&model=mock&outcome=answered');
     const rows = page.locator('.log-table tbody tr');
-    await expect.poll(() => rows.count(), soon).toBe(many);
+    await expect.poll(() => rows.count()).toBe(many);
     await rows.nth(50).scrollIntoViewIfNeeded();
     const place = await page.evaluate<number>('scrollY');
     expect(place).toBeGreaterThan(300);
@@ -74,7 +73,7 @@ describe('a request that was opened as a page', () => {
     expect(await page.locator('.head').getByRole('link', { name: 'Logs' }).getAttribute('href')).toBe('/dashboard/logs?since=7d&model=mock&outcome=answered');
     for (let step = 0; step < 3; step++) await page.goBack();
     await page.waitForURL((url) => !url.searchParams.has('log') && url.pathname === '/dashboard/logs');
-    await expect.poll(() => page.evaluate('scrollY'), soon).toBe(place);
+    await expect.poll(() => page.evaluate('scrollY')).toBe(place);
     await page.close();
   });
 });
@@ -83,12 +82,12 @@ test('one that was not scrolled is at its top again', async () => {
   const page = await scene.open('/dashboard');
   await page.getByRole('link', { name: 'View logs' }).click();
   await page.locator('.log-table tbody tr').nth(50).scrollIntoViewIfNeeded();
-  await expect.poll(() => page.evaluate('history.state.top'), soon).toBeGreaterThan(300);
+  await expect.poll(() => page.evaluate('history.state.top')).toBeGreaterThan(300);
   await page.goBack();
   await page.locator('.metrics').waitFor();
-  await expect.poll(() => page.evaluate('scrollY'), soon).toBe(0);
+  await expect.poll(() => page.evaluate('scrollY')).toBe(0);
   await page.goForward();
-  await expect.poll(() => page.evaluate<number>('scrollY'), soon).toBeGreaterThan(300);
+  await expect.poll(() => page.evaluate<number>('scrollY')).toBeGreaterThan(300);
   await page.close();
 });
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
   const values = ['acme', 'Émile', '50%', 'a_b', 'x y', '>1', '{"a":1}', '', '1e5', '-3'];
   await Promise.all(values.map(async (value) => await (await gateway.chat({}, { 'x-gateway-tenant-id': encodeURIComponent(value), 'x-gateway-a.b': value.replaceAll(/[^\x20-\x7e]/g, '') })).text()));
   await (await gateway.chat({ model: 'none' })).text();
-}, 60_000);
+});
 afterAll(async () => {
   await gateway.close();
   await up.close();

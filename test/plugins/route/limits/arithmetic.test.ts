@@ -160,7 +160,7 @@ describe('over Redis', () => {
       }),
       { numRuns: 60 },
     );
-  }, 30_000);
+  });
 
   test('the levels are those of the memory, to the last digit', async () => {
     const redis = await connected(server.url);
@@ -190,7 +190,7 @@ describe('over Redis', () => {
     expect((await ledger.reserve(asking([two]))).refusal).toBeNull();
     clock.shift = 0;
     proxy.isShut = false;
-    await expect.poll(() => away.isAway, { timeout: 5000 }).toBe(false);
+    await expect.poll(() => away.isAway).toBe(false);
     expect((await ledger.reserve(asking([two]))).refusal).toBeNull();
     const refused = await ledger.reserve(asking([two]));
     expect(refused.refusal?.lack).toBe('requests');
@@ -213,7 +213,7 @@ describe('over Redis', () => {
     expect((await two.reserve(asking([subject]))).refusal).not.toBeNull();
     proxy.isShut = true;
     proxy.cut();
-    await expect.poll(async () => (await two.reserve(asking([subject], { tokens: 500, pico: 1000n }))).refusal?.lack ?? 'room', { timeout: 3000 }).toBe('room');
+    await expect.poll(async () => (await two.reserve(asking([subject], { tokens: 500, pico: 1000n }))).refusal?.lack ?? 'room').toBe('room');
     await proxy.close();
   });
 

@@ -111,7 +111,7 @@ describe('while Redis is away', () => {
     // one of the other gateway and one of its own were known
     expect(replies).toEqual([200, 200, 200, 429, 429]);
     proxy.isShut = false;
-    await expect.poll(async () => await statusOf(near.gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' })), { timeout: 10_000 }).toBe(429);
+    await expect.poll(async () => await statusOf(near.gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' }))).toBe(429);
   });
 
   test('`refuse` answers limited callers with 503 at once, and no one else', async () => {
@@ -127,7 +127,7 @@ describe('while Redis is away', () => {
     expect(await statusOf(gateway.chat(small))).toBe(200);
     expect(await statusOf(gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' }))).toBe(503);
     proxy.isShut = false;
-    await expect.poll(async () => await statusOf(gateway.chat(small, tenant(name))), { timeout: 10_000 }).toBe(200);
+    await expect.poll(async () => await statusOf(gateway.chat(small, tenant(name)))).toBe(200);
   });
 
   test('a slow Redis holds no request for a second', async () => {
@@ -175,5 +175,5 @@ describe('while Redis is away', () => {
     expect(new Set(found)).toEqual(new Set([200, 429]));
     expect(admitted).toBeGreaterThanOrEqual(295);
     expect(admitted).toBeLessThanOrEqual(330);
-  }, 40_000);
+  });
 });
