@@ -46,7 +46,7 @@ export type Loaded =
       readonly config: Config;
       readonly plugins: readonly LoadedPlugin[];
       readonly warnings: readonly Problem[];
-      /** Absolute paths of all files that were read: the config, its includes, `.env` files and `${file:...}` references. */
+      /** Absolute paths of all files that were read: the config, its includes, `.env` files, certificates and `${file:...}` references. */
       readonly files: readonly string[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly files: readonly string[] };
@@ -68,7 +68,7 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
   for (const reading of readingsOf(main)) validateReading(reading, validate, findings);
 
   // an unreadable file may define what the other files refer to, so nobody can say yet which references are wrong
-  const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null }, findings) : null;
+  const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null, files }, findings) : null;
   if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems.toSorted(byPlace), files };
   return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), warnings: findings.warnings.toSorted(byPlace), files };
 }
@@ -78,14 +78,15 @@ interface Parts {
   readonly known: KnownDialects;
   readonly overrides: ServerFacts['overrides'];
   readonly bound: ServerFacts['bound'];
+  readonly files: ServerFacts['files'];
 }
 
 /** Null where there are faults; all of them are reported to `findings`. */
-function resolveConfig(main: Reading, { plugins, known, overrides, bound }: Parts, findings: Findings): Config | null {
+function resolveConfig(main: Reading, { plugins, known, overrides, bound, files }: Parts, findings: Findings): Config | null {
   const blocks = mergeReadings(main, findings);
   const names = resolveNames(blocks, findings);
   const isSound = (...path: string[]): boolean => findings.isSound({ source: main.source, path });
-  const server = isSound('server') ? resolveServer(main, { overrides, bound, isGuarded: isGuarded(blocks, plugins) }, findings) : null;
+  const server = isSound('server') ? resolveServer(main, { overrides, bound, files, isGuarded: isGuarded(blocks, plugins) }, findings) : null;
   const providers = resolveProviders(blocks.providers, known, findings);
   const models = resolveModels(blocks.models, { providers: new Set(blocks.providers.keys()), known }, findings);
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;

@@ -3,7 +3,7 @@
  * keeps the configuration that it began with; a reload gives a new object to new requests.
  */
 import type { Effort } from './chat.ts';
-import type { Amounts, Limit } from './limits.ts';
+import type { Amounts, Limit, ServerLimits } from './limits.ts';
 import type { Secret } from './secret.ts';
 
 /** Everything that the config file, its includes and the command line say. */
@@ -28,6 +28,8 @@ export interface Server {
   readonly port: number;
   /** Processes that serve the port. Where there are more than one, a further process is their parent. */
   readonly workers: number;
+  /** The certificate of the port with its chain, in PEM, and its key; null: the port speaks plain HTTP. */
+  readonly tls: { readonly cert: string; readonly key: Secret } | null;
   /** The absolute path of the folder for the journal and the embedded store. */
   readonly dataDir: string;
   /** Whether callers must identify themselves: there are `keys`, or a plugin of `auth/` other than the shipped one. */
@@ -48,41 +50,11 @@ export interface Server {
   readonly finishReason: 'openai' | 'unified';
   /** Under which names chat replies have the text of the reasoning. */
   readonly reasoningFields: readonly ReasoningField[];
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
 }
 
 /** `reasoning` is the API's own; many clients read `reasoning_content`, and some show both. */
 export type ReasoningField = 'reasoning' | 'reasoning_content';
-
-/** The limits of size and time. */
-export interface Limits {
-  /** Bytes of a request body. */
-  readonly body: number;
-  /** Bytes of the bodies of all completion requests that run at one time in one process. */
-  readonly inFlightBytes: number;
-  /** Completion requests that run at one time in one process. */
-  readonly inFlightRequests: number;
-  /** Requests of one connection that run at one time. */
-  readonly connectionRequests: number;
-  /** Levels of nesting in a JSON body. */
-  readonly jsonDepth: number;
-  /** Bytes of all request headers together. */
-  readonly headers: number;
-  /** Milliseconds for a client to send its headers. */
-  readonly headerTimeMs: number;
-  /** Milliseconds for a client to send a whole request. */
-  readonly requestTimeMs: number;
-  /** Bytes of one event of a provider's stream. */
-  readonly upstreamEvent: number;
-  /** Bytes of a provider's plain answer, and characters of what a provider's stream says. */
-  readonly upstreamBody: number;
-  /** Milliseconds of silence after which the gateway sends a keep-alive comment into a stream. */
-  readonly keepAliveMs: number;
-  /** Milliseconds between the signal to stop and the end of the port, for load balancers to look elsewhere. */
-  readonly lameDuckMs: number;
-  /** Milliseconds that running requests get when the gateway stops. */
-  readonly drainMs: number;
-}
 
 /** One entry of `keys`. */
 export interface KeyEntry {
@@ -116,6 +88,8 @@ export interface Provider {
   readonly account: string;
   /** Every key, where there are several: requests are spread over them, and each has limits of its own at the provider. Empty where there is one or none. */
   readonly keyPool: readonly Secret[];
+  /** The identity of this machine at a cloud (`Dialect.identities`), which gives the credentials; null: they stand in the entry. */
+  readonly auth: string | null;
   /** Null: the config does not say. */
   readonly trainsOnData: boolean | null;
   /** Headers that are sent with each request; names are lower case. They replace headers of the dialect. */

@@ -1,4 +1,4 @@
-/** Limits and budgets, as the config has them. */
+/** Limits as the config has them: of callers and their budgets, and of the gateway itself. */
 
 /** How much is allowed in any 60 seconds, and at one time (`concurrent`); null: as much as one likes. */
 export interface Amounts {
@@ -20,4 +20,34 @@ export interface Limit extends Amounts {
   readonly by: string;
   /** Glob of the values that are limited; null: all values. */
   readonly match: string | null;
+}
+
+/** `server.limits`: of size and time. */
+export interface ServerLimits {
+  /** Bytes of a request body. */
+  readonly body: number;
+  /** Bytes of the bodies of all completion requests that run at one time in one process. */
+  readonly inFlightBytes: number;
+  /** Completion requests that run at one time in one process. */
+  readonly inFlightRequests: number;
+  /** Requests of one connection that run at one time. */
+  readonly connectionRequests: number;
+  /** Levels of nesting in a JSON body. */
+  readonly jsonDepth: number;
+  /** Bytes of all request headers together. */
+  readonly headers: number;
+  /** Milliseconds for a client to send its headers. */
+  readonly headerTimeMs: number;
+  /** Milliseconds for a client to send a whole request. */
+  readonly requestTimeMs: number;
+  /** Bytes of one event of a provider's stream. */
+  readonly upstreamEvent: number;
+  /** Bytes of a provider's plain answer, and characters of what a provider's stream says. */
+  readonly upstreamBody: number;
+  /** Milliseconds of silence after which the gateway sends a keep-alive comment into a stream. */
+  readonly keepAliveMs: number;
+  /** Milliseconds between the signal to stop and the end of the port, for load balancers to look elsewhere. */
+  readonly lameDuckMs: number;
+  /** Milliseconds that running requests get when the gateway stops. */
+  readonly drainMs: number;
 }

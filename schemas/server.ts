@@ -46,6 +46,16 @@ export const serverSchema = {
       default: 1,
       description: 'Processes on this machine that serve the port: a number, or auto for one on each core. A change waits for a restart. With 1 the process that is started serves itself; with more it is their parent. Example: auto.',
     },
+    tls: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['cert', 'key'],
+      description: 'Serves HTTPS, for those without a proxy: { cert: ./tls/fullchain.pem, key: ./tls/key.pem }. New connections use a renewed certificate as soon as both files have changed; whether there is TLS at all waits for a restart.',
+      properties: {
+        cert: { type: 'string', minLength: 1, description: 'PEM file with the certificate and its chain, relative to this file, for example ./tls/fullchain.pem.' },
+        key: { type: 'string', minLength: 1, description: 'PEM file with the key, without a passphrase, for example ./tls/key.pem.' },
+      },
+    },
     data_dir: { type: 'string', minLength: 1, default: './data', description: 'Folder for the journal and the embedded store, relative to this file.' },
     admin_key: { type: 'string', minLength: 1, description: 'Key for the dashboard, /api and /metrics, at least 16 characters, for example ${ADMIN_KEY}. Without it: where there are `keys`, the first start makes one and keeps it in data_dir; where there are none, programs on this machine need no key.' },
     admin_open: { type: 'boolean', default: false, description: 'Whether programs on this machine see the dashboard, /api and /metrics without a key, although there are `keys`. A reverse proxy on this machine can look like such a program: leave it false behind one.' },

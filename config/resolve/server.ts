@@ -9,6 +9,7 @@ import { defaultsOfHeap } from '../../core/http/in-flight.ts';
 import { isAddressBlock, isLoopback } from '../../core/wire/address.ts';
 import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
+import { resolveTls } from './tls.ts';
 
 /** What the `server` block itself does not say. */
 export interface ServerFacts {
@@ -18,13 +19,15 @@ export interface ServerFacts {
   readonly isGuarded: boolean;
   /** The address that is open already, where a running gateway reads its config again; null at a start. */
   readonly bound: string | null;
+  /** Gets the paths of further files that belong to the config. */
+  readonly files: string[];
 }
 
 /**
  * Resolves the `server` block. Faults and warnings are reported to `findings`.
  * @param main the main file; its `server` block has passed the schema
  */
-export function resolveServer(main: Reading, { overrides, isGuarded, bound }: ServerFacts, findings: Findings): Server {
+export function resolveServer(main: Reading, { overrides, isGuarded, bound, files }: ServerFacts, findings: Findings): Server {
   const block = main.value['server'] as ServerBlock;
   const { limits } = block;
   const workers = block.workers === 'auto' ? availableParallelism() : block.workers;
@@ -56,6 +59,7 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound }: Se
     host,
     port: overrides.port ?? block.port,
     workers,
+    tls: resolveTls(main, files, findings),
     dataDir: resolve(dirname(main.source.file), block.data_dir),
     isGuarded,
     adminKey: adminKey === undefined ? null : new Secret(adminKey),

@@ -29,7 +29,7 @@ export interface Watching<Gateway extends Replaced = RunningGateway> {
   readonly readAt?: number;
 }
 
-type Fixed = Pick<Server, 'host' | 'port' | 'workers'>;
+type Fixed = Pick<Server, 'host' | 'port' | 'workers'> & { readonly tls?: Server['tls'] };
 
 export interface Watch<Gateway extends Replaced = RunningGateway> {
   /** Reads the files once. A change is taken over when two looks in a row read the same. */
@@ -95,7 +95,11 @@ export function watchConfig<Gateway extends Replaced = RunningGateway>({ logger,
   };
 }
 
-const waiting = (bound: Fixed, next: Server): string[] => (['host', 'port', 'workers'] as const).filter((name) => next[name] !== bound[name]).map((name) => `server.${name}: ${bound[name]} → ${next[name]}`);
+function waiting(bound: Fixed, next: Server): string[] {
+  const shown = ({ host, port, workers, tls = null }: Fixed): [string, string | number][] => [['host', host], ['port', port], ['workers', workers], ['tls', tls === null ? 'off' : 'on']];
+  const after = new Map(shown(next));
+  return shown(bound).filter(([name, value]) => after.get(name) !== value).map(([name, value]) => `server.${name}: ${value} → ${after.get(name)}`);
+}
 
 async function fingerprint(files: readonly string[]): Promise<string> {
   const hash = createHash('sha256');

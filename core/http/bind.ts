@@ -1,14 +1,20 @@
 /** The socket of the port: a new one, which listhen binds, one that was open before this process began, or one that another process has. */
 import { createServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { RequestListener, Server, ServerOptions } from 'node:http';
 import type { AddressInfo, Server as PlainServer, Socket } from 'node:net';
 import { listen } from 'listhen';
+import type { Server as ServerConfig } from '../config.ts';
+
+type Tls = NonNullable<ServerConfig['tls']>;
 
 export interface Place {
   readonly host: string;
   readonly port: number;
   /** The file descriptor of a socket that is open already; null: `host` and `port` are to be bound. */
   readonly inherited?: number | null;
+  /** Null or absent: plain HTTP. */
+  readonly tls?: Tls | null;
 }
 
 export interface Bound {
@@ -31,10 +37,21 @@ export class PortInUse extends Error {}
 export class UnusableSocket extends Error {}
 
 const anyHosts = new Set(['0.0.0.0', '::', '']);
-const urlOf = (host: string, port: number): string => `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+const urlOf = (host: string, port: number, tls: Tls | null): string => `http${tls === null ? '' : 's'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 
 /** Throws `PortInUse` where somebody else has the port, and `UnusableSocket` where `inherited` is no open TCP port. */
-export const bindPort = (settings: ServerOptions, { host, port, inherited = null }: Place): Promise<Bound> => (inherited === null ? bindNew(settings, host, port) : takeOver(settings, inherited));
+export async function bindPort(settings: ServerOptions, place: Place): Promise<Bound> {
+  const { host, port, inherited = null, tls = null } = place;
+  if (inherited === null && tls === null) return await bindNew(settings, host, port);
+  // listhen takes neither an open socket nor settings beside a certificate
+  const server = serverOf(settings, tls);
+  return { server, ...(await bindPlain(server, place)) };
+}
+
+/** What Node's TLS takes. */
+export const contextOf = ({ cert, key }: Tls): { cert: string; key: string } => ({ cert, key: key.reveal() });
+
+const serverOf = (settings: ServerOptions, tls: Tls | null): Server => (tls === null ? createServer(settings) : createTlsServer({ ...settings, ...contextOf(tls) }));
 
 async function bindNew(settings: ServerOptions, host: string, port: number): Promise<Bound> {
   try {
@@ -43,7 +60,7 @@ async function bindNew(settings: ServerOptions, host: string, port: number): Pro
     // listhen hands its first argument to http.createServer, which takes settings there as well as a listener
     const listener = await listen(settings as unknown as RequestListener, { hostname: host, port: port === 0 ? free : port, isProd: true, isTest: false, showURL: false, qr: false, autoClose: false, open: false, clipboard: false, public: anyHosts.has(host) });
     const { address, port: bound } = listener.server.address() as AddressInfo;
-    return { server: listener.server, address, url: urlOf(host, bound) };
+    return { server: listener.server, address, url: urlOf(host, bound, null) };
   } catch (cause) {
     throw refused(cause, { host, port });
   }
@@ -54,13 +71,7 @@ function refused(cause: unknown, { host, port }: Place): unknown {
   return taken ? new PortInUse(`Port ${port} on ${host} is in use. Stop what listens there, or choose another: --port ${port + 1}`, { cause }) : cause;
 }
 
-/** listhen binds an address and takes no open socket; this one is bound already. */
-async function takeOver(settings: ServerOptions, fd: number): Promise<Bound> {
-  const server = createServer(settings);
-  return { server, ...(await inherit(server, fd)) };
-}
-
-async function inherit(server: PlainServer, fd: number): Promise<Omit<Bound, 'server'>> {
+async function inherit(server: PlainServer, fd: number, tls: Tls | null): Promise<Omit<Bound, 'server'>> {
   try {
     await opened(server, { fd });
   } catch (cause) {
@@ -68,7 +79,7 @@ async function inherit(server: PlainServer, fd: number): Promise<Omit<Bound, 'se
   }
   const at = server.address();
   if (at === null || typeof at === 'string') throw new UnusableSocket(`The gateway serves on TCP ports only, and was given ${at === null ? 'something else' : `the socket ${at}`}.`);
-  return { address: at.address, url: urlOf(at.address, at.port) };
+  return { address: at.address, url: urlOf(at.address, at.port, tls) };
 }
 
 const opened = (server: PlainServer, where: { fd: number } | { host: string; port: number }): Promise<void> =>
@@ -77,19 +88,19 @@ const opened = (server: PlainServer, where: { fd: number } | { host: string; por
     server.listen(where, resolve);
   });
 
-/** Opens the port for a server that is not HTTP: it hands its connections over. Throws as `bindPort` does. */
-export async function bindPlain(server: PlainServer, { host, port, inherited = null }: Place): Promise<Omit<Bound, 'server'>> {
-  if (inherited !== null) return await inherit(server, inherited);
+/** Opens the port for a server that exists, such as one that hands its connections over. Throws as `bindPort` does. */
+export async function bindPlain(server: PlainServer, { host, port, inherited = null, tls = null }: Place): Promise<Omit<Bound, 'server'>> {
+  if (inherited !== null) return await inherit(server, inherited, tls);
   await opened(server, { host, port }).catch((cause: unknown) => {
     throw refused(cause, { host, port });
   });
   const at = server.address() as AddressInfo;
-  return { address: at.address, url: urlOf(host, at.port) };
+  return { address: at.address, url: urlOf(host, at.port, tls) };
 }
 
 /** A server without a socket of its own: it serves the connections that it is given. */
-export function serveGiven(settings: ServerOptions, { onConnection }: GivenPort): Bound {
-  const server = createServer(settings);
+export function serveGiven(settings: ServerOptions, { onConnection }: GivenPort, tls: Tls | null): Bound {
+  const server = serverOf(settings, tls);
   // safety: at this event Node begins to look for slow clients, and would let them be without it
   server.emit('listening');
   onConnection((socket) => void server.emit('connection', socket));

@@ -3,7 +3,7 @@
  * heap that is full ends the process. A request beyond a bound is refused before its body is read.
  */
 import { getHeapStatistics } from 'node:v8';
-import type { Limits } from '../config.ts';
+import type { ServerLimits } from '../limits.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
@@ -18,7 +18,7 @@ export const bytesPerContainer = 16;
 const heapBytesPerRequest = 131_072;
 
 /** The bounds of a process whose config names none. */
-export function defaultsOfHeap(heapBytes: number = getHeapStatistics().heap_size_limit): Pick<Limits, 'inFlightBytes' | 'inFlightRequests'> {
+export function defaultsOfHeap(heapBytes: number = getHeapStatistics().heap_size_limit): Pick<ServerLimits, 'inFlightBytes' | 'inFlightRequests'> {
   return { inFlightBytes: Math.floor(heapBytes / heapBytesPerByte), inFlightRequests: Math.floor(heapBytes / heapBytesPerRequest) };
 }
 
@@ -41,7 +41,7 @@ export class InFlight {
   }
 
   /** Whether one more request may run. */
-  hasRoom({ inFlightRequests }: Limits): boolean {
+  hasRoom({ inFlightRequests }: ServerLimits): boolean {
     return this.requests < inFlightRequests;
   }
 

@@ -3,14 +3,19 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { Server as PlainServer } from 'node:net';
 import type { Socket } from 'node:net';
-import type { Limits } from '../config.ts';
+import type { Server as TlsServer } from 'node:tls';
+import type { Server as ServerConfig } from '../config.ts';
 import { GatewayError } from '../errors.ts';
+import type { ServerLimits } from '../limits.ts';
 import type { Answer } from '../pipeline/answer.ts';
-import { bindPort, serveGiven } from './bind.ts';
+import { bindPort, contextOf, serveGiven } from './bind.ts';
 import type { GivenPort, Place } from './bind.ts';
 import { Line } from './pipelining.ts';
 import { Slots } from './slots.ts';
 import type { Service } from './server.ts';
+
+/** What an open port takes over from a changed config. */
+export type Adopted = Pick<ServerConfig, 'limits' | 'tls'>;
 
 /** An open port. */
 export interface Listening {
@@ -18,8 +23,8 @@ export interface Listening {
   readonly url: string;
   /** The address that is bound, as an IP address; empty as well. */
   readonly address: string;
-  /** Puts changed limits into force. The size of the headers counts for new connections only. */
-  adopt(limits: Limits): void;
+  /** Puts changed limits and a renewed certificate into force. The size of the headers counts for new connections only. */
+  adopt(settings: Adopted): void;
   /** From now on each reply closes its connection, so that clients and load balancers connect anew, perhaps elsewhere. The port stays open. */
   leave(): void;
   /**
@@ -38,7 +43,7 @@ export interface Listening {
 
 export interface ListenOptions extends Place {
   /** Those at the start; `adopt` replaces them. */
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
   /** Called for each request: a reload replaces the service. */
   readonly service: () => Service;
   /** A port that another process has; it takes the place of the host and port. */
@@ -46,11 +51,12 @@ export interface ListenOptions extends Place {
 }
 
 /** The limits under Node's names. Node reads the times at each check and the size at each connection, and refuses a header time above the request's. */
-const bounds = ({ headerTimeMs, requestTimeMs, headers }: Limits): object => ({ headersTimeout: Math.min(headerTimeMs, requestTimeMs), requestTimeout: requestTimeMs, maxHeaderSize: headers });
+const bounds = ({ headerTimeMs, requestTimeMs, headers }: ServerLimits): object => ({ headersTimeout: Math.min(headerTimeMs, requestTimeMs), requestTimeout: requestTimeMs, maxHeaderSize: headers });
 
 /** Opens the port. Throws as `bindPort` does. */
 export async function listen({ limits: first, service, given, ...place }: ListenOptions): Promise<Listening> {
   let limits = first;
+  const { tls = null } = place;
   let isLeaving = false;
   const settings = {
     ...bounds(limits),
@@ -61,8 +67,8 @@ export async function listen({ limits: first, service, given, ...place }: Listen
     // Node's own refusal has no body; `refuseUnnamed` answers in the shape of every error
     requireHostHeader: false,
   };
-  const { server, url, address } = given === undefined ? await bindPort(settings, place) : serveGiven(settings, given);
-  const sockets = socketsOf(server);
+  const { server, url, address } = given === undefined ? await bindPort(settings, place) : serveGiven(settings, given, tls);
+  const sockets = socketsOf(server, tls !== null);
   const refuse = (error: NodeJS.ErrnoException, socket: Socket): void => void refuseBroken(error, { socket, service: service(), limits });
   const serveNow = (request: IncomingMessage, response: ServerResponse): void => {
     if (isLeaving) response.shouldKeepAlive = false;
@@ -92,8 +98,8 @@ export async function listen({ limits: first, service, given, ...place }: Listen
     url,
     address,
     adopt(next) {
-      limits = next;
-      Object.assign(server, bounds(next));
+      limits = next.limits;
+      renew(server, next, tls !== null);
     },
     leave: () => void (isLeaving = true),
     drain: (drainMs, former) => drain({ server, sockets }, [...former, service()], drainMs),
@@ -108,16 +114,23 @@ export async function listen({ limits: first, service, given, ...place }: Listen
   };
 }
 
+/** Whether there is TLS at all waits for a restart. */
+function renew(server: Server, { limits, tls }: Adopted, isTls: boolean): void {
+  Object.assign(server, bounds(limits));
+  if (isTls && tls !== null) (server as unknown as TlsServer).setSecureContext(contextOf(tls));
+}
+
 /** The descriptor of a server's socket. Node names it nowhere else. */
 export const fdOf = (server: PlainServer): number => (server as unknown as Record<'_handle', { readonly fd: number }>)['_handle'].fd;
 
-function socketsOf(server: Server): Slots<Socket> {
+/** Requests name the socket of TLS, and not the one below it. */
+function socketsOf(server: Server, isTls: boolean): Slots<Socket> {
   const sockets = new Slots<Socket>();
-  server.on('connection', (socket: Socket) => void socket.once('close', sockets.add(socket)));
+  server.on(isTls ? 'secureConnection' : 'connection', (socket: Socket) => void socket.once('close', sockets.add(socket)));
   return sockets;
 }
 
-const faults: Readonly<Record<string, (limits: Limits) => GatewayError>> = {
+const faults: Readonly<Record<string, (limits: ServerLimits) => GatewayError>> = {
   HPE_HEADER_OVERFLOW: ({ headers }) => new GatewayError('headers_too_large', `The request headers are larger than ${headers} bytes.`, { headers: { connection: 'close' } }),
   CONNECT: () => new GatewayError('method_not_allowed', 'CONNECT is not allowed: the gateway is no proxy.', { headers: { allow: 'GET, HEAD, POST' } }),
   ERR_HTTP_REQUEST_TIMEOUT: () => new GatewayError('request_timeout', 'The request did not arrive in time.', { headers: { connection: 'close' } }),
@@ -159,11 +172,14 @@ function proxyAsked(socket: Socket): NodeJS.ErrnoException {
   return Object.assign(new Error('a proxy is asked for'), { code: 'CONNECT' });
 }
 
+const isOfTls = ({ code = '' }: NodeJS.ErrnoException): boolean => code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_');
+
 /** Answers a fault of the HTTP parser, in the same shape as every other error, and closes the connection. */
-async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, limits }: { socket: Socket; service: Service; limits: Limits }): Promise<void> {
+async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, limits }: { socket: Socket; service: Service; limits: ServerLimits }): Promise<void> {
   if (faulty.has(socket)) return;
   faulty.add(socket);
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  // a client that does not get through the handshake of TLS can read no answer
+  if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) return void socket.destroy();
   const reply = lastReply.get(socket);
   if (reply !== undefined && isBeingWritten(reply)) return closeAfter(reply, socket);
   // the client has closed its side in the middle of a request, so nobody waits for an answer

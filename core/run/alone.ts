@@ -31,7 +31,7 @@ export async function serveAlone({ logger, places, read, build, tellAdminKey }: 
   const swap = (next: RunningGateway): RunningGateway => {
     const old = current;
     current = next;
-    adopt(next.config.server.limits);
+    adopt(next.config.server);
     return old;
   };
   const watching = watchConfig({ logger, files: first.files, bound: config.server, rebuild, swap, readAt });

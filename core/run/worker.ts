@@ -117,7 +117,7 @@ class WorkerProcess {
     const old = serving.gateway;
     serving.gateway = next;
     this.#next = null;
-    serving.listening.adopt(next.config.server.limits);
+    serving.listening.adopt(next.config.server);
     tellReload(reloaded);
     this.#retiring.add(old);
     void retire(old, this.#starting.logger).finally(() => this.#retiring.delete(old));

@@ -1,6 +1,6 @@
 /** Turns the HTTP answer of a provider into chunks: a stream of events, one JSON body, or an error. Each form has a limit of bytes. */
 import type { Chunk } from '../../../core/chat.ts';
-import type { Limits } from '../../../core/config.ts';
+import type { ServerLimits } from '../../../core/limits.ts';
 import type { Dialect, Target, WireEvent, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
@@ -14,7 +14,7 @@ export interface AnswerParts {
   readonly wire: WireRequest;
   readonly dialect: Dialect;
   readonly target: Target;
-  readonly limits: Limits;
+  readonly limits: ServerLimits;
 }
 
 function truncated(thrown: unknown): GatewayError {

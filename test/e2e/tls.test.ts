@@ -1,0 +1,71 @@
+/** A gateway that serves HTTPS by itself. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { connect as connectPlain } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { afterAll, describe, expect, test } from 'vitest';
+import { trustedCertificate } from '../_kit/certificate.ts';
+import { run, start } from '../_kit/executable.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Writes a new certificate into the folder. */
+function renew(): string {
+  const made = trustedCertificate();
+  writeFileSync(join(folder, 'cert.pem'), made.cert);
+  writeFileSync(join(folder, 'key.pem'), made.key);
+  return made.cert;
+}
+
+const config = (more: object = {}): object => ({
+  providers: { mock: { dialect: 'mock' } },
+  models: [{ id: 'mock', pricing: { prompt: '0', completion: '0' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  server: { tls: { cert: './cert.pem', key: './key.pem' }, ...more },
+});
+
+const ask = (url: string, content: string): Promise<Response> => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', stream: true, messages: [{ role: 'user', content }] }) });
+
+/** What a new connection is shown. */
+const shown = (port: number): Promise<string> => new Promise((resolve, reject) => {
+  const socket = connect({ port, host: '127.0.0.1' }, () => {
+    resolve(socket.getPeerX509Certificate()?.toString() ?? '');
+    socket.destroy();
+  }).on('error', reject);
+});
+
+describe.each([['one process', {}], ['workers', { workers: 2 }]])('with %s', (_, more) => {
+  test('serves HTTPS, answers commands, takes over a renewed certificate, and drains', async () => {
+    const first = renew();
+    const gateway = await start(config(more), {}, { folder });
+    expect(gateway.url).toMatch(/^https:\/\/127\.0\.0\.1:/);
+    expect(await (await ask(gateway.url, 'hello there')).text()).toContain('hello');
+    expect((await run(['route', '--config', gateway.file, '--model', 'mock', 'why?'])).stdout).toContain('mock');
+    expect(await shown(gateway.port)).toBe(first);
+
+    const stream = await ask(gateway.url, '[[words:60]] [[pace:50]]');
+    // somebody who speaks no TLS
+    await new Promise((resolve) => connectPlain(gateway.port, '127.0.0.1').on('error', () => {}).once('close', resolve).end('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n'));
+    const second = renew();
+    gateway.child.kill('SIGHUP');
+    await expect.poll(() => shown(gateway.port), { timeout: 10_000 }).toBe(second);
+
+    // the key alone goes with no certificate; the last good pair serves on
+    writeFileSync(join(folder, 'key.pem'), 'nothing');
+    gateway.child.kill('SIGHUP');
+    await expect.poll(() => gateway.output().stderr, { timeout: 10_000 }).toMatch(/the last good one serves on.*is no certificate in PEM that goes with server\.tls\.key/);
+    expect(await shown(gateway.port)).toBe(second);
+
+    gateway.child.kill('SIGTERM');
+    expect(await stream.text()).toContain('[DONE]');
+    expect(await gateway.stop()).toBe(0);
+    await expect(shown(gateway.port)).rejects.toThrow(/ECONNREFUSED/);
+  }, 40_000);
+});
+
+test('a certificate that is not there refuses the start at its line', async () => {
+  writeFileSync(join(folder, 'bad.config.yaml'), 'server:\n  tls: { cert: ./nowhere.pem, key: ./key.pem }\n');
+  const { code, stderr } = await run(['check', '--config', join(folder, 'bad.config.yaml')]);
+  expect([code, stderr]).toEqual([1, expect.stringMatching(/bad\.config\.yaml:2:16 .*cannot be read \(ENOENT\)/)]);
+});
