@@ -73,8 +73,8 @@ const never: Circumstances = { images: 0, maySearch: false, from: 0, to: 0 };
 
 /** The prices of a request: those of the highest tier that its prompt reaches, and those of the peak where it was under way at such an hour. */
 export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never): Pricing {
-  if (pricing.peak !== undefined) return isPeak(pricing.peak, from) || isPeak(pricing.peak, to) ? atPeak(pricing) : offPeak(pricing);
-  const { tiers, ...base } = pricing;
+  const { tiers, peak, ...base } = pricing;
+  if (peak !== undefined) return isPeak(peak, from) || isPeak(peak, to) ? { ...base, ...peakPrices(peak) } : base;
   if (tiers === undefined) return pricing;
   const tokens = promptTokens(usage) ?? 0;
   const reached = tiers.filter(({ above }) => tokens > above).toSorted((a, b) => b.above - a.above)[0];
@@ -86,11 +86,9 @@ export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never):
 /** Nobody says which of the two prices a provider takes where a peak begins or ends meanwhile: the cost is then that of the peak, an upper bound. */
 export const straddlesPeak = ({ peak }: Pricing, { from, to }: Circumstances): boolean => peak !== undefined && isPeak(peak, from) !== isPeak(peak, to);
 
-const offPeak = ({ peak: _, ...prices }: Pricing): Pricing => prices;
-
-function atPeak({ peak, ...base }: Pricing): Pricing {
-  const { hours: _hours, weekdays: _weekdays, ...prices } = peak as PeakPrices;
-  return { ...base, ...prices };
+function peakPrices(peak: PeakPrices): Pricing {
+  const { hours: _hours, weekdays: _weekdays, ...prices } = peak;
+  return prices;
 }
 
 function isPeak({ hours, weekdays }: PeakPrices, at: number): boolean {

@@ -228,13 +228,15 @@ export class Attempts {
   #settle(running: RunningAttempt, end: GatewayError | 'outrun' | null): void {
     const exchange = this.#exchange;
     if (running.settled) return;
+    const isLeft = end !== null && !running.reply.finished && (end === 'outrun' || running.cancellation.isCancelled || weLeave.has(end.code));
     running.close(end !== null, end === 'outrun' ? new GatewayError('client_closed', 'Another provider was quicker.') : undefined);
     this.#open.splice(this.#open.indexOf(running), 1);
     const { seen, reply } = running;
     // no provider was asked
     if (seen.candidate.answeredBy !== null) return;
-    const isUsed = end === 'outrun' || !reply.isEmpty || reply.usage.input !== null;
-    if (end !== null && isUsed) exchange.lost.push({ at: exchange.attempts.length, candidate: seen.candidate, reply });
+    // a provider that goes on by itself bills what it was asked, whatever has come of it
+    const isUsed = end === 'outrun' || !reply.isEmpty || reply.usage.input !== null || (isLeft && !seen.candidate.mapping.cancellation);
+    if (end !== null && isUsed) exchange.lost.push({ at: exchange.attempts.length, candidate: seen.candidate, reply, isLeft });
     const result = resultOf(exchange, running, end);
     exchange.attempts.push(result);
     this.#hooks.attempted.call(result, this.#seenBy(running));
@@ -260,6 +262,9 @@ function failuresIn(thrown: unknown): readonly Failed[] {
 const adjustmentsOf = ({ request }: Exchange, source: ChunkSource | null): Exchange['adjustments'] => [...(request?.adjustments ?? []), ...(source?.adjustments ?? [])];
 
 const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upstream_unreachable', 'upstream_idle_timeout']);
+
+/** Errors of the gateway's own, at which it closes the connection to a provider that goes on. */
+const weLeave: ReadonlySet<string> = new Set(['upstream_response_too_large', 'plugin_error', 'internal_error']);
 
 /** An error that names the plugin whose source threw; null where the gateway's own code threw. */
 function faultOf(reason: unknown, source: ChunkSource | null): GatewayError | null {

@@ -2,7 +2,7 @@
  * What plugins see of a request. There is one object for each request, and each stage sees it through a type that has the fields
  * set by then: a plugin that reads a field too early does not compile. Only the core assigns; a tap returns values.
  */
-import type { ChatRequest, Reasoning, Usage } from '../chat.ts';
+import type { ChatRequest, Reasoning, Usage, UsageDetails } from '../chat.ts';
 import type { Config, Mapping, Model, Policy, Pricing, Provider, ReasoningField } from '../config.ts';
 import type { Adjustment } from '../chat.ts';
 import type { GatewayError } from '../errors.ts';
@@ -149,7 +149,7 @@ export interface AttemptResult {
   readonly retryAfterMs: number | null;
   readonly error: string | null;
   /** What an attempt used that is not the answer: it broke in the middle, or a quicker one was asked beside it. Its cost is part of the record's. */
-  readonly used?: { readonly usage: RecordedUsage; readonly usageEstimated: boolean; readonly cost: string | null };
+  readonly used?: { readonly usage: RecordedUsage; readonly usageEstimated: boolean; readonly cost: string | null; /** Absent on records that are older than the field. */ readonly costIsUpperBound?: boolean };
 }
 
 /** A value that a plugin puts on the record. */
@@ -187,10 +187,16 @@ export interface RequestRecord {
   readonly usage: RecordedUsage;
   /** Some of the counts are no provider's: they were estimated from the text. */
   readonly usageEstimated: boolean;
-  /** Dollars, decimal; null: not known. */
+  /** Dollars, decimal, of all attempts; null: not known. */
   readonly cost: string | null;
+  /** It cost at most that: the provider went on after the gateway had left, or its prices changed meanwhile. */
+  readonly costIsUpperBound: boolean;
+  /** What the provider says that it charged for the answer: dollars, decimal; null: it does not say. */
+  readonly providerCost: string | null;
   /** What the cost was reckoned with; null where there is none. */
   readonly prices: Pricing | null;
+  /** Searches, and tokens of a kind of their own; null: the provider said nothing of them. */
+  readonly usageDetails: (UsageDetails & Pick<Usage, 'webSearches'>) | null;
   readonly metadata: Metadata;
   readonly attempts: readonly AttemptResult[];
   /** Candidates that routing ruled out, and why. */
@@ -219,6 +225,8 @@ export interface Served {
   readonly model: Model;
   readonly mapping: Mapping;
   readonly usage: Usage;
+  /** The gateway closed the connection before the provider's answer was whole. */
+  readonly isLeft: boolean;
 }
 
 /** An attempt that used something and is not the answer. */

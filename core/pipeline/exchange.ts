@@ -31,6 +31,8 @@ export interface Lost {
   readonly at: number;
   readonly candidate: Candidate;
   readonly reply: Reply;
+  /** The gateway closed the connection before the provider's answer was whole. */
+  readonly isLeft: boolean;
 }
 
 // cost: every field from the start, so that all requests share one hidden class

@@ -36,7 +36,10 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     usage: recordedUsage(reply.usage),
     usageEstimated: false,
     cost: null,
+    costIsUpperBound: false,
+    providerCost: reply.usage.charged ?? null,
     prices: null,
+    usageDetails: detailsOf(reply.usage),
     metadata: exchange.metadata ?? {},
     attempts: exchange.attempts,
     ruledOut: exchange.candidates.flatMap(({ dropped, provider, model }) => (dropped === null ? [] : [{ provider: provider.id, model: model.id, by: dropped.by, reason: dropped.reason }])),
@@ -48,13 +51,15 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     request,
     response: reply.isEmpty ? null : reply,
     reasoningContent: reply.isEmpty ? null : reply.choices.map(({ reasoning }) => reasoning).join('\n\n') || null,
-    served: served === null ? null : { model: served.model, mapping: served.mapping, usage: reply.usage, lost: lostOf(exchange) },
+    served: served === null ? null : { model: served.model, mapping: served.mapping, usage: reply.usage, isLeft: exchange.lost.some((one) => one.reply === reply && one.isLeft), lost: lostOf(exchange) },
   };
 }
 
 // the last attempt is the one that the record is about, whatever came of it
 const lostOf = ({ lost, reply }: Exchange): readonly LostAnswer[] =>
-  lost.length === 0 ? [] : lost.filter((one) => one.reply !== reply).map(({ at, candidate: { model, mapping }, reply: said }) => ({ at, model, mapping, usage: said.usage, response: said }));
+  lost.length === 0 ? [] : lost.filter((one) => one.reply !== reply).map(({ at, isLeft, candidate: { model, mapping }, reply: said }) => ({ at, isLeft, model, mapping, usage: said.usage, response: said }));
+
+const detailsOf = ({ details, webSearches }: Usage): RequestRecord['usageDetails'] => (details === undefined && webSearches === undefined ? null : { ...details, ...(webSearches !== undefined && { webSearches }) });
 
 /** Token counts as the log API shows them: sums that include their parts, where `Usage` has parts that do not overlap. */
 export const recordedUsage = (usage: Usage): RecordedUsage => ({

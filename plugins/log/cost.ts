@@ -1,11 +1,16 @@
 /**
- * Computes the cost of a request at `settle`, from its token counts and the prices of the catalogue. The record keeps the prices
- * too. Amounts are integers of 10^-12 dollar. Where a needed count or price is not known, the cost is unknown (null) and never 0.
- * Tokens whose price is 0 cost nothing, whether their count is known or not.
+ * Computes the cost of a request at `settle`, from its token counts and the prices of the catalogue: docs/money.md. The record keeps
+ * the prices too. Amounts are integers of 10^-12 dollar. Where a needed count or price is not known, the cost is unknown (null), and
+ * never 0 or too low. The cost of a record is the sum over its attempts.
  */
-import { costOf, formatDollars, pricesFor } from '../../core/money.ts';
-import type { LostAnswer, RequestRecord } from '../../core/pipeline/context.ts';
+import { completionTokens } from '../../core/chat.ts';
+import type { ChatRequest, Usage } from '../../core/chat.ts';
+import type { Pricing } from '../../core/config.ts';
+import { circumstancesOf, costOf, formatDollars, parseDollars, pricesFor, straddlesPeak } from '../../core/money.ts';
+import type { Circumstances } from '../../core/money.ts';
+import type { RequestRecord, Served } from '../../core/pipeline/context.ts';
 import { recordedUsage } from '../../core/pipeline/record.ts';
+import { promptEstimate } from '../../core/wire/estimate.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 
 export default definePlugin({
@@ -14,24 +19,63 @@ export default definePlugin({
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
     hooks.settle.tap((record) => {
-      if (record.served === null) return record;
-      const { mapping, model, usage } = record.served;
-      const pricing = mapping.pricing ?? model.pricing;
-      const cost = costOf(usage, pricing);
-      const priced = cost === null ? record : { ...record, cost: formatDollars(cost), prices: pricesFor(usage, pricing) };
-      return record.served.lost.length === 0 ? priced : withLost(priced, record.served.lost, cost);
+      const { served, request } = record;
+      if (served === null || request === null) return record;
+      const begin = Date.parse(record.createdAt);
+      const circumstances = circumstancesOf(request, begin, begin + record.durationMs);
+      const own = spentAt(served, request, circumstances.maySearch && leftSearchOut(record) ? { ...circumstances, maySearch: false } : circumstances);
+      const priced = own.cost === null ? record : { ...record, cost: formatDollars(own.cost), costIsUpperBound: own.isUpperBound, prices: own.prices };
+      return served.lost.length === 0 ? priced : withLost(priced, own, served.lost.map((one) => ({ ...spentAt(one, request, circumstances), at: one.at, usage: one.usage })));
     });
   },
 });
 
-/** The record whose cost has that of its lost attempts too, which is also told of each. @param cost of the answer; null: not known */
-function withLost(record: RequestRecord, lost: readonly LostAnswer[], cost: bigint | null): RequestRecord {
-  const costs = new Map(lost.map(({ at, usage, mapping, model }) => [at, costOf(usage, mapping.pricing ?? model.pricing)]));
-  const total = [...costs.values(), cost].reduce<bigint | null>((sum, one) => (one === null ? sum : (sum ?? 0n) + one), null);
+interface Spent {
+  /** In 10^-12 dollar; null: not known. */
+  readonly cost: bigint | null;
+  readonly isUpperBound: boolean;
+  readonly prices: Pricing;
+}
+
+function spentAt({ model, mapping, usage, isLeft }: Served, request: ChatRequest, circumstances: Circumstances): Spent {
+  const listed = mapping.pricing ?? model.pricing;
+  const goesOn = isLeft && !mapping.cancellation;
+  const billed = goesOn ? atMost(usage, request, { model, mapping, listed, circumstances }) : usage;
+  const cost = billed === null ? null : costOf(billed, listed, circumstances);
+  return { cost, isUpperBound: cost !== null && cost > 0n && (goesOn || straddlesPeak(listed, circumstances)), prices: pricesFor(billed ?? usage, listed, circumstances) };
+}
+
+/** The provider did not get the tool that searches. */
+const leftSearchOut = ({ adjustments }: RequestRecord): boolean => adjustments.some(({ parameter }) => /^tools\..*search/i.test(parameter));
+
+interface LeftAlone extends Pick<Served, 'model' | 'mapping'> {
+  readonly listed: Pricing;
+  readonly circumstances: Circumstances;
+}
+
+/** What a provider may count at most that went on with its answer after the gateway had left; null: nobody knows. */
+function atMost(usage: Usage, request: ChatRequest, { model, mapping, listed, circumstances: { maySearch } }: LeftAlone): Usage | null {
+  const input = usage.input ?? promptEstimate(request);
+  // a dialect that sends a budget for thinking may add it to the caller's limit
+  const asked = mapping.reasoning?.max_tokens === true ? null : request.maxTokens;
+  const limits = [asked, model.max_output_tokens].filter((limit) => limit !== null);
+  if (input === null || (request.ask === undefined && limits.length === 0)) return null;
+  const most = Math.max(request.ask === undefined ? Math.min(...limits) * (request.n ?? 1) : 0, completionTokens(usage) ?? 0);
+  const thoughtIsDearer = dollars(listed.internal_reasoning) > dollars(listed.completion);
+  return { ...usage, input, answer: thoughtIsDearer ? 0 : most, reasoning: thoughtIsDearer ? most : 0, ...(maySearch && { webSearches: null }) };
+}
+
+const dollars = (price: string | undefined): bigint => parseDollars(price ?? '0') ?? 0n;
+
+/** The record whose cost has that of its lost attempts too, which is also told of each. */
+function withLost(record: RequestRecord, own: Spent, lost: readonly (Spent & { readonly at: number; readonly usage: Usage })[]): RequestRecord {
+  const all = [own, ...lost];
+  const total = all.reduce<bigint | null>((sum, { cost }) => (sum === null || cost === null ? null : sum + cost), 0n);
   const attempts = record.attempts.map((attempt, at) => {
-    const own = costs.get(at) ?? null;
-    const lostOne = lost.find((one) => one.at === at);
-    return own === null || lostOne === undefined ? attempt : { ...attempt, used: { usage: recordedUsage(lostOne.usage), usageEstimated: attempt.used?.usageEstimated ?? false, cost: formatDollars(own) } };
+    const one = lost.find((each) => each.at === at);
+    if (one === undefined) return attempt;
+    const used = { usage: recordedUsage(one.usage), usageEstimated: attempt.used?.usageEstimated ?? false, cost: one.cost === null ? null : formatDollars(one.cost), costIsUpperBound: one.isUpperBound };
+    return { ...attempt, used };
   });
-  return { ...record, attempts, cost: total === null ? null : formatDollars(total) };
+  return { ...record, attempts, cost: total === null ? null : formatDollars(total), costIsUpperBound: total !== null && all.some(({ isUpperBound }) => isUpperBound) };
 }

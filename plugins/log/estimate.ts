@@ -38,7 +38,7 @@ function withLost(record: RequestRecord): RequestRecord {
   const attempts = record.attempts.map((attempt, at) => {
     const found = lost.findIndex((one) => one.at === at);
     const one = lost[found];
-    return one === undefined ? attempt : { ...attempt, used: { usage: recordedUsage(one.usage), usageEstimated: one.usage !== served.lost[found]?.usage, cost: null } };
+    return one === undefined ? attempt : { ...attempt, used: { usage: recordedUsage(one.usage), usageEstimated: one.usage !== served.lost[found]?.usage, cost: null, costIsUpperBound: false } };
   });
   return { ...record, attempts, served: { ...served, lost } };
 }

@@ -78,7 +78,7 @@ const unknownUsage = { promptTokens: null, completionTokens: null, reasoningToke
 /** A request whose process died: it may have cost money, and nobody knows how much. */
 function interrupted(started: Started): Finished {
   const error = { code: 'interrupted', message: 'The gateway ended before the answer was complete.', plugin: null };
-  const nothing = { finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, cost: null, prices: null };
+  const nothing = { finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, cost: null, costIsUpperBound: false, providerCost: null, usageDetails: null, prices: null };
   const createdAt = new Date(started.createdAt).toISOString();
   return { ...started, ...nothing, createdAt, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, usageEstimated: false, attempts: [], ruledOut: [], adjustments: [], error, timings: {}, fields: {} };
 }

@@ -15,7 +15,7 @@ export type Started = Pick<LoggedRequest, 'id' | 'clientRequestId' | 'userAgent'
 };
 
 /** Fields of the record that have no column in the store, which keeps them as they are written here. */
-export type More = Pick<LoggedRequest, 'tokensPerSecond' | 'attempts' | 'error' | 'configHash' | 'clientRequestId' | 'clientAddress' | 'method' | 'path' | 'nativeFinishReason' | 'prices' | 'ruledOut' | 'adjustments' | 'timings'>;
+export type More = Pick<LoggedRequest, 'tokensPerSecond' | 'attempts' | 'error' | 'configHash' | 'clientRequestId' | 'clientAddress' | 'method' | 'path' | 'nativeFinishReason' | 'costIsUpperBound' | 'providerCost' | 'usageDetails' | 'prices' | 'ruledOut' | 'adjustments' | 'timings'>;
 
 /** Written when a request ends, beside More and the bodies. `id` comes first here too. */
 export interface Columns extends Omit<LoggedRequest, keyof More> {
@@ -67,8 +67,8 @@ function columnsOf({ id, createdAt, userAgent, requestedModel, model, provider, 
   return { id, createdAt, userAgent, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, fields };
 }
 
-const moreOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, prices, ruledOut, adjustments, timings }: RequestRecord): More =>
-  ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, prices, ruledOut, adjustments, timings });
+const moreOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings }: RequestRecord): More =>
+  ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings });
 
 /** The end of a request as a frame, without bodies. */
 export const finishedFrame = (record: RequestRecord): Frame => frameOf(record, columnsOf(record), noBodies);

@@ -1,0 +1,125 @@
+/** log/cost: what is paid for answers that the gateway did not wait for. Providers that stop and providers that go on, over sockets. */
+import { describe, expect, it } from 'vitest';
+import type { RequestRecord } from '../../../core/pipeline/context.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
+import { answers, completion, event, hangs, streams } from '../../_kit/upstream.ts';
+import type { Step } from '../../_kit/upstream.ts';
+import { readEvents, type TestGateway } from '../../_kit/gateway.ts';
+import { gatewayOf, provider } from '../../core/scene.ts';
+
+// ten tokens of the prompt are counted at once
+const begun = streams([`data: ${JSON.stringify({ id: 'c', choices: [], usage: { prompt_tokens: 10, completion_tokens: 0, total_tokens: 10 } })}\n\n`, event({ content: 'four words of it' })], { end: 'hang' });
+const whole = answers({ ...completion('whole'), usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } });
+const pricing = { prompt: '1', completion: '2' };
+
+interface Scene {
+  readonly model?: object;
+  readonly mapping?: object;
+  readonly policy?: object;
+}
+
+async function scene(steps: readonly Step[], { model = {}, mapping = {}, policy = {} }: Scene = {}): Promise<TestGateway> {
+  const names = steps.map((_, at) => `up${at}`);
+  const urls = await Promise.all(steps.map(async (step) => (await provider(step)).url));
+  return await gatewayOf({
+    providers: Object.fromEntries(names.map((name, at) => [name, { dialect: 'openai-chat', base_url: urls[at], api_key: 'k' }])),
+    models: [{ id: 'plain', pricing, providers: names.map((providerId) => ({ providerId, ...mapping })), ...model }],
+    routing: { default: { strategy: 'ordered', retry: { same_target: 0 }, ...policy } },
+  });
+}
+
+/** The record of a request whose client leaves after the first piece, or before it. */
+async function left({ post, records }: TestGateway, more: object, when: 'answering' | 'waiting' = 'answering'): Promise<RequestRecord> {
+  const leaving = new AbortController();
+  const reply = post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true, ...more }, { signal: leaving.signal });
+  if (when === 'answering') await (await reply).body?.getReader().read();
+  setTimeout(() => leaving.abort(), when === 'waiting' ? 100 : 0);
+  await reply.catch(() => {});
+  await expect.poll(() => records).toHaveLength(1);
+  return records[0] as RequestRecord;
+}
+
+describe('the cost of an answer whose client has left', () => {
+  it('is what was used, of a provider that stops', async () => {
+    const record = await left(await scene([begun], { mapping: { cancellation: true } }), { max_tokens: 100 });
+    expect(record).toMatchObject({ outcome: 'gone', usageEstimated: false, costIsUpperBound: false, cost: '10' });
+  });
+
+  it.each<[string, object, object, string | null]>([
+    ['the limit of the request', { max_tokens: 100 }, {}, '210'],
+    ['the limit of the model', {}, { max_output_tokens: 50 }, '110'],
+    ['the lower of the two', { max_tokens: 100 }, { max_output_tokens: 50 }, '110'],
+    ['as many answers as were asked for', { max_tokens: 100, n: 3 }, {}, '610'],
+    ['unknown where nothing limits it', {}, {}, null],
+    ['0 for a model that is free', { max_tokens: 100 }, { free: true }, '0'],
+    ['thinking where that is dearer', { max_tokens: 100 }, { pricing: { ...pricing, internal_reasoning: '3' } }, '310'],
+    ['unknown where it may have searched', { max_tokens: 100, web_search_options: {} }, { pricing: { ...pricing, web_search: '1' } }, null],
+  ])('is an upper bound, of a provider that goes on: %s', async (_, more, model, cost) => {
+    const record = await left(await scene([begun], { model }), more);
+    expect(record).toMatchObject({ outcome: 'gone', costIsUpperBound: cost !== null && cost !== '0', cost });
+  });
+
+  it('is bound by the model alone where a budget for thinking is added to the limit', async () => {
+    const record = await left(await scene([begun], { model: { max_output_tokens: 50 }, mapping: { reasoning: { max_tokens: true, auto_effort: null } } }), { max_tokens: 10 });
+    expect(record).toMatchObject({ cost: '110', costIsUpperBound: true });
+  });
+
+  it('has an upper bound before the first piece too', async () => {
+    const record = await left(await scene([hangs]), { max_tokens: 100 }, 'waiting');
+    expect(record).toMatchObject({ outcome: 'gone', costIsUpperBound: true });
+    expect(Number(record.cost)).toBeGreaterThan(200);
+  });
+
+  it('is exact where the provider had said its last', async () => {
+    const finished = streams([event({ content: 'all' }), event({}, 'stop')], { end: 'hang' });
+    const record = await left(await scene([finished]), { max_tokens: 100 });
+    expect(record.costIsUpperBound).toBe(false);
+  });
+});
+
+describe('the cost of a record', () => {
+  const timeouts = { timeout_ms: { first_byte: 150, idle: 150 } };
+
+  it('is the sum over its attempts, also of one that was given up before it said anything', async () => {
+    const { chat, records } = await scene([hangs, whole], { policy: timeouts });
+    expect((await chat({ max_tokens: 100 })).status).toBe(200);
+    const used = records[0]?.attempts[0]?.used;
+    expect(records[0]?.attempts[0]).toMatchObject({ outcome: 'upstream_timeout', used: { costIsUpperBound: true } });
+    expect(Number(used?.cost)).toBeGreaterThan(200);
+    expect(records[0]).toMatchObject({ costIsUpperBound: true, cost: String(Number(used?.cost) + 20) });
+  });
+
+  it('has nothing of such an attempt where the provider stops', async () => {
+    const { chat, records } = await scene([hangs, whole], { policy: timeouts, mapping: { cancellation: true } });
+    await chat({ max_tokens: 100 });
+    expect(records[0]).toMatchObject({ costIsUpperBound: false, cost: '20' });
+  });
+
+  it('is not known where that of one attempt is not', async () => {
+    const { chat, records } = await scene([hangs, whole], { policy: timeouts });
+    await chat({});
+    expect(records[0]?.attempts[0]?.used).toMatchObject({ cost: null, costIsUpperBound: false });
+    expect(records[0]).toMatchObject({ costIsUpperBound: false, cost: null, prices: pricing });
+  });
+
+  it('is what was used, of an answer that the provider itself broke', async () => {
+    const { chat, records } = await scene([streams([event({ content: 'four words of it' })])]);
+    await readEvents(await chat({ stream: true, max_tokens: 100 }));
+    expect(records[0]).toMatchObject({ outcome: 'cut', usageEstimated: true, costIsUpperBound: false });
+    expect(Number(records[0]?.cost)).toBeLessThan(50);
+  });
+
+  it('is an upper bound where a plugin breaks the answer', async () => {
+    const plugin = definePlugin({ name: 'test/breaks', summary: 'breaks answers', schema: {}, apply: ({ hooks }) => hooks.chunk.tap((chunk) => { if (chunk.type === 'text-delta') throw new Error('no'); return chunk; }) });
+    const up = await provider(begun);
+    const { chat, records } = await gatewayOf({ providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', pricing, providers: [{ providerId: 'up' }] }] }, { plugins: [plugin] });
+    await (await chat({ stream: true, max_tokens: 100 })).text();
+    expect(records[0]).toMatchObject({ costIsUpperBound: true, cost: '210', error: { code: 'plugin_error' } });
+  });
+
+  it('has an upper bound for an answer that falls silent', async () => {
+    const { chat, records } = await scene([begun], { policy: timeouts });
+    await readEvents(await chat({ stream: true, max_tokens: 100 }));
+    expect(records[0]).toMatchObject({ outcome: 'cut', costIsUpperBound: true, cost: '210' });
+  });
+});
