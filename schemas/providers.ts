@@ -15,6 +15,7 @@ export const providerSchema = {
       items: { type: 'string', minLength: 1 },
       description: 'Key that is sent to the provider, for example ${OPENAI_API_KEY}. `none` sends no key; an unset variable turns the provider off. Several keys as a list share the requests, and one that is limited or refused rests.',
     },
+    auth: { type: 'string', minLength: 1, description: 'Instead of a key: the identity of this machine at the vendor\'s cloud, whose library finds and renews it. Which there are: docs/providers.md.' },
     trains_on_data: { type: 'boolean', description: 'Whether the provider trains on the requests. ?no_training hides the models of providers with true, and of those where this is left out.' },
     headers: { type: 'object', additionalProperties: { type: 'string' }, default: {}, description: 'Headers that are sent with each request, for example { openai-organization: org-1 }. They replace headers of the dialect.' },
     connections: { type: 'integer', minimum: 1, maximum: 65535, default: 1024, description: 'Limit of connections to the provider at one time, for example 1024. A connection carries one request; further requests wait, and the process log says so.' },

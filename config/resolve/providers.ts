@@ -1,4 +1,5 @@
-/** Resolves `providers`: each has a dialect, an address and a key, or is off because the variable of its key is not set. */
+/** Resolves `providers`: each has a dialect, an address and a key or an identity, or is off because a variable of its entry is not set. */
+import { findPackageJSON } from 'node:module';
 import { addressOf } from '../../core/wire/address.ts';
 import type { Provider } from '../../core/config.ts';
 import type { Dialect } from '../../core/wire/dialect.ts';
@@ -27,7 +28,7 @@ export interface KnownDialects {
 
 const secretSettings = new Set(['access_key_id', 'secret_access_key', 'session_token']);
 /** Settings that have a field of their own in `Provider`. */
-const ownFields = new Set(['dialect', 'base_url', 'api_key', 'trains_on_data', 'headers', 'connections', 'breaker']);
+const ownFields = new Set(['dialect', 'base_url', 'api_key', 'auth', 'trains_on_data', 'headers', 'connections', 'breaker']);
 
 /**
  * Collects the dialects and their settings from plugins.
@@ -71,6 +72,7 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
     apiKey: keys[0] ?? null,
     account: keys.length > 1 ? `${id}#1` : id,
     keyPool: keys.length > 1 ? keys : [],
+    auth: value.auth ?? null,
     trainsOnData: value.trains_on_data ?? null,
     headers: resolveHeaders(entry, findings),
     settings: resolveSettings(value, known),
@@ -138,7 +140,9 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   else if (address !== null && !URL.canParse(address)) findings.error(keyOf(entry), `has settings that do not give a valid URL: ${address}`, 'for example region: eu-central-1');
   if (dialect === undefined || known.served.has(provider.dialect)) return;
   if (address === null) findings.error(keyOf(entry), `needs \`base_url\`, the dialect ${dialect.name} has no address of its own`, 'for example base_url: http://10.0.0.5:8000/v1');
+  for (const [name, kind] of Object.entries(dialect.settings ?? {})) if (kind === 'required' && provider.settings[name] === undefined) findings.error(keyOf(entry), `needs \`${name}\``, `for example ${name}: my-${name}-1`);
   const signs = Object.values(provider.settings).some((setting) => setting instanceof Secret);
+  if (provider.auth !== null) return checkIdentity(entry, provider.auth, { dialect, hasKey: provider.apiKey !== null || signs, findings });
   if (key === undefined && url === undefined && dialect.keyless !== true && !signs) {
     findings.error(keyOf(entry), 'needs `api_key`', `write api_key: \${${entry.id.toUpperCase().replaceAll(/\W/g, '_')}_API_KEY}, or api_key: none to send no key`);
   }
@@ -147,5 +151,24 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   const places: Path[] = Array.isArray(key) ? key.map((_, index) => ['api_key', index]) : [['api_key']];
   for (const path of places) {
     if (writtenAs(entry.reading.source, entry.reading.expansion, [...entry.path, ...path]) === null) findings.warn(placeOf(entry, ...path), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
+  }
+}
+
+/** Checks the identity that a provider entry names: its dialect must know it, and the package that finds it must be installed. */
+function checkIdentity(entry: Entry<ProviderBlock>, auth: string, { dialect, hasKey, findings }: { dialect: Dialect; hasKey: boolean; findings: Findings }): void {
+  const place = placeOf(entry, 'auth');
+  const identities = dialect.identities ?? {};
+  const identity = Object.hasOwn(identities, auth) ? identities[auth] : undefined;
+  const names = Object.keys(identities);
+  if (identity === undefined) return findings.error(place, `the dialect ${dialect.name} has no identity "${auth}"`, names.length === 0 ? 'give the provider an api_key' : (didYouMean(auth, names) ?? `it has ${names.join(', ')}`));
+  if (hasKey) findings.error(place, 'stands beside a key of the provider, and only one of the two can be used', 'remove auth, or remove the key');
+  if (!isInstalled(identity.package)) findings.error(place, `needs the npm package ${identity.package}, which is not installed`, `run: npm install ${identity.package}`);
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    return findPackageJSON(name, import.meta.url) !== undefined;
+  } catch {
+    return false;
   }
 }

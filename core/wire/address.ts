@@ -13,7 +13,8 @@ export function addressOf({ baseUrl, settings }: Pick<Provider, 'baseUrl' | 'set
     const setting = settings[name];
     return typeof setting === 'string' && setting !== '' ? setting : otherwise;
   };
-  return dialect?.baseUrl?.replaceAll(/\{(\w+)(?::-([^}]*))?\}/g, fill) ?? null;
+  const address = dialect?.baseUrl ?? null;
+  return typeof address === 'function' ? address(settings) : (address?.replaceAll(/\{(\w+)(?::-([^}]*))?\}/g, fill) ?? null);
 }
 
 /** Whether only this machine is meant by a host name or address. */

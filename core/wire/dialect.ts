@@ -83,6 +83,22 @@ export interface Embedder {
   decode(answer: { readonly body: unknown; readonly headers: WireError['headers'] }): { readonly vectors: readonly (readonly number[])[]; readonly tokens: number | null };
 }
 
+/** What a cloud calls this machine, and by which it lets the machine in: no key of the config, but credentials that expire. */
+export interface Identity {
+  /** The npm package that finds it. It is an optional peer dependency: `fetch` imports it, and only a provider entry that names the identity needs it. */
+  readonly package: string;
+  /** Asks the cloud for new credentials. Rejects where it gives none. */
+  fetch(): Promise<Credentials>;
+}
+
+/** Credentials that a cloud gave to this machine. */
+export interface Credentials {
+  /** What would stand in the provider entry if it were written by hand: `api_key`, or secret settings such as `session_token`. */
+  readonly settings: Readonly<Record<string, string>>;
+  /** Epoch milliseconds; null: never. */
+  readonly expiresAt: number | null;
+}
+
 /** One wire format. A plugin lists its dialects in `dialects`; a provider entry names one by `dialect`, or by its own id. */
 export interface Dialect {
   readonly name: string;
@@ -90,13 +106,15 @@ export interface Dialect {
   readonly form?: string;
   /**
    * The vendor's address with its version path. `{region:-us-east-1}` in it stands for the provider's setting `region`, with a
-   * default. Null if the provider entry must have a `base_url`.
+   * default; a function reads the settings itself. Null if the provider entry must have a `base_url`.
    */
-  readonly baseUrl: string | null;
+  readonly baseUrl: string | null | ((settings: Provider['settings']) => string);
   /** True if a provider entry needs no `api_key`. */
   readonly keyless?: boolean;
-  /** Settings of a provider entry that only this dialect knows, such as `region`, and which of them are secret. */
-  readonly settings?: Readonly<Record<string, 'plain' | 'secret'>>;
+  /** Settings of a provider entry that only this dialect knows, such as `region`; which of them are secret, and which an entry must have. */
+  readonly settings?: Readonly<Record<string, 'plain' | 'required' | 'secret'>>;
+  /** The identities that a provider entry may name by `auth`. Its credentials are then in the provider that `authorise` and `sign` get. */
+  readonly identities?: Readonly<Record<string, Identity>>;
   /** Encodes a request. Throws a GatewayError (`unsupported_value`, `model_not_supported`) for what the wire cannot carry; names what it changes in `adjustments`. */
   encode(request: ChatRequest, target: Target): WireRequest;
   /** The headers with the provider's credentials. If a mapping names another dialect, the provider's own dialect still gives them. */

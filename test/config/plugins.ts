@@ -1,5 +1,5 @@
 /** Plugins in their real shape and without a life of their own, so that loading can be tested apart from features. */
-import type { Dialect } from '../../core/wire/dialect.ts';
+import type { Dialect, Identity } from '../../core/wire/dialect.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
 import type { LoadOptions } from '../../config/load.ts';
 import { didYouMean } from '../../config/problems.ts';
@@ -8,6 +8,7 @@ const never = (): never => {
   throw new Error('a dialect is not used while a config is loaded');
 };
 const dialect = (name: string, facts: Partial<Dialect>): Dialect => ({ name, baseUrl: null, encode: never, decoder: never, decodeBody: never, decodeError: never, ...facts });
+const identity = (name: string): Identity => ({ package: name, fetch: never });
 const plugin = (name: string, facts: Partial<AnyPlugin> = {}): AnyPlugin => ({ name, summary: `Does ${name}.`, schema: { type: 'object', additionalProperties: false }, apply() {}, ...facts });
 
 const journalSchema = {
@@ -49,6 +50,7 @@ const known: readonly AnyPlugin[] = [
   plugin('log/broken', { schema: { type: 'object', properties: { level: { type: 'nonsense' } } } }),
   plugin('dialects/openai-chat', { dialects: [dialect('openai', { baseUrl: 'https://api.openai.test/v1' }), dialect('groq', { baseUrl: 'https://api.groq.test/v1' }), dialect('openai-chat', {}), dialect('ollama', { baseUrl: 'http://localhost:11434/v1', keyless: true })] }),
   plugin('dialects/cloud', { dialects: [dialect('cloud', { baseUrl: 'https://cloud.test', settings: { deployment: 'plain', passphrase: 'secret' } })] }),
+  plugin('dialects/machines', { dialects: [dialect('machines', { baseUrl: 'https://machines.test', settings: { project: 'required' }, identities: { machine: identity('vitest'), cluster: identity('a-package-that-nobody-has') } })] }),
 ];
 
 const byName = new Map(known.map((item) => [item.name, item]));
@@ -60,7 +62,7 @@ async function loadPlugin(use: string): Promise<AnyPlugin> {
   return Promise.resolve(found);
 }
 
-export const shippedPlugins = ['auth/keys', 'stream/mock', 'dialects/openai-chat', 'dialects/cloud'];
+export const shippedPlugins = ['auth/keys', 'stream/mock', 'dialects/openai-chat', 'dialects/cloud', 'dialects/machines'];
 
 /** Options of a load with these variables and the plugins above. */
 export const options = (env: Record<string, string | undefined> = {}): LoadOptions => ({ env, loadPlugin, shippedPlugins });

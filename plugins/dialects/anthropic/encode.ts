@@ -6,12 +6,14 @@ import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { partsOf, turnsOf } from '../../../core/wire/turns.ts';
+import { isVertex } from '../families/vertex.ts';
 import { beganWithoutThinking, claudeTerms, type ClaudeTerms } from '../families/claude.ts';
 import { createBreakpoints } from './cache-control.ts';
 import { type Block, blocksOf, isBlank, type Writing } from './content.ts';
 import { betasOf, bodyFieldsOf, effortField, mayInstructLater, thinkingField } from './form.ts';
 import { encodeTurns, turnsWithInstructions } from './messages.ts';
 import { thinkingOf } from './thinking.ts';
+import { forVertex } from './vertex.ts';
 import { answerFormOf, encodeToolChoice, encodeTools, forcedToolOf } from './tools.ts';
 
 /** Parameters that the API does not have, and the value of each that asks for nothing. */
@@ -44,7 +46,9 @@ export function encode(request: ChatRequest, target: Target): WireRequest {
   const isCount = request.ask?.kind === 'count';
   const whole = bodyOf(request, target, writing);
   const body = isCount ? withoutAnswerFields(whole) : whole;
-  return { path: isCount ? '/messages/count_tokens' : '/messages', headers: headersOf(target.provider, betas), body: JSON.stringify(body), adjustments: adjustments.list };
+  const wire = { path: isCount ? '/messages/count_tokens' : '/messages', headers: headersOf(target.provider, betas), body };
+  const { path, headers, body: sent } = isVertex(target.provider) ? forVertex(wire, target, { isCount, isStream: request.stream }) : wire;
+  return { path, headers, body: JSON.stringify(sent), adjustments: adjustments.list };
 }
 
 /** wire: fields that say how to answer are a 400 where only a count is asked for (Anthropic: Count tokens) */

@@ -1,6 +1,7 @@
 /** The dialect of Amazon Bedrock's Converse API, one wire format for the models of many vendors. */
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { aws } from '../identities/aws.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { embedderOf } from './embeddings.ts';
 import { encode } from './encode.ts';
@@ -12,6 +13,7 @@ const bedrock: Dialect = {
   name: 'bedrock',
   baseUrl: `https://bedrock-runtime.{region:-${defaultRegion}}.amazonaws.com`,
   settings: { region: 'plain', access_key_id: 'secret', secret_access_key: 'secret', session_token: 'secret' },
+  identities: { aws },
   encode,
   authorise,
   sign,
@@ -24,7 +26,7 @@ const bedrock: Dialect = {
 
 export default definePlugin({
   name: 'dialects/bedrock',
-  summary: 'Speaks the Converse API to Amazon Bedrock, with a Bedrock API key or signed with access keys.',
+  summary: 'Speaks the Converse API to Amazon Bedrock, with a Bedrock API key, or signed with access keys or by the identity of the machine.',
   schema: { type: 'object', properties: {}, additionalProperties: false },
   dialects: [bedrock],
   apply() {},

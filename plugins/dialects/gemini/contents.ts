@@ -5,7 +5,7 @@ import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { partsOf, type Turn, turnsOf } from '../../../core/wire/turns.ts';
 import { listOf } from '../../../core/wire/fields.ts';
-import { isVertex } from './address.ts';
+import { isVertex } from '../families/vertex.ts';
 import type { ModelClass } from './models.ts';
 import { encodePart, type PartWays, type WirePart } from './parts.ts';
 import { inPieces, readSignatures } from './signatures.ts';

@@ -4,7 +4,7 @@ import type { Embedder, Target } from '../../../core/wire/dialect.ts';
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { isVertex } from './address.ts';
+import { isVertex } from '../families/vertex.ts';
 
 /** Throws `unsupported_value` for Vertex AI, which has another operation for vectors. */
 export function embedderOf({ provider }: Target): Embedder {

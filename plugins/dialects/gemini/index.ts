@@ -1,28 +1,31 @@
 /** The dialect of Google's generateContent API, for Gemini models at AI Studio and on Vertex AI. */
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { authorise, settings } from './address.ts';
+import { vertexAddress, vertexSettings } from '../families/vertex.ts';
+import { google } from '../identities/google.ts';
+import { authorise } from './address.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { embedderOf } from './embeddings.ts';
 import { encode } from './encode.ts';
 import { decodeError } from './error.ts';
 
-const dialectOf = (name: string): Dialect => ({
+const studio = 'https://generativelanguage.googleapis.com/v1beta';
+
+const dialectOf = (name: string, more: Pick<Dialect, 'baseUrl' | 'settings' | 'identities'> = { baseUrl: studio }): Dialect => ({
   name,
-  baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
-  settings,
   encode,
   authorise,
   decoder: createDecoder,
   decodeBody,
   embedder: embedderOf,
   decodeError,
+  ...more,
 });
 
 export default definePlugin({
   name: 'dialects/gemini',
   summary: "Speaks generateContent to Google's Gemini models, at AI Studio and on Vertex AI.",
   schema: { type: 'object', properties: {}, additionalProperties: false },
-  dialects: ['gemini', 'google'].map(dialectOf),
+  dialects: [dialectOf('gemini'), dialectOf('google'), dialectOf('vertex', { baseUrl: vertexAddress, settings: vertexSettings, identities: { google } })],
   apply() {},
 });

@@ -162,7 +162,7 @@ function queryOf({ query }: Vendor, { provider }: Target): string {
 }
 
 /** The header with the API key; none if the provider entry has no key. */
-export function authorise({ keyHeader }: Vendor, { apiKey }: Provider): Readonly<Record<string, string>> {
+export function authorise({ keyHeader }: Vendor, { apiKey, auth }: Provider): Readonly<Record<string, string>> {
   if (apiKey === null) return {};
-  return keyHeader === undefined ? { authorization: `Bearer ${apiKey.reveal()}` } : { [keyHeader]: apiKey.reveal() };
+  return keyHeader === undefined || auth !== null ? { authorization: `Bearer ${apiKey.reveal()}` } : { [keyHeader]: apiKey.reveal() };
 }

@@ -1,6 +1,6 @@
 /** How vendors of the chat completions API differ, as data. `presets.ts` has a row for each vendor; `encode.ts` and `decode.ts` read the rows. */
 import type { Effort } from '../../../core/chat.ts';
-import type { Target } from '../../../core/wire/dialect.ts';
+import type { Identity, Target } from '../../../core/wire/dialect.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import type { UsageHabits } from './usage.ts';
 
@@ -63,6 +63,8 @@ export interface Vendor extends Partial<Habits> {
   readonly keyless?: boolean;
   /** The header of the key, if it is not `authorization: Bearer`. */
   readonly keyHeader?: 'api-key';
+  /** The identities of the machine that it takes instead of a key; their credentials are a bearer token. */
+  readonly identities?: Readonly<Record<string, Identity>>;
   /** Query parameters: the name of each, and the provider setting with its value. */
   readonly query?: Readonly<Record<string, string>>;
   /** True if operators choose the names of models. The family is then found by the id in the catalogue too. */

@@ -13,6 +13,7 @@ const dialectOf = (vendor: Vendor): Dialect => ({
   baseUrl: vendor.baseUrl,
   keyless: vendor.keyless ?? false,
   settings: Object.fromEntries(Object.values(vendor.query ?? {}).map((setting) => [setting, 'plain'])),
+  ...(vendor.identities !== undefined && { identities: vendor.identities }),
   encode: (request, target) => encode(vendor, request, target),
   authorise: (provider) => authorise(vendor, provider),
   decoder: (target) => createDecoder(vendor, target),

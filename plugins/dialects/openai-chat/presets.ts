@@ -5,6 +5,7 @@
 import type { Fields } from '../../../core/wire/fields.ts';
 import { grokEffortWords } from '../families/grok-models.ts';
 import { logOfTokens, type OpenaiFamily, openaiModels } from '../families/openai-models.ts';
+import { entra } from '../identities/entra.ts';
 import type { Budget, Efforts, Family, Said, Vendor } from './habits.ts';
 import { saidAs } from './habits.ts';
 
@@ -63,6 +64,7 @@ export const vendors: readonly Vendor[] = [
     name: 'azure',
     baseUrl: null,
     keyHeader: 'api-key',
+    identities: { entra },
     query: { 'api-version': 'api_version' },
     namesDeployments: true,
     instructions: 'as-sent',

@@ -19,6 +19,7 @@ import { createConnection } from './connection.ts';
 import { dispatch } from './dispatch.ts';
 import type { AttemptParts, Upstream } from './dispatch.ts';
 import { embed } from './embeddings.ts';
+import { createIdentities } from './identities.ts';
 import * as undici from './undici.ts';
 
 const busyWarningMs = 60_000;
@@ -27,17 +28,20 @@ export default definePlugin({
   name: 'stream/upstream',
   summary: 'asks providers over HTTP/1.1, in their dialect, on a pool of connections each',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, dialects, clock, logger }) {
+  apply(gateway) {
+    const { hooks, dialects, clock, logger } = gateway;
     const upstreams = new Map<string, Upstream>();
+    const admit = createIdentities(gateway);
     const upstreamOf = (provider: Provider): Upstream => {
       const open = upstreams.get(provider.id) ?? createUpstream(provider, { baseUrl: baseUrlOf(provider, dialects), logger });
       upstreams.set(provider.id, open);
       return open;
     };
     hooks.open.tapPromise({ stage: LATE }, async (context) => {
-      const { provider, mapping, model } = context.attempt.candidate;
-      const dialect = dialects.get(mapping.dialect ?? provider.dialect);
+      const { provider: entry, mapping, model } = context.attempt.candidate;
+      const dialect = dialects.get(mapping.dialect ?? entry.dialect);
       if (dialect === undefined) return undefined;
+      const provider = entry.auth === null ? entry : await admit(entry);
       const target: Target = { provider, model, mapping, reasoning: context.attempt.reasoning, form: context.request.form };
       const by = context.request.ask?.kind === 'embeddings' ? embed : ask;
       return await by(context, { dialect, vendor: dialects.get(provider.dialect), target, upstream: upstreamOf(provider), clock });

@@ -17,7 +17,7 @@ const contentsOf = (messages: readonly Message[], wishes?: TargetWishes): unknow
 const changesOf = (said: Partial<ChatRequest>, wishes?: TargetWishes): string[] => wireOf(said, wishes).adjustments.map(({ parameter, change }) => `${parameter} ${change}`);
 
 const old = { externalId: 'gemini-2.0-flash' };
-const vertex = { provider: { baseUrl: 'https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google', settings: { project: 'p' } } };
+const vertex = { provider: { settings: { project: 'p' } } };
 
 const user = (content: Message['content'] & {}): Message => ({ role: 'user', content });
 const asks = (part: object): Partial<ChatRequest> => ({ messages: [user('Look:'), user([part as ContentPart])] });

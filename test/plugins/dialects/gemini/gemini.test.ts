@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Chunk, Message } from '../../../../core/chat.ts';
+import { addressOf } from '../../../../core/wire/address.ts';
 import type { Dialect } from '../../../../core/wire/dialect.ts';
 import { Reply } from '../../../../core/pipeline/reply.ts';
 import plugin from '../../../../plugins/dialects/gemini/index.ts';
@@ -11,16 +12,21 @@ const gemini = dialects.get('gemini') as Dialect;
 const fixtures = new URL('../../../fixtures/gemini', import.meta.url).pathname;
 describeDialect({ dialect: gemini, fixtures });
 
-const vertex = { baseUrl: 'https://europe-west4-aiplatform.googleapis.com/v1/projects/p1/locations/europe-west4/publishers/google', settings: { project: 'p1', location: 'europe-west4' } };
+const vertex = { settings: { project: 'p1', location: 'europe-west4' } };
 
 const pathOf = (stream: boolean, wishes?: TargetWishes): string => gemini.encode(requestOf({ stream }), targetOf('gemini', wishes)).path;
 describe('where a request goes', () => {
 
-  it('is known under two names, at one address', () => {
-    expect([...dialects].map(([name, { baseUrl }]) => [name, baseUrl])).toEqual([
-      ['gemini', 'https://generativelanguage.googleapis.com/v1beta'],
-      ['google', 'https://generativelanguage.googleapis.com/v1beta'],
-    ]);
+  it.each([
+    ['gemini', {}, 'https://generativelanguage.googleapis.com/v1beta'],
+    ['google', {}, 'https://generativelanguage.googleapis.com/v1beta'],
+    ['vertex', { project: 'p1' }, 'https://aiplatform.googleapis.com/v1'],
+    ['vertex', { project: 'p1', location: 'global' }, 'https://aiplatform.googleapis.com/v1'],
+    ['vertex', { project: 'p1', location: 'eu' }, 'https://aiplatform.eu.rep.googleapis.com/v1'],
+    ['vertex', { project: 'p1', location: 'us' }, 'https://aiplatform.us.rep.googleapis.com/v1'],
+    ['vertex', { project: 'p1', location: 'europe-west4' }, 'https://europe-west4-aiplatform.googleapis.com/v1'],
+  ])('has the address of %s with %j', (name, settings, url) => {
+    expect(addressOf({ baseUrl: null, settings }, dialects.get(name))).toBe(url);
   });
 
   it.each([
@@ -39,16 +45,13 @@ describe('where a request goes', () => {
     expect(gemini.authorise?.(targetOf('gemini', { provider: { apiKey: null } }).provider)).toEqual({});
   });
 
-  it('appends the operation to an address at Vertex AI', () => {
-    expect(pathOf(false, { externalId: 'gemini-2.5-pro', provider: vertex })).toBe('/models/gemini-2.5-pro:generateContent');
-  });
-
   it.each([
-    ['europe-west4', 'https://europe-west4-aiplatform.googleapis.com/v1/projects/p1/locations/europe-west4/publishers/google'],
-    ['global', 'https://aiplatform.googleapis.com/v1/projects/p1/locations/global/publishers/google'],
-  ])('tells the address of Vertex AI in %s where it is missing', (location, url) => {
-    const provider = { settings: { project: 'p1', location } };
-    expect(() => pathOf(false, { provider })).toThrow(expect.objectContaining({ code: 'no_provider_available', message: expect.stringContaining(url) }));
+    [false, 'gemini-2.5-pro', vertex, '/projects/p1/locations/europe-west4/publishers/google/models/gemini-2.5-pro:generateContent'],
+    [true, 'gemini-2.5-pro', vertex, '/projects/p1/locations/europe-west4/publishers/google/models/gemini-2.5-pro:streamGenerateContent?alt=sse'],
+    [false, 'endpoints/123', vertex, '/projects/p1/locations/europe-west4/endpoints/123:generateContent'],
+    [false, 'a:b?c', { settings: { project: 'p1' } }, '/projects/p1/locations/global/publishers/google/models/a%3Ab%3Fc:generateContent'],
+  ])('names the project and the location in a path at Vertex AI (stream %s, model %s)', (stream, externalId, provider, path) => {
+    expect(pathOf(stream, { externalId, provider })).toBe(path);
   });
 });
 
