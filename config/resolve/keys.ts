@@ -17,11 +17,12 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
   const known = [...names];
   const owners = new Map<string, string>();
   return [...entries.values()].filter(({ isSound }) => isSound).flatMap((entry) => {
-    const { name, key, hash, models, metadata, log_bodies: logBodies, cache, limits, reasoning_fields: reasoningFields = null } = entry.value;
+    const { name, key, hash, models, metadata: written, log_bodies: logBodies, cache, limits, reasoning_fields: reasoningFields = null } = entry.value;
     if (key !== undefined && hash !== undefined) findings.error(keyOf(entry, 'hash'), 'has both `key` and `hash`', 'leave one of them out');
     if (key === undefined && hash === undefined) findings.error(placeOf(entry), 'needs `key` or `hash`', 'for example key: ${SEARCH_KEY}');
     const digest = key === undefined ? hash?.slice('sha256:'.length) : sha256(key.trim());
     if (digest === undefined) return [];
+    const metadata = Object.fromEntries(Object.entries(written).map(([one, value]) => [one.toLowerCase(), value]));
     const owner = owners.get(digest);
     if (owner !== undefined) findings.error(placeOf(entry, key === undefined ? 'hash' : 'key'), `is also the key of "${owner}"`, 'give each entry a key of its own');
     owners.set(digest, name);

@@ -153,6 +153,9 @@ export function keyedOf(name: string): Keyed | null {
   return plainName.test(key) ? { part: 'fields', key } : null;
 }
 
+/** The name of a filter or dimension as people write it. Metadata has lower-case names, so `meta.Tenant-ID` is `meta.tenant-id`. */
+export const nameAsWritten = (name: string): string => (name.startsWith(prefixes.metadata) ? name.toLowerCase() : name);
+
 /** The other way round: the name of the filter or dimension. */
 export const keyedName = ({ part, key }: Keyed): string => prefixes[part] + key;
 

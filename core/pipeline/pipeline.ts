@@ -6,7 +6,7 @@
  */
 import type { ChatRequest } from '../chat.ts';
 import type { Catalogue } from './catalogue.ts';
-import type { Principal } from './context.ts';
+import type { Metadata, Principal } from './context.ts';
 import type { Adjustment } from '../chat.ts';
 import { GatewayError, isBug } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
@@ -63,7 +63,7 @@ async function explained(exchange: Exchange, pipeline: Pipeline): Promise<Comple
 async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalogue } }: { door: Door; body: ReadBody; pipeline: Pipeline }): Promise<void> {
   exchange.expire(exchange.config.routing.default);
   exchange.principal ??= await authenticate(exchange, hooks);
-  exchange.metadata = Object.freeze(hooks.metadata.call(exchange.principal.metadata, exchange.as()));
+  exchange.metadata = Object.freeze(withLowerNames(hooks.metadata.call(exchange.principal.metadata, exchange.as())));
   const request = frozen(door.parse(await body(), exchange.headers, exchange.params));
   exchange.requestedModel = request.model;
   exchange.wantsStream = request.stream;
@@ -77,6 +77,14 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
   exchange.candidates = await hooks.route.promise(exchange.candidates, exchange.as());
   exchange.cancellation.throwIfCancelled();
   if (exchange.candidates.every(({ dropped }) => dropped !== null)) throw nobodyLeft(exchange);
+}
+
+/** Names of metadata are lower case, as those of headers are: a limit, a rule and a filter find them whoever gave them. */
+function withLowerNames(metadata: Metadata): Metadata {
+  for (const name in metadata) {
+    if (name !== name.toLowerCase()) return Object.assign(Object.create(null), Object.fromEntries(Object.entries(metadata).map(([one, value]) => [one.toLowerCase(), value]))) as Metadata;
+  }
+  return metadata;
 }
 
 /** safety: a tap gets the same request as all others, and may return another one instead. cost: messages themselves are many, so they stay as they are. */
@@ -131,6 +139,7 @@ async function finish(exchange: Exchange, error: GatewayError | null, { hooks, l
 /** Who asks, where the request came with a key that is known: its refusal is then on record in any case. */
 export async function identify(exchange: Exchange, { hooks, logger }: Pipeline): Promise<void> {
   if (!sendsKey(exchange)) return;
+  exchange.expire(exchange.config.routing.default);
   try {
     const principal = await unlessCancelled(exchange.cancellation, authenticate(exchange, hooks));
     // without keys everybody is let in, and so nobody is known

@@ -1,5 +1,6 @@
 /**
- * Takes metadata from request headers: `X-Gateway-Tenant-ID: acme` is stored as `tenant-id: acme`. It acts at `metadata`.
+ * Takes metadata from request headers: `X-Gateway-Tenant-ID: acme` is stored as `tenant-id: acme`. It acts at `metadata`, and at
+ * `settle` for requests that are refused before that, for example with a wrong key.
  * Metadata beyond the limits is cut, and the record says so; it is never an error.
  */
 import { isUtf8 } from 'node:buffer';
@@ -31,8 +32,10 @@ export default definePlugin<Options>({
       if (found.isCut) cut.add(found.metadata);
       return found.metadata;
     });
-    hooks.settle.tap((record) => {
-      if (!cut.has(record.metadata)) return record;
+    hooks.settle.tap((settled, { metadata, principal, headers }) => {
+      const early = metadata === null ? withHeaders(principal?.metadata ?? {}, headers, limits) : null;
+      const record = early === null ? settled : { ...settled, metadata: early.metadata };
+      if (early === null ? !cut.has(record.metadata) : !early.isCut) return record;
       return { ...record, adjustments: [...record.adjustments, { parameter: 'metadata', change: `cut to ${limits.max_entries} entries of ${limits.max_length} characters` }] };
     });
   },

@@ -36,6 +36,8 @@ describe('an address', () => {
     ['-reasoning=true', only(condition('reasoning', 'not in', 'true'))],
     ['agent=OpenAI/Python 2.1&agent=', only(condition('agent', 'in', 'OpenAI/Python 2.1', ''))],
     ['meta.tenant-id=acme', only(condition('meta.tenant-id', 'in', 'acme'))],
+    ['meta.Tenant-ID=Acme&meta.tenant-id=b', only(condition('meta.tenant-id', 'in', 'Acme', 'b'))],
+    ['field.Verdict=bad', only(condition('field.Verdict', 'in', 'bad'))],
     ['meta.a.b=x', only(condition('meta.a.b', 'in', 'x'))],
     ['meta.constructor=x', only(condition('meta.constructor', 'in', 'x'))],
     ['-meta.tenant-id=', only(condition('meta.tenant-id', 'not in', ''))],

@@ -57,6 +57,42 @@ describe('of requests whose caller is not known', () => {
   });
 });
 
+describe('the metadata of a refused request', () => {
+  it('is on record, with that of the key where the caller is known', async () => {
+    const gateway = await gatewayOf({ ...oneUpstream((await provider()).url), keys: [{ name: 'team', key: 'the-key-of-the-team', metadata: { Team: 'search', shop: 'a' } }] });
+    const mine = { 'x-gateway-Tenant-ID': 'acme', 'x-gateway-shop': 'b' };
+    const key = { authorization: 'Bearer the-key-of-the-team' };
+    await gateway.chat({}, mine);
+    await gateway.chat({}, { ...mine, authorization: 'Bearer wrong' });
+    await gateway.get('/nowhere', mine);
+    await gateway.get('/nowhere', { ...mine, ...key });
+    await gateway.chat({ model: 'none' }, { ...mine, ...key });
+    await gateway.chat({ messages: 1 }, { ...mine, ...key });
+    await gateway.post('{', { headers: { ...mine, ...key } });
+    await gateway.chat({}, { ...mine, ...key });
+    const own = { 'tenant-id': 'acme', shop: 'b' };
+    expect(gateway.records.map(({ status, metadata }) => [status, { ...metadata }])).toEqual([
+      [401, own],
+      [401, own],
+      [404, own],
+      ...[404, 404, 400, 400, 200].map((status) => [status, { team: 'search', ...own }]),
+    ]);
+  });
+
+  it('is cut where it is too long', async () => {
+    const gateway = await gatewayOf(oneUpstream((await provider()).url));
+    await gateway.get('/nowhere', { 'x-gateway-long': 'x'.repeat(300) });
+    expect([gateway.records[0]?.metadata['long']?.length, gateway.records[0]?.adjustments]).toEqual([256, [expect.objectContaining({ parameter: 'metadata' })]]);
+  });
+
+  it('has names in small letters, whatever a plugin calls them', async () => {
+    const naming = probe(({ hooks }) => hooks.metadata.tap('test/probe', (metadata) => ({ ...metadata, tenantTier: 'gold', plain: 'x' })));
+    const gateway = await gatewayOf(oneUpstream((await provider()).url), { plugins: [naming] });
+    await gateway.chat({});
+    expect({ ...gateway.records[0]?.metadata }).toEqual({ tenanttier: 'gold', plain: 'x' });
+  });
+});
+
 describe('a caller with a key that is known', () => {
   it('has a row for each request, refused ones too', async () => {
     const gateway = await serving();

@@ -1,0 +1,51 @@
+/** The total time of a request counts from its arrival, whatever the request waits for. */
+import { describe, expect, it } from 'vitest';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import { hangs } from '../../_kit/upstream.ts';
+import { exchangeBytes } from '../../_kit/wire.ts';
+import { gatewayOf, probe, provider, routing } from '../scene.ts';
+
+const total = 150;
+const key = 'a-key-of-the-test';
+
+/** Bytes of a request whose body does not come to its end. */
+const unfinished = (length: string): string => `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer ${key}\r\n${length}\r\n\r\n`;
+
+/** A gateway with `keys`, and a tap that hangs at a stage. */
+const hanging = async (stage: 'auth' | 'normalise' | 'route' | 'open' | null) => {
+  const taps = probe(({ hooks }) => {
+    const { tapPromise } = hooks[stage ?? 'route'] as { tapPromise(options: object, fn: () => Promise<never>): void };
+    if (stage !== null) tapPromise({ name: 'test/probe', stage: EARLY }, () => new Promise(() => {}));
+  });
+  return await gatewayOf({ ...oneUpstream((await provider(hangs)).url, routing({ total })), keys: [{ name: 'team', key }] }, { plugins: [taps] });
+};
+
+const known = { authorization: `Bearer ${key}` };
+
+type Ask = (gateway: Awaited<ReturnType<typeof hanging>>) => Promise<number>;
+
+const chat = (headers: Record<string, string> = {}): Ask => async (gateway) => (await gateway.chat({}, { ...known, ...headers })).status;
+const raw = (text: string): Ask => async ({ url }) => (await exchangeBytes(url, { parts: [Buffer.from(text)], wanted: 1 })).replies[0]?.status ?? 0;
+
+describe('the total time of a request ends it', () => {
+  it.each<[string, Parameters<typeof hanging>[0], Ask, number]>([
+    ['whose body does not come', null, raw(unfinished('content-length: 100')), 504],
+    ['whose body comes in parts and stops', null, raw(`${unfinished('transfer-encoding: chunked')}2\r\n{"\r\n`), 504],
+    ['while a plugin finds out who asks', 'auth', chat(), 500],
+    ['while a plugin finds out who asks for what is not there', 'auth', async ({ get }) => (await get('/nowhere', known)).status, 404],
+    ['while a plugin finds out who asks by a wrong method', 'auth', async ({ ask }) => (await ask('/v1/chat/completions', { method: 'DELETE', headers: known })).status, 405],
+    ['while a plugin looks at it', 'normalise', chat(), 500],
+    ['while a plugin routes it', 'route', chat(), 500],
+    ['while a plugin routes it for an explanation', 'route', chat({ 'x-dry-run': 'true' }), 500],
+    ['while a plugin opens its answer', 'open', chat(), 504],
+    ['while its provider is silent', null, chat(), 504],
+  ])('%s', async (_, stage, ask, status) => {
+    const gateway = await hanging(stage);
+    const startedAt = performance.now();
+    expect(await ask(gateway)).toBe(status);
+    expect(performance.now() - startedAt).toBeGreaterThan(total - 20);
+    await expect.poll(() => gateway.gateway.running.size).toBe(0);
+    expect(gateway.records).toHaveLength(1);
+  });
+});
