@@ -4,7 +4,7 @@
  * turns it into a moment.
  */
 import { GatewayError } from '../errors.ts';
-import { dimensions, dimensionWords, filteredField, filteredFields, isKeyed, prefixes, textFilter, timeFilters } from './fields.ts';
+import { dimensions, dimensionWords, filteredField, filteredFields, isKeyed, nameAsWritten, prefixes, textFilter, timeFilters } from './fields.ts';
 import type { FilteredField } from './fields.ts';
 import type { Condition, LogQuery } from './store.ts';
 import { formatDollars, parseDollars } from '../money.ts';
@@ -39,7 +39,7 @@ export class FilterBuilder {
   add(name: string, value: string): void {
     if (name.includes('\0') || value.includes('\0')) throw badFilter(name, 'A filter cannot hold the character U+0000.');
     const isExcluded = name.startsWith('-');
-    const field = isExcluded ? name.slice(1) : name;
+    const field = nameAsWritten(isExcluded ? name.slice(1) : name);
     if (!isExcluded && isTimeFilter(field)) this.#setTime(field, value);
     else if (!isExcluded && field === textFilter) this.#setText(value);
     else this.#put(conditionOf(name, { field, value, isExcluded }));
@@ -211,6 +211,6 @@ export function resolveQuery({ since, from, to, conditions, text }: LogFilter, n
 
 /** What to sum up by: a dimension, `meta.<key>` or `field.<name>`. */
 export function parseDimension(text: string, param = 'by'): string {
-  if (dimensions.includes(text) || (isKeyed(text) && !text.includes('\0'))) return text;
+  if (dimensions.includes(text) || (isKeyed(text) && !text.includes('\0'))) return nameAsWritten(text);
   throw badFilter(param, `Requests cannot be grouped by ${quoted(text)}.${didYouMean(text, dimensions)} There are ${dimensionWords}.`);
 }
