@@ -13,7 +13,7 @@ const reasoningSchema = {
   properties: {
     efforts: { type: 'array', minItems: 1, items: { type: 'string', enum: efforts }, description: 'Efforts that the provider takes, for example [low, medium, high]. Without this list every effort is sent to the provider.' },
     max_tokens: { type: 'boolean', default: false, description: 'Whether the provider takes an explicit reasoning budget in tokens.' },
-    auto_effort: { type: ['string', 'null'], enum: [...efforts, null], description: 'Effort of an auto-routed request that sets none, for example minimal. Without this, low where the provider takes low; null leaves the effort to the provider.' },
+    auto_effort: { type: ['string', 'null'], enum: [...efforts, null], description: 'Effort of an auto-routed request that sets none, for example minimal. Without this, the smallest that the provider takes from low on; null leaves the effort to the provider.' },
     exposes: { type: 'string', enum: ['text', 'nothing'], default: 'text', description: 'What the provider returns of the reasoning: text (the reasoning itself) or nothing.' },
     think_tags: { type: 'boolean', default: false, description: 'Whether the provider sends the reasoning as a <think> block at the start of the answer.' },
   },

@@ -92,16 +92,19 @@ function resolveMapping(block: MappingBlock, id: string): Mapping {
   };
 }
 
+/** The efforts of auto-routed requests: the first that the model takes. */
+const autoEfforts = ['low', 'medium', 'high', 'xhigh'] as const;
+
 /** `true` says that the model reasons and nothing more: every field takes its default. */
 function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
   if (block === false) return null;
   const settings: Partial<Exclude<ReasoningBlock, boolean>> = block === true ? {} : block;
   const efforts = settings.efforts ?? null;
-  const takesLow = efforts === null || efforts.includes('low');
+  const usual = efforts === null ? 'low' : (autoEfforts.find((effort) => efforts.includes(effort)) ?? null);
   return {
     efforts,
     max_tokens: settings.max_tokens ?? false,
-    auto_effort: settings.auto_effort === undefined ? (takesLow ? 'low' : null) : settings.auto_effort,
+    auto_effort: settings.auto_effort === undefined ? usual : settings.auto_effort,
     exposes: settings.exposes ?? 'text',
     think_tags: settings.think_tags ?? false,
   };

@@ -35,7 +35,7 @@ export function createCatalogue(config: Config, clock: () => number): Catalogue 
     const candidates = candidatesOf(model, config.providers);
     for (const name of [model.id, ...model.aliases]) {
       models.set(name, model);
-      entries.set(name, { models: [model], resolved: { addressing: name === model.id ? 'root' : 'alias', policy, candidates } });
+      entries.set(name, { models: [model], resolved: { addressing: name === model.id || !versionWords.test(name) ? 'root' : 'alias', policy, candidates } });
     }
   }
   const rootsAndAliases = [...entries];
@@ -68,6 +68,9 @@ export function createCatalogue(config: Config, clock: () => number): Catalogue 
     },
   };
 }
+
+/** The date or the number of a version in a name: `gpt-5-2025-08-07`, `claude-opus-4-5-20251101`, `mistral-large-2512`, `gemini-2.5-pro-preview-05-06`. An alias without one is a root name too. */
+const versionWords = /[-@](?:\d{3,}|\d{2}-\d{2})(?:[-@:]|$)/;
 
 /** The candidates of the models that a policy or a rule names. */
 export const chosen = (choices: readonly ModelChoice[], models: ReadonlyMap<string, Model>, providers: ReadonlyMap<string, Provider>): Candidate[] =>

@@ -1,5 +1,7 @@
 /** The order in which one request asks its candidates, and what a failure changes in it. */
 import type { Policy } from '../config.ts';
+import type { Reasoning } from '../chat.ts';
+import { reasoningField, unsetReasoning } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import type { Candidate } from './context.ts';
 
@@ -29,6 +31,8 @@ export class Turns {
   readonly #errors: GatewayError[] = [];
   /** Calls so far. */
   #calls = 0;
+  /** Calls that were refused for an effort which the gateway had chosen. The limit of calls does not count them: the caller did not ask for it. */
+  #refused = 0;
   /** The largest context window that was too small. */
   #tooSmall = 0;
 
@@ -45,7 +49,7 @@ export class Turns {
   /** The next one to ask; null: all have been asked, or as many as the policy allows. @param isBeside another one is being asked, and nobody is asked twice meanwhile */
   next(isBeside = false): Turn | null {
     const fitting = this.#waiting.find(({ candidate }) => this.#tooSmall === 0 || candidate.model.context_length > this.#tooSmall);
-    if (fitting === undefined || this.#calls >= this.#policy.maxAttempts || (isBeside && fitting.round > 0)) return null;
+    if (fitting === undefined || this.#calls - this.#refused >= this.#policy.maxAttempts || (isBeside && fitting.round > 0)) return null;
     this.#waiting = this.#waiting.filter((turn) => turn !== fitting);
     this.#calls++;
     return fitting;
@@ -57,7 +61,13 @@ export class Turns {
   }
 
   /** What a failure changes. Throws the error where no other candidate may do better. */
-  failed({ turn: { candidate, round }, error }: Failed): void {
+  failed({ turn, error }: Failed): void {
+    const { candidate, round } = turn;
+    if (refusesChosenEffort(candidate, error)) {
+      this.#refused++;
+      this.#waiting = [turn, ...this.#waiting].map((one) => (one.candidate.mapping === candidate.mapping ? { ...one, candidate: { ...one.candidate, reasoning: chosenNone } } : one));
+      return;
+    }
     if (!mayMoveOn(error)) throw error;
     this.#errors.push(error);
     if (error.code === 'context_length_exceeded') this.#tooSmall = Math.max(this.#tooSmall, candidate.model.context_length, 1);
@@ -72,6 +82,13 @@ export class Turns {
     return found ?? new GatewayError('no_provider_available', 'No provider is left to try.');
   }
 }
+
+/** What the gateway chooses where the model has refused what it chose before. */
+const chosenNone: Reasoning = { ...unsetReasoning, isAutomatic: true };
+
+/** Whether a provider refused the effort that the gateway chose. It is asked again without: the caller did not ask for an effort. */
+const refusesChosenEffort = ({ reasoning }: Candidate, { param, upstreamStatus }: GatewayError): boolean =>
+  reasoning?.isAutomatic === true && reasoning.effort !== null && upstreamStatus !== null && param === reasoningField(reasoning);
 
 /** Failures that may be over in a moment, so that the same target may be asked again. A time limit that has passed is not waited for once more. */
 const mayPass: ReadonlySet<string> = new Set(['upstream_rate_limited', 'upstream_unreachable', 'upstream_invalid_response', 'upstream_truncated', 'upstream_error', 'upstream_unavailable', 'upstream_overloaded']);

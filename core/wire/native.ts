@@ -4,6 +4,7 @@
  * is refused.
  */
 import type { Adjustment, ChatRequest, ContentPart, Message, Native, ReasoningDetail, Tool, ToolCall } from '../chat.ts';
+import { unsetReasoning } from '../chat.ts';
 import { GatewayError } from '../errors.ts';
 import { Adjustments } from './adjustments.ts';
 import { isFields } from './fields.ts';
@@ -13,9 +14,35 @@ import type { Dialect, Target, WireRequest } from './dialect.ts';
 export function encodeBy(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
   const { request: sent, adjustments } = withoutNative(request, dialect.form);
   const own = withOwnReasoning(sent, target);
-  const wire = dialect.encode(own.request, target);
+  const wire = encodeUnharmed(dialect, own.request, target);
   const left = [...adjustments, ...own.adjustments];
   return left.length === 0 ? wire : { ...wire, adjustments: [...left, ...wire.adjustments] };
+}
+
+/** Encodes a request. An effort that the gateway chose is left out where the dialect refuses it, or changes a parameter for its sake that it would send as it is without. */
+function encodeUnharmed(dialect: Dialect, request: ChatRequest, target: Target): WireRequest {
+  const { isAutomatic, effort } = target.reasoning;
+  if (isAutomatic !== true || effort === null) return dialect.encode(request, target);
+  const without = (): WireRequest => dialect.encode(request, { ...target, reasoning: unsetReasoning });
+  const wire = unlessRefused(() => dialect.encode(request, target));
+  if (wire === null) return without();
+  const changes = wire.adjustments.filter(({ parameter }) => !parameter.startsWith('reasoning')).map(changeOf);
+  if (changes.length === 0) return wire;
+  const plain = without();
+  const anyhow = new Set(plain.adjustments.map(changeOf));
+  return changes.every((change) => anyhow.has(change)) ? wire : plain;
+}
+
+const changeOf = ({ parameter, change }: Adjustment): string => `${parameter}: ${change}`;
+
+function unlessRefused(encode: () => WireRequest): WireRequest | null {
+  try {
+    return encode();
+  } catch (thrown) {
+    // what is refused for another reason is refused again without the effort
+    if (GatewayError.is(thrown)) return null;
+    throw thrown;
+  }
 }
 
 /** The request as a provider of this form may see it. Throws `unsupported_value` for what it cannot be answered without. @param form of the provider */

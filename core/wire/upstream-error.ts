@@ -4,6 +4,7 @@
  * gateway.
  */
 import type { Provider } from '../config.ts';
+import { reasoningField } from '../chat.ts';
 import type { Target } from './dialect.ts';
 import { type ErrorCode, GatewayError } from '../errors.ts';
 import { type UpstreamHeaders, retryAfterMs } from './retry-after.ts';
@@ -123,20 +124,40 @@ function passedThrough(refusal: Refusal, target: Target): GatewayError {
     code: isModerated === true ? 'content_filter' : clean(meaning(complaint) ?? code ?? 'upstream_invalid_request'),
   };
   const said = clean(message ?? `Provider "${target.provider.id}" ${mannerOf(refusal)}.`);
-  return new GatewayError(passed, said, { param: param === null ? null : clean(param), upstreamStatus: status });
+  return new GatewayError(passed, said, { param: isOfReasoning(complaint, target) ? reasoningField(target.reasoning) : param === null ? null : clean(param), upstreamStatus: status });
 }
 
-const effortWords = /reasoning[_ .]?effort|effort level|thinking[_ ]?level/i;
-const refusalWords = /not support|unsupported|not allowed|invalid|must be|should be|one of|expected/i;
+// wire: the words of vendors for a refused effort, in the order OpenAI and servers of its API, Anthropic (by the path in the body, and by name), Gemini,
+// OpenRouter, Ollama (error texts collected until 2026-11)
+const effortWords =
+  /reasoning[_ .]?effort|output_config\.effort|effort (?:level|parameter|value)|thinking[_ .]?(?:level|config)|thinking\.(?:type|adaptive|disabled)|adaptive thinking|only works in thinking mode|reasoning is mandatory|(?:think|reasoning) value|support (?:thinking|reasoning)\b/i;
+const refusalWords = /not support|unsupported|not allowed|not permitted|not enabled|unrecognized|unknown|cannot be|invalid|must be|should be|one of|expected/i;
+// wire: a budget has words of its own: "The thinking budget 0 is invalid", "thinking.budget_tokens: Input should be ..." (Gemini API and Anthropic, as of 2026-11)
+const budgetWords = /thinking[_ .]?budget|budget_tokens|thinking\.enabled/i;
+
+const wordsIn = ({ message, param }: Complaint): string => `${param ?? ''} ${message ?? ''}`;
+
+/** Whether a provider's complaint is about the effort or the budget that it was sent. The caller then reads the name of the field that the caller sent. */
+function isOfReasoning(complaint: Complaint, { reasoning }: Target): boolean {
+  if (reasoning.effort === null && reasoning.maxTokens === null) return false;
+  const { param } = complaint;
+  if (param !== null) return /^(?!messages|input|contents).*(?:reasoning|thinking|effort)/i.test(param);
+  const said = wordsIn(complaint);
+  // the caller knows nothing of an effort that the gateway chose, so every word about thinking is about that effort
+  if (reasoning.isAutomatic === true) return /reasoning|thinking|effort/i.test(said);
+  return refusalWords.test(said) && (effortWords.test(said) || budgetWords.test(said));
+}
+
 // wire: each vendor has its own words for a prompt that is too long, and most give no code. The patterns are in the order OpenAI, OpenAI
 // Responses, Anthropic, Bedrock, Groq, Mistral, Cerebras, Together, Gemini (error texts collected until 2026-11)
 const lengthWords =
   /maximum context length|context window|context limit|prompt is too long|input is too long|too many total text bytes|reduce the length of the messages|too large for model with \d+ maximum|current length is \d+ while limit is|max_new_tokens.{0,20}must be|maximum number of tokens allowed/i;
 
 /** The code that callers know, if the provider says the same in other words; null if it does not. */
-function meaning({ message, param, code }: Complaint): string | null {
+function meaning(complaint: Complaint): string | null {
+  const { code } = complaint;
   if (code === 'unsupported_value' || code === 'unsupported_parameter' || code === 'context_length_exceeded') return code;
-  const said = `${param ?? ''} ${message ?? ''}`;
+  const said = wordsIn(complaint);
   if (effortWords.test(said) && refusalWords.test(said)) return 'unsupported_value';
   return lengthWords.test(said) && code !== 'string_above_max_length' ? 'context_length_exceeded' : null;
 }

@@ -169,7 +169,7 @@ const claude = /^(?:anthropic|bedrock)$/;
 /** Said in words, of which models at which providers, and what the wire takes there. */
 const wireFacts: readonly (readonly [words: string, models: RegExp, providers: RegExp, facts: Partial<ReasoningAbility>])[] = [
   ['takes minimal to high of the first GPT-5', /^gpt-5(?:-mini|-nano)?$/, openai, { efforts: ['minimal', ...toHigh], auto_effort: 'minimal', max_tokens: false }],
-  ['takes nothing but high of GPT-5 Pro', /^gpt-5-pro$/, openai, { efforts: ['high'], auto_effort: null }],
+  ['takes nothing but high of GPT-5 Pro', /^gpt-5-pro$/, openai, { efforts: ['high'], auto_effort: 'high' }],
   ['takes none instead of minimal from GPT-5.1 on', /^gpt-5\.1$/, openai, { efforts: ['none', ...toHigh], auto_effort: 'low' }],
   ['takes xhigh from GPT-5.2 on', /^gpt-5\.(?:2|[45](?:-mini|-nano)?|6-\w+)$/, openai, { efforts: ['none', ...toXhigh], auto_effort: 'low' }],
   ['cannot be turned off in Codex', /^gpt-5\.3-codex$/, openai, { efforts: toXhigh }],
@@ -185,7 +185,7 @@ const wireFacts: readonly (readonly [words: string, models: RegExp, providers: R
   ['takes a budget of Qwen at Alibaba', /^qwen3\.\d-(?:max|plus|flash)/, /^alibaba$/, budget],
   ['takes xhigh of Grok 4.6', /^grok-4\.6$/, /^xai$/, { efforts: toXhigh }],
   ['takes none to xhigh of DeepSeek V4', /^deepseek-v4-/, /^deepseek$/, { efforts: ['none', ...toXhigh] }],
-  ['takes none and high of Mistral', /^mistral-(?:small-4|medium-3\.5)$/, /^mistral$/, { efforts: ['none', 'high'], auto_effort: null }],
+  ['takes none and high of Mistral', /^mistral-(?:small-4|medium-3\.5)$/, /^mistral$/, { efforts: ['none', 'high'], auto_effort: 'high' }],
   ['takes no effort of Magistral', /^magistral/, /^mistral$/, { auto_effort: null }],
   ['knows no medium in Kimi K3', /^kimi-k3$/, /^moonshot$/, { efforts: ['none', 'low', 'high', 'xhigh'] }],
   ['knows no medium in GLM-5.2', /^glm-5\.2$/, /^zai$/, { efforts: ['none', 'low', 'high', 'xhigh'] }],

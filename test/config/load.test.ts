@@ -77,7 +77,8 @@ describe('reasoning of a mapping', () => {
     ['false', null],
     ['true', { efforts: null, max_tokens: false, auto_effort: 'low', exposes: 'text', think_tags: false }],
     ['{ efforts: [minimal, low] }', { efforts: ['minimal', 'low'], max_tokens: false, auto_effort: 'low', exposes: 'text', think_tags: false }],
-    ['{ efforts: [high] }', { efforts: ['high'], max_tokens: false, auto_effort: null, exposes: 'text', think_tags: false }],
+    ['{ efforts: [none, medium, high] }', { efforts: ['none', 'medium', 'high'], max_tokens: false, auto_effort: 'medium', exposes: 'text', think_tags: false }],
+    ['{ efforts: [none] }', { efforts: ['none'], max_tokens: false, auto_effort: null, exposes: 'text', think_tags: false }],
     ['{ auto_effort: null, exposes: nothing, max_tokens: true }', { efforts: null, max_tokens: true, auto_effort: null, exposes: 'nothing', think_tags: false }],
   ])('%s', async (written, resolved) => {
     const { models } = await loadGood(`providers: { mock: {} }\nmodels:\n  - { id: a, free: true, providers: [{ providerId: mock, reasoning: ${written} }] }\n`);

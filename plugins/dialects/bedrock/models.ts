@@ -10,6 +10,8 @@ export interface ModelClass {
   readonly match: RegExp;
   /** The `additionalModelRequestFields` for an effort, and the model's word for it. Null: the model cannot be told. */
   readonly effort: (effort: Effort) => { readonly word: string; readonly fields: Fields } | null;
+  /** Its thinking cannot be turned off. */
+  readonly alwaysThinks?: true;
   /** Parameters that are a 400. */
   readonly refuses?: readonly Refused[];
   /** Parameters that are a 400 at the highest effort. */
@@ -39,7 +41,8 @@ const classes: readonly ModelClass[] = [
   // wire: the newest Claude models take neither a forced tool nor `any` (Anthropic: Adaptive thinking: they always think)
   { family: 'claude', match: /(?:opus|sonnet|haiku)-5[-.]5/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true, refusesForcing: true },
   { family: 'claude', match: /anthropic|claude/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true },
-  { family: 'openai', match: /gpt-oss/, effort: asEffort((word) => ({ reasoning_effort: word })) },
+  // wire: the thinking of gpt-oss cannot be turned off (OpenAI: gpt-oss model card)
+  { family: 'openai', match: /gpt-oss/, alwaysThinks: true, effort: asEffort((word) => ({ reasoning_effort: word })) },
   // wire: 400 "This model doesn't support the stopSequences field", and the same for temperature and topP (Amazon Bedrock, as of 2026-11)
   { family: 'openai', match: /(?:^|\/)openai\./, effort: asEffort((word) => ({ reasoning_effort: word })), refuses: ['temperature', 'top_p', 'stop'] },
   // wire: under a cross-region id the same models do not know `reasoning_effort`, but `reasoning.effort` (Amazon Bedrock, as of 2026-11)
@@ -56,7 +59,7 @@ const classes: readonly ModelClass[] = [
   { family: 'nova', match: /nova/, effort: cannot, topK: (value) => ({ inferenceConfig: { topK: value } }), caches: true },
   { family: 'mistral', match: /mistral|mixtral|magistral|pixtral|devstral|ministral/, effort: asEffort((word) => ({ reasoning_config: word })), topK: (value) => ({ top_k: value }), nineCharacterIds: true },
   // wire: R1 always thinks (Amazon Bedrock: DeepSeek models)
-  { family: 'deepseek', match: /deepseek[.-]r1/, effort: cannot },
+  { family: 'deepseek', match: /deepseek[.-]r1/, alwaysThinks: true, effort: cannot },
   { family: 'meta', match: /meta\.|llama/, effort: asEffort((word) => ({ reasoning_config: word })), refusesForcing: true },
 ];
 

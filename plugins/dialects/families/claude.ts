@@ -8,7 +8,9 @@
 import type { Adjustment, ChatRequest, Effort, Message } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { reasoningField } from '../../../core/chat.ts';
 import type { Turn } from '../../../core/wire/turns.ts';
+import { refuseNone } from './thinkers.ts';
 
 interface ClaudeClass {
   /** Is matched with the model's name at the vendor, then with its id in the catalogue. Both are in lower case. */
@@ -106,6 +108,12 @@ const budgets: Readonly<Record<Exclude<Effort, 'none'>, number>> = { minimal: 10
 
 const leastBudget = 1024;
 const mostBudget = 128_000;
+/** A budget within the range that every Claude has. */
+export const clampedBudget = (tokens: number): number => Math.min(Math.max(tokens, leastBudget), mostBudget);
+
+/** True if the model is a Claude, whichever vendor serves it. */
+export const isClaude = ({ mapping, model }: Target): boolean => [mapping.externalId, model.id].some((name) => /claude|anthropic/i.test(name));
+
 /** Tokens that stay for the answer if the budget would fill the whole limit. */
 const leastAnswer = 1024;
 /** Tokens of an answer of a model whose size is unknown. wire: `max_tokens` is required (Anthropic: Messages). */
@@ -147,15 +155,18 @@ interface Wish {
   readonly parameter: 'reasoning_effort' | 'reasoning.max_tokens' | 'reasoning';
 }
 
-function wishOf({ thinking }: ClaudeClass, { reasoning, mapping }: Target, adjustments: Adjustment[]): Wish {
+function wishOf({ thinking, unasked }: ClaudeClass, target: Target, adjustments: Adjustment[]): Wish {
+  const { reasoning, mapping } = target;
   const { effort, maxTokens } = reasoning;
   const parameter = maxTokens !== null ? 'reasoning.max_tokens' : effort !== null ? 'reasoning_effort' : 'reasoning';
   if (thinking === 'never' || mapping.reasoning === null) {
     if (maxTokens === null && (effort === null || effort === 'none')) return { effort: null, budget: null, parameter };
-    throw new GatewayError('model_not_supported', `The model "${mapping.externalId}" does not support reasoning.`, { param: parameter });
+    throw new GatewayError('model_not_supported', `The model "${mapping.externalId}" does not support reasoning.`, { param: reasoningField(target.reasoning) });
   }
+  // wire: models that always think answer 400 to `disabled` (Anthropic: Adaptive thinking)
+  if (effort === 'none' && unasked === 'always') refuseNone(target);
   if (maxTokens === null) return { effort, budget: null, parameter };
-  const budget = Math.min(Math.max(maxTokens, leastBudget), mostBudget);
+  const budget = clampedBudget(maxTokens);
   if (budget !== maxTokens) adjustments.push({ parameter, change: `clamped to ${budget}` });
   return { effort: null, budget, parameter };
 }
@@ -182,7 +193,6 @@ function planOf({ effort, budget }: Wish, model: ClaudeClass, adjustments: Adjus
   if (model.thinking === 'budget') return effort === 'none' ? silent : { ...silent, budget: budgets[effort] };
   if (effort === 'none' && model.unasked !== 'always') return off;
   if (effort === 'none') {
-    // wire: models that always think answer 400 to `disabled` (Anthropic: Adaptive thinking)
     adjustments.push({ parameter: 'reasoning_effort', change: 'dropped' });
     return silent;
   }

@@ -1,5 +1,7 @@
 /** Which parameters each family of OpenAI's models refuses, on chat completions and on Responses. Parameters have their names of chat completions. */
 
+import type { Reasoning } from '../../../core/chat.ts';
+
 /** A family of models that refuse the same parameters. */
 export interface OpenaiFamily {
   /** Is matched with the model's name in lower case, without a vendor's name before it. */
@@ -8,6 +10,8 @@ export interface OpenaiFamily {
   readonly refuses: readonly string[];
   /** The parameters of `refuses` that it takes while the effort is `none`. */
   readonly takesUnthinking: readonly string[];
+  /** True if its effort is `none` where the request has none. */
+  readonly restsUnasked?: true;
 }
 
 /** The parameters that ask for the probabilities of tokens. */
@@ -17,6 +21,8 @@ const sampling: readonly string[] = ['temperature', 'top_p', ...logOfTokens, 'pr
 /** The families, in the order in which they are tried. A model that none matches (a fine-tune, an unknown name) takes every parameter. wire: OpenAI: Reasoning models, and Using GPT-5, Parameter compatibility. */
 export const openaiModels = {
   oSeries: { match: /^(?:o\d|codex)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
+  // wire: the effort of these is `none` by default (OpenAI: Using GPT-5.1, Using GPT-5.2, Using GPT-5.4); of their variants nobody says it
+  resting: { match: /^gpt-5\.[124](?:-\d{4}-|$)/, refuses: sampling, takesUnthinking: ['temperature', 'top_p', ...logOfTokens], restsUnasked: true },
   // wire: gpt-5.1 and later take temperature, top_p and logprobs while the effort is `none` (OpenAI: Using GPT-5.2, Parameter compatibility)
   sinceGpt51: { match: /^gpt-(?:5\.\d|(?:[6-9]|1\d)(?:[.-]|$))/, refuses: sampling, takesUnthinking: ['temperature', 'top_p', ...logOfTokens] },
   gpt5: { match: /^gpt-5(?!-chat)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
@@ -24,6 +30,10 @@ export const openaiModels = {
 } as const satisfies Record<string, OpenaiFamily>;
 
 const families: readonly OpenaiFamily[] = Object.values(openaiModels);
+
+/** Whether a family takes a parameter at this effort. */
+export const takes = (parameter: string, { refuses, takesUnthinking, restsUnasked }: Pick<OpenaiFamily, 'takesUnthinking' | 'restsUnasked'> & { readonly refuses: readonly string[] }, { effort, maxTokens }: Reasoning): boolean =>
+  !refuses.includes(parameter) || (takesUnthinking.includes(parameter) && (effort === 'none' || (restsUnasked === true && effort === null && maxTokens === null)));
 
 /** The family of a model, found by any of its names: `gpt-5`, `openai/gpt-5`, or the name of a deployment beside the id in the catalogue. Undefined if no family matches. */
 export function openaiFamilyOf(names: readonly string[]): OpenaiFamily | undefined {

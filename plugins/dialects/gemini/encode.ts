@@ -81,7 +81,7 @@ class Draft {
     const { stop, responseFormat } = this.#request;
     if (stop !== null) config['stopSequences'] = typeof stop === 'string' ? [stop] : stop;
     if (responseFormat !== null) this.#setFormat(config, responseFormat);
-    const { config: thinking, adjustment } = planThinking(this.#target, this.#model);
+    const { config: thinking, adjustment } = planThinking(this.#target, this.#model, this.#request.maxTokens);
     if (thinking !== undefined) config['thinkingConfig'] = thinking;
     if (adjustment !== undefined) this.adjustments.add(adjustment.parameter, adjustment.change);
     return config;

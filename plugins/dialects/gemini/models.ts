@@ -1,7 +1,8 @@
 /** What the models of this API take. Each class of models is a row, and the first row that matches the model's name at the provider counts. */
-import type { Effort, Reasoning } from '../../../core/chat.ts';
+import type { Effort } from '../../../core/chat.ts';
 import type { Adjustment } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
+import { refuseNone } from '../families/thinkers.ts';
 
 /** How an effort is sent: a level (3.x models), or a budget in tokens. */
 type Thinking = string | number;
@@ -11,6 +12,8 @@ export interface ModelClass {
   /** Is matched with the model's name at the provider. */
   readonly match: RegExp;
   readonly efforts: Readonly<Record<Effort, Thinking>>;
+  /** Its thinking cannot be turned off. */
+  readonly alwaysThinks?: true;
   /** The model thinks without being asked, so its thoughts can be asked for. */
   readonly thinksUnasked?: true;
   /** wire: a request is a 400 if the first function call of a step in its history has no signature (Gemini API: Thought signatures). */
@@ -26,16 +29,17 @@ const efforts = (...[none, minimal, low, medium, high, xhigh]: readonly [Thinkin
 
 const generation2 = { takesJsonSchema: true } as const;
 const generation3 = { needsSignatures: true, takesJsonSchema: true } as const;
+const always = { alwaysThinks: true, thinksUnasked: true } as const;
 
-/** wire: 2.5 models take budgets, and 3.x models levels. Thinking of 2.5 Pro and of 3.x cannot be turned off, so `none` is the least that they take (Gemini API: Thinking). */
+/** wire: 2.5 models take budgets, and 3.x models levels. Thinking of 2.5 Pro and of 3.x cannot be turned off; `minimal` of 3.x Flash comes next to it, and is what `none` means there (Gemini API: Thinking). */
 const modelClasses: readonly ModelClass[] = [
-  { match: /gemini-2\.5-pro/, ...generation2, thinksUnasked: true, efforts: efforts(128, 128, 1024, 8192, 24_576, 32_768) },
+  { match: /gemini-2\.5-pro/, ...generation2, ...always, efforts: efforts(128, 128, 1024, 8192, 24_576, 32_768) },
   { match: /gemini-2\.5-flash-lite/, ...generation2, efforts: efforts(0, 512, 1024, 8192, 24_576, 24_576) },
   { match: /gemini-2\.5/, ...generation2, thinksUnasked: true, efforts: efforts(0, 512, 1024, 8192, 24_576, 24_576) },
-  { match: /gemini-3-pro/, ...generation3, thinksUnasked: true, efforts: efforts('low', 'low', 'low', 'high', 'high', 'high') },
-  { match: /gemini-3\.[78]-flash|gemini-flash-latest/, ...generation3, thinksUnasked: true, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
+  { match: /gemini-3-pro/, ...generation3, ...always, efforts: efforts('low', 'low', 'low', 'high', 'high', 'high') },
+  { match: /gemini-3\.[78]-flash|gemini-flash-latest/, ...generation3, ...always, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
   { match: /gemini-3(?:\.\d+)?-flash/, ...generation3, thinksUnasked: true, efforts: efforts('minimal', 'minimal', 'low', 'medium', 'high', 'high') },
-  { match: /gemini-(?:[3-9]|pro-latest)/, ...generation3, thinksUnasked: true, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
+  { match: /gemini-(?:[3-9]|pro-latest)/, ...generation3, ...always, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
   { match: /gemma/, lacksSystem: true, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
 ];
 
@@ -52,8 +56,12 @@ export interface ThinkingPlan {
 }
 
 /** Decides the `thinkingConfig`. A budget goes out as it is. wire: a budget of -1 leaves it to the model; a level together with a budget is a 400; thoughts come only with `includeThoughts`, which is a 400 if thinking is off (Gemini API: Thinking). */
-export function planThinking({ mapping, reasoning }: Target, { efforts: table, thinksUnasked }: ModelClass): ThinkingPlan {
-  const { effort, maxTokens }: Reasoning = reasoning;
+export function planThinking(target: Target, { efforts: table, thinksUnasked, alwaysThinks }: ModelClass, limit: number | null): ThinkingPlan {
+  const { mapping, reasoning } = target;
+  const { maxTokens, isAutomatic } = reasoning;
+  // wire: thinking counts into `maxOutputTokens` (Gemini API: Thinking), so a budget of the gateway's would leave less for the answer than the caller allowed
+  const takesRoom = isAutomatic === true && limit !== null && reasoning.effort !== null && reasoning.effort !== 'none' && typeof table[reasoning.effort] === 'number';
+  const effort = takesRoom ? null : reasoning.effort;
   if (mapping.reasoning === null) {
     if (effort === null && maxTokens === null) return {};
     return { adjustment: { parameter: maxTokens === null ? 'reasoning_effort' : 'reasoning.max_tokens', change: 'dropped' } };
@@ -61,6 +69,7 @@ export function planThinking({ mapping, reasoning }: Target, { efforts: table, t
   const shown = mapping.reasoning.exposes === 'text' ? ({ includeThoughts: true } as const) : {};
   if (maxTokens !== null) return { config: { thinkingBudget: maxTokens, ...(maxTokens !== 0 && shown) } };
   if (effort === null) return thinksUnasked === true && 'includeThoughts' in shown ? { config: shown } : {};
+  if (effort === 'none' && alwaysThinks === true) refuseNone(target);
   const said = table[effort];
   const config = { ...(typeof said === 'string' ? { thinkingLevel: said } : { thinkingBudget: said }), ...(effort !== 'none' && shown) };
   if (said === effort || (effort === 'none' && said === 0)) return { config };

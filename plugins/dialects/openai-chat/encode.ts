@@ -1,10 +1,13 @@
 /** Encodes a chat request for one vendor. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
-import { parameterNames } from '../../../core/chat.ts';
-import type { ChatRequest, Reasoning, Tool } from '../../../core/chat.ts';
+import { parameterNames, unsetReasoning } from '../../../core/chat.ts';
+import type { ChatRequest, Reasoning, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { type Fields, isFields } from '../../../core/wire/fields.ts';
+import { clampedBudget, isClaude } from '../families/claude.ts';
+import { takes } from '../families/openai-models.ts';
+import { refuseNone } from '../families/thinkers.ts';
 import { withoutForeign } from './foreign.ts';
 import { type Habits, habitsOf, type Vendor } from './habits.ts';
 import { encodeMessages } from './messages.ts';
@@ -36,12 +39,15 @@ class Draft {
   readonly #habits: Habits;
   readonly #request: ChatRequest;
   readonly #target: Target;
+  /** The target's, without an effort of the gateway that would cost the caller something. */
+  readonly #reasoning: Reasoning;
 
   constructor(vendor: Vendor, request: ChatRequest, target: Target) {
     this.#vendor = vendor;
     this.#habits = habitsOf(vendor, target);
     this.#request = withoutForeign(request, vendor, (parameter) => this.adjustments.add(parameter, 'dropped'));
     this.#target = target;
+    this.#reasoning = target.reasoning.isAutomatic === true && target.reasoning.effort !== 'none' && this.#habits.spares.some((parameter) => isSent(parameter, this.#request)) ? unsetReasoning : target.reasoning;
   }
 
   body(): Fields {
@@ -90,9 +96,8 @@ class Draft {
   }
 
   #refuses(wire: string): boolean {
-    const { drops, takesUnthinking } = this.#habits;
-    if (!drops.includes(wire)) return false;
-    return !(this.#target.reasoning.effort === 'none' && takesUnthinking.includes(wire));
+    const { drops, ...habits } = this.#habits;
+    return !takes(wire, { ...habits, refuses: drops }, this.#reasoning);
   }
 
   #setTools(body: Record<string, unknown>): void {
@@ -103,10 +108,15 @@ class Draft {
   }
 
   #setReasoning(body: Record<string, unknown>): void {
-    const { effort, maxTokens }: Reasoning = this.#target.reasoning;
-    if (maxTokens !== null) this.#setBudget(body, maxTokens);
+    const { effort, maxTokens } = this.#reasoning;
+    const { efforts, stopsForTool } = this.#habits;
+    if (stopsForTool === true && effort === null && maxTokens === null && this.#target.mapping.reasoning !== null && isSent('tool_choice', this.#request)) {
+      merge(body, efforts.none?.fields ?? {});
+      this.adjustments.add('reasoning', 'turned off');
+    } else if (maxTokens !== null) this.#setBudget(body, maxTokens);
     else if (effort !== null) {
-      const said = this.#habits.efforts[effort];
+      const said = efforts[effort];
+      if (said === null && effort === 'none') refuseNone(this.#target);
       if (said === null) return this.adjustments.add('reasoning_effort', 'dropped');
       if (said.word !== effort) this.adjustments.add('reasoning_effort', `changed to ${said.word}`);
       merge(body, said.fields);
@@ -118,11 +128,22 @@ class Draft {
     if (budget === null) return this.adjustments.add('reasoning.max_tokens', 'dropped');
     const { path, beside, least = 0 } = budget;
     const [field, inner] = path;
-    const sent = Math.max(tokens, least);
+    const sent = isClaude(this.#target) ? clampedBudget(tokens) : Math.max(tokens, least);
     if (sent !== tokens) this.adjustments.add('reasoning.max_tokens', `clamped to ${sent}`);
     merge(body, beside);
     merge(body, { [field]: inner === undefined ? sent : { [inner]: sent } });
   }
+}
+
+const isForced = (choice: ToolChoice | null): boolean => choice === 'required' || (typeof choice === 'object' && choice !== null);
+
+/** Whether the caller set a parameter. A temperature and a top_p of 1 change nothing. */
+function isSent(parameter: string, { temperature, topP, maxTokens, tools, toolChoice, rest }: ChatRequest): boolean {
+  if (parameter === 'temperature') return temperature !== null && temperature !== 1;
+  if (parameter === 'top_p') return topP !== null && topP !== 1;
+  if (parameter === 'max_tokens') return maxTokens !== null;
+  if (parameter === 'tool_choice') return tools !== null && isForced(toolChoice);
+  return (rest[parameter] ?? null) !== null;
 }
 
 /** Adds fields to the body. Objects of one name are joined, so that the caller's `chat_template_kwargs` stay beside the gateway's switch. */

@@ -41,6 +41,12 @@ export interface Habits {
   readonly drops: readonly string[];
   /** The parameters of `drops` that it takes while the effort is `none`. */
   readonly takesUnthinking: readonly string[];
+  /** True if its effort is `none` where the request has none. */
+  readonly restsUnasked?: true;
+  /** Parameters that it refuses, changes or uses up while it thinks. An effort that the gateway chose is left out where the caller sent one of them. `tool_choice` counts where it forces a tool. */
+  readonly spares: readonly string[];
+  /** True if it thinks without being asked, and refuses a forced tool then: a tool that the caller forces is more important than thinking that nobody asked for. */
+  readonly stopsForTool?: true;
   /** Fields that every request needs. A field that the caller set stays. */
   readonly adds: Fields;
   /** True if thinking comes in a `<think>` block at the start of the answer. */
@@ -113,6 +119,7 @@ const standard: Habits = {
   replay: null,
   drops: [],
   takesUnthinking: [],
+  spares: [],
   adds: {},
   thinkTags: false,
 };

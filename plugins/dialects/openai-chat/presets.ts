@@ -32,9 +32,9 @@ const grok = (model: string): Efforts => {
 
 const thinkingBudget: Budget = { path: ['thinking', 'budget_tokens'], beside: { thinking: { type: 'enabled' } }, least: 1024 };
 
-const thinker = ({ match, refuses, takesUnthinking }: OpenaiFamily): Family => ({ match, instructions: 'leading-developer', maxTokens: 'max_completion_tokens', drops: refuses, takesUnthinking });
+const thinker = ({ refuses, ...family }: OpenaiFamily): Family => ({ ...family, instructions: 'leading-developer', maxTokens: 'max_completion_tokens', drops: refuses });
 
-const { oSeries, sinceGpt51, gpt5, searchPreview } = openaiModels;
+const { oSeries, resting, sinceGpt51, gpt5, searchPreview } = openaiModels;
 
 /**
  * wire: o1-mini and o1-preview answer 400 `unsupported_value` to system and developer messages; the o-series has no parallel_tool_calls;
@@ -44,6 +44,7 @@ const { oSeries, sinceGpt51, gpt5, searchPreview } = openaiModels;
 const openaiFamilies: readonly Family[] = [
   { match: /^o1-(?:mini|preview)/, instructions: 'leading-user', maxTokens: 'max_completion_tokens', drops: [...oSeries.refuses, 'parallel_tool_calls'] },
   { ...thinker(oSeries), drops: [...oSeries.refuses, 'parallel_tool_calls'] },
+  thinker(resting),
   thinker(sinceGpt51),
   thinker(gpt5),
   { match: searchPreview.match, drops: searchPreview.refuses },
@@ -80,7 +81,8 @@ export const vendors: readonly Vendor[] = [
       // wire: the first R1 answers 400 to earlier reasoning_content (DeepSeek: Reasoning model); V4 in thinking mode needs it on every assistant message (DeepSeek: Thinking mode)
       { match: /r1/, efforts: unsaid, replay: null },
       { match: /reasoner/, efforts: unsaid, replay: { field: 'reasoning_content', blank: '' } },
-      { match: /v4/, replay: { field: 'reasoning_content', blank: '' } },
+      // wire: V4 thinks by default, and answers 400 "Thinking mode does not support this tool_choice" to a forced tool (deepseek-ai/DeepSeek-V3#1376, 2026-05)
+      { match: /v4/, replay: { field: 'reasoning_content', blank: '' }, spares: ['tool_choice'], stopsForTool: true },
     ],
   },
   {
@@ -154,6 +156,11 @@ export const vendors: readonly Vendor[] = [
     takesCacheControl: true,
     takesTopK: true,
     replay: { field: 'reasoning_details' },
+    families: [
+      // wire: an effort becomes a budget, a share of `max_tokens`; with thinking Claude takes no sampling parameters and no forced tool (OpenRouter: Reasoning tokens; Anthropic: Extended thinking)
+      { match: /claude|^anthropic\//, spares: ['temperature', 'top_p', 'top_k', 'max_tokens', 'tool_choice'] },
+      { match: /gemini-2\.5/, spares: ['max_tokens'] },
+    ],
   },
   {
     name: 'cerebras',
@@ -180,6 +187,8 @@ export const vendors: readonly Vendor[] = [
     budget: thinkingBudget,
     replay: { field: 'reasoning_content' },
     schemaDrops: ['$schema'],
+    // wire: with thinking `tool_choice` is `auto` or `none` (Moonshot: Kimi K2.5)
+    spares: ['tool_choice'],
     families: [
       { match: /k3/, efforts: saidAs(thinking('none'), 'low', 'low', 'high', 'high', 'max') },
       { match: /k2\.6|k2\.7-code/, efforts: everyDegree(thinking('none'), thinking('enabled', { keep: 'all' })) },
@@ -208,6 +217,8 @@ export const vendors: readonly Vendor[] = [
       saying('32768 tokens', { enable_thinking: true, thinking_budget: 32_768 }),
     ),
     budget: { path: ['thinking_budget'], beside: { enable_thinking: true } },
+    // wire: a forced tool is a 400 in thinking mode (Alibaba Cloud Model Studio: Function calling)
+    spares: ['tool_choice'],
   },
   { name: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1', keyless: true, efforts: threeDegrees },
   {

@@ -4,6 +4,8 @@ import type { ChatRequest, Message, ResponseFormat, Tool, ToolChoice } from '../
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { clampedBudget, isClaude } from '../families/claude.ts';
+import { refuseNone } from '../families/thinkers.ts';
 import { type Habits, habitsOf, refuses } from './habits.ts';
 import { encodeInput } from './input.ts';
 
@@ -147,16 +149,23 @@ class Draft {
     const { effort, maxTokens } = this.#target.reasoning;
     const { externalId, reasoning: ability } = this.#target.mapping;
     const reasoning: Body = { ...fieldsOf(this.#own['reasoning']) };
-    if (maxTokens !== null && this.#habits.takesBudget) reasoning['max_tokens'] = maxTokens;
+    if (maxTokens !== null && this.#habits.takesBudget) reasoning['max_tokens'] = this.#budget(maxTokens);
     else if (maxTokens !== null) this.adjustments.add('reasoning.max_tokens', 'dropped');
     else if (effort !== null) {
       const word = this.#habits.effortWord(effort, externalId);
+      if (effort === 'none' && word === null) refuseNone(this.#target);
       if (word !== effort) this.adjustments.add('reasoning_effort', word === null ? 'dropped' : `changed to ${word}`);
       if (word !== null) reasoning['effort'] = word;
     }
     // wire: `auto` asks for the most detailed summary that the model has; not every model takes `concise` or `detailed` (OpenAI: Reasoning models)
     if (ability?.exposes === 'text' && effort !== 'none' && this.#habits.asksSummary && !this.#isOwn) reasoning['summary'] = 'auto';
     if (Object.keys(reasoning).length > 0) body['reasoning'] = reasoning;
+  }
+
+  #budget(tokens: number): number {
+    const sent = isClaude(this.#target) ? clampedBudget(tokens) : tokens;
+    if (sent !== tokens) this.adjustments.add('reasoning.max_tokens', `clamped to ${sent}`);
+    return sent;
   }
 
   #setInclude(body: Body): void {

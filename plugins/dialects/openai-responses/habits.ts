@@ -2,7 +2,7 @@
 import type { Effort } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { grokEffortWords } from '../families/grok-models.ts';
-import { openaiFamilyOf } from '../families/openai-models.ts';
+import { openaiFamilyOf, takes } from '../families/openai-models.ts';
 
 /** What may differ between vendors. */
 export interface Habits {
@@ -54,6 +54,5 @@ export const habitsOf = ({ provider }: Target): Habits => ({ ...openai, ...vendo
 export function refuses(parameter: string, target: Target, { namesDeployments }: Habits): boolean {
   const { externalId } = target.mapping;
   const family = openaiFamilyOf(namesDeployments ? [externalId, target.model.id] : [externalId]);
-  if (family?.refuses.includes(parameter) !== true) return false;
-  return !(target.reasoning.effort === 'none' && family.takesUnthinking.includes(parameter));
+  return family !== undefined && !takes(parameter, family, target.reasoning);
 }

@@ -20,5 +20,5 @@ function leastOf({ mapping: { reasoning } }: Candidate): Reasoning | null {
   if (reasoning === null) return null;
   const { efforts: taken } = reasoning;
   const effort = taken === null ? 'none' : efforts.find((known) => taken.includes(known));
-  return effort === undefined ? null : { effort, maxTokens: null };
+  return effort === undefined ? null : { effort, maxTokens: null, field: 'thinking', isAutomatic: true };
 }

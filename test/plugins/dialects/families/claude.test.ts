@@ -24,9 +24,15 @@ const changesOf = (it: Case): string[] => termsOf(it).adjustments.map(({ paramet
 
 /** How thinking goes out, in a word: `budget 2048`, `adaptive low`, `disabled`, `unsaid`. */
 function thinkingOf(it: Case): string {
+  if (it.effort === 'none' && /fable|mythos/.test(it.model)) return isRefused(it) ? 'refused' : 'taken';
   const { thinking, effort } = termsOf(it);
   if (thinking === null) return 'unsaid';
   return thinking.type === 'enabled' ? `budget ${thinking.budget_tokens}` : thinking.type === 'adaptive' ? `adaptive ${effort}` : 'disabled';
+}
+
+function isRefused(it: Case): boolean {
+  expect(() => termsOf(it)).toThrow(expect.objectContaining({ code: 'unsupported_value', status: 400, upstreamStatus: null, param: 'reasoning_effort' }));
+  return true;
 }
 
 /** A call, with thinking that could go back or without. */
@@ -37,7 +43,7 @@ const ways = {
   smallBudget: ['unsaid', 'budget 1024', 'budget 2048', 'budget 8192', 'budget 16384', 'budget 30976'],
   adaptive: ['disabled', 'adaptive low', 'adaptive low', 'adaptive medium', 'adaptive high', 'adaptive xhigh'],
   toMax: ['disabled', 'adaptive low', 'adaptive low', 'adaptive medium', 'adaptive high', 'adaptive max'],
-  always: ['unsaid', 'adaptive low', 'adaptive low', 'adaptive medium', 'adaptive high', 'adaptive xhigh'],
+  always: ['refused', 'adaptive low', 'adaptive low', 'adaptive medium', 'adaptive high', 'adaptive xhigh'],
 } as const;
 
 const models: [string, keyof typeof ways, number][] = [
@@ -72,7 +78,6 @@ describe('an effort', () => {
   it.each<[Case, string[]]>([
     [{ model: 'claude-opus-5', effort: 'minimal' }, ['reasoning_effort changed to low']],
     [{ model: 'claude-sonnet-4-6', effort: 'xhigh' }, ['reasoning_effort changed to max']],
-    [{ model: 'claude-fable-5', effort: 'none' }, ['reasoning_effort dropped']],
     [{ model: 'claude-opus-4-1', effort: 'xhigh' }, ['reasoning_effort lowered to 30976 tokens']],
     [{ model: 'claude-opus-5', effort: 'high' }, []],
     [{ model: 'claude-haiku-4-5', effort: 'minimal' }, []],

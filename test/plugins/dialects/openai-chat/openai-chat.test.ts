@@ -95,7 +95,7 @@ describe('the body', () => {
 describe("OpenAI's reasoning models", () => {
   const sampling = { temperature: 0.2, topP: 0.9, presencePenalty: 1 };
 
-  it.each(['o1', 'o3-mini', 'o4-mini-2025-04-16', 'gpt-5', 'gpt-5-nano', 'gpt-5.1', 'gpt-6'])('go without sampling parameters: %s', (externalId) => {
+  it.each(['o1', 'o3-mini', 'o4-mini-2025-04-16', 'gpt-5', 'gpt-5-nano', 'gpt-5.1-codex', 'gpt-6'])('go without sampling parameters: %s', (externalId) => {
     expect(changesOf('openai', sampling, { externalId })).toEqual(['temperature dropped', 'top_p dropped', 'presence_penalty dropped']);
   });
 
@@ -108,6 +108,7 @@ describe("OpenAI's reasoning models", () => {
     const off: TargetWishes = { externalId: 'gpt-5.2', reasoning: { effort: 'none' } };
     expect(bodyOf('openai', sampling, off)).toMatchObject({ temperature: 0.2, top_p: 0.9, reasoning_effort: 'none' });
     expect(changesOf('openai', sampling, off)).toEqual(['presence_penalty dropped']);
+    for (const externalId of ['gpt-5.1', 'gpt-5.2-2025-12-11', 'gpt-5.4']) expect(bodyOf('openai', sampling, { externalId })).toMatchObject({ temperature: 0.2, top_p: 0.9 });
     expect(changesOf('openai', { temperature: 1 }, { ...off, externalId: 'gpt-5' })).toEqual(['temperature dropped']);
   });
 
@@ -208,7 +209,6 @@ describe('efforts and budgets', () => {
     ['deepseek', 'deepseek-v4', 'none', { thinking: { type: 'disabled' } }, []],
     ['deepseek', 'deepseek-v4', 'xhigh', { thinking: { type: 'enabled' }, reasoning_effort: 'max' }, ['reasoning_effort changed to max']],
     ['deepseek', 'deepseek-r1', 'high', {}, ['reasoning_effort dropped']],
-    ['groq', 'openai/gpt-oss-20b', 'none', {}, ['reasoning_effort dropped']],
     ['groq', 'qwen/qwen3-32b', 'high', { reasoning_format: 'parsed', reasoning_effort: 'default' }, ['reasoning_effort changed to default']],
     ['xai', 'grok-4.20-reasoning', 'low', {}, ['reasoning_effort dropped']],
     ['xai', 'grok-4.6', 'xhigh', { reasoning_effort: 'xhigh' }, []],
