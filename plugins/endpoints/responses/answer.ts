@@ -130,8 +130,11 @@ export class Answer {
       this.#text.opaque = opaqueOf(detail, this.#text.texts);
       this.#text.close('completed');
       this.#text = null;
-      // a text that goes on after it stays one item
-    } else this.#waiting.push(detail);
+      return;
+    }
+    this.#waiting.push(detail);
+    // a text that is open stays one item, whatever comes in the middle of it
+    if (this.#text === null) this.#endOthers();
   }
 
   #flush(): void {

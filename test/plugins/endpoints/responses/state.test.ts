@@ -15,12 +15,12 @@ async function behind(...steps: Step[]): Promise<{ gateway: TestGateway; up: Scr
   const gateway = await gatewayOf({
     providers: { one: { dialect: 'anthropic', base_url: up.url, api_key: 'k' }, two: { dialect: 'gemini', base_url: up.url, api_key: 'k' }, other: { dialect: 'anthropic', base_url: up.url, api_key: 'k' } },
     models: [model('blocks', 'one', 'claude-sonnet-4-5'), model('parts', 'two', 'gemini-2.5-flash'), model('stranger', 'other', 'claude-sonnet-4-5')],
-    routing: { default: { retry: { same_target: 0 } } },
+    routing: { default: { timeout_ms: { idle: 4000 }, retry: { same_target: 0 } } },
   });
   return { gateway, up };
 }
 
-const blocks = (...content: readonly any[]): Step => {
+function blockEvents(content: readonly any[]): string[] {
   const deltas: Record<string, (block: any) => object[]> = {
     thinking: ({ thinking, signature }) => [{ type: 'thinking_delta', thinking }, { type: 'signature_delta', signature }],
     text: ({ text }) => [{ type: 'text_delta', text }],
@@ -34,8 +34,12 @@ const blocks = (...content: readonly any[]): Step => {
     { type: 'message_delta', delta: { stop_reason: content.some(({ type }) => type === 'tool_use') ? 'tool_use' : 'end_turn' }, usage: { output_tokens: 9 } },
     { type: 'message_stop' },
   ];
-  return streams(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`));
-};
+  return events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+}
+const blocks = (...content: readonly any[]): Step => streams(blockEvents(content));
+/** The blocks, and then nothing more, for as long as the gateway waits. */
+const unended = (...content: readonly any[]): Step => streams(blockEvents(content).slice(0, -2), { end: 'hang' });
+
 const parts = (...events: readonly object[][]): Step =>
   streams(events.map((some, at) => `data: ${JSON.stringify({ candidates: [{ content: { role: 'model', parts: some }, ...(at === events.length - 1 && { finishReason: 'STOP' }) }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 3, totalTokenCount: 8 } })}\n\n`));
 
@@ -98,6 +102,24 @@ describe('the state of a thought', () => {
     const call = response.output.find(({ type }: any) => type === 'function_call');
     await streamOf(gateway, { ...asked, model: 'parts', input: [{ role: 'user', content: 'hi' }, ...response.output, { ...result, call_id: call.call_id }] });
     expect(up.asked[1]?.json['contents'][1].parts[0]).toMatchObject({ functionCall: { name: 'weather' }, thoughtSignature: 'sig-call' });
+  });
+
+  it.each([
+    ['alone', [sealed], ['reasoning*']],
+    ['after a thought', [thought, sealed], ['reasoning*', 'reasoning*']],
+    ['after a call', [use, sealed], ['function_call', 'reasoning*']],
+  ])('is told as soon as it is known: %s', async (_, content, told) => {
+    const { gateway } = await behind(unended(...content));
+    const reply = await ask(gateway, { ...asked, model: 'blocks', stream: true });
+    let text = '';
+    for await (const part of reply.body!) {
+      text += Buffer.from(part).toString();
+      const done = [...text.matchAll(/^data: (.*"response.output_item.done".*)$/gm)].map(([, data]) => JSON.parse(data!).item);
+      expect(text).not.toContain('response.failed');
+      if (done.length < told.length) continue;
+      expect(kindsOf(done)).toEqual(told);
+      break;
+    }
   });
 
   it('is marked as none where the caller asks for state and the provider gave none, and the text comes back all the same', async () => {
