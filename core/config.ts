@@ -98,6 +98,10 @@ export interface Provider {
   readonly settings: Readonly<Record<string, string | Secret>>;
   /** The limit of connections to this provider at one time. */
   readonly connections: number;
+  /** The proxy on the way to it, or `none`; null: what the environment says. It may hold a password. */
+  readonly proxy: Secret | null;
+  /** Certificates in PEM that are trusted instead of those that Node trusts; null: those. */
+  readonly ca: string | null;
   /** When its targets rest because of failures; null: never. */
   readonly breaker: { readonly failures: number; readonly restMs: number } | null;
   /** The environment variable that the provider needs and that is not set: the provider is off. Null: it is on. */

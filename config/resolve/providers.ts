@@ -1,4 +1,5 @@
 /** Resolves `providers`: each has a dialect, an address and a key or an identity, or is off because a variable of its entry is not set. */
+import { X509Certificate } from 'node:crypto';
 import { findPackageJSON } from 'node:module';
 import { addressOf } from '../../core/wire/address.ts';
 import type { Provider } from '../../core/config.ts';
@@ -28,7 +29,7 @@ export interface KnownDialects {
 
 const secretSettings = new Set(['access_key_id', 'secret_access_key', 'session_token']);
 /** Settings that have a field of their own in `Provider`. */
-const ownFields = new Set(['dialect', 'base_url', 'api_key', 'auth', 'trains_on_data', 'headers', 'connections', 'breaker']);
+const ownFields = new Set(['dialect', 'base_url', 'api_key', 'auth', 'trains_on_data', 'headers', 'connections', 'proxy', 'ca', 'breaker']);
 
 /**
  * Collects the dialects and their settings from plugins.
@@ -77,6 +78,8 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
     headers: resolveHeaders(entry, findings),
     settings: resolveSettings(value, known),
     connections: value.connections,
+    proxy: value.proxy === undefined ? null : new Secret(value.proxy),
+    ca: resolveAuthorities(entry, findings),
     breaker: value.breaker === false ? null : { failures: value.breaker?.failures ?? 5, restMs: value.breaker?.rest_ms ?? 5000 },
     missing,
   };
@@ -112,6 +115,16 @@ function resolveHeaders(entry: Entry<ProviderBlock>, findings: Findings): Record
     if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(value)) findings.error(placeOf(entry, 'headers', name), 'has a line break or another control character, which a header value cannot have');
   }
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function resolveAuthorities(entry: Entry<ProviderBlock>, findings: Findings): string | null {
+  const { ca } = entry.value;
+  try {
+    if (ca !== undefined) new X509Certificate(ca);
+  } catch {
+    findings.error(placeOf(entry, 'ca'), 'is no certificate in PEM', 'write ${file:./company-ca.pem} with the path of a PEM file');
+  }
+  return ca ?? null;
 }
 
 function resolveSettings(value: ProviderBlock, { settings }: KnownDialects): Record<string, string | Secret> {

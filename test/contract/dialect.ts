@@ -26,7 +26,7 @@ export interface TargetWishes {
 export function targetOf(dialect: string, { externalId = 'model-1', modelId = 'model-1', thinkTags = false, reasoning, provider }: TargetWishes = {}): Target {
   const mapping = { providerId: dialect, externalId, dialect: null, reasoning: { efforts: null, max_tokens: true, auto_effort: null, exposes: 'text', think_tags: thinkTags } };
   return {
-    provider: { id: dialect, dialect, baseUrl: null, apiKey: new Secret(testKey), account: provider?.id ?? dialect, keyPool: [], auth: null, trainsOnData: null, headers: {}, settings: {}, connections: 8, breaker: null, missing: null, ...provider },
+    provider: { id: dialect, dialect, baseUrl: null, apiKey: new Secret(testKey), account: provider?.id ?? dialect, keyPool: [], auth: null, proxy: null, ca: null, trainsOnData: null, headers: {}, settings: {}, connections: 8, breaker: null, missing: null, ...provider },
     model: { id: modelId } as Target['model'],
     mapping: mapping as unknown as Target['mapping'],
     reasoning: { effort: null, maxTokens: null, ...reasoning },

@@ -1,7 +1,8 @@
-import type { Socket } from 'node:net';
 import type { buildConnector, Client, Dispatcher } from 'undici';
 import { GatewayError } from '../../../core/errors.ts';
 import { AnswerHead } from './answer-head.ts';
+import { connectorOf } from './egress.ts';
+import type { Connect, Way } from './egress.ts';
 import * as undici from './undici.ts';
 
 interface Fault {
@@ -20,11 +21,16 @@ export interface ConnectionRequest extends Dispatcher.DispatchOptions {
   isTaken: boolean;
 }
 
-/** Makes one connection of a pool. It carries one request at a time, and takes its time limit for connecting from that request. */
-export function createConnection(origin: URL, options: Client.Options): Client {
+/** Makes the function that makes the connections of a pool. Each carries one request at a time, and takes its time limit for connecting from that request. */
+export function connectionsBy(way: Way): (origin: URL, options: Client.Options) => Client {
+  const connect = connectorOf(way);
+  return (origin, options) => createConnection(origin, options, connect);
+}
+
+function createConnection(origin: URL, options: Client.Options, connect: Connect): Client {
   let ms = 0;
   const head = new AnswerHead();
-  const connection = new undici.Client(origin, { ...options, connect: createConnector(head, () => ms) });
+  const connection = new undici.Client(origin, { ...options, connect: createConnector(head, connect, () => ms) });
   const dispatch = connection.dispatch.bind(connection);
   connection.dispatch = (request: Dispatcher.DispatchOptions & Partial<ConnectionRequest>, handler) => {
     ms = request.connectMs ?? ms;
@@ -39,8 +45,7 @@ export function createConnection(origin: URL, options: Client.Options): Client {
  * Wraps undici's connector, for HTTP/1.1 only. Each connection has its own time limit, exact to the millisecond (undici's own
  * timers are not). `head` sees all bytes that the socket reads, and an error of the socket says whether the connection was stale.
  */
-function createConnector(head: AnswerHead, ms: () => number): buildConnector.connector {
-  const connect = undici.buildConnector({ timeout: 0, allowH2: false });
+function createConnector(head: AnswerHead, connect: Connect, ms: () => number): buildConnector.connector {
   return (target, callback) => {
     const opened = connect(target, (...[error, socket]) => {
       clearTimeout(timer);
@@ -53,7 +58,7 @@ function createConnector(head: AnswerHead, ms: () => number): buildConnector.con
       };
       socket.prependListener('error', (fault) => void Object.assign(fault, { isStale: head.isStale }));
       callback(null, socket);
-    }) as unknown as Socket;
+    });
     const timer = setTimeout(() => opened.destroy(new undici.ConnectTimeoutError()), ms());
   };
 }
@@ -80,6 +85,7 @@ const reasons: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'its name could not be looked up',
   EHOSTUNREACH: 'there is no route to its host',
   ENETUNREACH: 'there is no route to its network',
+  PROXY: 'the proxy on the way to it failed',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted',

@@ -15,9 +15,10 @@ import type { Logger } from '../../../core/logger.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { bodySource, streamSource } from './answer.ts';
-import { createConnection } from './connection.ts';
+import { connectionsBy } from './connection.ts';
 import { dispatch } from './dispatch.ts';
 import type { AttemptParts, Upstream } from './dispatch.ts';
+import { wayTo } from './egress.ts';
 import { embed } from './embeddings.ts';
 import { createIdentities } from './identities.ts';
 import * as undici from './undici.ts';
@@ -58,7 +59,8 @@ function baseUrlOf(provider: Provider, dialects: ReadonlyMap<string, Dialect>): 
   return url;
 }
 
-function createUpstream({ id, connections }: Provider, { baseUrl, logger }: { baseUrl: string; logger: Logger }): Upstream {
+function createUpstream(provider: Provider, { baseUrl, logger }: { baseUrl: string; logger: Logger }): Upstream {
+  const { id, connections } = provider;
   const { origin, pathname } = new URL(baseUrl);
   let quietUntil = 0;
   const warnBusy = (): void => {
@@ -68,7 +70,7 @@ function createUpstream({ id, connections }: Provider, { baseUrl, logger }: { ba
   };
   // the core has all time limits except the one for connecting; undici's own limits would end a long reasoning phase after five minutes.
   // with `allowH2`, requests to a provider that does not accept connections would wait one after the other
-  const pool = new undici.Pool(origin, { connections, factory: createConnection, allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
+  const pool = new undici.Pool(origin, { connections, factory: connectionsBy(wayTo(baseUrl, provider)), allowH2: false, headersTimeout: 0, bodyTimeout: 0, keepAliveTimeout: 30_000 });
   return { pool, warnBusy, origin, prefix: pathname.replace(/\/$/, '') };
 }
 

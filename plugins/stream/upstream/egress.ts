@@ -1,0 +1,70 @@
+/** The way out to a provider: straight, or in a tunnel through a proxy (CONNECT). Either way the provider's own certificate is checked. */
+import { request as askPlain } from 'node:http';
+import { request as askTls } from 'node:https';
+import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
+import type { buildConnector } from 'undici';
+import type { Provider } from '../../../core/config.ts';
+import { isLoopback } from '../../../core/wire/address.ts';
+import * as undici from './undici.ts';
+
+const { getProxyForUrl } = createRequire(import.meta.url)('proxy-from-env') as { getProxyForUrl(url: string): string };
+
+export interface Way {
+  /** Null: straight. */
+  readonly proxy: URL | null;
+  /** Certificates in PEM that are trusted instead of those that Node trusts; null: those. */
+  readonly ca: string | null;
+}
+
+/**
+ * The proxy of the entry, else the one that HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY of the environment name for this address.
+ * The environment sends nothing on this machine through a proxy, which would look for it on its own machine.
+ */
+export function wayTo(url: string, { proxy, ca }: Pick<Provider, 'proxy' | 'ca'>): Way {
+  const text = proxy?.reveal() ?? (isLoopback(new URL(url).hostname) ? '' : getProxyForUrl(url));
+  return { proxy: text === 'none' || text === '' ? null : new URL(text), ca };
+}
+
+/** Ends a connection that is being opened. */
+interface Opening {
+  destroy(error: Error): void;
+}
+
+export type Connect = (target: buildConnector.Options, callback: buildConnector.Callback) => Opening;
+
+/** Opens connections for HTTP/1.1, without a time limit of its own. */
+export function connectorOf({ proxy, ca }: Way): Connect {
+  const connect = undici.buildConnector({ timeout: 0, allowH2: false, ...(ca !== null && { ca }) }) as unknown as Connect;
+  return proxy === null ? connect : tunnel(proxy, connect);
+}
+
+/** A fault of the proxy. Its message is for the operator. */
+export class ProxyFault extends Error {
+  readonly code = 'PROXY';
+}
+
+const portOf = ({ port, protocol }: Pick<buildConnector.Options, 'port' | 'protocol'>): string => port || (protocol === 'https:' ? '443' : '80');
+
+function tunnel(proxy: URL, connect: Connect): Connect {
+  const ask = proxy.protocol === 'https:' ? askTls : askPlain;
+  const login = proxy.username === '' ? null : Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64');
+  return (target, callback) => {
+    const { hostname, protocol } = target;
+    const host = `${hostname.includes(':') ? `[${hostname}]` : hostname}:${portOf(target)}`;
+    const headers = { host, ...(login !== null && { 'proxy-authorization': `Basic ${login}` }) };
+    const asked = ask({ hostname: proxy.hostname.replace(/^\[(.*)\]$/, '$1'), port: portOf(proxy), method: 'CONNECT', path: host, headers, agent: false });
+    let step: Opening = asked;
+    asked.once('connect', ({ statusCode }, socket: Socket) => {
+      if (statusCode !== 200) {
+        socket.destroy();
+        return callback(new ProxyFault(`the proxy ${proxy.host} answered ${statusCode} to CONNECT ${host}`), null);
+      }
+      if (protocol !== 'https:') return callback(null, socket.setNoDelay(true));
+      step = connect({ ...target, httpSocket: socket } as buildConnector.Options, callback);
+    });
+    asked.once('error', (error: NodeJS.ErrnoException) => callback(error instanceof undici.ConnectTimeoutError ? error : new ProxyFault(`the proxy ${proxy.host} cannot be reached (${error.code ?? error.message})`, { cause: error }), null));
+    asked.end();
+    return { destroy: (error) => step.destroy(error) };
+  };
+}

@@ -1,0 +1,125 @@
+/** stream/upstream: the way out to providers, through proxies and with authorities of one's own. */
+import { createServer as createHttpServer } from 'node:http';
+import { createServer } from 'node:https';
+import { connect } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { certificate } from '../../_kit/certificate.ts';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import { completion } from '../../_kit/upstream.ts';
+import { contentOf, errorOf, gatewayOf, provider, routing } from '../../core/scene.ts';
+
+async function listening(server: Server): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => void sockets.add(socket.on('error', () => {})));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+/** A proxy that leads every tunnel to one port of this machine. */
+async function proxyTo(port: number, status = 200) {
+  const asked: { target: string | undefined; login: string | undefined }[] = [];
+  const server = createHttpServer((_, response) => void response.writeHead(400).end());
+  server.on('connect', ({ url, headers }, near: Socket) => {
+    asked.push({ target: url, login: headers['proxy-authorization'] });
+    near.on('error', () => {});
+    if (status !== 200) near.end(`HTTP/1.1 ${status} No\r\n\r\n`);
+    if (status !== 200 || port === 0) return;
+    const far = connect(port, '127.0.0.1', () => {
+      near.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      near.pipe(far).pipe(near);
+    });
+    far.on('error', () => near.destroy());
+    near.on('close', () => far.destroy());
+  });
+  return { asked, url: `http://127.0.0.1:${await listening(server)}` };
+}
+
+/** A provider that speaks TLS as `provider.example`, by an authority that Node does not trust. */
+async function encrypted() {
+  const { key, cert } = certificate('DNS:provider.example,IP:127.0.0.1');
+  const port = await listening(createServer({ key, cert }, (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion('through')))));
+  return { port, ca: cert };
+}
+
+const variables = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY', 'https_proxy', 'http_proxy', 'no_proxy', 'ALL_PROXY', 'all_proxy'];
+const before = variables.map((name) => [name, process.env[name]] as const);
+afterEach(() => {
+  for (const [name, value] of before) {
+    if (value === undefined) delete process.env[name];
+    else process.env[name] = value;
+  }
+});
+
+const gatewayTo = (base_url: string, more: object = {}) => gatewayOf({ ...oneUpstream(base_url, routing({ connect: 300 })), providers: { up: { dialect: 'openai-chat', base_url, api_key: 'k', ...more } } });
+
+describe('a provider', () => {
+  it('is asked through the proxy of its entry, with its name and password, on connections that are used again', async () => {
+    const { port, ca } = await encrypted();
+    const proxy = await proxyTo(port);
+    const { chat } = await gatewayTo('https://provider.example/v1', { proxy: proxy.url.replace('//', '//ann:s%40crt@'), ca });
+    expect([await contentOf(await chat({})), await contentOf(await chat({}))]).toEqual(['through', 'through']);
+    expect(proxy.asked).toEqual([{ target: 'provider.example:443', login: `Basic ${Buffer.from('ann:s@crt').toString('base64')}` }]);
+  });
+
+  it('is asked through the proxy of the environment, unless NO_PROXY names it', async () => {
+    const { port, ca } = await encrypted();
+    const proxy = await proxyTo(port);
+    process.env['HTTPS_PROXY'] = proxy.url;
+    const { chat } = await gatewayTo('https://provider.example:8443/v1', { ca });
+    expect(await contentOf(await chat({}))).toBe('through');
+    expect(proxy.asked).toEqual([{ target: 'provider.example:8443', login: undefined }]);
+    process.env['NO_PROXY'] = '.example';
+    const direct = await gatewayTo('https://provider.example:8443/v1', { ca });
+    expect((await direct.chat({})).status).toBeGreaterThanOrEqual(502);
+    expect(proxy.asked).toHaveLength(1);
+  });
+
+  it('on this machine, or with `proxy: none`, is asked straight', async () => {
+    const { port, ca } = await encrypted();
+    const proxy = await proxyTo(port);
+    process.env['HTTPS_PROXY'] = proxy.url;
+    expect(await contentOf(await (await gatewayTo(`https://127.0.0.1:${port}/v1`, { ca })).chat({}))).toBe('through');
+    expect((await (await gatewayTo('https://provider.example/v1', { ca, proxy: 'none' })).chat({})).status).toBeGreaterThanOrEqual(502);
+    expect(proxy.asked).toEqual([]);
+  });
+
+  it('that speaks plain HTTP is asked in a tunnel too', async () => {
+    const up = await provider();
+    const proxy = await proxyTo(Number(new URL(up.url).port));
+    const { chat } = await gatewayTo('http://provider.example/v1', { proxy: proxy.url });
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect([proxy.asked.map(({ target }) => target), up.asked[0]?.headers['host']]).toEqual([['provider.example:80'], 'provider.example']);
+  });
+
+  it('is not asked where its certificate is by nobody who is trusted', async () => {
+    const { port } = await encrypted();
+    const { chat } = await gatewayTo(`https://127.0.0.1:${port}/v1`);
+    expect((await errorOf(await chat({}))).message).toContain('its certificate is not trusted');
+  });
+});
+
+describe('a proxy', () => {
+  it('that refuses is an error that leaves out its address', async () => {
+    const proxy = await proxyTo(1, 407);
+    const { chat } = await gatewayTo('https://provider.example/v1', { proxy: proxy.url });
+    expect(await errorOf(await chat({}))).toMatchObject({ code: 'upstream_unreachable', message: 'The provider cannot be reached: the proxy on the way to it failed.' });
+  });
+
+  it('that cannot be reached is an error too', async () => {
+    const { chat } = await gatewayTo('https://provider.example/v1', { proxy: 'http://127.0.0.1:1' });
+    expect((await errorOf(await chat({}))).message).toContain('the proxy on the way to it failed');
+  });
+
+  it('that does not answer costs no more than the time to connect', async () => {
+    const proxy = await proxyTo(0);
+    const { chat } = await gatewayTo('https://provider.example/v1', { proxy: proxy.url });
+    const began = performance.now();
+    expect((await errorOf(await chat({}))).code).toBe('upstream_timeout');
+    expect(performance.now() - began).toBeLessThan(3000);
+  });
+});
