@@ -3,6 +3,7 @@
  * CSV export and the dashboard read it. A new field is one entry here, and one migration in each store if it has a column.
  */
 import { finishReasons } from '../chat.ts';
+import { isRescued } from './attempts.ts';
 import type { RecordedUsage } from '../pipeline/context.ts';
 import type { LoggedRequest } from './store.ts';
 
@@ -12,8 +13,11 @@ export type FieldKind = 'id' | 'time' | 'text' | 'flag' | 'status' | 'number' | 
 export interface FieldFilter {
   /** In an address, in the search bar, and as a flag of the command line: `latency`. */
   readonly name: string;
-  /** `value`: equal to one of some texts. `flag`: true or false. `some`: whether the number is more than 0. `bound`: `>2s`. */
-  readonly kind: 'value' | 'status' | 'flag' | 'some' | 'bound';
+  /**
+   * `value`: equal to one of some texts. `glob`: such a text may hold stars. `any`: one of several values of a record. `prefix`: the
+   * begin of an id. `flag`: true or false. `some`: whether the number is more than 0. `bound`: `>2s`.
+   */
+  readonly kind: 'value' | 'glob' | 'any' | 'prefix' | 'status' | 'flag' | 'some' | 'bound';
   /** All values that there are. Absent: any. */
   readonly words?: readonly string[];
   /** Values that a search bar offers and an error message shows. */
@@ -35,6 +39,8 @@ interface Entry {
   readonly path?: string;
   /** Column of `gateway_requests`. Absent: the field is in the JSON of the column `more`. */
   readonly column?: string;
+  /** Column by which requests are filtered and summed up, where another one holds the field itself. Absent: `column`. */
+  readonly asked?: string;
   /** What a record has that lacks the field, because it is older than the field. Absent: null. */
   readonly otherwise?: unknown;
   readonly filter?: FieldFilter;
@@ -49,10 +55,11 @@ interface Entry {
 /** A name of the log API. */
 export type FieldName = Exclude<keyof LoggedRequest, 'usage'> | `usage.${keyof RecordedUsage}`;
 
-export interface RecordField extends Omit<Entry, 'column'> {
+export interface RecordField extends Omit<Entry, 'column' | 'asked'> {
   readonly name: FieldName;
   readonly path: string;
   readonly column: string | null;
+  readonly asked: string | null;
   /** The value that people see and filter by; null where the record has none. */
   read(this: void, record: LoggedRequest): unknown;
 }
@@ -66,7 +73,7 @@ const common = { isDimension: true, isFacet: true };
 
 /** In the order of the CSV columns. `satisfies` makes a record field without an entry a compile error. */
 const table = {
-  id: { kind: 'id', label: 'Request id', column: 'id', listed: 'id' },
+  id: { kind: 'id', label: 'Request id', column: 'id', listed: 'id', filter: { name: 'id', kind: 'prefix', placeholder: 'ID', help: 'the id of a request, which shows it with its bodies, or its first 8 characters or more' } },
   createdAt: { kind: 'time', label: 'Time', column: 'created_at', listed: 'time' },
   status: { kind: 'status', label: 'Status', column: 'status', otherwise: 0, listed: 'status', filter: { name: 'status', kind: 'status', placeholder: 'S', words: ['ok', 'error', '2xx', '4xx', '5xx', '429'], help: 'ok, error, 4xx, 429', ...common } },
   outcome: { kind: 'text', label: 'Outcome', column: 'outcome', otherwise: 'failed', filter: value('outcome', 'O', { words: ['answered', 'cut', 'refused', 'failed', 'gone', 'interrupted'], isDimension: true }) },
@@ -87,9 +94,10 @@ const table = {
   'usage.cacheWriteTokens': tokens('Into the cache', 'cache_write_tokens'),
   'usage.totalTokens': tokens('Tokens', 'total_tokens', { filter: bound('tokens', ['>1000'], 'the prompt and the answer') }),
   usageEstimated: { kind: 'flag', label: 'Estimated', column: 'estimated' },
+  reasoningEstimated: { kind: 'flag', label: 'Reasoning estimated', otherwise: false, isDetail: true },
   cost: { kind: 'dollars', label: 'Cost', column: 'cost', isCounted: true, listed: 'cost', filter: bound('cost', ['>0.01'], 'dollars') },
-  attempts: { kind: 'number', label: 'Attempts', path: 'attempts.length', listed: 'attempts', otherwise: [] },
-  error: { kind: 'text', label: 'Error', path: 'error.code', listed: 'error' },
+  attempts: { kind: 'number', label: 'Attempts', path: 'attempts.length', asked: 'attempts', listed: 'attempts', otherwise: [], filter: bound('attempts', ['>1'], 'how often a provider was asked') },
+  error: { kind: 'text', label: 'Error', path: 'error.code', asked: 'error_code', listed: 'error', filter: { name: 'error', kind: 'glob', placeholder: 'CODE', help: 'the code of its error; * stands for any text', ...common } },
   configHash: { kind: 'text', label: 'Config' },
   fields: { kind: 'json', label: 'Fields of plugins', column: 'fields', otherwise: {} },
   metadata: { kind: 'json', label: 'Metadata', column: 'metadata', otherwise: {}, isDetail: true },
@@ -113,15 +121,22 @@ function reader(path: string): (record: LoggedRequest) => unknown {
 }
 
 const fieldOf = ([name, entry]: [string, Entry]): RecordField => {
-  const { path = name, column = null } = entry;
-  return { ...entry, name: name as FieldName, path, column, read: reader(path) };
+  const { path = name, column = null, asked = column } = entry;
+  return { ...entry, name: name as FieldName, path, column, asked, read: reader(path) };
 };
 
 export const recordFields: readonly RecordField[] = Object.entries<Entry>(table).map(fieldOf);
 
-export type FilteredField = RecordField & { readonly filter: FieldFilter };
+/** What can be filtered by: a field of the record, or what follows from several of them. */
+export type FilteredField = Omit<RecordField, 'name'> & { readonly name: string; readonly filter: FieldFilter };
 
-export const filteredFields: readonly FilteredField[] = recordFields.filter((field): field is FilteredField => field.filter !== undefined);
+/** What follows from a record's attempts. */
+const derived: readonly FilteredField[] = [
+  { name: 'tried', kind: 'text', label: 'Tried', path: 'attempts', column: null, asked: null, filter: { name: 'tried', kind: 'any', placeholder: 'ID', help: 'a provider that was asked, whether it answered or not' }, read: ({ attempts }) => [...new Set(attempts.map(({ provider }) => provider))] },
+  { name: 'rescued', kind: 'flag', label: 'Rescued', path: 'attempts', column: null, asked: 'rescued', otherwise: false, filter: flag('rescued', { help: 'whether it was answered after an attempt had failed' }), read: isRescued },
+];
+
+export const filteredFields: readonly FilteredField[] = [...recordFields.filter((field): field is RecordField & FilteredField => field.filter !== undefined), ...derived];
 
 const byFilter: ReadonlyMap<string, FilteredField> = new Map(filteredFields.map((field) => [field.filter.name, field]));
 
@@ -130,6 +145,11 @@ export const filteredField = (filter: string): FilteredField | undefined => byFi
 
 /** Names of filters by which requests can be summed up. */
 export const dimensions: readonly string[] = filteredFields.filter(({ filter }) => filter.isDimension).map(({ filter }) => filter.name);
+
+/** What attempts can be summed up by. */
+export const attemptDimensions = ['attempt.provider', 'attempt.model', 'attempt.code', 'attempt.target'] as const;
+export type AttemptDimension = (typeof attemptDimensions)[number];
+export const isOfAttempts = (dimension: string | null): dimension is AttemptDimension => (attemptDimensions as readonly (string | null)[]).includes(dimension);
 
 export const facetFields: readonly FilteredField[] = filteredFields.filter(({ filter }) => filter.isFacet);
 
@@ -203,9 +223,9 @@ export const filterHelp: readonly FilterHelp[] = [
 ];
 
 /** What can be summed up by, in words. */
-export const dimensionWords = `${dimensions.join(', ')}, meta.<key> or field.<name>`;
+export const dimensionWords = `${[...dimensions, ...attemptDimensions].join(', ')}, meta.<key> or field.<name>`;
 
 /** The table as the dashboard needs it, in JSON: see `parts/fields.js` there. */
-export const pageFields = recordFields
+export const pageFields = [...recordFields, ...derived]
   .filter(({ filter, listed }) => filter !== undefined || listed !== undefined)
   .map(({ path, kind, label, listed, isCounted, filter }) => ({ path, kind, label, listed, isCounted, filter: filter?.name, asks: filter?.kind, examples: filter?.examples ?? filter?.words, isDimension: filter?.isDimension, isFacet: filter?.isFacet }));

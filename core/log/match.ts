@@ -2,6 +2,8 @@
 import { filteredField, filteredText, filteredValue } from './fields.ts';
 import type { Condition, LoggedRequest, LogQuery } from './store.ts';
 import { parseDollars } from '../money.ts';
+import { patternOf } from '../names.ts';
+import { hexOf } from './record-id.ts';
 
 /** Whether the query selects the record. The text in bodies is not looked at: a listed record has no bodies. */
 export function selects({ from, to, conditions }: LogQuery, record: LoggedRequest): boolean {
@@ -26,8 +28,13 @@ function has(record: LoggedRequest, name: string, value: string): boolean {
   const field = filteredField(name);
   if (field?.filter.kind === 'status') return hasStatus(record, value);
   if (field?.filter.kind === 'some') return String(Number(field.read(record)) > 0) === value;
+  if (field?.filter.kind === 'prefix') return hexOf(record.id).startsWith(hexOf(value));
+  if (field?.filter.kind === 'any') return value === '' ? record.attempts.length === 0 : (field.read(record) as readonly string[]).includes(value);
+  if (field?.filter.kind === 'glob' && value !== '') return isLike(filteredText(record, name), value);
   return filteredText(record, name) === (value === '' ? null : value);
 }
+
+const isLike = (text: string | null, glob: string): boolean => text !== null && patternOf(glob.toLowerCase()).test(text);
 
 function hasStatus({ status, outcome }: LoggedRequest, value: string): boolean {
   if (value === 'ok') return outcome === 'answered';

@@ -4,11 +4,12 @@
  * turns it into a moment.
  */
 import { GatewayError } from '../errors.ts';
-import { dimensions, dimensionWords, filteredField, filteredFields, isKeyed, nameAsWritten, prefixes, textFilter, timeFilters } from './fields.ts';
+import { attemptDimensions, dimensions, dimensionWords, filteredField, filteredFields, isKeyed, isOfAttempts, nameAsWritten, prefixes, textFilter, timeFilters } from './fields.ts';
 import type { FilteredField } from './fields.ts';
 import type { Condition, LogQuery } from './store.ts';
 import { formatDollars, parseDollars } from '../money.ts';
 import { didYouMean } from '../names.ts';
+import { isIdPrefix } from './record-id.ts';
 
 /** What somebody wants to see. */
 export interface LogFilter extends LogQuery {
@@ -97,6 +98,7 @@ function unknownFilter(name: string, field: string): GatewayError {
 /** An empty value asks for records that have none; a record always has a status, an outcome, and true or false. */
 function check({ kind, otherwise, filter }: FilteredField, value: string): void {
   const { name, words } = filter;
+  if (filter.kind === 'prefix' && !isIdPrefix(value)) throw badFilter(name, `${quoted(value)} is no id of a request, nor its first 8 characters or more.`);
   if (words === undefined || words.includes(value) || (value === '' && kind === 'text' && otherwise === undefined)) return;
   if (kind === 'status' && /^(?:[1-5]xx|[1-5]\d\d|0)$/.test(value)) return;
   const more = kind === 'status' ? ' and other numbers' : '';
@@ -211,6 +213,6 @@ export function resolveQuery({ since, from, to, conditions, text }: LogFilter, n
 
 /** What to sum up by: a dimension, `meta.<key>` or `field.<name>`. */
 export function parseDimension(text: string, param = 'by'): string {
-  if (dimensions.includes(text) || (isKeyed(text) && !text.includes('\0'))) return nameAsWritten(text);
-  throw badFilter(param, `Requests cannot be grouped by ${quoted(text)}.${didYouMean(text, dimensions)} There are ${dimensionWords}.`);
+  if (dimensions.includes(text) || isOfAttempts(text) || (isKeyed(text) && !text.includes('\0'))) return nameAsWritten(text);
+  throw badFilter(param, `Requests cannot be grouped by ${quoted(text)}.${didYouMean(text, [...dimensions, ...attemptDimensions])} There are ${dimensionWords}.`);
 }

@@ -1,10 +1,11 @@
 /**
  * The filters of the request log as somebody types them: `model:gpt-x status:error latency:>2s meta.tenant-id=acme "refund"`.
  * `:` and `=` mean the same. A leading `-` excludes. `key:*` is any value. Quotes hold blanks. All other words are searched for in
- * bodies.
+ * bodies. The id of a request, or its begin, may stand alone.
  */
 import { badFilter, FilterBuilder } from './query.ts';
 import type { LogFilter } from './query.ts';
+import { looksLikeId } from './record-id.ts';
 
 interface Word {
   readonly text: string;
@@ -19,6 +20,10 @@ const bareWord = /[^\s]+/y;
 
 export function parseLogSearch(text: string): LogFilter {
   const builder = new FilterBuilder();
+  if (looksLikeId(text.trim())) {
+    builder.add('id', text.trim());
+    return builder.build();
+  }
   const words: string[] = [];
   let at = 0;
   const read = (pattern: RegExp): RegExpExecArray | null => {

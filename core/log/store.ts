@@ -44,11 +44,23 @@ export interface ListOptions {
   readonly limit: number;
   /** `next` of the page before. */
   readonly cursor?: string | null;
+  /** What the list is ordered by, the largest first; records without it are last. Absent: the newest first. */
+  readonly sort?: Sort | null;
+}
+
+export const sorts = ['cost', 'duration', 'tokens'] as const;
+export type Sort = (typeof sorts)[number];
+
+/** What `LogReader.list` takes. */
+export interface PageOptions extends ListOptions {
+  readonly cursor: string | null;
+  /** Ends a search that nobody waits for any more. */
+  readonly signal?: AbortSignal;
 }
 
 export interface LogPage {
   readonly data: readonly LoggedRequest[];
-  /** Opaque; null at the end. A search in bodies may give a page that is not full although a next page exists. */
+  /** Opaque; null at the end. A store may give a page of a search that is not full although a next page exists; a `LogReader` does not. */
   readonly next: string | null;
 }
 
@@ -57,6 +69,8 @@ export interface StatsRow {
   readonly value: string | null;
   readonly requests: number;
   readonly errors: number;
+  /** Of requests: those that were answered after an attempt had failed. Of attempts: those that failed and whose request was answered. */
+  readonly rescued: number;
   readonly promptTokens: number;
   readonly completionTokens: number;
   readonly reasoningTokens: number;
@@ -81,7 +95,10 @@ export const ranks = ['requests', 'errors', 'tokens', 'cost'] as const;
 export type Rank = (typeof ranks)[number];
 
 export interface StatsOptions {
-  /** A dimension, `meta.<key>` or `field.<name>`; null: one row over all records, even if there are none. */
+  /**
+   * A dimension, `meta.<key>` or `field.<name>`; null: one row over all records, even if there are none. A dimension of attempts,
+   * such as `attempt.provider`: the rows count attempts, and have their latency, and no tokens and no cost.
+   */
   readonly by: string | null;
   readonly limit: number;
   /** `requests` where absent. */
@@ -105,6 +122,19 @@ export interface Series {
   readonly points: readonly SeriesPoint[];
   /** Of all records, including those of smaller values. */
   readonly total: StatsRow;
+}
+
+/** Attempts that failed in the same way, and requests that failed before anybody was asked. */
+export interface Fault {
+  /** null: no provider was asked. */
+  readonly provider: string | null;
+  readonly code: string;
+  readonly count: number;
+  /** How many of them a later attempt made good, so that no caller noticed. */
+  readonly rescued: number;
+  /** Epoch milliseconds. */
+  readonly firstAt: number;
+  readonly lastAt: number;
 }
 
 /** Values seen among the newest records of a query, with their counts, most frequent first. */
@@ -137,16 +167,18 @@ export interface StoreStatus {
 
 /** The read side of the store. Every call has its own time limit and rejects with a GatewayError when the store is away, or cannot answer what was asked. */
 export interface LogReader {
-  /** Newest first. */
-  list(query: LogQuery, page: { readonly limit: number; readonly cursor: string | null }): Promise<LogPage>;
+  /** Newest first, unless `sort` says otherwise. A search in bodies goes on until the page is full, or the end is reached. */
+  list(query: LogQuery, page: PageOptions): Promise<LogPage>;
   /** As `list`, with bodies: what an export is made of. */
-  exportRows(query: LogQuery, page: { readonly limit: number; readonly cursor: string | null }): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
+  exportRows(query: LogQuery, page: PageOptions): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
   get(id: string): Promise<LoggedDetail | null>;
   /** Deletes the bodies of a record, which stays without them. False: it had none. */
   forget(id: string): Promise<boolean>;
   /** The largest first. */
   stats(query: LogQuery, options: StatsOptions): Promise<readonly StatsRow[]>;
   series(query: LogQuery, options: SeriesOptions): Promise<Series>;
+  /** What went wrong, by provider and error code, the most recent first. */
+  faults(query: LogQuery): Promise<readonly Fault[]>;
   /** Values to filter by, seen in the query's range. */
   facets(query: LogQuery): Promise<LogFacets>;
   /** Names of metadata on record, most used first. */

@@ -274,12 +274,13 @@ function faultOf(reason: unknown, source: ChunkSource | null): GatewayError | nu
 
 function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt }: RunningAttempt, end: GatewayError | 'outrun' | null): AttemptResult {
   const error = end === 'outrun' ? null : end;
-  const { provider, model, mapping } = attempt.candidate;
+  const { provider, model, mapping, target } = attempt.candidate;
   const since = (at: number | null): number | null => (at === null ? null : Math.round(at - attempt.startedAt));
   return {
     provider: provider.id,
     model: model.id,
     externalId: mapping.externalId,
+    ...(provider.account !== provider.id && { target }),
     outcome: end === 'outrun' ? end : error === null ? 'answered' : error.code,
     status: end === null ? 200 : (error?.upstreamStatus ?? null),
     startedMs: Math.round(attempt.startedAt - startedAt),

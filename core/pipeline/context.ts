@@ -77,6 +77,7 @@ export interface Replying extends Arrived {
   readonly error: GatewayError | null;
 }
 
+/** `root`: the name of a model without a provider and without a version, be it its id or an alias. `alias`: a name with a version. */
 export type Addressing = 'root' | 'alias' | 'provider' | 'policy';
 
 /** A target that may serve this request: a provider with one of its keys, and a model. */
@@ -138,6 +139,8 @@ export interface AttemptResult {
   readonly provider: string;
   readonly model: string;
   readonly externalId: string;
+  /** Names the target where its provider has several keys: `openai#2/gpt-5`. Absent: it is `<provider>/<externalId>`. */
+  readonly target?: string;
   /** `answered`, `outrun` (the next target was asked beside it, and was quicker), or the code of the error. */
   readonly outcome: string;
   readonly status: number | null;
@@ -187,6 +190,8 @@ export interface RequestRecord {
   readonly usage: RecordedUsage;
   /** Some of the counts are no provider's: they were estimated from the text. */
   readonly usageEstimated: boolean;
+  /** True: `usage.reasoningTokens` alone was estimated from the text of the thinking; those tokens are inside the completion that the provider counted. */
+  readonly reasoningEstimated?: boolean;
   /** Dollars, decimal, of all attempts; null: not known. */
   readonly cost: string | null;
   /** It cost at most that: the provider went on after the gateway had left, or its prices changed meanwhile. */

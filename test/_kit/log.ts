@@ -1,6 +1,7 @@
 /** A log in memory with the interface of a real one, for tests of everything that reads a log. */
 import { randomBytes } from 'node:crypto';
 import type { RequestRecord } from '../../core/pipeline/context.ts';
+import { isRescued } from '../../core/log/attempts.ts';
 import { facetFields, filteredText, keyedName } from '../../core/log/fields.ts';
 import { selects } from '../../core/log/match.ts';
 import type { LoggedDetail, LogFacets, LoggedRequest, LogQuery, LogReader, StatsRow } from '../../core/log/store.ts';
@@ -48,7 +49,7 @@ function sums(value: string | null, records: readonly LoggedRequest[]): StatsRow
     return all[Math.max(0, Math.ceil(share * all.length) - 1)] ?? null;
   };
   return {
-    value, requests: records.length, errors: records.filter(({ outcome }) => outcome !== 'answered').length,
+    value, requests: records.length, errors: records.filter(({ outcome }) => outcome !== 'answered').length, rescued: records.filter(isRescued).length,
     promptTokens: sum((one) => one.usage.promptTokens), completionTokens: sum((one) => one.usage.completionTokens), reasoningTokens: sum((one) => one.usage.reasoningTokens), cachedTokens: sum((one) => one.usage.cachedTokens),
     cost: costs.length === 0 ? null : formatDollars(costs.reduce((a, b) => a + b, 0n)), unpriced: records.length - costs.length, estimated: records.filter(({ usageEstimated }) => usageEstimated).length,
     tokensPerSecond: null,
@@ -111,6 +112,7 @@ export function memoryLog(): MemoryLog {
       const buckets = Map.groupBy(all, ({ createdAt }) => Math.floor(Date.parse(createdAt) / bucketMs) * bucketMs);
       return { points: [...buckets].sort(([a], [b]) => a - b).flatMap(([at, records]) => grouped(records, by).map((row) => ({ at, ...row }))), total: sums(null, all) };
     },
+    faults: async () => [],
     async facets(query) {
       const records = await found(query);
       const keys = records.flatMap(({ metadata, fields }) => [...Object.keys(metadata).map((key) => keyedName({ part: 'metadata', key })), ...Object.keys(fields).map((key) => keyedName({ part: 'fields', key }))]);

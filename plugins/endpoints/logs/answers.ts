@@ -5,7 +5,7 @@ import { badFilter, parseDimension, parseLogFilter, parseSpan, resolveQuery } fr
 import type { LogQuery, LogReader } from '../../../core/log/store.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import { json } from '../../../core/pipeline/answer.ts';
-import { csvOf, seriesColumns, statsColumns } from './csv.ts';
+import { columnsBy, csvOf } from './csv.ts';
 
 /** A request that was let in. */
 export interface LogRequest {
@@ -61,12 +61,20 @@ export async function oneRequest({ params, reader }: LogRequest): Promise<Answer
 }
 
 export async function stats(asked: LogRequest): Promise<Answer> {
-  const by = asked.query.get('by');
+  const by = dimensionOf(asked.query);
   const format = formatOf(asked.query, ['json', 'csv']);
-  const options = { by: by === null ? null : parseDimension(by), limit: limitOf(asked.query, { otherwise: 100, most: mostRecords }) };
+  const options = { by, limit: limitOf(asked.query, { otherwise: 100, most: mostRecords }) };
   const data = await asked.reader.stats(queryOf(asked, ['by', 'limit', 'format']), options);
-  return format === 'csv' ? fileOf({ name: 'stats', format, body: csvOf(statsColumns, data) }, asked.now) : json({ data });
+  const columns = columnsBy(by);
+  return format === 'csv' ? fileOf({ name: 'stats', format, body: csvOf(columns, data) }, asked.now) : json({ data: data.map((row) => only(columns, row)) });
 }
+
+function dimensionOf(query: URLSearchParams): string | null {
+  const by = query.get('by');
+  return by === null ? null : parseDimension(by);
+}
+
+const only = <Name extends string>(names: readonly Name[], row: Readonly<Record<Name, unknown>>): object => Object.fromEntries(names.map((name) => [name, row[name]]));
 
 const day = 86_400_000;
 const mostBuckets = 2000;
@@ -74,16 +82,17 @@ const niceBuckets = [1, 5, 15, 60, 300, 900, 3600, 3 * 3600, 6 * 3600, 12 * 3600
 
 /** Sums over time. Where no time is asked, of the last day. */
 export async function series(asked: LogRequest): Promise<Answer> {
-  const by = asked.query.get('by');
+  const by = dimensionOf(asked.query);
   const format = formatOf(asked.query, ['json', 'csv']);
   const asking = queryOf(asked, ['by', 'bucket', 'format']);
   const to = asking.to ?? asked.now;
   const from = asking.from ?? to - day;
   const bucketMs = bucketOf(asked.query.get('bucket'), Math.max(0, to - from));
-  const { points } = await asked.reader.series({ ...asking, from, to: asking.to }, { bucketMs, by: by === null ? null : parseDimension(by) });
+  const { points } = await asked.reader.series({ ...asking, from, to: asking.to }, { bucketMs, by });
   const data = points.map(({ at, ...point }) => ({ at: new Date(at).toISOString(), ...point }));
-  if (format === 'csv') return fileOf({ name: 'series', format, body: csvOf(seriesColumns, data) }, asked.now);
-  return json({ from: new Date(from).toISOString(), to: new Date(to).toISOString(), bucketMs, data });
+  const columns = ['at', ...columnsBy(by)] as const;
+  if (format === 'csv') return fileOf({ name: 'series', format, body: csvOf(columns, data) }, asked.now);
+  return json({ from: new Date(from).toISOString(), to: new Date(to).toISOString(), bucketMs, data: data.map((row) => only(columns, row)) });
 }
 
 /** About a hundred buckets where nobody says. */

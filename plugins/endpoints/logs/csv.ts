@@ -1,5 +1,5 @@
 /** Records and sums as rows of a spreadsheet. */
-import { recordFields } from '../../../core/log/fields.ts';
+import { isOfAttempts, recordFields } from '../../../core/log/fields.ts';
 import type { RecordField } from '../../../core/log/fields.ts';
 import type { LoggedRequest, StatsRow } from '../../../core/log/store.ts';
 
@@ -29,10 +29,11 @@ export function csvLine(record: LoggedRequest, metadataKeys: readonly string[]):
 }
 
 /** The names of the JSON, in its order. */
-export const statsColumns = [
+const statsColumns = [
   'value',
   'requests',
   'errors',
+  'rescued',
   'promptTokens',
   'completionTokens',
   'reasoningTokens',
@@ -48,7 +49,11 @@ export const statsColumns = [
   'timeToFirstTokenP95Ms',
 ] as const satisfies readonly (keyof StatsRow)[];
 
-export const seriesColumns = ['at', ...statsColumns] as const;
+/** Of attempts, which have no tokens and no cost of their own. */
+const attemptColumns = ['value', 'requests', 'errors', 'rescued', 'latencyP50Ms', 'latencyP95Ms', 'latencyP99Ms'] as const satisfies readonly (keyof StatsRow)[];
+
+/** The columns of sums by a dimension. */
+export const columnsBy = (by: string | null): readonly (keyof StatsRow)[] => (isOfAttempts(by) ? attemptColumns : statsColumns);
 
 export const csvOf = <Name extends string>(names: readonly Name[], rows: readonly Readonly<Record<Name, Cell>>[]): string =>
   [names, ...rows.map((row) => names.map((name) => row[name]))].map(line).join('');

@@ -28,6 +28,7 @@ export function createLogReader({ client, others, events, counts, trouble, reten
     forget: (id) => client.forget(id).catch(refuse),
     stats: (query, options) => others.before(() => client.stats(query, options)).catch(refuse),
     series: (query, options) => others.before(() => client.series(query, options)).catch(refuse),
+    faults: (query) => others.before(() => client.faults(query)).catch(refuse),
     facets: (query) => others.before(() => client.facets(query)).catch(refuse),
     metadataKeys: (query) => others.before(() => client.metadataKeys(query)).catch(refuse),
     catchUp: async () => void (await Promise.all([client.flush().catch(refuse), others.flush()])),

@@ -14,7 +14,6 @@ export const logCommands: readonly Command[] = [
     flags: {
       ...filterFlags,
       follow: { type: 'boolean', short: 'f', help: 'go on with requests as they end' },
-      id: { type: 'string', value: 'ID', help: 'one request with its bodies; the id alone does too' },
       limit: limitFlag,
       ...addressFlags,
     },

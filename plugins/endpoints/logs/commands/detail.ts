@@ -16,7 +16,7 @@ export function detailText(record: LoggedDetail): string {
     ['user agent', facts.userAgent],
     ['address', facts.clientAddress],
     ['duration', `${duration(facts.durationMs)}${facts.timeToFirstTokenMs === null ? '' : `, first token after ${duration(facts.timeToFirstTokenMs)}`}`],
-    ['tokens', `${tokens(usage.promptTokens)} in (${tokens(usage.cachedTokens)} cached), ${tokens(usage.completionTokens)} out (${tokens(usage.reasoningTokens)} reasoning)`],
+    ['tokens', `${tokens(usage.promptTokens)} in (${tokens(usage.cachedTokens)} cached), ${tokens(usage.completionTokens)} out (${about(count(usage.reasoningTokens), facts.usageEstimated || facts.reasoningEstimated === true)} reasoning)`],
     ['cost', about(facts.cost === null ? '–' : `$${facts.cost}`, facts.usageEstimated)],
     ...Object.entries(metadata).map(([name, value]): [string, string] => [`meta.${name}`, value]),
     ...Object.entries(fields).map(([name, value]): [string, string] => [`field.${name}`, String(value)]),

@@ -40,13 +40,14 @@ const defaultLimit = 20;
 
 type Given = Pick<CommandRun, 'flags' | 'words' | 'json'>;
 
-/** What `gateway logs` is to show. A word that is a whole request id selects that request. */
+/** What `gateway logs` is to show. A whole request id selects that request, its begin is a filter. */
 export function logsSelection({ flags, words, json }: Given): Selection {
-  const isId = words.length === 1 && uuid.test(words[0] ?? '');
-  const id = flags.text('id') ?? (isId ? (words[0] ?? '').toLowerCase() : null);
+  const named = flags.all('id');
+  const whole = [...named, ...words].length === 1 ? [...named, ...words].find((text) => uuid.test(text)) : undefined;
+  const id = whole?.toLowerCase() ?? null;
   const follow = flags.has('follow');
   if (id !== null && follow) throw new UsageError('--follow goes with a list, not with one request');
-  return { id, follow, json, by: null, limit: flags.number('limit') ?? defaultLimit, filter: filterOf(flags, isId ? [] : words) };
+  return { id, follow, json, by: null, limit: flags.number('limit') ?? defaultLimit, filter: filterOf(flags, id === null ? words : []) };
 }
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;

@@ -111,7 +111,7 @@ const columns = [
   { title: 'TOTAL', width: 7, isNumber: true, read: ({ durationMs }: LoggedRequest) => duration(durationMs) },
   { title: 'IN', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.promptTokens), record.usageEstimated) },
   { title: 'OUT', width: 6, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.completionTokens), record.usageEstimated) },
-  { title: 'THOUGHT', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.reasoningTokens), record.usageEstimated) },
+  { title: 'THOUGHT', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.reasoningTokens), record.usageEstimated || record.reasoningEstimated === true) },
   { title: 'COST', width: 10, isNumber: true, read: (record: LoggedRequest) => about(dollars(record.cost), record.usageEstimated) },
   { title: 'ID', width: 36, read: ({ id }: LoggedRequest) => id },
   { title: 'OUTCOME', width: 0, read: ({ outcome, error, finishReason }: LoggedRequest) => (error === null ? (finishReason ?? outcome) : `${outcome}: ${error.code}`) },

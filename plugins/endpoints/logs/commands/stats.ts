@@ -1,5 +1,6 @@
 /** `gateway stats`: sums over the requests that a filter selects, one row for each value of a dimension. */
 import type { Output } from '../../../../core/host/command.ts';
+import { isOfAttempts } from '../../../../core/log/fields.ts';
 import type { StatsRow } from '../../../../core/log/store.ts';
 import { tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';
@@ -30,7 +31,15 @@ const numbers: readonly Column<StatsRow>[] = [
   { title: 'FIRST P95', isNumber: true, read: ({ timeToFirstTokenP95Ms }) => duration(timeToFirstTokenP95Ms) },
 ];
 
-const columnsOf = (by: string | null): readonly Column<StatsRow>[] => (by === null ? numbers : [{ title: by.toUpperCase(), read: ({ value }) => value ?? '(none)' }, ...numbers]);
+/** Attempts have no tokens and no cost of their own. */
+const ofAttempts: readonly Column<StatsRow>[] = [
+  { title: 'ATTEMPTS', isNumber: true, read: ({ requests }) => String(requests) },
+  ...numbers.filter(({ title }) => title === 'ERRORS'),
+  { title: 'RESCUED', isNumber: true, read: ({ rescued }) => String(rescued) },
+  ...numbers.filter(({ title }) => /^P\d/.test(title)),
+];
+
+const columnsOf = (by: string | null): readonly Column<StatsRow>[] => (by === null ? numbers : [{ title: by.toUpperCase(), read: ({ value }) => value ?? '(none)' }, ...(isOfAttempts(by) ? ofAttempts : numbers)]);
 
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`;
 

@@ -75,6 +75,7 @@ export function createClient(events: ClientEvents): StoreClient {
     get: reading('get'),
     stats: reading('stats'),
     series: reading('series'),
+    faults: reading('faults'),
     facets: reading('facets'),
     metadataKeys: reading('metadataKeys'),
     ping: () => ask('ping', [], 500) as Promise<void>,

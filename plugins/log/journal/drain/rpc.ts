@@ -9,7 +9,7 @@ export interface WorkerSettings extends StoreSettings {
   readonly folder: string;
 }
 
-export const readCalls = ['list', 'exportRows', 'get', 'stats', 'series', 'facets', 'metadataKeys'] as const;
+export const readCalls = ['list', 'exportRows', 'get', 'stats', 'series', 'faults', 'facets', 'metadataKeys'] as const;
 
 /** What can be called beside the read calls of the store. */
 export interface OwnCalls {

@@ -9,6 +9,8 @@ import { parseDollars, formatDollars } from '../../../../core/money.ts';
 import { requestBody, responseBody } from './bodies.ts';
 import type { StoredChoice } from './bodies.ts';
 import { cleanJson, count, parseClean, real, text } from './clean.ts';
+import { attemptsOf, askedColumns } from './attempts.ts';
+import type { AttemptRow } from './attempts.ts';
 import { reasoningOf } from '../write/entry.ts';
 import type { Columns, Entry, Finished, Started } from '../write/entry.ts';
 import type { Parts } from '../write/frames.ts';
@@ -31,8 +33,15 @@ type ColumnField = RecordField & { readonly column: string };
 const columnFields = recordFields.filter((field): field is ColumnField => field.column !== null);
 const moreFields = recordFields.filter(({ column }) => column === null);
 
-/** The columns of `gateway_requests` with what each holds. */
-export const requestColumns: readonly { readonly column: string; readonly kind: FieldKind }[] = [...columnFields.map(({ column, kind }) => ({ column, kind })), { column: 'failed', kind: 'flag' }, { column: 'more', kind: 'text' }];
+interface Column {
+  readonly column: string;
+  readonly kind: FieldKind;
+}
+
+/** The columns of `gateway_requests` from which a record is read, with what each holds. */
+export const recordColumns: readonly Column[] = [...columnFields.map(({ column, kind }) => ({ column, kind })), { column: 'more', kind: 'text' }];
+/** All columns of `gateway_requests`. */
+export const requestColumns: readonly Column[] = [...recordColumns, { column: 'failed', kind: 'flag' }, ...askedColumns];
 
 export interface BodyRow {
   readonly id: string;
@@ -43,6 +52,8 @@ export interface BodyRow {
 
 export interface Row {
   readonly request: RequestRow;
+  /** Of a request that does not stand for its only attempt. */
+  readonly attempts: readonly AttemptRow[];
   readonly body: BodyRow | null;
   /** As it came from the journal: the dead letters keep it. */
   readonly entry: Entry;
@@ -63,14 +74,14 @@ export function rowOf(entry: Entry): Row {
 }
 
 const rowOfParts = (columns: Columns, { more, request, response }: Parts): Omit<Row, 'entry'> => ({
-  request: requestRow(columns, cleanJson(more)),
+  ...requestRow(columns, cleanJson(more)),
   body: request === '' && response === '' ? null : { id: columns.id, request: cleanJson(request) || null, response: cleanJson(response) || null, reasoning: columns.reasoningContent ?? null },
 });
 
 function rowOfWhole(parsed: unknown, isInterrupted: boolean): Omit<Row, 'entry'> {
   const entry = isInterrupted ? interrupted(parsed as Started) : (parsed as Finished);
   const more = moreFields.map(({ name, kind }) => [name, kind === 'rate' ? real(valueIn(entry, name)) : valueIn(entry, name)]);
-  return { request: requestRow(entry, JSON.stringify(Object.fromEntries(more))), body: bodyRow(entry) };
+  return { ...requestRow(entry, JSON.stringify(Object.fromEntries(more))), body: bodyRow(entry) };
 }
 
 const unknownUsage = { promptTokens: null, completionTokens: null, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: null };
@@ -97,14 +108,16 @@ const valueIn = (record: object, name: string): unknown => valueAt(record, pathO
 /** cost: paths are split once, not for each record. */
 const cellsOf = columnFields.map(({ name, column, kind, otherwise = null }) => ({ path: pathOf(name), column, kind, otherwise: otherwise as Cell }));
 
-function requestRow(record: Columns, more: string): RequestRow {
+function requestRow(record: Columns, more: string): Pick<Row, 'request' | 'attempts'> {
   const cells: Record<string, Cell | Cells<Cell>> = {};
   for (const { path, column, kind, otherwise } of cellsOf) cells[column] = written[kind](valueAt(record, path)) ?? otherwise;
   cells['metadata'] = metadataOf(record.metadata);
   cells['fields'] = pluginFieldsOf(record.fields);
   cells['failed'] = record.outcome !== 'answered';
   cells['more'] = more;
-  return cells as RequestRow;
+  const { asked, attempts } = attemptsOf(record, more);
+  Object.assign(cells, asked);
+  return { request: cells as RequestRow, attempts };
 }
 
 /** How a value goes into its column; null: the record has none. JSON columns have rules of their own. */

@@ -4,6 +4,7 @@ import type { FilteredField, Keyed } from '../../../../core/log/fields.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Condition, LogQuery } from '../../../../core/log/store.ts';
 import { parseDollars } from '../../../../core/money.ts';
+import { hexOf, isIdPrefix } from '../../../../core/log/record-id.ts';
 import { binOf, binSql, isBinned } from './bins.ts';
 import type { Binned } from './bins.ts';
 import { tagName, tagText } from './rows.ts';
@@ -66,7 +67,7 @@ const comparisons = new Set(['>', '<', '>=', '<=']);
 /** Conditions whose index is not in the order of the list. Such an index pays only if few rows meet the condition. */
 export const isProbed = (condition: Condition): boolean => isIndexedBound(condition) || isSomeTags(condition);
 
-const isIndexedBound = ({ field, operator }: Condition): boolean => comparisons.has(operator) && isBinned(filteredField(field)?.column ?? null);
+const isIndexedBound = ({ field, operator }: Condition): boolean => comparisons.has(operator) && isBinned(filteredField(field)?.asked ?? null);
 const isTag = ({ field, operator }: Condition): boolean => keyedOf(field) !== null && !comparisons.has(operator);
 const isSomeTags = (condition: Condition): boolean => isTag(condition) && condition.operator === 'in' && condition.values.length > 1 && !condition.values.includes('');
 const isOneTag = (condition: Condition): boolean => isTag(condition) && condition.operator === 'in' && condition.values.length === 1 && condition.values[0] !== '';
@@ -81,11 +82,13 @@ export interface SelectionOptions {
   readonly rare?: ReadonlyMap<Condition, readonly string[]>;
   /** Whether the text in bodies is a condition too. A page of a list looks for it in another way. */
   readonly withText?: boolean;
+  /** No tag leads to the rows: something else does. */
+  readonly isLed?: boolean;
 }
 
-export function selectionOf({ from, to, conditions, text }: LogQuery, { params, grammar, rare = new Map(), withText = false }: SelectionOptions): Selection {
+export function selectionOf({ from, to, conditions, text }: LogQuery, { params, grammar, rare = new Map(), withText = false, isLed = false }: SelectionOptions): Selection {
   // cost: the index of a tag holds its requests in the order of the list, so it serves any number of them
-  const leading = conditions.find((condition) => isOneTag(condition));
+  const leading = isLed ? undefined : conditions.find((condition) => isOneTag(condition));
   const key = leading === undefined ? 'r.id' : 't.id';
   const where: string[] = [];
   if (leading !== undefined) where.push(`t.name = ${params.add(tagNameOf(leading))}`, `t.value = ${params.add(tagText(leading.values[0] as string))}`);
@@ -119,10 +122,42 @@ function eitherSql(condition: Condition, writing: Writing): string {
   if (keyed !== null) return tagSql(condition, keyed, writing);
   const field = fieldOf(condition.field);
   const { values } = condition;
-  if (field.filter.kind === 'flag') return flagSql(`r.${field.column}`, condition);
-  if (field.filter.kind === 'some') return flagSql(`(coalesce(r.${field.column}, 0) > 0)`, condition);
+  if (field.filter.kind === 'flag') return flagSql(flagOf(field), condition);
+  if (field.filter.kind === 'some') return flagSql(`(coalesce(r.${field.asked}, 0) > 0)`, condition);
   if (field.filter.kind === 'bound') throw new BadQuery(`"${condition.field}" is filtered by a bound, not by a value.`);
-  return field.filter.kind === 'status' ? statusSql(values, writing.params) : valuesSql(`r.${field.column}`, values, writing.params);
+  if (field.filter.kind === 'prefix') return idSql(values, writing.params);
+  if (field.filter.kind === 'any') return triedSql(values, writing.params);
+  if (field.filter.kind === 'glob') return globSql(`r.${field.asked}`, values, writing);
+  return field.filter.kind === 'status' ? statusSql(values, writing.params) : valuesSql(`r.${field.asked}`, values, writing.params);
+}
+
+/** cost: there is an index of the few requests with several attempts, and each rescued one is among them. */
+const flagOf = ({ asked }: FilteredField): string => (asked === 'rescued' ? '(r.attempts > 1 and r.rescued)' : `r.${asked}`);
+
+function idSql(values: readonly string[], params: Params): string {
+  return values.map((value) => {
+    if (!isIdPrefix(value)) throw new BadQuery(`"${value.slice(0, 64)}" is no id of a request, nor its first 8 characters or more.`);
+    const [first, last] = ['0', 'f'].map((filler) => params.id(idOfHex(hexOf(value).padEnd(32, filler))));
+    return `r.id between ${first} and ${last}`;
+  }).join(' or ');
+}
+
+const idOfHex = (hex: string): string => `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+
+/** Requests of which an attempt was at one of these providers; an empty value: those without an attempt. */
+function triedSql(values: readonly string[], params: Params): string {
+  const named = values.filter((value) => value !== '');
+  const list = (): string => named.map((value) => params.add(value)).join(', ');
+  const parts = named.length === 0 ? [] : [`(r.target is not null and r.provider in (${list()}))`, `r.id in (select a.id from gateway_attempts a where a.provider in (${list()}))`];
+  return [...parts, ...(named.length < values.length ? ['r.attempts = 0'] : [])].join(' or ');
+}
+
+const isGlob = (value: string): boolean => value.includes('*');
+
+function globSql(column: string, values: readonly string[], { params, grammar }: Writing): string {
+  const plain = values.filter((value) => !isGlob(value)).map((value) => value.toLowerCase());
+  const globs = values.filter(isGlob).map((value) => `${column} ${grammar.like} ${params.add(value.replaceAll(/[\\%_]/g, '\\$&').replaceAll('*', '%'))} escape '\\'`);
+  return [...(plain.length === 0 ? [] : [valuesSql(column, plain, params)]), ...globs].join(' or ');
 }
 
 function fieldOf(filter: string): FilteredField {
@@ -171,14 +206,17 @@ function boundSql(condition: Condition, { params, grammar }: Writing): string {
   if (keyed?.part === 'fields') return `${grammar.fieldNumber(keyed.key, params.bind)} ${operator} cast(${params.add(numberOf(condition))} as double precision)`;
   const known = filteredField(field);
   if (known?.filter.kind !== 'bound') throw new BadQuery(`"${field.slice(0, 64)}" has no order to compare by.`);
-  return `r.${known.column} ${operator} cast(${params.add(boundOf(condition))} as bigint)`;
+  const bound = boundOf(condition);
+  // cost: an index holds the few requests with several attempts
+  const several = known.asked === 'attempts' && ((operator === '>' && bound !== '0') || (operator === '>=' && Number(bound) > 1)) ? 'r.attempts > 1 and ' : '';
+  return `${several}r.${known.asked} ${operator} cast(${params.add(bound)} as bigint)`;
 }
 
 /** The first ids of a probed condition. The `order by` makes sure that the bins' index is used, with or without statistics. */
 export function probeSql(condition: Condition, params: Params, most: number): string {
   const { field, operator, values } = condition;
   if (isSomeTags(condition)) return `select id from gateway_tags where name = ${params.add(tagNameOf(condition))} and value in (${values.map((value) => params.add(tagText(value))).join(', ')}) limit ${most}`;
-  const column = fieldOf(field).column as Binned;
+  const column = fieldOf(field).asked as Binned;
   const bound = boundOf(condition);
   const isAbove = operator.startsWith('>');
   const bin = binSql(column);
@@ -212,7 +250,7 @@ export function textSql(text: string, { params, grammar }: Pick<Writing, 'params
 export function dimensionSql(by: string, params: Params, grammar: Grammar): string {
   const keyed = keyedOf(by);
   if (keyed !== null) return grammar.keyedText(keyed, params.bind);
-  const { kind, column, filter } = fieldOf(by);
+  const { kind, asked: column, filter } = fieldOf(by);
   if (filter.isDimension !== true) throw new BadQuery(`There is no field "${by}" to group by.`);
   if (kind === 'status') return `cast(r.${column} as text)`;
   if (kind === 'flag') return `case when r.${column} then 'true' else 'false' end`;

@@ -2,7 +2,7 @@
 import { firstIdAt, timeOf } from '../sql/id-time.ts';
 
 const week = 7 * 86_400_000;
-const tables = ['gateway_requests', 'gateway_bodies', 'gateway_tags'] as const;
+const tables = ['gateway_requests', 'gateway_bodies', 'gateway_tags', 'gateway_attempts'] as const;
 
 export const weekOf = (id: string): number => Math.floor(timeOf(id) / week);
 
@@ -18,7 +18,7 @@ export function dropOld(partitions: readonly string[], before: number): string |
     const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
     return year !== undefined && Date.parse(`${year}-${month}-${day}`) + week <= before;
   });
-  return old === undefined ? null : `drop table ${tables.map((table) => old.replace('gateway_requests', table)).join(', ')}`;
+  return old === undefined ? null : `drop table if exists ${tables.map((table) => old.replace('gateway_requests', table)).join(', ')}`;
 }
 
 export const listPartitions = "select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass('gateway_requests')";

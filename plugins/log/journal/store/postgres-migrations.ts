@@ -89,4 +89,35 @@ export const postgresMigrations: readonly Migration[] = [
     // not `jsonb`, which writes numbers anew: a filter compares them as they were written
     sql: "alter table gateway_requests add column fields json not null default '{}'",
   },
+  {
+    id: 4,
+    name: 'attempts, error codes, requests as they were sent',
+    // `attempts` is null in rows that are older than the column, until they are filled in (backfill.ts)
+    sql: `
+      alter table gateway_requests add column attempts integer, add column target text collate "C", add column rescued boolean not null default false, add column error_code text collate "C";
+      create index gateway_requests_code on gateway_requests (error_code, id) where error_code is not null;
+      create index gateway_requests_several on gateway_requests (id) where attempts > 1;
+      create index gateway_requests_unfilled on gateway_requests (id) where attempts is null;
+      create index gateway_requests_large on gateway_requests (${binSql('total_tokens')}, id, total_tokens) where total_tokens is not null;
+      create table gateway_attempts (
+        id uuid not null,
+        number integer not null,
+        provider text collate "C",
+        model text collate "C",
+        target text collate "C",
+        code text collate "C",
+        failed boolean not null,
+        rescued boolean not null,
+        duration_ms integer,
+        primary key (id, number)
+      ) partition by range (id);
+      create index gateway_attempts_provider on gateway_attempts (provider, id);
+      do $$ declare week record; begin
+        for week in select c.relname as name, pg_get_expr(c.relpartbound, c.oid) as bounds from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass('gateway_requests') loop
+          execute format('create table %I partition of gateway_attempts %s', replace(week.name, 'gateway_requests', 'gateway_attempts'), week.bounds);
+        end loop;
+      end $$;
+      alter table gateway_bodies add column upstream text;
+    `,
+  },
 ];

@@ -7,10 +7,14 @@ import { createWeek, dropOld, listPartitions, weekOf } from './partitions.ts';
 import type { FieldKind } from '../../../../core/log/fields.ts';
 import { requestColumns, tagsOf } from '../sql/rows.ts';
 import type { Row } from '../sql/rows.ts';
+import { askedColumns, attemptColumns } from '../sql/attempts.ts';
 import { Roller } from '../sums/roller.ts';
-import { periodsOf, spans } from '../sums/rollup.ts';
+import { complete, periodsOf, spans } from '../sums/rollup.ts';
+import { unfilled } from './backfill.ts';
+import type { Filled } from './backfill.ts';
 import type { Period } from '../sums/rollup.ts';
 import { createReader } from './read.ts';
+import { queriesOf } from '../sql/engine.ts';
 import type { Engine } from '../sql/engine.ts';
 import type { Grammar } from '../sql/where.ts';
 import { floorOf } from './store.ts';
@@ -45,6 +49,8 @@ const insertRequests = `
   insert into gateway_requests (${columnNames}) select ${columnNames} from json_to_recordset($1::json)
   as x(${requestColumns.map(({ column, kind }) => `${column} ${columnTypes[kind]}`).join(', ')}) on conflict do nothing`;
 const insertBodies = 'insert into gateway_bodies select * from json_to_recordset($1::json) as x(id uuid, request text, response text, reasoning text) on conflict do nothing';
+const insertAttempts = `insert into gateway_attempts (${Object.keys(attemptColumns).join(', ')}) select ${Object.keys(attemptColumns).join(', ')} from json_to_recordset($1::json) as x(${Object.entries(attemptColumns).map((pair) => pair.join(' ')).join(', ')}) on conflict do nothing`;
+const fillRequests = `update gateway_requests r set ${askedColumns.map(({ column }) => `${column} = x.${column}`).join(', ')} from json_to_recordset($1::json) as x(id uuid, ${askedColumns.map(({ column, kind }) => `${column} ${columnTypes[kind]}`).join(', ')}) where r.id = x.id and r.id between $2 and $3`;
 const insertTags = 'insert into gateway_tags select * from json_to_recordset($1::json) as x(name text, value text, id uuid) on conflict do nothing';
 
 /** Classes of SQLSTATE that blame what was sent: data exceptions, constraints, and limits of the program. */
@@ -111,7 +117,12 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
       await writing.query('delete from gateway_rollup where starts_at < $1', [before - spans[0]]);
       return await connected(writing, (client) => dropWeek(client, before));
     },
-    roll: () => roller.step(Date.now()),
+    async roll() {
+      const rows = await unfilled(queriesOf(engine));
+      if (rows.length === 0) return await roller.step(Date.now());
+      await connected(writing, (client) => fillIn(client, rows));
+      return true;
+    },
     blame: (error) => (ofRows.has(stateOf(error).slice(0, 2)) ? 'row' : 'store'),
     async forget(id) {
       if (!isId(id)) return false;
@@ -161,15 +172,27 @@ async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>):
     weeks.add(week);
   }
   const bodies = rows.flatMap(({ body }) => (body === null ? [] : [body]));
+  const attempts = rows.flatMap((row) => row.attempts);
   const tags = rows.flatMap(({ request }) => tagsOf(request).map(([name, value]) => ({ name, value, id: request.id })));
   const inserts = [
     pool.query({ name: 'requests', text: insertRequests, values: [JSON.stringify(rows.map(({ request }) => request))] }),
     ...(bodies.length > 0 ? [pool.query({ name: 'bodies', text: insertBodies, values: [JSON.stringify(bodies)] })] : []),
+    ...(attempts.length > 0 ? [pool.query({ name: 'attempts', text: insertAttempts, values: [JSON.stringify(attempts)] })] : []),
     ...(tags.length > 0 ? [pool.query({ name: 'tags', text: insertTags, values: [JSON.stringify(tags)] })] : []),
   ];
-  // safety: all three have ended before the batch is tried again
+  // safety: all have ended before the batch is tried again
   const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected');
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+}
+
+async function fillIn(client: PoolClient, rows: readonly Filled[]): Promise<void> {
+  const attempts = rows.flatMap((row) => row.attempts);
+  const periods = periodsOf(rows.map(({ id }) => timeOf(id)));
+  await within(client, async () => {
+    await client.query(fillRequests, [JSON.stringify(rows.map(({ id, asked }) => ({ id, ...asked }))), rows.at(-1)?.id, rows[0]?.id]);
+    if (attempts.length > 0) await client.query(insertAttempts, [JSON.stringify(attempts)]);
+    await client.query('delete from gateway_rollup where dimension = $3 and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', [periods.map(({ start }) => start), periods.map(({ span }) => span), complete]);
+  });
 }
 
 async function ensureWeek(client: PoolClient, week: number): Promise<void> {

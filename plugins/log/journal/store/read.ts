@@ -4,10 +4,11 @@ import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Queries } from '../sql/engine.ts';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, Rank, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../../core/log/store.ts';
-import { parsedJson, readDetail, readRecord, requestColumns } from '../sql/rows.ts';
+import { parsedJson, readDetail, readRecord, recordColumns } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import { groupsOf } from '../sums/rollup.ts';
 import type { Group } from '../sums/from-records.ts';
+import { faultsOf } from '../sums/from-attempts.ts';
 import { bodyColumns, isProbed, Params, probeSql, selectionOf, textSql, whereSql } from '../sql/where.ts';
 import type { Grammar, Selection } from '../sql/where.ts';
 import { firstIdAt, isId } from '../sql/id-time.ts';
@@ -16,7 +17,7 @@ import { addSums, noSums, statsOf } from '../sums/sums.ts';
 import type { Sums } from '../sums/sums.ts';
 
 /** Dollars as text, because a database's driver gives large integers as floats. */
-const rowColumns = requestColumns.map(({ column, kind }) => (kind === 'dollars' ? `cast(r.${column} as text) as ${column}` : `r.${column}`)).join(', ');
+const rowColumns = recordColumns.map(({ column, kind }) => (kind === 'dollars' ? `cast(r.${column} as text) as ${column}` : `r.${column}`)).join(', ');
 const bodiesSql = ({ body }: Grammar): string => bodyColumns.map((column) => `${body(column)} as ${column}`).join(', ');
 const withBodies = 'left join gateway_bodies b on b.id = r.id';
 
@@ -59,6 +60,7 @@ export function createReader(engine: Engine): Reader {
       return [statsOf(null, all?.sums ?? noSums())];
     },
     series: (query, options) => series(queries, shown(query), options),
+    faults: (query) => faultsOf(queries, shown(query)),
     facets: (query) => facets(queries, shown(query)),
     metadataKeys: (query) => metadataKeys(queries, shown(query)),
   };
@@ -157,14 +159,14 @@ const pointsOf = (groups: readonly Group[]): SeriesPoint[] => groups.map(({ at, 
 async function facets({ engine: { grammar }, rows: found }: Queries, query: LogQuery): Promise<LogFacets> {
   const params = new Params(grammar);
   const { from, where, key } = selectionOf({ ...query, text: null }, { params, grammar });
-  const rows = await found(`select ${facetFields.map(({ column }) => `r.${column}`).join(', ')}, r.metadata, r.fields from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`, params);
+  const rows = await found(`select ${facetFields.map(({ asked }) => `r.${asked}`).join(', ')}, r.metadata, r.fields from ${from}${whereSql(where)} order by ${key} desc limit ${facetRows}`, params);
   const counts = new Map<string, Map<string, number>>();
   const seen = (field: string, value: unknown): void => {
     const values = counts.get(field) ?? new Map<string, number>();
     counts.set(field, typeof value === 'number' ? values : values.set(String(value), (values.get(String(value)) ?? 0) + 1));
   };
   for (const row of rows) {
-    for (const { filter, column } of facetFields) if (row[column as string] !== null) seen(filter.name, String(row[column as string]));
+    for (const { filter, asked } of facetFields) if (row[asked as string] !== null) seen(filter.name, String(row[asked as string]));
     for (const part of ['metadata', 'fields'] as const) for (const [key, value] of Object.entries(partOf(row, part))) seen(keyedName({ part, key }), value);
   }
   return Object.fromEntries(Array.from(counts, ([field, values]) => [field, top(values)]));

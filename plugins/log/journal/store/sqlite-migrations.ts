@@ -94,4 +94,32 @@ export const sqliteMigrations: readonly Migration[] = [
       alter table gateway_bodies add column place integer;
     `,
   },
+  {
+    id: 5,
+    name: 'attempts, error codes',
+    // `attempts` is null in rows that are older than the column, until they are filled in (backfill.ts)
+    sql: `
+      alter table gateway_requests add column attempts integer;
+      alter table gateway_requests add column target text;
+      alter table gateway_requests add column rescued integer not null default 0;
+      alter table gateway_requests add column error_code text;
+      create index gateway_requests_code on gateway_requests (error_code, id) where error_code is not null;
+      create index gateway_requests_several on gateway_requests (id) where attempts > 1;
+      create index gateway_requests_unfilled on gateway_requests (id) where attempts is null;
+      create index gateway_requests_large on gateway_requests (${binSql('total_tokens')}, id, total_tokens) where total_tokens is not null;
+      create table gateway_attempts (
+        id blob not null,
+        number integer not null,
+        provider text,
+        model text,
+        target text,
+        code text,
+        failed integer not null,
+        rescued integer not null,
+        duration_ms integer,
+        primary key (id, number)
+      ) without rowid;
+      create index gateway_attempts_provider on gateway_attempts (provider, id);
+    `,
+  },
 ];

@@ -9,11 +9,16 @@ import type { Migrating } from './migrations.ts';
 import { sqliteMigrations } from './sqlite-migrations.ts';
 import { parsedJson, requestColumns, tagsOf } from '../sql/rows.ts';
 import type { RequestRow, Row } from '../sql/rows.ts';
+import { askedColumns, attemptColumns } from '../sql/attempts.ts';
+import type { AttemptRow } from '../sql/attempts.ts';
 import { Roller } from '../sums/roller.ts';
-import { periodsOf, spans } from '../sums/rollup.ts';
+import { complete, periodsOf, spans } from '../sums/rollup.ts';
+import { unfilled } from './backfill.ts';
+import type { Filled } from './backfill.ts';
 import { bodySql, defineBody, forgetBody, insertBodies, prepareBlocks } from './blocks.ts';
 import type { BlockStatements } from './blocks.ts';
 import { createReader } from './read.ts';
+import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Statement } from '../sql/engine.ts';
 import type { Grammar } from '../sql/where.ts';
 import { firstIdAt, isId, timeOf } from '../sql/id-time.ts';
@@ -67,13 +72,17 @@ const rowsAtOnce = 500;
 interface Statements extends BlockStatements {
   readonly request: StatementSync;
   readonly tag: StatementSync;
+  readonly attempt: StatementSync;
   readonly unroll: StatementSync;
 }
+
+const attemptNames = Object.keys(attemptColumns) as (keyof AttemptRow)[];
 
 const prepareInserts = (database: DatabaseSync): Statements => ({
   request: database.prepare(`insert into gateway_requests (${requestColumns.map(({ column }) => column).join(', ')}) values (${requestColumns.map(() => '?').join(', ')}) on conflict do nothing`),
   ...prepareBlocks(database),
   tag: database.prepare('insert into gateway_tags (name, value, id) values (?, ?, ?) on conflict do nothing'),
+  attempt: database.prepare(`insert into gateway_attempts (${attemptNames.join(', ')}) values (${attemptNames.map(() => '?').join(', ')}) on conflict do nothing`),
   unroll: database.prepare('delete from gateway_rollup where starts_at = ? and span_ms = ?'),
 });
 
@@ -122,7 +131,12 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
       opened().prepare('delete from gateway_rollup where starts_at < ?').run(before - spans[0]);
       return deleteSome(opened(), firstIdAt(before));
     },
-    roll: () => roller.step(Date.now()),
+    async roll() {
+      const rows = await unfilled(queriesOf(engine));
+      if (rows.length === 0) return await roller.step(Date.now());
+      fillIn(opened(), rows);
+      return true;
+    },
     blame: (error) => (ofRows.has(codeOf(error)) || error instanceof RangeError || error instanceof TypeError ? 'row' : 'store'),
     async forget(id) {
       return isId(id) && within(opened(), () => forgetBody(opened(), bytesOf(id)));
@@ -175,12 +189,30 @@ function within<T>(database: DatabaseSync, work: () => T): T {
 }
 
 /** False: the row was there already. */
-function insertRow({ request, tag }: Statements, row: Row): boolean {
+function insertRow({ request, tag, attempt }: Statements, row: Row): boolean {
   const id = bytesOf(row.request.id);
   const { changes } = request.run(...requestColumns.map(({ column, kind }) => cellOf(row.request[column] ?? null, kind)));
   if (changes === 0) return false;
   for (const [name, value] of tagsOf(row.request)) tag.run(name, value, id);
+  for (const one of row.attempts) insertAttempt(attempt, one);
   return true;
+}
+
+function insertAttempt(statement: StatementSync, row: AttemptRow): void {
+  statement.run(...attemptNames.map((name) => cellOf(row[name], name === 'id' ? 'id' : 'text')));
+}
+
+function fillIn(database: DatabaseSync, rows: readonly Filled[]): void {
+  const update = database.prepare(`update gateway_requests set ${askedColumns.map(({ column }) => `${column} = ?`).join(', ')} where id = ?`);
+  const { attempt } = prepareInserts(database);
+  const incomplete = database.prepare('delete from gateway_rollup where starts_at = ? and span_ms = ? and dimension = ?');
+  within(database, () => {
+    for (const { id, asked, attempts } of rows) {
+      update.run(...askedColumns.map(({ column, kind }) => cellOf(asked[column], kind)), bytesOf(id));
+      for (const one of attempts) insertAttempt(attempt, one);
+    }
+    for (const { span, start } of periodsOf(rows.map(({ id }) => timeOf(id)))) incomplete.run(start, span, complete);
+  });
 }
 
 function cellOf(value: RequestRow[string], kind: FieldKind): SQLInputValue {
@@ -202,6 +234,7 @@ function deleteSome(database: DatabaseSync, before: string): boolean {
       for (const [name, value] of tagsOf(row)) tag.run(name, value, id as Uint8Array);
     }
     database.prepare('delete from gateway_bodies where id <= ?').run(last);
+    database.prepare('delete from gateway_attempts where id <= ?').run(last);
     database.prepare('delete from gateway_body_blocks where last <= ?').run(last);
     database.prepare('delete from gateway_requests where id <= ?').run(last);
   });

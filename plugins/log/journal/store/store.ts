@@ -1,5 +1,5 @@
 /** What a store is. There are two, SQLite and PostgreSQL, and one contract suite runs on both. Only the worker uses them. */
-import type { ListOptions, LogFacets, LoggedDetail, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
+import type { Fault, ListOptions, LogFacets, LoggedDetail, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
 import type { Row } from '../sql/rows.ts';
 
 /** Where records are kept. */
@@ -22,6 +22,7 @@ export interface Reader {
   get(id: string): Promise<LoggedDetail | null>;
   stats(query: LogQuery, options: StatsOptions): Promise<readonly StatsRow[]>;
   series(query: LogQuery, options: SeriesOptions): Promise<Series>;
+  faults(query: LogQuery): Promise<readonly Fault[]>;
   facets(query: LogQuery): Promise<LogFacets>;
   /** Names of metadata, most used first. */
   metadataKeys(query: LogQuery): Promise<readonly string[]>;
@@ -36,7 +37,7 @@ export interface Store extends Reader {
   ping(): Promise<void>;
   /** Deletes some records that are older; false if there are none left. */
   retain(before: number): Promise<boolean>;
-  /** Sums up one period that is over; false if there is none left. */
+  /** Fills in some rows of an earlier version, or sums up one period that is over; false if there is nothing left to do. */
   roll(): Promise<boolean>;
   /** Who is to blame for the error of a statement. `row`: the store does not accept one of the rows. `store`: the same statement may succeed later. */
   blame(error: unknown): 'row' | 'store';

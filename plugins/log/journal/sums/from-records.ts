@@ -1,10 +1,13 @@
 /** Sums read from the records themselves. */
 import { setImmediate } from 'node:timers/promises';
+import { isOfAttempts } from '../../../../core/log/fields.ts';
+import type { AttemptDimension } from '../../../../core/log/fields.ts';
 import type { LogQuery, Rank } from '../../../../core/log/store.ts';
 import type { Queries } from '../sql/engine.ts';
 import { dimensionSql, Params, selectionOf, whereSql } from '../sql/where.ts';
 import type { Grammar } from '../sql/where.ts';
 import type { StoredRow } from '../sql/rows.ts';
+import { attemptsSql } from './from-attempts.ts';
 import { noSums } from './sums.ts';
 import type { Counted, Spread, Sums } from './sums.ts';
 
@@ -44,6 +47,7 @@ const counts: Readonly<Record<Counted, string>> = {
   estimated: 'sum(case when r.estimated then 1 else 0 end)',
   generatedTokens: `sum(case when ${generated} then r.completion_tokens end)`,
   generatedMs: `sum(case when ${generated} then r.duration_ms - r.ttft_ms end)`,
+  rescued: 'sum(case when r.rescued then 1 else 0 end)',
 };
 
 const columnsOf = ({ list }: Grammar): string => [
@@ -87,7 +91,10 @@ export async function sumsOf(queries: Queries, query: LogQuery, grouping: Groupi
 }
 
 /** cost: the values of a percentile come as a list and are sorted here. That is faster than an aggregate of our own in SQLite, and as fast as PostgreSQL's. */
-async function readGroups({ engine: { grammar }, rows: found }: Queries, query: LogQuery, { by, bucketMs, only, most = mostGroups, rank = 'requests' }: Grouping): Promise<Group[]> {
+async function readGroups(queries: Queries, query: LogQuery, grouping: Grouping): Promise<Group[]> {
+  const { engine: { grammar }, rows: found } = queries;
+  const { by, bucketMs, only, most = mostGroups, rank = 'requests' } = grouping;
+  if (isOfAttempts(by)) return await readAttempts(queries, query, { ...grouping, by });
   const params = new Params(grammar);
   const dimension = by === null ? 'null' : dimensionSql(by, params, grammar);
   const bucket = bucketMs === null ? '0' : `cast(r.created_at / ${bucketMs} as bigint)`;
@@ -97,6 +104,20 @@ async function readGroups({ engine: { grammar }, rows: found }: Queries, query: 
   const largest = bucketMs === null && by !== null ? ` order by ${orders[rank]}, 2 nulls first limit ${most}` : '';
   const rows = await found(`select ${bucket} as bucket, ${dimension} as value, ${columnsOf(grammar)} from ${from}${whereSql(all)}${groups.length === 0 ? '' : ` group by ${groups.join(', ')}`}${largest}`, params);
   return rows.filter(({ requests }) => requests !== '0').map((row) => ({ at: Number(row['bucket']) * (bucketMs ?? 0), value: row['value'] as string | null, sums: readSums(row) }));
+}
+
+async function readAttempts({ engine: { grammar }, rows: found }: Queries, query: LogQuery, { by, bucketMs, only, most = mostGroups, rank }: Grouping & { readonly by: AttemptDimension }): Promise<Group[]> {
+  const params = new Params(grammar);
+  const bucket = bucketMs === null ? '0' : `cast(x.at / ${bucketMs} as bigint)`;
+  const attempts = attemptsSql(query, by, { params, grammar });
+  const largest = bucketMs === null ? ` order by ${rank === 'errors' ? 'sum(x.failed)' : 'count(*)'} desc, 2 nulls first limit ${most}` : '';
+  const rows = await found(`select ${bucket} as bucket, x.value as value, count(*) as requests, sum(x.failed) as errors, sum(x.rescued) as rescued, ${grammar.list('x.duration_ms')} as latency from ${attempts}${only === undefined ? '' : ` where ${onlySql('x.value', only, params)}`} group by 1, 2${largest}`, params);
+  return rows.map((row) => {
+    const sums = noSums();
+    for (const name of ['requests', 'errors', 'rescued'] as const) sums[name] = Number(row[name]);
+    addList(sums.latency, row['latency']);
+    return { at: Number(row['bucket']) * (bucketMs ?? 0), value: row['value'] as string | null, sums };
+  });
 }
 
 function onlySql(dimension: string, only: readonly (string | null)[], params: Params): string {

@@ -4,10 +4,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { dimensions, isKeyed, keyedName } from '../../../../core/log/fields.ts';
+import { isKeyed, keyedName } from '../../../../core/log/fields.ts';
 import type { Keyed } from '../../../../core/log/fields.ts';
 import type { LogQuery } from '../../../../core/log/store.ts';
-import { groupsOf, keepsKeyed, leftOut, spans, startOf, whole } from './rollup.ts';
+import { complete, groupsOf, keepsKeyed, leftOut, spans, startOf, summed, whole } from './rollup.ts';
 import type { KeptValues, Period } from './rollup.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Queries, Statement } from '../sql/engine.ts';
@@ -79,7 +79,7 @@ async function duePeriods({ engine, rows: found }: Queries, now: number): Promis
   for (const span of spans) {
     const params = new Params(engine.grammar);
     const first = startOf(from, span);
-    const kept = new Set((await found(`select starts_at from gateway_rollup where span_ms = ${params.add(span)} and dimension = ${params.add(whole)} and starts_at >= ${params.add(first)}`, params)).map((row) => Number(row['starts_at'])));
+    const kept = new Set((await found(`select starts_at from gateway_rollup where span_ms = ${params.add(span)} and dimension = ${params.add(complete)} and starts_at >= ${params.add(first)}`, params)).map((row) => Number(row['starts_at'])));
     for (let start = first; start + span + graceMs <= now; start += span) if (!kept.has(start)) due.push({ span, start });
   }
   return due.sort((a, b) => a.start - b.start);
@@ -110,11 +110,12 @@ function unclaim(grammar: Grammar, { span, start }: Period, token: string): Stat
 async function rowsOf(queries: Queries, { span, start }: Period): Promise<Row[]> {
   const query: LogQuery = { from: start, to: start + span, conditions: [], text: null };
   const [all] = await groupsOf(queries, query, { by: null, bucketMs: null });
-  if (all === undefined || all.sums.requests === 0) return [[whole, []]];
+  const done = [complete, true] as const;
+  if (all === undefined || all.sums.requests === 0) return [[whole, []], done];
   const names = keepsKeyed(span) ? await keyedNames(queries, query) : [];
   const left = names.slice(mostNames);
-  const rows: Row[] = [[whole, [[null, keptOf(all.sums)]]], ...(left.length > 0 ? [[leftOut, left.length > mostLeftOut ? null : left] as const] : [])];
-  for (const name of [...dimensions, ...names.slice(0, mostNames)]) {
+  const rows: Row[] = [[whole, [[null, keptOf(all.sums)]]], done, ...(left.length > 0 ? [[leftOut, left.length > mostLeftOut ? null : left] as const] : [])];
+  for (const name of [...summed, ...names.slice(0, mostNames)]) {
     // records that wait to be stored come first
     await setImmediate();
     rows.push([name, await valuesOf(queries, query, { name, requests: all.sums.requests })]);

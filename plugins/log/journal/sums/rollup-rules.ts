@@ -1,5 +1,6 @@
 /** Conditions on one dimension as rules on its values, so that kept sums can answer a query as the records would. */
 import { filteredField } from '../../../../core/log/fields.ts';
+import { patternOf } from '../../../../core/names.ts';
 import type { Condition } from '../../../../core/log/store.ts';
 
 export interface Rule {
@@ -18,8 +19,14 @@ export function ruleOf({ field, operator, values }: Condition): Rule | null {
 }
 
 function valueRule(field: string, values: readonly string[]): Rule | null {
+  if (filteredField(field)?.filter.kind === 'glob') return globRule(field, values);
   const isText = filteredField(field)?.filter.kind === 'flag' ? values.every((value) => value === 'true' || value === 'false') : values.every(({ length }) => length < longestValue);
   return isText ? { dimension: field, keeps: (value) => (value === null ? values.includes('') : value !== '' && values.includes(value)) } : null;
+}
+
+function globRule(field: string, values: readonly string[]): Rule {
+  const patterns = values.map((value) => patternOf(value.toLowerCase()));
+  return { dimension: field, keeps: (value) => (value === null ? values.includes('') : patterns.some((pattern) => pattern.test(value))) };
 }
 
 function statusRule(values: readonly string[]): Rule | null {

@@ -3,7 +3,7 @@
  * quarter of an hour, by each dimension. Where no sums are kept, and at the two ends of a range, the records themselves are read. The
  * answer is the same either way, except that percentiles from kept sums are within one percent.
  */
-import { dimensions, isKeyed } from '../../../../core/log/fields.ts';
+import { attemptDimensions, dimensions, isKeyed } from '../../../../core/log/fields.ts';
 import type { LogQuery } from '../../../../core/log/store.ts';
 import { ruleOf } from './rollup-rules.ts';
 import type { Rule } from './rollup-rules.ts';
@@ -27,6 +27,10 @@ export interface Period {
 
 /** The name under which the sums of all records are kept, beside the dimensions. If it is there, the period is kept. */
 export const whole = '';
+/** The name under which it is kept that the sums have all dimensions. Those of earlier versions serve too, and are made again. */
+export const complete = 'complete 2';
+/** All dimensions by which every period is summed up. */
+export const summed: readonly string[] = [...dimensions, ...attemptDimensions];
 /** The name under which a list is kept of the names that were left out; the list is null if it would be too long. */
 export const leftOut = 'meta';
 
@@ -37,7 +41,7 @@ export const leftOut = 'meta';
 export type KeptValues = readonly (readonly [value: string | null, sums: Kept])[] | null | false;
 
 export const keepsKeyed = (span: Span): boolean => span >= hour;
-export const isKept = (dimension: string, span: Span): boolean => (isKeyed(dimension) ? keepsKeyed(span) : dimension === whole || dimensions.includes(dimension));
+export const isKept = (dimension: string, span: Span): boolean => (isKeyed(dimension) ? keepsKeyed(span) : dimension === whole || summed.includes(dimension));
 
 export const startOf = (ms: number, span: Span): number => Math.floor(ms / span) * span;
 

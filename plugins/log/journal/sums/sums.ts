@@ -3,7 +3,7 @@ import type { StatsRow } from '../../../../core/log/store.ts';
 import { formatDollars } from '../../../../core/money.ts';
 
 /** Numbers that add up, in the order in which they are kept. */
-const counted = ['requests', 'errors', 'promptTokens', 'completionTokens', 'reasoningTokens', 'cachedTokens', 'unpriced', 'estimated', 'generatedTokens', 'generatedMs'] as const;
+const counted = ['requests', 'errors', 'promptTokens', 'completionTokens', 'reasoningTokens', 'cachedTokens', 'unpriced', 'estimated', 'generatedTokens', 'generatedMs', 'rescued'] as const;
 export type Counted = (typeof counted)[number];
 
 export interface Sums extends Record<Counted, number> {
@@ -88,7 +88,8 @@ export const keptOf = (sums: Sums): Kept => [counted.map((name) => sums[name]), 
 
 /** cost: one answer reads thousands of kept sums, so each is added directly, without building a `Sums` of it first. */
 export function addKept(into: Sums, [counts, cost, latency, ttft]: Kept): void {
-  for (let at = 0; at < counted.length; at++) into[counted[at] as Counted] += counts[at] as number;
+  // sums that are older than the last of the counted do not have it
+  for (let at = 0; at < counted.length; at++) into[counted[at] as Counted] += counts[at] ?? 0;
   if (cost !== null) into.cost = (into.cost ?? 0n) + BigInt(cost);
   into.latency.addKept(latency);
   into.ttft.addKept(ttft);
@@ -96,13 +97,14 @@ export function addKept(into: Sums, [counts, cost, latency, ttft]: Kept): void {
 
 const shares = [0.5, 0.95, 0.99];
 
-export function statsOf(value: string | null, { requests, errors, promptTokens, completionTokens, reasoningTokens, cachedTokens, unpriced, estimated, generatedTokens, generatedMs, cost, latency, ttft }: Sums): StatsRow {
+export function statsOf(value: string | null, { requests, errors, rescued, promptTokens, completionTokens, reasoningTokens, cachedTokens, unpriced, estimated, generatedTokens, generatedMs, cost, latency, ttft }: Sums): StatsRow {
   const [latencyP50Ms = null, latencyP95Ms = null, latencyP99Ms = null] = latency.percentiles(shares);
   const [timeToFirstTokenP50Ms = null, timeToFirstTokenP95Ms = null] = ttft.percentiles(shares);
   return {
     value,
     requests,
     errors,
+    rescued,
     promptTokens,
     completionTokens,
     reasoningTokens,

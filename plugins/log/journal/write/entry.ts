@@ -2,6 +2,7 @@
 import type { ChatRequest } from '../../../../core/chat.ts';
 import type { RequestRecord, Streaming } from '../../../../core/pipeline/context.ts';
 import type { LoggedRequest } from '../../../../core/log/store.ts';
+import { onlyTargetOf } from '../../../../core/log/attempts.ts';
 import { clientRequestIdOf, recordedAddress, recordedModel, recordedPath, userAgentOf } from '../../../../core/pipeline/record.ts';
 import type { FoldedChoice, Reply } from '../../../../core/pipeline/reply.ts';
 import { orderedBody, requestBody, responseBody } from '../sql/bodies.ts';
@@ -15,10 +16,12 @@ export type Started = Pick<LoggedRequest, 'id' | 'clientRequestId' | 'userAgent'
 };
 
 /** Fields of the record that have no column in the store, which keeps them as they are written here. */
-export type More = Pick<LoggedRequest, 'tokensPerSecond' | 'attempts' | 'error' | 'configHash' | 'clientRequestId' | 'clientAddress' | 'method' | 'path' | 'nativeFinishReason' | 'costIsUpperBound' | 'providerCost' | 'usageDetails' | 'prices' | 'ruledOut' | 'adjustments' | 'timings'>;
+export type More = Pick<LoggedRequest, 'tokensPerSecond' | 'attempts' | 'error' | 'configHash' | 'clientRequestId' | 'clientAddress' | 'method' | 'path' | 'nativeFinishReason' | 'reasoningEstimated' | 'costIsUpperBound' | 'providerCost' | 'usageDetails' | 'prices' | 'ruledOut' | 'adjustments' | 'timings'>;
 
 /** Written when a request ends, beside More and the bodies. `id` comes first here too. */
 export interface Columns extends Omit<LoggedRequest, keyof More> {
+  /** Present where the request was answered by the first target that was asked: then it stands for its only attempt. */
+  readonly target?: string | undefined;
   /** Present only where it differs from the reasoning in the choices. */
   readonly reasoningContent?: string | null;
 }
@@ -60,15 +63,19 @@ export function startedFrame({ id, createdAt, method, path, address, headers, pr
 }
 
 /** The record without its bodies and without what only the `settle` hook needs, as a list shows it. */
-export const loggedOf = (record: RequestRecord): LoggedRequest => ({ ...columnsOf(record), ...moreOf(record) });
-
-/** cost: each field by its name: an object made by rest takes four times as long, and JSON of objects of one hidden class is made faster. */
-function columnsOf({ id, createdAt, userAgent, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, fields }: RequestRecord): Columns {
-  return { id, createdAt, userAgent, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, fields };
+export function loggedOf(record: RequestRecord): LoggedRequest {
+  const { target: _, ...columns } = columnsOf(record);
+  return { ...columns, ...moreOf(record) };
 }
 
-const moreOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings }: RequestRecord): More =>
-  ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings });
+/** cost: each field by its name: an object made by rest takes four times as long, and JSON of objects of one hidden class is made faster. */
+function columnsOf(record: RequestRecord): Columns {
+  const { id, createdAt, userAgent, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, fields } = record;
+  return { id, createdAt, userAgent, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, fields, target: onlyTargetOf(record) };
+}
+
+const moreOf = ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, reasoningEstimated, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings }: RequestRecord): More =>
+  ({ tokensPerSecond, attempts, error, configHash, clientRequestId, clientAddress, method, path, nativeFinishReason, reasoningEstimated, costIsUpperBound, providerCost, usageDetails, prices, ruledOut, adjustments, timings });
 
 /** The end of a request as a frame, without bodies. */
 export const finishedFrame = (record: RequestRecord): Frame => frameOf(record, columnsOf(record), noBodies);

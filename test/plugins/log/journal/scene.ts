@@ -63,6 +63,10 @@ export function finished(more: Partial<Finished> & { at?: number; number?: numbe
   };
 }
 
+/** An attempt that failed, or that was answered. */
+export const attempt = (outcome: string, more: Partial<Finished['attempts'][number]> = {}): Finished['attempts'][number] =>
+  ({ provider: 'up', model: 'plain', externalId: 'plain-1', outcome, status: outcome === 'answered' ? 200 : 503, startedMs: 5, durationMs: 90, timeToFirstTokenMs: null, retryAfterMs: null, error: outcome === 'answered' ? null : 'It broke.', ...more });
+
 export const rowFor = (more: Parameters<typeof finished>[0] = {}): Row => rowOf({ payload: JSON.stringify(finished(more)), isInterrupted: false });
 
 /** A request and an answer as the pipeline has them. */

@@ -25,7 +25,8 @@ describe('the flags of the log', () => {
     ['logs -f', { follow: true }],
     ['logs --limit 100', { limit: 100 }],
     ['logs 01A1fed5-43fe-7000-8000-00e00855f05b', { id: '01a1fed5-43fe-7000-8000-00e00855f05b' }],
-    ['logs --id anything', { id: 'anything' }],
+    ['logs --id 01a1fed5-43fe-7000-8000-00e00855f05b', { id: '01a1fed5-43fe-7000-8000-00e00855f05b' }],
+    ['logs --id 01a1fed5', { id: null }],
     ['stats', { by: null, limit: 20 }],
     ['stats --by meta.tenant-id', { by: 'meta.tenant-id' }],
   ])('select what "gateway %s" shows', (line, selection) => expect(selectionOf(...line.split(' '))).toMatchObject(selection));
@@ -40,7 +41,10 @@ describe('the flags of the log', () => {
     [['logs', 'model:a latency:>2s "refund"'], 'model=a&latency=>2s&q=refund'],
     [['logs', 'model:a', '--model', 'b'], 'model=a&model=b'],
     [['logs', '--', '-model:a'], '-model=a'],
-    [['stats', '01a1fed5-43fe-7000-8000-00e00855f05b'], 'q=01a1fed5-43fe-7000-8000-00e00855f05b'],
+    [['stats', '01a1fed5-43fe-7000-8000-00e00855f05b'], 'id=01a1fed5-43fe-7000-8000-00e00855f05b'],
+    [['logs', '01a1fed5'], 'id=01a1fed5'],
+    [['logs', '--id', '01a1fed5-43'], 'id=01a1fed5-43'],
+    [['logs', '20261122'], 'q=20261122'],
   ])('understand the filters of %j', (args, filter) => expect(filterOf(...args)).toBe(filter));
 
   it.each<[string, RegExp]>([
@@ -52,7 +56,7 @@ describe('the flags of the log', () => {
     ['logs modle:a', /no filter "modle"\. Did you mean "model"\?/],
     ['logs --limit 0', /--limit must be a number from 1 to 100000/],
     ['logs --limit many', /not "many"/],
-    ['logs -f --id x', /--follow goes with a list/],
+    ['logs -f --id 01a1fed5-43fe-7000-8000-00e00855f05b', /--follow goes with a list/],
     ['stats --by modle', /cannot be grouped by "modle"\. Did you mean "model"\?/],
     ['stats --follow', /unknown option --follow/],
   ])('refuse "gateway %s" with help', (line, message) => {

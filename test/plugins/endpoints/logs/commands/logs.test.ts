@@ -85,7 +85,8 @@ describe('gateway logs', () => {
 
   it.each<[GatewayError | null, string[], number]>([
     [new GatewayError('log_unavailable', 'away'), [], 4],
-    [null, ['--id', 'nobody'], 1],
+    [null, ['--id', '01a1fed5-43fe-7000-8000-00e00855f05b'], 1],
+    [null, ['--id', 'nobody'], 2],
   ])('ends with the code of what went wrong: %s', async (fault, args, code) => {
     if (fault !== null) scene.log.fail(fault);
     const failed = await logs(...args).catch((error: unknown) => error);

@@ -17,7 +17,12 @@ import { begin, everything, finished, folder, idAt, rowFor } from '../scene.ts';
 type Finished = ReturnType<typeof finished>;
 
 /** Values of a field: one that a record has, one that another record has, and the filters that tell them apart. */
-function sampleOf({ kind, filter: { kind: asks, words = [] } }: FilteredField): { values: [unknown, unknown]; first: string; neither: string } {
+function sampleOf({ name, kind, filter: { kind: asks, words = [] } }: FilteredField): { values: [unknown, unknown]; first: string; neither: string } {
+  if (asks === 'prefix') return { values: [idAt(begin + hourOfId * 3_600_000, 0), idAt(begin + hourOfId * 3_600_000, 1)], first: idAt(begin + hourOfId * 3_600_000, 0), neither: 'ffffffff-f' };
+  if (name === 'attempts') return { values: [[broken, answered, answered, answered, answered], [broken, answered]], first: '>4', neither: '>6' };
+  if (asks === 'any') return { values: [[broken, { ...answered, provider: 'other' }], [answered]], first: 'other', neither: 'neither' };
+  if (name === 'rescued') return { values: [[broken, answered], [{ ...broken, outcome: 'outrun' }, answered]], first: 'true', neither: '' };
+  if (asks === 'glob') return { values: [{ code: 'upstream_timeout', message: 'late', plugin: null }, null], first: 'up*_time*', neither: 'upstream' };
   if (kind === 'status') return { values: [503, 429], first: '503', neither: '404' };
   if (asks === 'flag') return { values: [true, false], first: 'true', neither: '' };
   if (asks === 'some') return { values: [7, 0], first: 'true', neither: '' };
@@ -28,6 +33,11 @@ function sampleOf({ kind, filter: { kind: asks, words = [] } }: FilteredField): 
   return { values: [one, two], first: one, neither: three };
 }
 
+const [answered] = finished().attempts as [Finished['attempts'][number]];
+const broken = { ...answered, outcome: 'upstream_error', status: 500, error: 'It broke.' };
+/** The place of the field whose samples need ids of their own time. */
+const hourOfId = filteredFields.findIndex(({ filter }) => filter.kind === 'prefix');
+
 function put<Whole extends object>(record: Whole, name: string, value: unknown): Whole {
   const [outer = '', inner] = name.split('.');
   return { ...record, [outer]: inner === undefined ? value : { ...(record as any)[outer], [inner]: value } };
@@ -37,7 +47,7 @@ function put<Whole extends object>(record: Whole, name: string, value: unknown):
 const samples = filteredFields.map((field, hour) => {
   const sample = sampleOf(field);
   const at = begin + hour * 3_600_000;
-  const [has, hasNot] = sample.values.map((value, number) => put(finished({ at, number }), field.name, value)) as [Finished, Finished];
+  const [has, hasNot] = sample.values.map((value, number) => put(finished({ at, number }), field.filter.kind === 'any' || field.name === 'rescued' ? 'attempts' : field.name, value)) as [Finished, Finished];
   return { ...sample, name: field.filter.name, has, hasNot, range: `from=${new Date(at).toISOString()}&to=${new Date(at + 1000).toISOString()}` };
 });
 

@@ -55,7 +55,7 @@ async function makePostgres(url: string): Promise<void> {
     await client.query(sql);
     await client.query('insert into gateway_migrations values ($1, $2, $3, $4)', [id, name, released.postgres[id - 1], '2026-01-01T00:00:00Z']);
   }
-  for (const sql of createWeek(weekOf(idAt(begin)))) await client.query(sql);
+  for (const sql of createWeek(weekOf(idAt(begin))).filter((one) => !one.includes('gateway_attempts'))) await client.query(sql);
   for (const number of [0, 1, 2]) {
     const id = idAt(begin + number, number);
     await client.query(`insert into gateway_requests (${columns}) values (${Array.from({ length: 24 }, (_, at) => `$${at + 1}`).join(', ')})`, [id, ...rowValues(number, (value) => value)]);

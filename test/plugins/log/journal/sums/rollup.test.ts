@@ -5,7 +5,7 @@ import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
-import { everything, folder, rowFor } from '../scene.ts';
+import { attempt, everything, folder, rowFor } from '../scene.ts';
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -31,6 +31,8 @@ const records = Array.from({ length: 440 }, (_, at) => ({
   timeToFirstTokenMs: at % 5 === 0 ? 1 + at : null,
   cost: at % 10 === 9 ? null : `0.${String(at + 1).padStart(6, '0')}`,
   usageEstimated: at % 50 === 7,
+  ...(at % 10 === 9 && { attempts: [], error: { code: 'rate_limit_exceeded', message: 'later', plugin: null } }),
+  ...(at % 8 === 3 && at % 10 !== 9 && { attempts: [attempt('upstream_error', { durationMs: at }), attempt('answered', { provider: 'other', durationMs: 3 * at })] }),
   userAgent: at % 2 === 0 ? 'curl/8' : null,
   key: at % 7 === 0 ? '' : `team-${at % 3}`,
   metadata: { ...(at % 13 !== 0 && { empty: at % 11 === 0 ? '' : 'full' }), tenant: `tenant-${at % 6}`, request: `r-${at}`, ...(at < 60 && { 'early "bird"': 'ä' }) } as Record<string, string>,
@@ -63,10 +65,19 @@ const queries: readonly (readonly [what: string, query: LogQuery, by: string | n
   ['all by a field that only some have', everything, 'field.early'],
   ['records with a field', where('field.verdict', 'not in', ''), null],
   ['a flag of a plugin', where('field.isKnown', 'in', 'true'), 'field.isKnown'],
+  ['attempts by provider', everything, 'attempt.provider'],
+  ['attempts by model', everything, 'attempt.model'],
+  ['attempts by what became of them', everything, 'attempt.code'],
+  ['attempts by target', everything, 'attempt.target'],
+  ['all by error', everything, 'error'],
+  ['errors of a kind', where('error', 'in', 'rate_*'), 'error'],
+  ['no error', where('error', 'in', ''), null],
   ['two tenants', where('meta.tenant', 'in', 'tenant-1', 'tenant-2'), 'meta.tenant'],
 ];
 /** Read from the records themselves, before and after. */
 const others: typeof queries = [
+  ['attempts of one tenant', where('meta.tenant', 'in', 'tenant-3'), 'attempt.provider'],
+  ['rescued ones', where('rescued', 'in', 'true'), 'attempt.code'],
   ['a model by provider', where('model', 'in', 'plain'), 'provider'],
   ['slow ones', where('latency', '>', '1000'), null],
   ['high scores', where('field.score', '>', '1'), 'field.score'],

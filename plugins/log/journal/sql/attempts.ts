@@ -1,0 +1,74 @@
+/**
+ * Attempts as rows. A request that was answered by the first target that was asked, as most are, stands for its attempt: its own row
+ * has the target. The attempts of every other request are rows of `gateway_attempts`.
+ */
+import { isFault, isRescued, onlyTargetOf, targetOf } from '../../../../core/log/attempts.ts';
+import type { FieldKind } from '../../../../core/log/fields.ts';
+import type { LoggedRequest } from '../../../../core/log/store.ts';
+import { count, text } from './clean.ts';
+
+/** Columns of `gateway_requests` by which requests are found, and which no record is read from. */
+export const askedColumns = [
+  { column: 'attempts', kind: 'number' },
+  { column: 'target', kind: 'text' },
+  { column: 'rescued', kind: 'flag' },
+  { column: 'error_code', kind: 'text' },
+] as const satisfies readonly { readonly column: string; readonly kind: FieldKind }[];
+
+/** Their values. */
+export interface Asked {
+  readonly attempts: number;
+  /** null: the request does not stand for its attempt. */
+  readonly target: string | null;
+  readonly rescued: boolean;
+  readonly error_code: string | null;
+}
+
+/** A row of `gateway_attempts`. */
+export interface AttemptRow {
+  readonly id: string;
+  /** From 1. */
+  readonly number: number;
+  readonly provider: string | null;
+  readonly model: string | null;
+  readonly target: string | null;
+  /** How it ended: `answered`, `outrun`, or the code of the error. */
+  readonly code: string | null;
+  readonly failed: boolean;
+  readonly rescued: boolean;
+  readonly duration_ms: number | null;
+}
+
+/** The columns of `gateway_attempts` with their types in PostgreSQL. */
+export const attemptColumns: Readonly<Record<keyof AttemptRow, string>> = { id: 'uuid', number: 'integer', provider: 'text', model: 'text', target: 'text', code: 'text', failed: 'boolean', rescued: 'boolean', duration_ms: 'integer' };
+
+const longest = 256;
+
+type Told = Pick<LoggedRequest, 'id' | 'outcome'> & { readonly target?: string | undefined };
+type More = Pick<LoggedRequest, 'attempts' | 'error'>;
+
+/** @param more JSON of the fields without a column. cost: it is parsed only where the request does not stand for its attempt */
+export function attemptsOf({ id, outcome, target }: Told, more: string): { readonly asked: Asked; readonly attempts: readonly AttemptRow[] } {
+  if (typeof target === 'string') return { asked: { attempts: 1, target: text(target, longest), rescued: false, error_code: null }, attempts: [] };
+  const { attempts: told, error } = JSON.parse(more) as Partial<More>;
+  const attempts = Array.isArray(told) ? told as LoggedRequest['attempts'] : [];
+  const only = onlyTargetOf({ outcome, attempts });
+  const rescued = isRescued({ outcome, attempts });
+  const asked = { attempts: attempts.length, target: only === undefined ? null : text(only, longest), rescued, error_code: text(error?.code, longest) };
+  return { asked, attempts: only === undefined ? attempts.map((attempt, at) => rowOf(attempt, { id, number: at + 1, rescued })) : [] };
+}
+
+function rowOf(attempt: LoggedRequest['attempts'][number], { id, number, rescued }: Pick<AttemptRow, 'id' | 'number' | 'rescued'>): AttemptRow {
+  const failed = isFault(attempt);
+  return {
+    id,
+    number,
+    provider: text(attempt.provider, longest),
+    model: text(attempt.model, longest),
+    target: text(targetOf(attempt), longest),
+    code: text(attempt.outcome, longest),
+    failed,
+    rescued: rescued && failed,
+    duration_ms: count(attempt.durationMs),
+  };
+}
