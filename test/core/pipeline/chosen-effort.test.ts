@@ -1,0 +1,118 @@
+/** A model that refuses the effort which the gateway chose: the caller never hears of it, and the model is not asked so again. */
+import { describe, expect, it } from 'vitest';
+import { States } from '../../../core/host/state.ts';
+import { answers, completion, type ScriptedUpstream } from '../../_kit/upstream.ts';
+import { errorOf, gatewayOf, provider } from '../scene.ts';
+
+const refusal = (error: object | string, status = 400) => answers({ error }, { status });
+const ok = () => answers(completion('hello'));
+
+const prices = { prompt: '0', completion: '0' };
+const model = (id: string, providers: readonly string[]): object => ({ id, pricing: prices, providers: providers.map((providerId) => ({ providerId, externalId: id, tools: true, reasoning: true })) });
+
+function configOf(up: ScriptedUpstream, { dialect = 'openai-chat', keys = ['k'], more = {} }: { readonly dialect?: string; readonly keys?: readonly string[]; readonly more?: object } = {}) {
+  const entry = { dialect, base_url: up.url, api_key: keys.length > 1 ? keys : keys[0] };
+  return { providers: { up: entry, other: entry }, models: [model('plain', ['up']), model('spread', ['up', 'other'])], routing: { default: { strategy: 'ordered', max_attempts: 1, retry: { same_target: 0 }, ...more } } };
+}
+
+const effortsOf = ({ asked }: ScriptedUpstream): unknown[] => asked.map(({ json }) => json['reasoning_effort'] ?? null);
+
+/** How vendors say it. */
+const words: readonly (readonly [string, object])[] = [
+  ['OpenAI', { message: "Unsupported parameter: 'reasoning_effort' is not supported with this model.", type: 'invalid_request_error', param: 'reasoning_effort', code: 'unsupported_parameter' }],
+  ['OpenAI before', { message: 'Unrecognized request argument supplied: reasoning_effort', type: 'invalid_request_error', param: null, code: null }],
+  ['Groq', { message: '`reasoning_effort` is not supported with this model', type: 'invalid_request_error' }],
+  ['xAI', { message: 'Model grok-4 does not support parameter reasoningEffort.' }],
+  ['Ollama', { message: '"llama3.2" does not support thinking', type: 'api_error' }],
+];
+
+describe('a refused effort of the gateway', () => {
+  it.each(words)('is left out in the words of %s, in the limit of one call, and for good', async (_, error) => {
+    const up = await provider(refusal(error), ok(), ok());
+    const { chat, records, lines } = await gatewayOf(configOf(up));
+    expect((await chat({ model: 'plain' })).status).toBe(200);
+    expect(effortsOf(up)).toEqual(['low', null]);
+    expect(records[0]?.attempts.map(({ outcome, status }) => [outcome, status])).toEqual([[expect.stringMatching(/^unsupported_/), 400], ['answered', 200]]);
+    expect((await chat({ model: 'plain' })).status).toBe(200);
+    expect(effortsOf(up)).toEqual(['low', null, null]);
+    expect(lines.filter((line) => JSON.stringify(line).includes('refused the effort'))).toHaveLength(1);
+  });
+
+  it('is left out of a stream before its first piece', async () => {
+    const up = await provider(refusal({ message: 'reasoning_effort: Extra inputs are not permitted' }), answers(completion('hello')));
+    const { chat } = await gatewayOf(configOf(up));
+    expect((await chat({ model: 'plain', stream: true })).status).toBe(200);
+    expect(effortsOf(up)).toEqual(['low', null]);
+  });
+
+  it('is forgotten with the process, and not by a reload', async () => {
+    const up = await provider(refusal({ message: 'no reasoning_effort here: unsupported' }), ok(), ok(), ok());
+    const states = new States();
+    for (const shared of [states, states, new States()]) expect((await (await gatewayOf(configOf(up), { states: shared })).chat({ model: 'plain' })).status).toBe(200);
+    expect(effortsOf(up)).toEqual(['low', null, null, 'low']);
+  });
+
+  it('stays for other providers of the model', async () => {
+    const up = await provider(refusal({ message: 'reasoning_effort is not supported' }), refusal({ message: 'busy' }, 503), ok());
+    const { chat } = await gatewayOf(configOf(up, { more: { max_attempts: 2 } }));
+    expect((await chat({ model: 'spread' })).headers.get('x-provider')).toBe('other');
+    expect(effortsOf(up)).toEqual(['low', null, 'low']);
+  });
+
+  it('is left out for the other keys of the provider too', async () => {
+    const up = await provider(refusal({ message: 'reasoning_effort is not supported' }), refusal({ message: 'slow down' }, 429), ok());
+    const { chat } = await gatewayOf(configOf(up, { keys: ['k1', 'k2'], more: { max_attempts: 2 } }));
+    expect((await chat({ model: 'plain' })).status).toBe(200);
+    expect(effortsOf(up)).toEqual(['low', null, null]);
+  });
+
+  it('is not learnt from a request that fails without the effort as well', async () => {
+    const up = await provider(refusal({ message: 'unsupported: reasoning_effort' }), refusal({ message: 'messages: too many' }), ok());
+    const { chat } = await gatewayOf(configOf(up));
+    expect(await errorOf(await chat({ model: 'plain' }))).toMatchObject({ message: 'messages: too many' });
+    await chat({ model: 'plain' });
+    expect(effortsOf(up)).toEqual(['low', null, 'low']);
+  });
+
+  it('is no reason to ask again where the fault is another one', async () => {
+    const up = await provider(refusal({ message: 'temperature: must be at most 1', param: 'temperature' }));
+    const { chat } = await gatewayOf(configOf(up));
+    expect((await chat({ model: 'plain' })).status).toBe(400);
+    expect(up.asked).toHaveLength(1);
+  });
+});
+
+describe("a caller's own effort", () => {
+  it('that a provider refuses is the error of the caller, under the name of the field that was sent', async () => {
+    const said = { message: "Unsupported value: 'xhigh'.", type: 'invalid_request_error', param: 'reasoning.effort', code: 'unsupported_value' };
+    const up = await provider(refusal(said));
+    const { chat } = await gatewayOf(configOf(up));
+    for (const [more, param] of [[{ reasoning_effort: 'xhigh' }, 'reasoning_effort'], [{ reasoning: { effort: 'xhigh' } }, 'reasoning.effort'], [{ thinking: { type: 'adaptive' } }, 'thinking']] as const) {
+      const response = await chat({ model: 'plain', ...more });
+      expect([response.status, await errorOf(response)]).toEqual([400, { ...said, param }]);
+    }
+    expect(up.asked).toHaveLength(3);
+  });
+
+  it.each<[string, string, object]>([
+    ['anthropic', 'claude-opus-4-6', { message: "output_config.effort: Input should be 'low', 'medium', 'high' or 'max'", type: 'invalid_request_error' }],
+    ['anthropic', 'claude-opus-4-6', { message: "This model does not support effort level 'xhigh'. Supported levels: high, low, max, medium.", type: 'invalid_request_error' }],
+    ['anthropic', 'claude-opus-4-6', { message: 'This model does not support the effort parameter.', type: 'invalid_request_error' }],
+    ['anthropic', 'claude-opus-4-6', { message: 'adaptive thinking is not supported on this model', type: 'invalid_request_error' }],
+    ['google', 'gemini-3-flash', { message: 'Thinking level HIGH is not supported for this model.', status: 'INVALID_ARGUMENT' }],
+    ['openrouter', 'a/b', { message: 'Reasoning is mandatory for this endpoint and cannot be disabled.', code: 400 }],
+    ['ollama', 'gpt-oss', { message: 'invalid reasoning value: \'high\' (must be "high", "medium", "low", or "none")', type: 'invalid_request_error' }],
+  ])('becomes unsupported_value in the words of %s (%s)', async (dialect, externalId, error) => {
+    const up = await provider(refusal(error));
+    const config = configOf(up, { dialect });
+    const { chat } = await gatewayOf({ ...config, models: [{ id: 'plain', pricing: prices, providers: [{ providerId: 'up', externalId, reasoning: true }] }] });
+    const response = await chat({ model: 'plain', reasoning: { effort: 'high' } });
+    expect([response.status, await errorOf(response)]).toMatchObject([400, { code: 'unsupported_value', param: 'reasoning.effort' }]);
+  });
+
+  it('keeps the name of a parameter that is another one', async () => {
+    const up = await provider(refusal({ message: 'must be text', param: 'messages[1].reasoning_content', code: 'invalid_type' }));
+    const { chat } = await gatewayOf(configOf(up));
+    expect(await errorOf(await chat({ model: 'plain', reasoning_effort: 'low' }))).toMatchObject({ param: 'messages[1].reasoning_content' });
+  });
+});
