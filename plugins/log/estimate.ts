@@ -4,6 +4,9 @@
  * have the estimates, flagged as such; no reply has them. A count from the provider is never replaced. Only the provider knows how
  * many tokens an image, a sound or a file takes, so a prompt or an answer with one of them is not estimated. Reasoning whose text
  * was not sent is not part of an estimate.
+ *
+ * Some vendors send the text of the thinking and count its tokens only as part of the completion. Then the reasoning tokens alone
+ * are an estimate (`reasoningEstimated`), and the cost is exact, because it does not use them.
  */
 import type { ChatRequest, Usage } from '../../core/chat.ts';
 import type { RequestRecord } from '../../core/pipeline/context.ts';
@@ -25,10 +28,22 @@ export default definePlugin({
       // without an answer, nobody knows whether the provider counted anything
       if (served === null || request === null || response === null) return completed;
       const usage = usageOf(served.usage, request, response.choices);
-      return usage === served.usage ? completed : { ...completed, usage: recordedUsage(usage), usageEstimated: true, served: { ...served, usage } };
+      if (usage === served.usage) return withReasoning(completed, response.choices);
+      return { ...completed, usage: recordedUsage(usage), usageEstimated: true, served: { ...served, usage } };
     });
   },
 });
+
+/** The record of an answer whose provider counted the completion and not the thinking in it. */
+function withReasoning(record: RequestRecord, choices: readonly FoldedChoice[]): RequestRecord {
+  const { usage } = record;
+  if (usage.completionTokens === null || usage.reasoningTokens !== null) return record;
+  const thoughts = thoughtsOf(choices);
+  if (thoughts.length === 0) return record;
+  return { ...record, usage: { ...usage, reasoningTokens: Math.min(tokensIn(thoughts), usage.completionTokens) }, reasoningEstimated: true };
+}
+
+const thoughtsOf = (choices: readonly FoldedChoice[]): string[] => choices.flatMap(({ reasoning }) => (reasoning === '' ? [] : [reasoning]));
 
 /** The record with what its lost attempts used. */
 function withLost(record: RequestRecord): RequestRecord {
@@ -57,7 +72,7 @@ function inputOf(request: ChatRequest, { cacheRead, cacheWrite }: Usage): number
 
 function answerOf(choices: readonly FoldedChoice[], usage: Usage): Pick<Usage, 'answer' | 'reasoning'> {
   if (choices.some(({ extras }) => extras.some(({ field }) => field === 'images'))) return usage;
-  const thoughts = choices.flatMap(({ reasoning }) => (reasoning === '' ? [] : [reasoning]));
+  const thoughts = thoughtsOf(choices);
   const said = choices.flatMap(({ text, refusal, toolCalls }) => [text, refusal, ...toolCalls.flatMap((call) => [call.name, call.arguments])]);
   return { answer: tokensIn(said), reasoning: usage.reasoning ?? (thoughts.length === 0 ? null : tokensIn(thoughts)) };
 }

@@ -87,7 +87,7 @@ function isKept({ outcome, path, request, response }: LoggedDetail): boolean {
 }
 
 function keptFrom(record: LoggedDetail): KeptResponse | null {
-  const { request, response: said, usageEstimated, usage, provider, model, id, createdAt } = record;
+  const { request, response: said, usageEstimated, reasoningEstimated, usage, provider, model, id, createdAt } = record;
   const { messages: asked, tools, door, native } = fieldsOf(request);
   const answer = keptAnswer(said);
   if (answer === null) return null;
@@ -97,7 +97,7 @@ function keptFrom(record: LoggedDetail): KeptResponse | null {
   const finish = finishReasons.find((reason) => reason === answer.finishReason) ?? null;
   const pieces: readonly Chunk[] = piecesOf(piecesFrom(answer.outline, answer), { extras: [...extras], finish, native: null });
   const head = { id, created: Math.floor(Date.parse(createdAt) / 1000), model: `${provider}/${model}`, request: kept };
-  const counts = usageEstimated ? { promptTokens: null, completionTokens: null, totalTokens: null, cachedTokens: null, cacheWriteTokens: null, reasoningTokens: null } : usage;
+  const counts = usageEstimated ? { promptTokens: null, completionTokens: null, totalTokens: null, cachedTokens: null, cacheWriteTokens: null, reasoningTokens: null } : reasoningEstimated === true ? { ...usage, reasoningTokens: null } : usage;
   return { response: responseOf(pieces, head, counts), messages: messages.filter((message) => !isInstructions(message)) };
 }
 

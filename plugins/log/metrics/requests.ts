@@ -121,8 +121,8 @@ export class RequestMeters {
 
   /** cost: the labels of a request are many, and most requests have the labels of one before; joining them anew is a twentieth of the CPU of a plain request (test/bench). */
   #seriesOf(record: RequestRecord): RequestSeries {
-    const { status, outcome, stream, usageEstimated, key, metadata } = record;
-    let labels = `${record.provider ?? ''}\0${record.model ?? ''}\0${key ?? ''}\0${status}\0${outcome}\0${stream}\0${usageEstimated}`;
+    const { status, outcome, stream, usageEstimated, reasoningEstimated, key, metadata } = record;
+    let labels = `${record.provider ?? ''}\0${record.model ?? ''}\0${key ?? ''}\0${status}\0${outcome}\0${stream}\0${usageEstimated}\0${reasoningEstimated}`;
     for (const { key: name } of this.#metadata) labels += `\0${metadata[name] ?? ''}`;
     const known = this.#known.get(labels);
     if (known !== undefined) return known;
@@ -131,7 +131,7 @@ export class RequestMeters {
     return series;
   }
 
-  #createSeries({ status, outcome, stream, usageEstimated, key, metadata, provider, model }: RequestRecord): RequestSeries {
+  #createSeries({ status, outcome, stream, usageEstimated, reasoningEstimated, key, metadata, provider, model }: RequestRecord): RequestSeries {
     const by = provider ?? NONE;
     const open = [key ?? NONE, model ?? NONE, ...this.#metadata.map(({ key: name, seen }) => this.#bounded(metadata[name], seen))];
     const tokens = new Map<string, (count: number) => void>();
@@ -140,7 +140,7 @@ export class RequestMeters {
       requests: this.#requests.at([by, `${Math.floor(status / 100)}xx`, outcome, String(stream), ...open]),
       duration: this.#duration.at([outcome, model ?? NONE]),
       tokens: (kind, count) => {
-        const add = tokens.get(kind) ?? this.#tokens.at([by, kind, String(usageEstimated), ...open]);
+        const add = tokens.get(kind) ?? this.#tokens.at([by, kind, String(usageEstimated || (reasoningEstimated === true && ofAnswer.has(kind))), ...open]);
         tokens.set(kind, add);
         add(count);
       },
@@ -173,6 +173,9 @@ const served: ReadonlySet<string> = new Set(['answered', 'cut', 'gone']);
 const codeOf = (code: string, codes: ReadonlySet<string>): string => (codes.has(code) ? code : OTHER);
 
 /** Counts tokens by kind, without overlap; in the record, the prompt contains the cached tokens and the completion contains the reasoning. */
+/** The kinds of which one is what the other leaves of the completion. */
+const ofAnswer: ReadonlySet<string> = new Set(['completion', 'reasoning']);
+
 function countTokens({ promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens }: RecordedUsage, add: RequestSeries['tokens']): void {
   const count = (kind: string, tokens: number): void => {
     // a counter must never go down, and a provider's counts may give a negative difference

@@ -163,7 +163,7 @@ function asked({ record: { request }, isPrivate }: Traced): Attributes {
 
 /** The attributes for the answer. The record has the answer of the last attempt, so only that attempt gets them. */
 function aboutAnswer({ externalId }: AttemptResult, traced: Traced): Attributes {
-  const { id, response, usage, usageEstimated } = traced.record;
+  const { id, response, usage, usageEstimated, reasoningEstimated } = traced.record;
   return {
     'gen_ai.response.id': response === null ? null : text(`chatcmpl-${id}`),
     'gen_ai.response.model': response === null ? null : text(externalId),
@@ -174,6 +174,7 @@ function aboutAnswer({ externalId }: AttemptResult, traced: Traced): Attributes 
     'gen_ai.usage.cache_read.input_tokens': int(usage.cachedTokens),
     'gen_ai.usage.cache_write.input_tokens': int(usage.cacheWriteTokens),
     'gateway.usage_estimated': usageEstimated ? flag(true) : null,
+    'gateway.reasoning_estimated': reasoningEstimated === true ? flag(true) : null,
     ...(showsContent(traced) && contentOf(traced.record)),
   };
 }

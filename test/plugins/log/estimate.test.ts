@@ -81,6 +81,35 @@ describe('an estimate is on record', () => {
   });
 });
 
+describe('the tokens of thinking that came without a count', () => {
+  const thought = 'They want an answer.';
+  const counts = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
+  const found = { usageEstimated: false, reasoningEstimated: true, usage: { ...nothing, promptTokens: 10, completionTokens: 20, reasoningTokens: 5, totalTokens: 30 }, cost: '0.00005', prices: pricing };
+
+  it.each([false, true])('are estimated on record, beside the counts of the provider, and in no reply (stream: %s)', async (stream) => {
+    const plain = answers({ ...completion('Half of an answer.', { reasoning_content: thought }), usage: counts });
+    const { chat, records } = await house(stream ? streams([event({ role: 'assistant', reasoning_content: thought }), ...said('Half.').slice(1, -1), `data: ${JSON.stringify({ choices: [], usage: counts })}\n\n`, 'data: [DONE]\n\n']) : plain);
+    const reply = await (await chat({ model: 'thinker', stream, ...(stream && { stream_options: { include_usage: true } }) })).text();
+    expect(reply).toContain('"completion_tokens":20');
+    expect(reply).not.toContain('reasoning_tokens');
+    expect(records).toMatchObject([found]);
+  });
+
+  it('are no more than the completion has', async () => {
+    const { chat, records } = await house(answers({ ...completion('Yes.', { reasoning_content: thought }), usage: { ...counts, completion_tokens: 3 } }));
+    await chat({ model: 'thinker' });
+    expect(records[0]).toMatchObject({ reasoningEstimated: true, usage: { completionTokens: 3, reasoningTokens: 3 } });
+  });
+
+  it('are not estimated where there is a count, or no text', async () => {
+    const { chat, records, up } = await house(answers({ ...completion('Yes.', { reasoning_content: thought }), usage: { ...counts, completion_tokens_details: { reasoning_tokens: 0 } } }));
+    await chat({ model: 'thinker' });
+    up.script(answers({ ...completion('Yes.'), usage: counts }));
+    await chat({ model: 'thinker' });
+    expect(records.map(({ reasoningEstimated, usage: { reasoningTokens } }) => [reasoningEstimated, reasoningTokens])).toEqual([[undefined, 0], [undefined, null]]);
+  });
+});
+
 describe('what a provider counted stands', () => {
   it.each<[string, object, Step]>([
     ['in a reply', {}, answers(completion('Half of an answer.'))],

@@ -184,6 +184,13 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_cost_dollars_total', { ...of, estimated: 'false' })).toBe(0.00002);
   });
 
+  it('keep the estimate of thinking apart, and what it leaves of the completion', async () => {
+    const gateway = await gatewayOf(oneUpstream((await provider(answers(completion('a', { reasoning_content: 'Hm.' })))).url));
+    await gateway.chat({});
+    const of = (await scrape(gateway)).filter(({ name }) => name === 'gateway_tokens_total').map(({ labels, value }) => [labels['kind'], labels['estimated'], value]);
+    expect(of).toEqual(expect.arrayContaining([['prompt', 'false', 10], ['completion', 'true', 3], ['reasoning', 'true', 2]]));
+  });
+
   it('count what is served and has no known price apart from the cost', async () => {
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } };
     const gateway = await gatewayOf(oneUpstream((await provider(answers({ ...completion('a'), usage: undefined }))).url));

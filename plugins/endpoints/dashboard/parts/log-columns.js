@@ -34,7 +34,7 @@ function plainColumn(field) {
   const format = formats[kind] ?? ((value) => value ?? unknown);
   const title = titles[kind];
   const show = (record) => format(valueAt(record, path));
-  return { label, num: numbers.includes(kind), show: isCounted ? (record) => about(show(record), record.usageEstimated) : show, filter: filterOf(field), title: title && ((record) => title(valueAt(record, path))) };
+  return { label, num: numbers.includes(kind), show: isCounted ? (record) => about(show(record), record.usageEstimated || (path === 'usage.reasoningTokens' && record.reasoningEstimated)) : show, filter: filterOf(field), title: title && ((record) => title(valueAt(record, path))) };
 }
 
 function Route({ record: { model, requestedModel, provider, attempts } }) {

@@ -59,7 +59,7 @@ function Figures({ record: { durationMs, timeToFirstTokenMs, tokensPerSecond, us
 }
 
 function Tabs({ data, params }) {
-  const { usage: { reasoningTokens }, usageEstimated } = data.record;
+  const { usage: { reasoningTokens }, usageEstimated, reasoningEstimated } = data.record;
   const isPrinting = usePrinting();
   const tabs = [
     ['conversation', 'Conversation', null],
@@ -73,7 +73,7 @@ function Tabs({ data, params }) {
   const open = tabs.some(([name]) => name === params.get('tab')) ? params.get('tab') : 'conversation';
   // a printed request has the four tabs that people read, and the open tab where it is another one
   if (isPrinting) return tabs.filter(([name], at) => at < 4 || name === open).map(([name, label]) => html`<section key=${name}><h2 class="tab-title">${label}</h2><div class="tab"><${Tab} name=${name} data=${data} /></div></section>`);
-  return html`<nav class="tabs" aria-label="Parts of the request">${tabs.map(([name, label, many]) => html`<a key=${name} href=${withParams({ tab: name === 'conversation' ? null : name })} aria-current=${open === name ? 'true' : undefined}>${label}${many !== null && many !== undefined && html` <span class="tab-count">${about(count(many), usageEstimated)}</span>`}</a>`)}</nav>
+  return html`<nav class="tabs" aria-label="Parts of the request">${tabs.map(([name, label, many]) => html`<a key=${name} href=${withParams({ tab: name === 'conversation' ? null : name })} aria-current=${open === name ? 'true' : undefined}>${label}${many !== null && many !== undefined && html` <span class="tab-count">${about(count(many), usageEstimated || reasoningEstimated)}</span>`}</a>`)}</nav>
     <div class="tab"><${Tab} name=${open} data=${data} /></div>`;
 }
 
@@ -94,8 +94,8 @@ function NoBodies({ record, bodies }) {
   return html`<${Notice} title="Bodies are not stored">${bodies === false ? html`The config says <code>bodies: false</code> for <code>log/journal</code>. Turn it on there to see prompts and answers of later requests.` : html`This request asked for that (<code>x-log-bodies: off</code> or its key), or there was no room for them.`}<//>`;
 }
 
-function Reasoning({ record: { reasoningContent, usage, usageEstimated, request }, bodies }) {
-  if (reasoningContent) return html`<div class="prose-head"><span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : html`${about(count(usage.reasoningTokens), usageEstimated)} tokens`}</span><${Copy} text=${reasoningContent} what="reasoning" label="Copy" /></div><div class="prose reasoning">${reasoningContent}</div>`;
+function Reasoning({ record: { reasoningContent, usage, usageEstimated, reasoningEstimated, request }, bodies }) {
+  if (reasoningContent) return html`<div class="prose-head"><span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`}</span><${Copy} text=${reasoningContent} what="reasoning" label="Copy" /></div><div class="prose reasoning">${reasoningContent}</div>`;
   if (request === null && (bodies === false || usage.reasoningTokens > 0)) return html`<${NoBodies} record=${{ outcome: '' }} bodies=${bodies} />`;
   return html`<${Notice} icon="more" title=${usage.reasoningTokens > 0 ? 'The provider kept its reasoning to itself' : 'No reasoning'}>${usage.reasoningTokens > 0 ? `It counted ${count(usage.reasoningTokens)} tokens of it and sent no text.` : 'The answer came without any.'}<//>`;
 }
