@@ -59,7 +59,12 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
 const lostOf = ({ lost, reply }: Exchange): readonly LostAnswer[] =>
   lost.length === 0 ? [] : lost.filter((one) => one.reply !== reply).map(({ at, isLeft, candidate: { model, mapping }, reply: said }) => ({ at, isLeft, model, mapping, usage: said.usage, response: said }));
 
-const detailsOf = ({ details, webSearches }: Usage): RequestRecord['usageDetails'] => (details === undefined && webSearches === undefined ? null : { ...details, ...(webSearches !== undefined && { webSearches }) });
+/** What was counted besides the usual classes; a count of 0 is nothing to keep. */
+function detailsOf({ details, webSearches }: Usage): RequestRecord['usageDetails'] {
+  if (details === undefined && !(webSearches !== undefined && webSearches !== 0)) return null;
+  const counted = Object.entries({ ...details, webSearches }).filter(([, count]) => count !== undefined && count !== 0);
+  return counted.length === 0 ? null : Object.fromEntries(counted);
+}
 
 /** Token counts as the log API shows them: sums that include their parts, where `Usage` has parts that do not overlap. */
 export const recordedUsage = (usage: Usage): RecordedUsage => ({

@@ -111,9 +111,14 @@ function expectWellFormed({ chunks }: Outcome): void {
     if ('text' in chunk) expect(typeof chunk.text, JSON.stringify(chunk)).toBe('string');
     if (chunk.type === 'tool-start') expect([typeof chunk.id, typeof chunk.name], JSON.stringify(chunk)).toEqual(['string', 'string']);
     if (chunk.type === 'tool-delta') expect(typeof chunk.arguments, JSON.stringify(chunk)).toBe('string');
-    if (chunk.type === 'usage') for (const count of Object.values(chunk.usage)) expect(count === null || (Number.isFinite(count) && count >= 0), JSON.stringify(chunk)).toBe(true);
+    if (chunk.type === 'usage') expectCounts(chunk);
   }
   expect(() => JSON.stringify(folded(chunks))).not.toThrow();
+}
+
+function expectCounts({ usage: { details, charged, ...counts } }: Chunk & { type: 'usage' }): void {
+  for (const count of Object.values({ ...counts, ...details })) expect(count === null || (Number.isFinite(count) && count >= 0), JSON.stringify(counts)).toBe(true);
+  expect(charged ?? '0').toMatch(/^\d+(\.\d+)?$/);
 }
 
 function expectOutcome(folder: string, outcome: Outcome): void {

@@ -32,6 +32,7 @@ interface AnswerState {
   readonly natives: Natives;
   /** True if the last block that was opened is a text. */
   isAfterText: boolean;
+  hasSearched: boolean;
   isOver: boolean;
   /** Chunks of the event that is being read. */
   out: Chunk[];
@@ -48,7 +49,7 @@ const noChunks: readonly Chunk[] = [];
 
 const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
 
-const newAnswer = (target: Target): AnswerState => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, details: 0, stopReason: null, natives: new Natives(), isAfterText: false, isOver: false, out: [] });
+const newAnswer = (target: Target): AnswerState => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, details: 0, stopReason: null, natives: new Natives(), isAfterText: false, hasSearched: false, isOver: false, out: [] });
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -149,7 +150,8 @@ function readUsage(answer: AnswerState, event: Fields): void {
   if (!isFields(event['usage'])) return;
   answer.counts = readCounts(event['usage'], answer.counts);
   answer.natives.addUsage(event['usage']);
-  answer.out.push({ type: 'usage', usage: toUsage(answer.counts) });
+  // wire: `server_tool_use` is absent or null where no tool of the provider ran (Anthropic: Messages, usage)
+  answer.out.push({ type: 'usage', usage: toUsage(answer.counts, answer.hasSearched ? null : answer.target.form === form ? 0 : undefined) });
 }
 
 function readStop(answer: AnswerState, said: Fields): void {
@@ -182,7 +184,14 @@ function openBlock(answer: AnswerState, at: unknown, wire: Fields): void {
       break;
     default:
       if (typeof wire['type'] === 'string') answer.blocks.set(at, { kind: 'native', block: { wire, input: '' } });
+      if (wire['type'] === 'server_tool_use' && wire['name'] === 'web_search') addSearch(answer);
   }
+}
+
+/** The count of searches comes at the end of the answer: of one that breaks before it, nobody knows how often it searched. */
+function addSearch(answer: AnswerState): void {
+  answer.hasSearched = true;
+  if (answer.counts !== null) answer.out.push({ type: 'usage', usage: toUsage(answer.counts, null) });
 }
 
 function addCitations(answer: AnswerState, citations: readonly unknown[]): void {

@@ -10,6 +10,7 @@ export interface Counts {
   readonly cacheWrite1h: number | null;
   readonly output: number | null;
   readonly thinking: number | null;
+  readonly searches: number | null;
 }
 
 /** Adds a report to the earlier ones. wire: counts are cumulative (Anthropic: Streaming messages): a later count replaces an earlier one, also for the input, and a missing count replaces nothing. */
@@ -24,11 +25,13 @@ export function readCounts(report: Fields, before: Counts | null): Counts {
     cacheWrite1h: later.cacheWrite1h ?? before?.cacheWrite1h ?? null,
     output: later.output ?? before?.output ?? null,
     thinking: later.thinking ?? before?.thinking ?? null,
+    searches: later.searches ?? before?.searches ?? null,
   };
 }
 
-/** The `Usage` of the counts. A part that is larger than its whole is cut to it, so no class is negative. */
-export function toUsage({ input, cacheRead, cacheWrite, cacheWrite1h, output, thinking }: Counts): Usage {
+/** The `Usage` of the counts. A part that is larger than its whole is cut to it, so no class is negative. @param unsaid the searches where no report counts them; undefined: nobody asked for any */
+export function toUsage({ input, cacheRead, cacheWrite, cacheWrite1h, output, thinking, searches }: Counts, unsaid?: 0 | null): Usage {
+  const webSearches = searches ?? unsaid;
   const reasoning = atMost(thinking, output);
   return {
     input,
@@ -37,6 +40,7 @@ export function toUsage({ input, cacheRead, cacheWrite, cacheWrite1h, output, th
     cacheWrite1h: atMost(cacheWrite1h, cacheWrite),
     answer: output === null ? null : output - (reasoning ?? 0),
     reasoning,
+    ...(webSearches !== undefined && { webSearches }),
   };
 }
 
@@ -47,6 +51,7 @@ const countsOf = (report: Fields): Counts => ({
   cacheWrite1h: countOf(fieldsOf(report['cache_creation'])['ephemeral_1h_input_tokens']),
   output: countOf(report['output_tokens']),
   thinking: countOf(fieldsOf(report['output_tokens_details'])['thinking_tokens']),
+  searches: countOf(fieldsOf(report['server_tool_use'])['web_search_requests']),
 });
 
 /**

@@ -13,13 +13,15 @@ import { decodeAnswerError, isError } from './error.ts';
 import { toLogprobs } from './logprobs.ts';
 import { createPartialArgs, type PartialArgs } from './partial-args.ts';
 import { type DetailOrigin, type SignedPlace, signatureDetail, thoughtDetail } from './signatures.ts';
-import { type Counts, readCounts, toUsage } from './usage.ts';
+import { billedSearches, type Counts, readCounts, toUsage } from './usage.ts';
 
 /** The state of one answer while it is read. */
 interface AnswerState {
   readonly target: Target;
   readonly choices: (Choice | undefined)[];
   counts: Counts | null;
+  /** What was searched for on the web. */
+  readonly queries: Set<string>;
   /** The id of the answer. If the provider gives a tool call no id, one is made from this. */
   id: string;
   /** Set by a `finishReason` that is a fault. It is thrown after the chunks of the same event are handed on. */
@@ -47,7 +49,7 @@ const mostChoices = 128;
 
 const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
 
-const newAnswer = (target: Target): AnswerState => ({ target, choices: [], counts: null, id: '', fault: null, out: [] });
+const newAnswer = (target: Target): AnswerState => ({ target, choices: [], counts: null, queries: new Set(), id: '', fault: null, out: [] });
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -99,9 +101,10 @@ function addEvent(answer: AnswerState, event: unknown, source: unknown): void {
   if (!isFields(event)) return;
   const { candidates, promptFeedback, usageMetadata, responseId } = event;
   if (answer.id === '') answer.id = typeof responseId === 'string' && responseId !== '' ? responseId : '';
+  const searched = answer.queries.size;
   if (Array.isArray(candidates)) for (const [at, candidate] of (candidates as unknown[]).entries()) addCandidate(answer, { candidate, at, source });
   if (isFields(promptFeedback)) addBlock(answer, promptFeedback);
-  if (isFields(usageMetadata)) addUsage(answer, usageMetadata);
+  addUsage(answer, fieldsOf(usageMetadata), answer.queries.size > searched);
 }
 
 /** wire: a blocked prompt is a reply with status 200 and no candidates (Gemini API: Safety settings). A block that comes later ends the choices that are still open. */
@@ -111,11 +114,11 @@ function addBlock(answer: AnswerState, { blockReason }: Fields): void {
   for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) finish(answer, choice, { reason: 'content_filter', native: blockReason });
 }
 
-function addUsage(answer: AnswerState, report: Fields): void {
+function addUsage(answer: AnswerState, report: Fields, hasSearched: boolean): void {
   const counts = readCounts(report, answer.counts);
-  if (counts === null || counts === answer.counts) return;
+  if (counts === null || (counts === answer.counts && !hasSearched)) return;
   answer.counts = counts;
-  answer.out.push({ type: 'usage', usage: toUsage(counts) });
+  answer.out.push({ type: 'usage', usage: toUsage(counts, billedSearches(answer.queries, answer.target.mapping.externalId)) });
 }
 
 interface CandidatePlace {
@@ -127,7 +130,8 @@ interface CandidatePlace {
 
 function addCandidate(answer: AnswerState, { candidate, at, source }: CandidatePlace): void {
   if (!isFields(candidate)) return;
-  const { index, content, logprobsResult, finishReason, finishMessage } = candidate;
+  const { index, content, logprobsResult, finishReason, finishMessage, groundingMetadata } = candidate;
+  for (const query of listOf(fieldsOf(groundingMetadata)['webSearchQueries'])) if (typeof query === 'string' && query !== '') answer.queries.add(query);
   const choice = choiceOf(answer, typeof index === 'number' ? index : at);
   // safety: no chunk may follow the finish of its choice; the record and the reply would have text after their end
   if (choice.isFinished) return;

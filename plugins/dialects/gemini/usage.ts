@@ -1,6 +1,6 @@
 /** Turns the token counts of the Gemini API into `Usage`, whose classes do not overlap. */
 import type { Usage } from '../../../core/chat.ts';
-import { countOf, type Fields } from '../../../core/wire/fields.ts';
+import { countOf, type Fields, fieldsOf } from '../../../core/wire/fields.ts';
 
 /** The counts of the reports so far. */
 export interface Counts {
@@ -11,9 +11,12 @@ export interface Counts {
   readonly candidates: number | null;
   /** wire: `candidates` does not include them (Gemini API: UsageMetadata). */
   readonly thoughts: number | null;
+  /** Tokens of sound in the prompt, and of pictures in the answer. */
+  readonly audio: number | null;
+  readonly images: number | null;
 }
 
-const nothing: Counts = { prompt: null, toolUse: null, cached: null, candidates: null, thoughts: null };
+const nothing: Counts = { prompt: null, toolUse: null, cached: null, candidates: null, thoughts: null, audio: null, images: null };
 
 /** Adds a report to the earlier ones; returns `before` if it changes nothing. wire: the counts of each event are for the answer so far, the last event may correct the count of the prompt, and events in the middle may have none (recorded traffic, as of 2026-11). */
 export function readCounts(report: Fields, before: Counts | null): Counts | null {
@@ -23,15 +26,30 @@ export function readCounts(report: Fields, before: Counts | null): Counts | null
     cached: countOf(report['cachedContentTokenCount']) ?? before?.cached ?? null,
     candidates: countOf(report['candidatesTokenCount']) ?? before?.candidates ?? null,
     thoughts: countOf(report['thoughtsTokenCount']) ?? before?.thoughts ?? null,
+    audio: tokensOf('AUDIO', report['promptTokensDetails']) ?? before?.audio ?? null,
+    images: tokensOf('IMAGE', report['candidatesTokensDetails']) ?? before?.images ?? null,
   };
   return isSame(counts, before ?? nothing) ? before : counts;
 }
 
+/** wire: `[{ modality: "AUDIO", tokenCount: 12 }]` (Gemini API: ModalityTokenCount). */
+function tokensOf(modality: string, details: unknown): number | null {
+  if (!Array.isArray(details)) return null;
+  const found = (details as unknown[]).map(fieldsOf).find((one) => one['modality'] === modality);
+  return found === undefined ? null : countOf(found['tokenCount']);
+}
+
 const isSame = (one: Counts, other: Counts): boolean =>
-  one.prompt === other.prompt && one.toolUse === other.toolUse && one.cached === other.cached && one.candidates === other.candidates && one.thoughts === other.thoughts;
+  one.prompt === other.prompt && one.toolUse === other.toolUse && one.cached === other.cached && one.candidates === other.candidates && one.thoughts === other.thoughts && one.audio === other.audio && one.images === other.images;
+
+/**
+ * The searches that are billed: from Gemini 3 on each query that differs from the others, before that the prompt, however often it was
+ * searched for (Gemini API: Grounding with Google Search, Pricing; empty queries do not count).
+ */
+export const billedSearches = (queries: ReadonlySet<string>, model: string): number => (/gemini-(?:1|2)/.test(model) ? Math.min(1, queries.size) : queries.size);
 
 /** The `Usage` of the counts. wire: a count of zero is left out, as in all JSON of protocol buffers (ProtoJSON), so a missing count is 0. A prompt always has tokens, so a missing prompt count is unknown. */
-export function toUsage({ prompt, toolUse, cached, candidates, thoughts }: Counts): Usage {
+export function toUsage({ prompt, toolUse, cached, candidates, thoughts, audio, images }: Counts, webSearches = 0): Usage {
   const cacheRead = prompt === null ? (cached ?? 0) : Math.min(cached ?? 0, prompt);
   return {
     input: prompt === null ? null : prompt - cacheRead + (toolUse ?? 0),
@@ -40,5 +58,7 @@ export function toUsage({ prompt, toolUse, cached, candidates, thoughts }: Count
     cacheWrite1h: null,
     answer: candidates ?? 0,
     reasoning: thoughts ?? 0,
+    ...(webSearches > 0 && { webSearches }),
+    ...((audio !== null || images !== null) && { details: { ...(audio !== null && { inputAudio: audio }), ...(images !== null && { outputImage: images }) } }),
   };
 }

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import type { Chunk, FinishReason, ReasoningDetail } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { type Fields, isFields } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { decodeAnswerError } from './error.ts';
 import { habitsOf, type Vendor } from './habits.ts';
 import { createThinkTags, type Split, type ThinkTags } from './think-tags.ts';
@@ -23,6 +23,8 @@ interface AnswerState {
   /** The id of the answer. If the provider gives a tool call no id, one is made from this. */
   id: string;
   sources: Fields;
+  /** The answer cites pages of the web. */
+  hasSearched: boolean;
   /** Fields of the whole reply that the caller gets unchanged. */
   readonly top: Record<string, unknown>;
   isOver: boolean;
@@ -88,7 +90,7 @@ export function decodeBody(vendor: Vendor, body: unknown, target: Target): reado
 
 function newAnswer(vendor: Vendor, target: Target): AnswerState {
   const hasThinkTags = habitsOf(vendor, target).thinkTags || target.mapping.reasoning?.think_tags === true;
-  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', top: {}, sources: {}, isOver: false, out: [] };
+  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', top: {}, sources: {}, hasSearched: false, isOver: false, out: [] };
 }
 
 function parseEvent({ event, data }: WireEvent, target: Target): Fields {
@@ -131,7 +133,8 @@ function addUsage(answer: AnswerState, report: Fields): void {
   const counts = readCounts(report, answer.counts);
   if (counts === null || counts === answer.counts) return;
   answer.counts = counts;
-  answer.out.push({ type: 'usage', usage: toUsage(counts, answer.vendor.usage ?? {}) });
+  const usage = toUsage(counts, answer.vendor.usage ?? {});
+  answer.out.push({ type: 'usage', usage: answer.hasSearched && usage.webSearches === undefined ? { ...usage, webSearches: null } : usage });
 }
 
 function addChoice(answer: AnswerState, wire: unknown, at: number): void {
@@ -176,6 +179,7 @@ function addDelta(answer: AnswerState, choice: Choice, delta: Fields): void {
   if (typeof refusal === 'string' && refusal !== '') answer.out.push({ type: 'refusal-delta', choice: choice.at, text: refusal });
   const calls = callsIn(delta);
   if (calls.length > 0) addToolCalls(choice.calls, calls, { choice: choice.at, seed: seedOf(answer), chunks: answer.out });
+  if (listOf(delta['annotations']).some((one) => fieldsOf(one)['type'] === 'url_citation')) answer.hasSearched = true;
   for (const field of messageExtras) {
     const value = delta[field];
     if (Array.isArray(value) && value.length > 0) answer.out.push({ type: 'extra', choice: choice.at, on: 'message', field, value });

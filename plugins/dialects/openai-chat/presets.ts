@@ -178,6 +178,8 @@ export const vendors: readonly Vendor[] = [
     drops: ['tools', 'tool_choice', 'parallel_tool_calls', 'stop', 'seed', 'n', 'logit_bias', ...logOfTokens, 'user'],
     efforts: unsaid,
     thinkTags: true,
+    // wire: as @pydantic/genai-prices reads it, 0.1.8
+    usage: { reasoningApart: true },
     families: [{ match: /deep-research/, efforts: saidAs(null, 'minimal', 'low', 'medium', 'high', 'high') }],
   },
   {

@@ -1,6 +1,7 @@
 /** Turns the token counts of chat servers into `Usage`, whose classes do not overlap. A count that the server does not give stays null. */
 import type { Usage } from '../../../core/chat.ts';
 import { countOf, type Fields, fieldsOf } from '../../../core/wire/fields.ts';
+import { type Billed, billedOf } from '../families/billed.ts';
 
 /** How a vendor counts. */
 export interface UsageHabits {
@@ -8,6 +9,8 @@ export interface UsageHabits {
   readonly reasoningOutside?: boolean;
   /** True if some answers do not include cached tokens in `prompt_tokens`. These are the answers with more cached than prompt tokens. */
   readonly cachedOutside?: boolean;
+  /** True if neither the vendor's `completion_tokens` nor its total includes reasoning. */
+  readonly reasoningApart?: boolean;
 }
 
 /** The counts of the reports so far. Vendors have them at different places. */
@@ -18,6 +21,7 @@ export interface Counts {
   readonly cached: number | null;
   readonly written: number | null;
   readonly reasoning: number | null;
+  readonly billed: Billed;
 }
 
 /** Adds a `usage` object to the earlier reports: a later count replaces an earlier one, a missing count replaces nothing. Returns `before` if neither prompt nor completion is known. */
@@ -38,6 +42,7 @@ export function readCounts(report: Fields, before: Counts | null): Counts | null
       null,
     written: countOf(prompt['cache_write_tokens']) ?? before?.written ?? null,
     reasoning: countOf(completion['reasoning_tokens']) ?? countOf(report['reasoning_tokens']) ?? before?.reasoning ?? null,
+    billed: { ...before?.billed, ...billedOf(report, prompt, completion) },
   };
   return counts.prompt === null && counts.completion === null ? before : counts;
 }
@@ -59,6 +64,7 @@ export function toUsage(counts: Counts, habits: UsageHabits): Usage {
     cacheWrite1h: null,
     answer: completion === null ? null : completion - (isReasoningOutside ? 0 : (reasoning ?? 0)),
     reasoning,
+    ...counts.billed,
   };
 }
 
@@ -66,6 +72,7 @@ const atMost = (part: number | null, whole: number | null): number | null => (pa
 
 /** wire: xAI counts reasoning outside of `completion_tokens` on this API (12 + 320 + 2 = 334, recorded 2026-02-11), and inside on Responses. The total shows which it is. */
 function reasoningIsOutside({ prompt, completion, total, reasoning }: Counts, habits: UsageHabits): boolean {
+  if (habits.reasoningApart === true) return true;
   if (reasoning === null || prompt === null || completion === null) return habits.reasoningOutside === true;
   if (total === prompt + completion) return false;
   return total === prompt + completion + reasoning || habits.reasoningOutside === true;

@@ -10,7 +10,7 @@ import { type Call, Calls, inputJson, inputPiece, isCustomCall, newCall } from '
 import { detailOf, type NextItem } from './details.ts';
 import { form, Marks } from './marks.ts';
 import { decodeAnswerError } from './error.ts';
-import { readUsage } from './usage.ts';
+import { isSearch, readUsage } from './usage.ts';
 
 type ItemKind = 'message' | 'reasoning' | 'function_call' | 'other';
 
@@ -345,7 +345,8 @@ function addResponse(answer: AnswerState, response: Fields, event: string): void
   for (const item of answer.items.values()) if (item.kind === 'function_call') answer.calls.close(item.call, answer.out);
   addDetails(answer);
   answer.marks.response(response, answer.out);
-  const usage = readUsage(fieldsOf(response['usage']));
+  const searches = [...answer.items.values()].filter(({ whole }) => isSearch(whole)).length;
+  const usage = readUsage(fieldsOf(response['usage']), searches > 0 || answer.target.form === form ? searches : undefined);
   if (usage !== null) answer.out.push({ type: 'usage', usage });
   answer.isOver = true;
   const native = status === 'incomplete' || event === 'incomplete' ? incompleteWord(response) : null;

@@ -1,11 +1,12 @@
 /** Turns the token counts of the Responses API into `Usage`, whose classes do not overlap. A count that the provider does not give stays null. */
 import type { Usage } from '../../../core/chat.ts';
 import { countOf, type Fields, fieldsOf } from '../../../core/wire/fields.ts';
+import { billedOf } from '../families/billed.ts';
 
 const atMost = (part: number | null, whole: number | null): number | null => (part === null || whole === null ? part : Math.min(part, whole));
 
-/** Reads the `usage` of a response. Null if it names no tokens. A part that is larger than its whole is cut to it. */
-export function readUsage(report: Fields): Usage | null {
+/** Reads the `usage` of a response. Null if it names no tokens. A part that is larger than its whole is cut to it. @param webSearches that the provider bills; undefined: nobody asked for any */
+export function readUsage(report: Fields, webSearches?: number): Usage | null {
   const input = countOf(report['input_tokens']);
   const output = countOf(report['output_tokens']);
   if (input === null && output === null) return null;
@@ -25,5 +26,14 @@ export function readUsage(report: Fields): Usage | null {
     cacheWrite1h: null,
     answer: output === null ? null : output - (isApart ? 0 : (reasoning ?? 0)),
     reasoning,
+    ...(webSearches !== undefined && { webSearches }),
+    ...billedOf(report, fieldsOf(report['input_tokens_details']), fieldsOf(report['output_tokens_details'])),
   };
+}
+
+/** wire: the calls that search are billed, not those that open a page or look for something in it (OpenAI: Web search). Older models do not name the action, and only search. */
+export function isSearch(item: Fields | null): boolean {
+  if (item === null || item['type'] !== 'web_search_call') return false;
+  const { type = 'search' } = fieldsOf(item['action']);
+  return type === 'search';
 }

@@ -1,0 +1,44 @@
+/** What vendors of OpenAI's two APIs say, in `usage`, of money: what they charged, how often they searched, and tokens with a price of their own. */
+import type { Usage, UsageDetails } from '../../../core/chat.ts';
+import { dollarsOf } from '../../../core/money.ts';
+import { countOf, type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
+
+export type Billed = Pick<Usage, 'webSearches' | 'details' | 'charged'>;
+
+/** Absent: what the vendor does not say. @param prompt the details of the prompt, and `completion` those of the answer: each API has a name of its own for them */
+export function billedOf(report: Fields, prompt: Fields, completion: Fields): Billed {
+  const charged = chargedOf(report);
+  const webSearches = searchesOf(report);
+  const details = detailsOf(report, prompt, completion);
+  return { ...(charged !== undefined && { charged }), ...(webSearches !== null && { webSearches }), ...(details !== null && { details }) };
+}
+
+/**
+ * wire: `cost` is in dollars (OpenRouter: Usage accounting), and with the caller's own key at the vendor behind it only the fee for that, so that
+ * vendor's part is added. Perplexity has an object with a total (Perplexity: Pricing). 10,000,000,000 ticks are a dollar (xAI: Cost tracking).
+ */
+function chargedOf({ cost, cost_in_usd_ticks: ticks, is_byok: isOwnKey, cost_details: parts }: Fields): string | undefined {
+  if (ticks !== undefined) return dollarsOf(typeof ticks === 'number' ? ticks / 1e10 : undefined);
+  if (isFields(cost)) return dollarsOf(cost['total_cost']);
+  if (isOwnKey !== true) return dollarsOf(cost);
+  const upstream = countOf(fieldsOf(parts)['upstream_inference_cost']);
+  return typeof cost === 'number' && upstream !== null ? dollarsOf(cost + upstream) : undefined;
+}
+
+/** wire: OpenRouter has the name of Anthropic (`server_tool_use`). `num_search_queries` is of Perplexity, `server_side_tool_usage_details` of xAI, which counts searches that were made, not those that failed (xAI: Tool usage details). */
+const searchesOf = ({ server_tool_use: tools, num_search_queries: queries, server_side_tool_usage_details: calls }: Fields): number | null =>
+  countOf(fieldsOf(tools)['web_search_requests']) ?? countOf(queries) ?? countOf(fieldsOf(calls)['web_search_calls']);
+
+/** wire: `citation_tokens` are in no other count (Perplexity, as @pydantic/genai-prices reads it, 0.1.8). */
+function detailsOf({ citation_tokens: citations }: Fields, prompt: Fields, completion: Fields): UsageDetails | null {
+  const counts: readonly (readonly [keyof UsageDetails, unknown])[] = [
+    ['inputAudio', prompt['audio_tokens']],
+    ['outputAudio', completion['audio_tokens']],
+    ['outputImage', completion['image_tokens']],
+    ['acceptedPrediction', completion['accepted_prediction_tokens']],
+    ['rejectedPrediction', completion['rejected_prediction_tokens']],
+    ['citations', citations],
+  ];
+  const known = counts.filter(([, count]) => countOf(count) !== null);
+  return known.length === 0 ? null : (Object.fromEntries(known) as UsageDetails);
+}
