@@ -6,7 +6,8 @@
 import { GatewayError } from '../errors.ts';
 import { attemptDimensions, dimensions, dimensionWords, filteredField, filteredFields, isKeyed, isOfAttempts, nameAsWritten, prefixes, textFilter, timeFilters } from './fields.ts';
 import type { FilteredField } from './fields.ts';
-import type { Condition, LogQuery } from './store.ts';
+import { sorts } from './store.ts';
+import type { Condition, LogQuery, Sort } from './store.ts';
 import { formatDollars, parseDollars } from '../money.ts';
 import { didYouMean } from '../names.ts';
 import { isIdPrefix } from './record-id.ts';
@@ -209,6 +210,13 @@ export function formatLogFilter({ since, from, to, conditions, text }: LogFilter
 /** What a filter means at this moment. */
 export function resolveQuery({ since, from, to, conditions, text }: LogFilter, now: number): LogQuery {
   return { from: since === null ? from : now - since, to, conditions, text };
+}
+
+/** What a list is ordered by; null: the newest first. */
+export function parseSort(text: string | null): Sort | null {
+  const sort = sorts.find((one) => one === text);
+  if (text === null || sort !== undefined) return sort ?? null;
+  throw badFilter('sort', `${quoted(text)} is nothing to sort by.${didYouMean(text, sorts)} There are ${sorts.join(', ')}; without it the newest are first.`);
 }
 
 /** What to sum up by: a dimension, `meta.<key>` or `field.<name>`. */

@@ -1,7 +1,7 @@
 /** Answers that are one piece: JSON, and sums as CSV too. */
 import type { Arrived } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { badFilter, parseDimension, parseLogFilter, parseSpan, resolveQuery } from '../../../core/log/query.ts';
+import { badFilter, parseDimension, parseLogFilter, parseSort, parseSpan, resolveQuery } from '../../../core/log/query.ts';
 import type { LogQuery, LogReader } from '../../../core/log/store.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import { json } from '../../../core/pipeline/answer.ts';
@@ -48,8 +48,8 @@ export function fileOf({ name, format, body }: { name: string; format: keyof typ
 }
 
 export async function listRequests(asked: LogRequest): Promise<Answer> {
-  const query = queryOf(asked, ['limit', 'cursor']);
-  const page = { limit: limitOf(asked.query, { otherwise: 50, most: mostRecords }), cursor: asked.query.get('cursor') };
+  const query = queryOf(asked, ['limit', 'cursor', 'sort']);
+  const page = { limit: limitOf(asked.query, { otherwise: 50, most: mostRecords }), cursor: asked.query.get('cursor'), sort: parseSort(asked.query.get('sort')), signal: asked.arrived.signal };
   return json(await asked.reader.list(query, page));
 }
 

@@ -1,7 +1,7 @@
 /** The log as the log API, the dashboard and the metrics read it. */
 import { GatewayError } from '../../../core/errors.ts';
 import { BadQuery } from '../../../core/log/store.ts';
-import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
+import type { ListOptions, LogQuery, LogReader, PageOptions, StoreStatus } from '../../../core/log/store.ts';
 import { StoreUnavailable } from './drain/client.ts';
 import type { StoreClient } from './drain/client.ts';
 import type { LogEvents } from './events.ts';
@@ -22,8 +22,8 @@ export interface ReaderParts {
 
 export function createLogReader({ client, others, events, counts, trouble, retentionDays, bodies }: ReaderParts): LogReader {
   return {
-    list: (query, page) => others.before(() => client.list(query, page)).catch(refuse),
-    exportRows: (query, page) => others.before(() => client.exportRows(query, page)).catch(refuse),
+    list: (query, page) => others.before(() => wholePage(client.list, query, page)).catch(refuse),
+    exportRows: (query, page) => others.before(() => wholePage(client.exportRows, query, page)).catch(refuse),
     get: (id) => others.before(() => client.get(id)).catch(refuse),
     forget: (id) => client.forget(id).catch(refuse),
     stats: (query, options) => others.before(() => client.stats(query, options)).catch(refuse),
@@ -35,6 +35,23 @@ export function createLogReader({ client, others, events, counts, trouble, reten
     status: () => statusOf({ client, counts, trouble, retentionDays, bodies }),
     onRecord: (listener) => events.onRecord(listener),
   };
+}
+
+interface Found<Record> {
+  readonly data: readonly Record[];
+  readonly next: string | null;
+}
+
+/** A search looks through some records at a time, so that records that come are stored in between. It goes on until the page is full. */
+async function wholePage<Record>(read: (query: LogQuery, page: ListOptions) => Promise<Found<Record>>, query: LogQuery, { signal, ...page }: PageOptions): Promise<Found<Record>> {
+  let { data, next } = await read(query, page);
+  const isWanted = (): boolean => signal?.aborted !== true;
+  while (query.text !== null && next !== null && data.length < page.limit && isWanted()) {
+    const more = await read(query, { ...page, limit: page.limit - data.length, cursor: next });
+    data = [...data, ...more.data];
+    next = more.next;
+  }
+  return { data, next };
 }
 
 /** safety: the message of a database driver may hold an address or a user name, so the caller does not get it. */

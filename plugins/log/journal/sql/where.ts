@@ -28,6 +28,8 @@ export interface Grammar {
   readonly like: string;
   /** The text of a body, from the row `b` of `gateway_bodies`. */
   body(column: BodyColumn): string;
+  /** The same, to look for a text in it without regard to upper and lower case of a to z. */
+  searched(column: BodyColumn): string;
   /** All values of a group, as a list or as JSON of one. */
   list(column: string): string;
   /** A table of the names in that part of a row, as `j.key`, to be joined in `from`. */
@@ -243,7 +245,7 @@ const notANumber = ({ field, values: [value = ''] }: Condition): BadQuery => new
 export function textSql(text: string, { params, grammar }: Pick<Writing, 'params' | 'grammar'>): string {
   const written = JSON.stringify(text.toWellFormed()).slice(1, -1).replaceAll(/[\\%_]/g, '\\$&');
   const pattern = params.add(`%${written}%`);
-  return `(${bodyColumns.map((column) => `${grammar.body(column)} ${grammar.like} ${pattern} escape '\\'`).join(' or ')})`;
+  return `(${bodyColumns.map((column) => `${grammar.searched(column)} ${grammar.like} ${pattern} escape '\\'`).join(' or ')})`;
 }
 
 /** What to group by. */

@@ -17,6 +17,8 @@ export interface MigrationState {
   readonly id: number;
   readonly name: string;
   readonly isApplied: boolean;
+  /** False: a newer version of the program has applied it. */
+  readonly isKnown: boolean;
 }
 
 /** The connection that migrates. */
@@ -59,6 +61,8 @@ async function apply(connection: Migrating, migration: Migration): Promise<void>
 
 /** Which migrations are applied. A store that has more than this program knows is left as it is, and is used. */
 export async function stateOf(all: Migrating['all'], migrations: readonly Migration[]): Promise<readonly MigrationState[]> {
-  const applied = new Set((await all('select id from gateway_migrations')).map(({ id }) => Number(id)));
-  return migrations.map(({ id, name }) => ({ id, name, isApplied: applied.has(id) }));
+  const applied = new Map((await all('select id, name from gateway_migrations order by id')).map(({ id, name }) => [Number(id), String(name)]));
+  const known = migrations.map(({ id, name }) => ({ id, name, isApplied: applied.has(id), isKnown: true }));
+  const newer = [...applied].filter(([id]) => !migrations.some((migration) => migration.id === id));
+  return [...known, ...newer.map(([id, name]) => ({ id, name, isApplied: true, isKnown: false }))];
 }

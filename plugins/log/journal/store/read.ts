@@ -2,30 +2,24 @@
 import { facetFields, keyedName } from '../../../../core/log/fields.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Queries } from '../sql/engine.ts';
-import { BadQuery } from '../../../../core/log/store.ts';
-import type { Condition, ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, Rank, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../../core/log/store.ts';
-import { parsedJson, readDetail, readRecord, recordColumns } from '../sql/rows.ts';
+import type { ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, Rank, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../../core/log/store.ts';
+import { parsedJson, readDetail, readRecord } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import { groupsOf } from '../sums/rollup.ts';
 import type { Group } from '../sums/from-records.ts';
 import { faultsOf } from '../sums/from-attempts.ts';
-import { bodyColumns, isProbed, Params, probeSql, selectionOf, textSql, whereSql } from '../sql/where.ts';
-import type { Grammar, Selection } from '../sql/where.ts';
+import { bodyColumns, Params, selectionOf, whereSql } from '../sql/where.ts';
+import type { Grammar } from '../sql/where.ts';
 import { firstIdAt, isId } from '../sql/id-time.ts';
+import { pageOf, rowColumns } from './pages.ts';
+import type { Page } from './pages.ts';
 import type { Reader } from './store.ts';
 import { addSums, noSums, statsOf } from '../sums/sums.ts';
 import type { Sums } from '../sums/sums.ts';
 
-/** Dollars as text, because a database's driver gives large integers as floats. */
-const rowColumns = recordColumns.map(({ column, kind }) => (kind === 'dollars' ? `cast(r.${column} as text) as ${column}` : `r.${column}`)).join(', ');
 const bodiesSql = ({ body }: Grammar): string => bodyColumns.map((column) => `${body(column)} as ${column}`).join(', ');
 const withBodies = 'left join gateway_bodies b on b.id = r.id';
 
-const largestPage = 1000;
-/** The most rows for which a bound's index pays. */
-const rareRows = 2000;
-/** How many bodies one page of a search looks through. */
-const searchedRows = 5000;
 const largestGroups = 1000;
 const facetRows = 10_000;
 const seriesValues = 10;
@@ -37,7 +31,7 @@ export function createReader(engine: Engine): Reader {
     return floor === -Infinity ? query : { ...query, from: Math.max(query.from ?? floor, floor) };
   };
   const queries = queriesOf(engine);
-  const page = (query: LogQuery, options: ListOptions): Promise<Page> => (query.text === null ? plainPage : searchedPage)(queries, shown(query), options);
+  const page = (query: LogQuery, options: ListOptions): Promise<Page> => pageOf(queries, shown(query), options);
   return {
     async list(query, options): Promise<LogPage> {
       const { rows, next } = await page(query, options);
@@ -68,29 +62,6 @@ export function createReader(engine: Engine): Reader {
 
 const byText = (a: string | null, b: string | null): number => (a === b ? 0 : a === null || (b !== null && a < b) ? -1 : 1);
 
-interface Page {
-  readonly rows: readonly StoredRow[];
-  readonly next: string | null;
-}
-
-const sizeOf = ({ limit }: ListOptions): number => Math.max(1, Math.min(Math.floor(limit), largestPage));
-
-function beforeCursor({ where, key }: Selection, { cursor }: ListOptions, params: Params): readonly string[] {
-  if (cursor === null || cursor === undefined) return where;
-  if (!isId(cursor)) throw new BadQuery('This is no cursor: take it from "next" of the page before.');
-  return [...where, `${key} < ${params.id(cursor)}`];
-}
-
-async function plainPage(queries: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
-  const { grammar } = queries.engine;
-  const rare = await rareConditions(queries, query);
-  const params = new Params(grammar);
-  const selection = selectionOf(query, { params, grammar, rare });
-  const size = sizeOf(options);
-  const rows = await queries.rows(`select ${rowColumns} from ${selection.from}${whereSql(beforeCursor(selection, options, params))} order by ${selection.key} desc limit ${size + 1}`, params);
-  return { rows: rows.slice(0, size), next: rows.length > size ? (rows[size - 1]?.['id'] as string) : null };
-}
-
 const noBodies = { request: null, response: null, reasoning: null };
 
 /** By id. */
@@ -99,33 +70,6 @@ async function bodiesById({ engine: { grammar }, rows: found }: Queries, rows: r
   const params = new Params(grammar);
   const ids = rows.map(({ id }) => params.id(id as string)).join(', ');
   return new Map((await found(`select b.id, ${bodiesSql(grammar)} from gateway_bodies b where b.id in (${ids})`, params)).map((row) => [row['id'], row]));
-}
-
-/** cost: an index on a number helps if few rows match; if many match, sorting them costs more than it saves. So up to a limit the ids are fetched first. */
-async function rareConditions({ engine, rows: found }: Queries, { conditions }: LogQuery): Promise<Map<Condition, readonly string[]>> {
-  const rare = new Map<Condition, readonly string[]>();
-  for (const condition of conditions.filter(isProbed)) {
-    const params = new Params(engine.grammar);
-    const rows = await found(probeSql(condition, params, rareRows), params);
-    if (rows.length < rareRows) rare.set(condition, rows.map(({ id }) => id as string));
-  }
-  return rare;
-}
-
-/** There is no index of words: a page looks through a fixed number of bodies, and its cursor says where the next page begins. */
-async function searchedPage({ engine: { grammar }, rows: found }: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
-  const size = sizeOf(options);
-  const window = (params: Params): string => {
-    const selection = selectionOf(query, { params, grammar });
-    return `select ${selection.key} as id from ${selection.from}${whereSql(beforeCursor(selection, options, params))} order by ${selection.key} desc limit ${searchedRows}`;
-  };
-  const params = new Params(grammar);
-  const within = window(params);
-  const rows = await found(`select ${rowColumns} from (${within}) i join gateway_requests r on r.id = i.id join gateway_bodies b on b.id = r.id where ${textSql(query.text ?? '', { params, grammar })} order by r.id desc limit ${size + 1}`, params);
-  if (rows.length > size) return { rows: rows.slice(0, size), next: rows[size - 1]?.['id'] as string };
-  const again = new Params(grammar);
-  const [last] = await found(`select id from (${window(again)}) w order by id desc limit 1 offset ${searchedRows - 1}`, again);
-  return { rows, next: (last?.['id'] as string | undefined) ?? null };
 }
 
 /** With a dimension, the largest values are found first, and then only those are read over time. */

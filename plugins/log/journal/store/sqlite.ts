@@ -36,6 +36,7 @@ const grammar: Grammar = {
   },
   like: 'like',
   body: bodySql,
+  searched: bodySql,
   list: (column) => `json_group_array(${column})`,
   keys: (part) => `json_each(r.${part}) j`,
 };

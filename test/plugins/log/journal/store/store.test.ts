@@ -31,6 +31,7 @@ const records = Array.from({ length: 300 }, (_, at) => ({
   durationMs: at === 123 ? 60_000 : at * 3,
   timeToFirstTokenMs: at % 5 === 0 ? at : null,
   cost: at % 10 >= 8 ? null : `0.${String(at + 1).padStart(6, '0')}`,
+  usage: { promptTokens: 10, completionTokens: 5, reasoningTokens: 2, cachedTokens: 0, cacheWriteTokens: null, totalTokens: at % 9 === 0 ? null : at % 4 === 0 ? 15 : 15 + at * at * 10 },
   metadata: { 'tenant-id': `tenant-${at % 6}`, ...(at % 2 === 0 && { 'odd "name".x': 'ä%_' }) } as Record<string, string>,
   ...(at % 2 === 0 && { request: request(`Tell me 100% of "number" ${at}, Ärger_x`), response: response(`It is ${at}`, at % 4 === 0 ? 'I thought about it' : '') }),
 }));
@@ -119,7 +120,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     ['a long time', where('latency', '>', '59999'), (_, at) => at === 123],
     ['a short time', where('latency', '<=', '30'), (_, at) => at <= 10],
     ['a time to the first token', where('ttft', '>=', '290'), ({ timeToFirstTokenMs: ms }) => ms !== null && ms >= 290],
-    ['tokens', where('tokens', '>', '14'), () => true],
+    ['tokens', where('tokens', '>', '14'), ({ usage }) => usage.totalTokens !== null],
     ['a cost', where('cost', '>', '0.00029'), ({ cost }, at) => cost !== null && at + 1 > 290],
     ['metadata', where('meta.tenant-id', 'in', 'tenant-4'), (_, at) => at % 6 === 4],
     ['one of two metadata values', where('meta.tenant-id', 'in', 'tenant-4', 'tenant-5'), (_, at) => at % 6 >= 4],
@@ -135,6 +136,30 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     ['text in metadata of one tenant', { ...where('meta.tenant-id', 'in', 'tenant-0'), text: 'thought about' }, (_, at) => at % 12 === 0],
   ])('finds %s', async (_, query, keep) => {
     expect(await found(query)).toEqual(expected(keep));
+  });
+
+  const amounts: Readonly<Record<string, (at: number) => number>> = {
+    duration: (at) => records[at]?.durationMs ?? -1,
+    cost: (at) => Number(records[at]?.cost ?? -1),
+    tokens: (at) => records[at]?.usage.totalTokens ?? -1,
+  };
+  test.each(['duration', 'cost', 'tokens'] as const)('lists the largest first by %s, in pages that join without a gap', async (sort) => {
+    for (const [query, keep] of [[everything, () => true], [where('meta.tenant-id', 'in', 'tenant-4'), (at: number) => at % 6 === 4]] as const) {
+      const seen: number[] = [];
+      let cursor: string | null = null;
+      do {
+        const page: Awaited<ReturnType<Store['list']>> = await store.list(query, { limit: 7, cursor, sort });
+        seen.push(...numbers(page.data));
+        cursor = page.next;
+      } while (cursor !== null);
+      const amount = amounts[sort] as (at: number) => number;
+      expect(seen).toEqual(records.map((_, at) => at).filter(keep).sort((a, b) => amount(b) - amount(a) || b - a));
+    }
+  });
+
+  test('refuses to sort what it searches, and a cursor of another list', async () => {
+    await expect(store.list({ ...everything, text: 'x' }, { limit: 1, sort: 'cost' })).rejects.toThrow(/leave "sort" or "q" out/);
+    await expect(store.list(everything, { limit: 1, sort: 'cost', cursor: idAt(begin) })).rejects.toThrow(/take it from "next"/);
   });
 
   test.each(['nothing', 'meta', 'id) or 1=1 --'])('refuses the field %s', async (field) => {

@@ -1,0 +1,144 @@
+/** Lists by keyset: the newest first, by the size of a number, or by a text in bodies. */
+import { BadQuery } from '../../../../core/log/store.ts';
+import type { Condition, ListOptions, LogQuery, Sort } from '../../../../core/log/store.ts';
+import { binOf, binsOf, binSql } from '../sql/bins.ts';
+import type { Binned } from '../sql/bins.ts';
+import type { Queries } from '../sql/engine.ts';
+import { isId } from '../sql/id-time.ts';
+import { recordColumns } from '../sql/rows.ts';
+import type { StoredRow } from '../sql/rows.ts';
+import { isProbed, Params, probeSql, selectionOf, textSql, whereSql } from '../sql/where.ts';
+import type { Selection } from '../sql/where.ts';
+
+/** Dollars as text, because a database's driver gives large integers as floats. */
+export const rowColumns = recordColumns.map(({ column, kind }) => (kind === 'dollars' ? `cast(r.${column} as text) as ${column}` : `r.${column}`)).join(', ');
+
+const largestPage = 1000;
+/** The most rows for which a bound's index pays. */
+const rareRows = 2000;
+/** How many bodies one page of a search looks through. */
+const searchedRows = 5000;
+
+export interface Page {
+  readonly rows: readonly StoredRow[];
+  readonly next: string | null;
+}
+
+export function pageOf(queries: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
+  const { sort = null } = options;
+  if (sort === null) return (query.text === null ? plainPage : searchedPage)(queries, query, options);
+  if (query.text !== null) throw new BadQuery('A search in bodies gives the newest first: leave "sort" or "q" out.');
+  return sortedPage(queries, query, { ...options, sort });
+}
+
+const sizeOf = ({ limit }: ListOptions): number => Math.max(1, Math.min(Math.floor(limit), largestPage));
+
+const noCursor = (): BadQuery => new BadQuery('This is no cursor: take it from "next" of the page before.');
+
+function beforeCursor({ where, key }: Selection, { cursor }: ListOptions, params: Params): readonly string[] {
+  if (cursor === null || cursor === undefined) return where;
+  if (!isId(cursor)) throw noCursor();
+  return [...where, `${key} < ${params.id(cursor)}`];
+}
+
+async function plainPage(queries: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
+  const { grammar } = queries.engine;
+  const rare = await rareConditions(queries, query);
+  const params = new Params(grammar);
+  const selection = selectionOf(query, { params, grammar, rare });
+  const size = sizeOf(options);
+  const rows = await queries.rows(`select ${rowColumns} from ${selection.from}${whereSql(beforeCursor(selection, options, params))} order by ${selection.key} desc limit ${size + 1}`, params);
+  return { rows: rows.slice(0, size), next: rows.length > size ? (rows[size - 1]?.['id'] as string) : null };
+}
+
+/** cost: an index on a number helps if few rows match; if many match, sorting them costs more than it saves. So up to a limit the ids are fetched first. */
+async function rareConditions({ engine, rows: found }: Queries, { conditions }: LogQuery): Promise<Map<Condition, readonly string[]>> {
+  const rare = new Map<Condition, readonly string[]>();
+  for (const condition of conditions.filter(isProbed)) {
+    const params = new Params(engine.grammar);
+    const rows = await found(probeSql(condition, params, rareRows), params);
+    if (rows.length < rareRows) rare.set(condition, rows.map(({ id }) => id as string));
+  }
+  return rare;
+}
+
+/** There is no index of words: a page looks through a fixed number of bodies, and its cursor says where the next page begins. */
+async function searchedPage({ engine: { grammar }, rows: found }: Queries, query: LogQuery, options: ListOptions): Promise<Page> {
+  const size = sizeOf(options);
+  const window = (params: Params): string => {
+    const selection = selectionOf(query, { params, grammar });
+    return `select ${selection.key} as id from ${selection.from}${whereSql(beforeCursor(selection, options, params))} order by ${selection.key} desc limit ${searchedRows}`;
+  };
+  const params = new Params(grammar);
+  const within = window(params);
+  const rows = await found(`select ${rowColumns} from (${within}) i join gateway_requests r on r.id = i.id join gateway_bodies b on b.id = r.id where ${textSql(query.text ?? '', { params, grammar })} order by r.id desc limit ${size + 1}`, params);
+  if (rows.length > size) return { rows: rows.slice(0, size), next: rows[size - 1]?.['id'] as string };
+  const again = new Params(grammar);
+  const [last] = await found(`select id from (${window(again)}) w order by id desc limit 1 offset ${searchedRows - 1}`, again);
+  return { rows, next: (last?.['id'] as string | undefined) ?? null };
+}
+
+const sortColumns: Readonly<Record<Sort, Binned>> = { cost: 'cost', duration: 'duration_ms', tokens: 'total_tokens' };
+
+/** A row's place in a sorted list. */
+interface Place {
+  /** As an integer; null: the row has no such number, and is behind those that have one. */
+  readonly value: string | null;
+  readonly id: string;
+}
+
+function placeOf(cursor: string | null | undefined): Place | null {
+  if (cursor === null || cursor === undefined) return null;
+  const [, value = '', id = ''] = /^(\d{0,19})~(.+)$/.exec(cursor) ?? [];
+  if (!isId(id)) throw noCursor();
+  return { value: value === '' ? null : value, id };
+}
+
+/**
+ * The largest first, and among equal ones the newest. Bin by bin, as the index of a number has them; at the end the rows without a number.
+ * cost: the first bins hold few rows, so a page does not sort all records.
+ */
+async function sortedPage(queries: Queries, query: LogQuery, options: ListOptions & { readonly sort: Sort }): Promise<Page> {
+  const column = sortColumns[options.sort];
+  const after = placeOf(options.cursor);
+  const size = sizeOf(options);
+  const places: Place[] = [];
+  const first = after === null ? Infinity : after.value === null ? -1 : binOf(column, BigInt(after.value));
+  for (const bin of binsOf(column)) {
+    if (bin > first || places.length > size) continue;
+    places.push(...(await placesIn(queries, query, { column, bin, after, limit: size + 1 - places.length })));
+  }
+  if (places.length <= size) places.push(...(await placesIn(queries, query, { column, bin: null, after, limit: size + 1 - places.length })));
+  const shown = places.slice(0, size);
+  const last = shown.at(-1);
+  return { rows: await rowsOf(queries, shown), next: places.length > size && last !== undefined ? `${last.value ?? ''}~${last.id}` : null };
+}
+
+interface Part {
+  readonly column: Binned;
+  /** null: the rows without a number. */
+  readonly bin: number | null;
+  readonly after: Place | null;
+  readonly limit: number;
+}
+
+/** cost: the index holds all that this asks for, so it reads no row where there is no other filter. */
+async function placesIn({ engine: { grammar }, rows: found }: Queries, query: LogQuery, { column, bin, after, limit }: Part): Promise<Place[]> {
+  const params = new Params(grammar);
+  const { from, where, key } = selectionOf(query, { params, grammar });
+  const own = bin === null ? [`r.${column} is null`] : [`r.${column} is not null`, `${binSql(column)} = ${bin}`];
+  const isBehind = after === null || (bin === null && after.value !== null) ? [] : [bin === null ? `${key} < ${params.id(after.id)}` : behindSql(`r.${column}`, key, { value: params.add(after.value), id: params.id(after.id) })];
+  const rows = await found(`select ${key} as id, cast(r.${column} as text) as value from ${from}${whereSql([...where, ...own, ...isBehind])} order by ${bin === null ? '' : `r.${column} desc, `}${key} desc limit ${limit}`, params);
+  return rows.map(({ id, value }) => ({ id: id as string, value: value as string | null }));
+}
+
+const behindSql = (column: string, key: string, { value, id }: Readonly<Record<keyof Place, string>>): string => `(${column} < cast(${value} as bigint) or (${column} = cast(${value} as bigint) and ${key} < ${id}))`;
+
+/** The rows with these ids, in this order. */
+async function rowsOf({ engine: { grammar }, rows: found }: Queries, places: readonly Place[]): Promise<StoredRow[]> {
+  if (places.length === 0) return [];
+  const params = new Params(grammar);
+  const rows = await found(`select ${rowColumns} from gateway_requests r where r.id in (${places.map(({ id }) => params.id(id)).join(', ')})`, params);
+  const byId = new Map(rows.map((row) => [row['id'] as string, row]));
+  return places.map(({ id }) => byId.get(id)).filter((row) => row !== undefined);
+}

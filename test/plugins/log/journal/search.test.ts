@@ -1,0 +1,49 @@
+/** A search in bodies, from the API to the store. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createStore } from '../../../../plugins/log/journal/store/open.ts';
+import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { begin, folder, request, rowFor } from './scene.ts';
+
+/** More than the store looks through at once. */
+const records = 5200;
+const place = folder();
+let gateway: TestGateway;
+
+beforeAll(async () => {
+  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
+  await store.open();
+  await store.insert(Array.from({ length: records }, (_, number) => rowFor({ at: begin + number, number, request: request(number < 3 || number === records - 1 ? 'the needle' : 'hay') })));
+  await store.close();
+  gateway = await testGateway({ config: oneUpstream('http://127.0.0.1:9/v1', { server: { data_dir: place.path }, plugins: ['endpoints/logs', { use: 'log/journal', with: { retention_days: 0 } }, 'dialects/openai-chat'] }) });
+});
+afterAll(async () => {
+  await gateway.close();
+  place.remove();
+});
+
+const ask = async (path: string): Promise<any> => await (await gateway.get(path)).json();
+const numbers = ({ data }: { data: { id: string }[] }): number[] => data.map(({ id }) => Number.parseInt(id.slice(24), 16));
+
+test('fills its page, however far apart what it finds is, and then says that it has reached the end', async () => {
+  const first = await ask('/api/logs?q=needle&limit=3');
+  expect([numbers(first), typeof first.next]).toEqual([[records - 1, 2, 1], 'string']);
+  const rest = await ask(`/api/logs?q=needle&limit=3&cursor=${first.next}`);
+  expect([numbers(rest), rest.next]).toEqual([[0], null]);
+});
+
+test('has as many rows as it counts', async () => {
+  const [{ data, next }, { data: [sums] }] = [await ask('/api/logs?q=needle&limit=50'), await ask('/api/stats?q=needle')];
+  expect([data.length, next, sums.requests]).toEqual([4, null, 4]);
+});
+
+test('is not sorted, and says so', async () => {
+  expect(await ask('/api/logs?q=needle&sort=cost')).toMatchObject({ error: { code: 'invalid_value', message: expect.stringContaining('leave "sort" or "q" out') } });
+});
+
+test('a list is sorted by what is largest, over its pages', async () => {
+  const first = await ask('/api/logs?sort=duration&limit=2');
+  expect(first.data).toHaveLength(2);
+  expect((await ask(`/api/logs?sort=duration&limit=2&cursor=${first.next}`)).data).toHaveLength(2);
+  expect(await ask('/api/logs?sort=costs')).toMatchObject({ error: { param: 'sort', message: expect.stringContaining('Did you mean "cost"?') } });
+});
