@@ -36,14 +36,14 @@ export function createCommandCheck(): (plugin: AnyPlugin) => void {
       if (fault !== null) throw new Error(`${plugin.name} brings a command that cannot be used: ${fault}`);
       const own = ownNames.find((name) => clashes(name, command.name));
       if (own !== undefined) throw new Error(`${plugin.name} brings the command "${command.name}", but "${own}" is a command of the gateway itself: give it another name`);
-      const other = [...known].find(([name, owner]) => owner !== plugin && clashes(name, command.name));
+      const other = [...known].find(([name, owner]) => owner !== plugin && name === command.name);
       if (other !== undefined) throw new Error(`${plugin.name} brings the command "${command.name}", and ${other[1].name} brings "${other[0]}": leave one of the two plugins out`);
     }
     for (const { name } of plugin.commands ?? []) known.set(name, plugin);
   };
 }
 
-/** A command of one word and one of two that begins with this word clash too: the second word could be an argument of the first. */
+/** Of the gateway's own commands one of one word and one of two that begins with this word clash too. Those of plugins stand beside each other, and the longer name wins: `logs prune` beside `logs`. */
 const clashes = (one: string, other: string): boolean => one === other || one.startsWith(`${other} `) || other.startsWith(`${one} `);
 
 /** What is wrong with a command that somebody wrote, perhaps without a type checker; null: nothing. */

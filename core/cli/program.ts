@@ -75,11 +75,11 @@ function load(file: string, given: Given = {}): Promise<Loaded> {
 async function loadGood(file: string, given: Given = {}): Promise<Good> {
   const loaded = await load(file, given);
   if (!loaded.ok) throw new Exit(1, formatProblems(loaded.problems));
-  warn(loaded);
+  warn(loaded.warnings);
   return loaded;
 }
 
-function warn({ warnings }: Good): void {
+function warn(warnings: Good['warnings']): void {
   if (warnings.length > 0) output.say(`${formatProblems(warnings, 'warning')}\n`);
 }
 
@@ -158,7 +158,12 @@ function reportOff({ providers }: Config): void {
 
 async function check(flags: FlagValues): Promise<void> {
   const file = fileOf(flags);
-  const { config } = await loadGood(file);
+  const loaded = await load(file);
+  if (!loaded.ok) throw new Exit(1, formatProblems(loaded.problems));
+  const { config, warnings } = loaded;
+  const faults = warnings.filter(({ isFault }) => isFault === true);
+  warn(warnings.filter(({ isFault }) => isFault !== true));
+  if (faults.length > 0) throw new Exit(1, formatProblems(faults));
   const on = [...config.providers.values()].filter(({ missing }) => missing === null);
   output.print(`${file} is fine: ${config.models.length} models, ${on.length} of ${config.providers.size} providers on, ${config.plugins.length} plugins\n`);
 }
@@ -206,12 +211,12 @@ async function runFromPlugin(args: readonly string[]): Promise<void> {
   const commands = [...coreCommands, ...brought];
   const [first = '', second] = args;
   const group = groupOf(first, commands);
-  if (group.length > 0 && asksForList(second)) return output.print([...commandList(group), ...(loaded.ok ? [] : ['', unreadable(file)]), ''].join('\n'));
+  if (group.length > 0 && asksForList(second) && !brought.some(({ name }) => name === first)) return output.print([...commandList(group), ...(loaded.ok ? [] : ['', unreadable(file)]), ''].join('\n'));
   if (!loaded.ok) throw new Exit(1, `${formatProblems(loaded.problems)}\n\n"${first}" is no command of the gateway itself.${nearCommand(first, coreCommands)} Whether a plugin brings it is known when the config has no faults.`);
   const found = findCommand(args, brought);
   if (found === null) throw await unknown(args, commands, file);
   const config = withKept(loaded.config);
-  await runPluginCommand({ command: found.command, args: found.rest, config, plugins: loaded.plugins, output, askRunning: (path, init) => askRunning({ config, file: resolve(file) }, path, init), begin: () => warn(loaded), start: startOrExit });
+  await runPluginCommand({ command: found.command, args: found.rest, config, plugins: loaded.plugins, output, askRunning: (path, init) => askRunning({ config, file: resolve(file) }, path, init), begin: () => warn(loaded.warnings), start: startOrExit });
 }
 
 function withKept(config: Config): Config {

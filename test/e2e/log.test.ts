@@ -148,3 +148,25 @@ test('without a gateway, the command line reads the store itself', async () => {
   expect(status).toContain('up to date');
   await alone.stop();
 });
+
+describe('upkeep, while the gateway runs', () => {
+  const folder = (): string => join(dirname(gateway.file), 'backup');
+
+  test('copies the log into a folder that can be the data_dir of a gateway', async () => {
+    const { code, stdout } = await run(['backup', folder(), '--config', gateway.file]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/backup\/logs\.db\nThe folder can be the data_dir/)]);
+    const restored = await start(config({ data_dir: folder() }));
+    expect(await (await fetch(`${restored.url}/api/logs/${acme}`, { headers: admin })).json()).toMatchObject({ id: acme, request: { model: 'mock' } });
+    expect(await restored.stop()).toBe(0);
+    expect(await run(['backup', folder(), '--config', gateway.file])).toMatchObject({ code: 2, stderr: expect.stringContaining('a backup overwrites nothing') });
+  });
+
+  test('deletes old records', async () => {
+    expect(await run(['logs', 'prune', '--config', gateway.file])).toMatchObject({ code: 2, stderr: expect.stringContaining('needs --older-than') });
+    expect(await run(['logs', 'prune', '--older-than', '1h', '--config', gateway.file])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^0 of \d+ records deleted/) });
+    const { data } = await get('/api/stats');
+    await pause(1100);
+    expect(await run(['logs', 'prune', '--older-than', '1s', '--json', '--config', gateway.file])).toMatchObject({ code: 0, stdout: expect.stringContaining(`"deleted":${data[0].requests}`) });
+    expect([(await get('/api/logs')).data, (await get('/api/stats')).data]).toMatchObject([[], [{ requests: 0 }]]);
+  });
+});

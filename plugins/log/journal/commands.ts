@@ -1,8 +1,10 @@
-/** The commands of this plugin: `gateway db status` and `gateway db migrate`, about the tables of the log. */
+/** The commands of this plugin, about the store of the log. */
 import { Exit } from '../../../core/exit.ts';
 import type { Command, CommandRun, Output } from '../../../core/host/command.ts';
 import { printable } from '../../../core/table.ts';
 import type { Database } from './store/database.ts';
+import type { MigrationState } from './store/migrations.ts';
+import type { StoreSettings } from './store/store.ts';
 
 /** The options of the plugin that name the store. */
 export interface StoreOptions {
@@ -14,16 +16,35 @@ export interface StoreOptions {
 export const databaseCommands: readonly Command<StoreOptions>[] = [
   { name: 'db status', summary: 'say where requests are stored, and which migrations are applied', run: (run) => withDatabase(run, (database) => showDatabase(database, run)) },
   { name: 'db migrate', summary: 'bring the store into the form that this version needs', run: (run) => withDatabase(run, (database) => migrateDatabase(database, run)) },
+  {
+    name: 'logs prune',
+    summary: 'delete the records that are older than a span of time, now',
+    flags: { 'older-than': { type: 'string', value: 'SPAN', help: 'such as 90d, 12h or 4w' } },
+    examples: ['gateway logs prune --older-than 90d'],
+    run: (run) => withStore(run, async (settings) => await (await import('./upkeep.ts')).prune(settings, run)),
+  },
+  {
+    name: 'backup',
+    summary: 'copy the log and the admin key into a new folder, while the gateway runs',
+    words: 'FOLDER',
+    examples: ['gateway backup /var/backups/gateway-monday'],
+    run: (run) => withStore(run, async (settings) => await (await import('./upkeep.ts')).backUp(settings, run)),
+  },
 ];
 
-/** A fault of the store ends the program with code 4. */
-async function withDatabase({ config, options }: CommandRun<StoreOptions>, work: (database: Database) => Promise<void>): Promise<void> {
-  const { store, url = null, retention_days: retentionDays } = options;
+async function withDatabase(run: CommandRun<StoreOptions>, work: (database: Database) => Promise<void>): Promise<void> {
   // cost: a gateway that serves opens the store in a worker, and need not load its code here
   const { databaseOf } = await import('./store/database.ts');
+  await withStore(run, async (settings) => await work(databaseOf(settings)));
+}
+
+/** A fault of the store ends the program with code 4. */
+async function withStore({ config, options }: CommandRun<StoreOptions>, work: (settings: StoreSettings) => Promise<void>): Promise<void> {
+  const { store, url = null, retention_days: retentionDays } = options;
   try {
-    await work(databaseOf({ store, url, dataDir: config.server.dataDir, retentionDays, isDurable: false }));
+    await work({ store, url, dataDir: config.server.dataDir, retentionDays, isDurable: false });
   } catch (cause) {
+    if (cause instanceof Exit) throw cause;
     throw new Exit(4, `The log store cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
   }
 }
@@ -32,11 +53,19 @@ type Printing = Pick<Output, 'print'> & { readonly json: boolean };
 
 export async function showDatabase(database: Pick<Database, 'place' | 'migrations'>, { json, print }: Printing): Promise<void> {
   const migrations = await database.migrations();
-  const waiting = migrations.filter(({ isApplied }) => !isApplied);
-  if (json) return print(`${JSON.stringify({ store: database.place, upToDate: waiting.length === 0, migrations }, null, 2)}\n`);
-  const lines = migrations.map(({ id, name, isApplied }) => `  ${String(id).padStart(3)}  ${isApplied ? 'applied' : 'waiting'}  ${name}\n`);
-  const state = waiting.length === 0 ? 'up to date' : `${waiting.length} of ${migrations.length} migrations are waiting; the next start applies them, or: gateway db migrate`;
-  return print(`store  ${printable(database.place)}\nstate  ${state}\n${lines.join('')}`);
+  const isNewer = migrations.some(({ isKnown }) => !isKnown);
+  const upToDate = !isNewer && migrations.every(({ isApplied }) => isApplied);
+  if (json) return print(`${JSON.stringify({ store: database.place, upToDate, isNewer, migrations }, null, 2)}\n`);
+  const lines = migrations.map(({ id, name, isApplied, isKnown }) => `  ${String(id).padStart(3)}  ${isKnown ? (isApplied ? 'applied' : 'waiting') : 'newer  '}  ${printable(name)}\n`);
+  return print(`store  ${printable(database.place)}\nstate  ${stateText(migrations)}\n${lines.join('')}`);
+}
+
+function stateText(migrations: readonly MigrationState[]): string {
+  const known = migrations.filter(({ isKnown }) => isKnown);
+  const waiting = known.filter(({ isApplied }) => !isApplied);
+  const newer = migrations.length - known.length;
+  if (newer > 0) return `newer than this program: another version has applied ${newer} migration${newer === 1 ? '' : 's'} that this one does not know; go back to that version, or restore the backup from before it`;
+  return waiting.length === 0 ? 'up to date' : `${waiting.length} of ${migrations.length} migrations are waiting; the next start applies them, or: gateway db migrate`;
 }
 
 async function migrateDatabase(database: Database, printing: Printing): Promise<void> {

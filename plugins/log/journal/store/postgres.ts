@@ -115,8 +115,8 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
     async ping() {
       await writing.query('select 1');
     },
-    async retain(before) {
-      await writing.query('delete from gateway_rollup where starts_at < $1', [before - spans[0]]);
+    async retain(before, isExact = false) {
+      await writing.query('delete from gateway_rollup where starts_at < $1', [isExact ? before : before - spans[0]]);
       return await connected(writing, (client) => dropWeek(client, before));
     },
     async roll() {

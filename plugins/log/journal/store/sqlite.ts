@@ -128,8 +128,8 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
     async ping() {
       opened().prepare('select 1').get();
     },
-    async retain(before) {
-      opened().prepare('delete from gateway_rollup where starts_at < ?').run(before - spans[0]);
+    async retain(before, isExact = false) {
+      opened().prepare('delete from gateway_rollup where starts_at < ?').run(isExact ? before : before - spans[0]);
       return deleteSome(opened(), firstIdAt(before));
     },
     async roll() {

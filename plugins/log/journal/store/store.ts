@@ -35,8 +35,8 @@ export interface Store extends Reader {
   insert(rows: readonly Row[]): Promise<void>;
   /** Rejects if the store does not answer. */
   ping(): Promise<void>;
-  /** Deletes some records that are older; false if there are none left. */
-  retain(before: number): Promise<boolean>;
+  /** Deletes some records that are older; false if there are none left. `isExact`: sums of a period that begins before are made anew, so that they count none of them. */
+  retain(before: number, isExact?: boolean): Promise<boolean>;
   /** Fills in some rows of an earlier version, or sums up one period that is over; false if there is nothing left to do. */
   roll(): Promise<boolean>;
   /** Who is to blame for the error of a statement. `row`: the store does not accept one of the rows. `store`: the same statement may succeed later. */

@@ -1,0 +1,64 @@
+/** `gateway logs prune` and `gateway backup`. Both may run beside a gateway that serves. */
+import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { backup, DatabaseSync } from 'node:sqlite';
+import { Exit, UsageError } from '../../../core/exit.ts';
+import { adminKeyFile } from '../../../core/host/admin-key.ts';
+import type { CommandRun } from '../../../core/host/command.ts';
+import { parseSpan } from '../../../core/log/query.ts';
+import { createStore } from './store/open.ts';
+import { sqliteFile } from './store/sqlite.ts';
+import type { Store, StoreSettings } from './store/store.ts';
+
+export async function prune(settings: StoreSettings, { flags, json, print }: Pick<CommandRun, 'flags' | 'json' | 'print'>): Promise<void> {
+  const span = flags.text('older-than');
+  if (span === null) throw new UsageError('gateway logs prune needs --older-than, for example --older-than 90d');
+  const before = Date.now() - spanOf(span);
+  const store = await createStore({ ...settings, retentionDays: 0 });
+  try {
+    await store.open();
+    const [all, older] = [await count(store, null), await count(store, before)];
+    while (await store.retain(before, true));
+    const deleted = all - (await count(store, null));
+    if (json) return print(`${JSON.stringify({ deleted, before: new Date(before).toISOString() })}\n`);
+    const left = older - deleted;
+    return print(`${deleted} of ${all} records deleted: those before ${new Date(before).toISOString()}.${left > 0 ? ` ${left} older ones go with the rest of their week, which PostgreSQL drops as a whole.` : ''}\n`);
+  } finally {
+    await store.close();
+  }
+}
+
+function spanOf(text: string): number {
+  try {
+    return parseSpan('older-than', text);
+  } catch {
+    throw new UsageError(`--older-than must be a span of time such as 90d, 12h or 4w, not "${text}"`);
+  }
+}
+
+async function count(store: Store, before: number | null): Promise<number> {
+  const rows = await store.stats({ from: null, to: before, conditions: [], text: null }, { by: null, limit: 1 });
+  return rows.reduce((sum, { requests }) => sum + requests, 0);
+}
+
+export async function backUp({ store, dataDir }: StoreSettings, { words, json, print, openLog }: Pick<CommandRun, 'words' | 'json' | 'print' | 'openLog'>): Promise<void> {
+  const [name] = words;
+  if (name === undefined || words.length > 1) throw new UsageError('gateway backup needs the name of one folder: gateway backup /var/backups/gateway-monday');
+  if (store === 'postgres') throw new Exit(1, `The log is in PostgreSQL, which has its own tools: pg_dump --table 'gateway_*' --format custom "$DATABASE_URL". What else must be kept is the config and, where it exists, ${adminKeyFile(dataDir)}`);
+  const folder = resolve(name);
+  if (existsSync(folder) && readdirSync(folder).length > 0) throw new UsageError(`${folder} is not empty, and a backup overwrites nothing`);
+  // what a killed gateway left in its journal is stored first
+  await openLog();
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const database = new DatabaseSync(sqliteFile(dataDir), { readOnly: true, timeout: 5000 });
+  try {
+    await backup(database, sqliteFile(folder));
+  } finally {
+    database.close();
+  }
+  const key = adminKeyFile(dataDir);
+  if (existsSync(key)) copyFileSync(key, adminKeyFile(folder));
+  const files = readdirSync(folder).map((file) => join(folder, file));
+  if (json) return print(`${JSON.stringify({ folder, files })}\n`);
+  return print(`${files.join('\n')}\nThe folder can be the data_dir of a gateway. The config file and its .env are not in it.\n`);
+}
