@@ -11,6 +11,8 @@ export interface Problem extends Position {
   readonly message: string;
   /** What to write instead, for example `did you mean "models"?`; null where nothing can be proposed. */
   readonly hint: string | null;
+  /** A warning that `gateway check` takes for a fault, although a gateway can serve with it. */
+  readonly isFault?: true;
 }
 
 /** A value in a file, or its key. */
@@ -27,6 +29,8 @@ export interface Findings {
   readonly warnings: readonly Problem[];
   error(place: Place, message: string, hint?: string | null): void;
   warn(place: Place, message: string, hint?: string | null): void;
+  /** Adds a warning that `gateway check` takes for a fault. */
+  refuse(place: Place, message: string, hint?: string | null): void;
   /** Adds a fault that has a position in the text but no path, such as a YAML syntax error. */
   errorAt(source: Source, range: readonly [start: number, end: number], message: string): void;
   /** Whether no fault was added for this value or for anything inside it. */
@@ -50,6 +54,9 @@ export function createFindings(): Findings {
     },
     warn(place, message, hint = null) {
       warnings.push(problemAt(place, message, hint));
+    },
+    refuse(place, message, hint = null) {
+      warnings.push({ ...problemAt(place, message, hint), isFault: true });
     },
     errorAt(source, range, message) {
       problems.push({ ...source.position(range), path: '', message: maskShapes(message), hint: null });

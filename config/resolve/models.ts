@@ -12,8 +12,8 @@ import { dialectHint, isKnownDialect } from './providers.ts';
 
 /** What models may refer to. */
 export interface ModelFacts {
-  /** Ids of all providers, including faulty ones. */
-  readonly providers: ReadonlySet<string>;
+  /** The dialects of all providers, including faulty ones, by their ids. */
+  readonly providers: ReadonlyMap<string, string>;
   readonly known: KnownDialects;
 }
 
@@ -110,6 +110,12 @@ function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
   };
 }
 
+/** Whether the dialect has a field for a budget of the model. One that is not known, or has no word on it, may have one. */
+function takesBudget({ providerId, externalId, dialect }: MappingBlock, id: string, { providers, known }: ModelFacts): boolean {
+  const vendor = providers.get(providerId) ?? providerId;
+  return known.dialects.get(dialect ?? vendor)?.takesBudget?.({ id, externalId: externalId ?? id, vendor }) ?? true;
+}
+
 interface CheckContext extends ModelFacts {
   readonly findings: Findings;
 }
@@ -120,12 +126,15 @@ function checkMapping(entry: Entry<ModelBlock>, index: number, { providers, know
   const { providerId, dialect, reasoning } = mapping;
   const place = (...inside: string[]): Place => placeOf(entry, 'providers', index, ...inside);
   if (!providers.has(providerId)) {
-    findings.error(place('providerId'), `no provider is called "${providerId}"`, didYouMean(providerId, providers) ?? 'add it to `providers`');
+    findings.error(place('providerId'), `no provider is called "${providerId}"`, didYouMean(providerId, providers.keys()) ?? 'add it to `providers`');
   }
   if (dialect !== undefined && !isKnownDialect(dialect, known)) {
     findings.error(place('dialect'), `no loaded plugin has the dialect "${dialect}"`, dialectHint(dialect, known));
   }
-  const { efforts = null, auto_effort: auto = null } = typeof reasoning === 'boolean' ? {} : reasoning;
+  const { efforts = null, auto_effort: auto = null, max_tokens: budget = false } = typeof reasoning === 'boolean' ? {} : reasoning;
+  if (budget && !takesBudget(mapping, entry.value.id, { providers, known })) {
+    findings.refuse(place('reasoning', 'max_tokens'), `the dialect "${dialect ?? providers.get(providerId)}" has no field for a budget of this model, so budgets of callers are dropped`, 'remove it');
+  }
   if (efforts !== null && auto !== null && !efforts.includes(auto)) {
     findings.error(place('reasoning', 'auto_effort'), `"${auto}" is not one of its efforts, ${efforts.join(', ')}`, didYouMean(auto, efforts));
   }

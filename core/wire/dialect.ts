@@ -99,6 +99,16 @@ export interface Credentials {
   readonly expiresAt: number | null;
 }
 
+/** A model of which it is asked whether a budget can be said to it. */
+export interface BudgetModel {
+  /** Its id in the catalogue. */
+  readonly id: string;
+  /** Its name at the provider. */
+  readonly externalId: string;
+  /** The dialect of the provider entry; a mapping may have another one. */
+  readonly vendor: string;
+}
+
 /** One wire format. A plugin lists its dialects in `dialects`; a provider entry names one by `dialect`, or by its own id. */
 export interface Dialect {
   readonly name: string;
@@ -123,6 +133,8 @@ export interface Dialect {
   sign?(request: SignedRequest, provider: Provider): Promise<Readonly<Record<string, string>>>;
   /** Makes the framer of a stream that is not server-sent events. `maxEventBytes` is the limit for the data of one event. */
   frames?(limits: { readonly maxEventBytes: number }): Promise<Framer>;
+  /** False where the wire has no field for a thinking budget of this model. Absent: it has one for every model. */
+  takesBudget?(model: BudgetModel): boolean;
   /** Makes the decoder of one stream. */
   decoder(target: Target): Decoder;
   /** Decodes a whole JSON answer. Throws a GatewayError if the body is an error or has no answer. */

@@ -21,6 +21,15 @@ describe.concurrent('the command line', () => {
     expect(code).toBe(0);
   });
 
+  test('refuses a budget that no field can carry, with which a gateway would serve', async () => {
+    const lossy = { ...mock, providers: { up: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1' } }, models: [{ ...mock.models[0], providers: [{ providerId: 'up', reasoning: { max_tokens: true } }] }] };
+    const gateway = await start(lossy);
+    const { code, stderr } = await run(['check', '--config', gateway.file]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/has no field for a budget of this model.*1 error in/s)]);
+    expect(gateway.output().stderr).toContain('1 warning in');
+    expect(await gateway.stop()).toBe(0);
+  });
+
   test('explains itself', async () => {
     expect((await run(['--help'])).stdout).toContain('gateway check');
     expect((await run(['start', '--help'])).stdout).toContain('--port N');

@@ -7,6 +7,7 @@ import { embedderOf } from './embeddings.ts';
 import { encode } from './encode.ts';
 import { decodeError } from './error.ts';
 import { frames } from './frames.ts';
+import { modelClassNamed } from './models.ts';
 import { authorise, defaultRegion, sign } from './sign.ts';
 
 const bedrock: Dialect = {
@@ -18,6 +19,7 @@ const bedrock: Dialect = {
   authorise,
   sign,
   frames,
+  takesBudget: ({ externalId, id }) => modelClassNamed(externalId, id).family === 'claude',
   decoder: createDecoder,
   decodeBody,
   embedder: embedderOf,

@@ -67,8 +67,11 @@ const classes: readonly ModelClass[] = [
 const another: ModelClass = { family: 'other', match: /^/, effort: asEffort((word) => ({ reasoning_config: word })) };
 
 /** The class of the target's model. The id of an inference profile may match no row; the id in the catalogue then decides. */
-export function modelClassOf({ mapping, model }: Target): ModelClass {
-  for (const name of [mapping.externalId, model.id]) {
+export const modelClassOf = ({ mapping, model }: Target): ModelClass => modelClassNamed(mapping.externalId, model.id);
+
+/** The class of a model by its id at the vendor and its id in the catalogue. */
+export function modelClassNamed(externalId: string, id: string): ModelClass {
+  for (const name of [externalId, id]) {
     const found = classes.find(({ match }) => match.test(name.toLowerCase()));
     if (found !== undefined) return found;
   }

@@ -136,8 +136,13 @@ export function habitsOf(vendor: Vendor, target: Target): Habits {
   return habits;
 }
 
-function findHabits(vendor: Vendor, target: Target): Habits {
-  const names = vendor.namesDeployments === true ? [target.mapping.externalId, target.model.id] : [target.mapping.externalId];
+function findHabits(vendor: Vendor, { mapping, model }: Target): Habits {
+  return habitsNamed(vendor, mapping.externalId, model.id);
+}
+
+/** The habits for a model by its name at the vendor and its id in the catalogue. */
+export function habitsNamed(vendor: Vendor, externalId: string, id: string): Habits {
+  const names = vendor.namesDeployments === true ? [externalId, id] : [externalId];
   const family = vendor.families?.find(({ match }) => names.some((name) => match.test(name.toLowerCase())));
   const drops = [...(vendor.drops ?? []), ...(family?.drops ?? [])];
   return { ...standard, ...vendor, ...family, drops };

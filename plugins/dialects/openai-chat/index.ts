@@ -5,7 +5,7 @@ import { createDecoder, decodeBody } from './decode.ts';
 import { authorise, encode } from './encode.ts';
 import { embedder } from './embeddings.ts';
 import { decodeError } from './error.ts';
-import type { Vendor } from './habits.ts';
+import { habitsNamed, type Vendor } from './habits.ts';
 import { vendors } from './presets.ts';
 
 const dialectOf = (vendor: Vendor): Dialect => ({
@@ -16,6 +16,7 @@ const dialectOf = (vendor: Vendor): Dialect => ({
   ...(vendor.identities !== undefined && { identities: vendor.identities }),
   encode: (request, target) => encode(vendor, request, target),
   authorise: (provider) => authorise(vendor, provider),
+  takesBudget: ({ externalId, id }) => habitsNamed(vendor, externalId, id).budget !== null,
   decoder: (target) => createDecoder(vendor, target),
   decodeBody: (body, target) => decodeBody(vendor, body, target),
   embedder: () => embedder,

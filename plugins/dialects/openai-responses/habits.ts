@@ -48,7 +48,10 @@ const vendors: ReadonlyMap<string, Partial<Habits>> = new Map<string, Partial<Ha
 ]);
 
 /** The habits for one target. */
-export const habitsOf = ({ provider }: Target): Habits => ({ ...openai, ...vendors.get(provider.dialect) });
+export const habitsOf = ({ provider }: Target): Habits => habitsAt(provider.dialect);
+
+/** The habits of a vendor, by the dialect of its provider entry. */
+export const habitsAt = (vendor: string): Habits => ({ ...openai, ...vendors.get(vendor) });
 
 /** True if the target's model refuses a parameter that the API has. `parameter` is its name in chat completions. */
 export function refuses(parameter: string, target: Target, { namesDeployments }: Habits): boolean {

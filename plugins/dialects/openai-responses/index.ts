@@ -3,6 +3,7 @@ import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { encode } from './encode.ts';
 import { decodeError } from './error.ts';
+import { habitsAt } from './habits.ts';
 
 export default definePlugin({
   name: 'dialects/openai-responses',
@@ -15,6 +16,7 @@ export default definePlugin({
       baseUrl: 'https://api.openai.com/v1',
       encode,
       authorise: ({ apiKey }): Readonly<Record<string, string>> => (apiKey === null ? {} : { authorization: `Bearer ${apiKey.reveal()}` }),
+      takesBudget: ({ vendor }) => habitsAt(vendor).takesBudget,
       decoder: createDecoder,
       decodeBody,
       decodeError,
