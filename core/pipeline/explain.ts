@@ -1,6 +1,6 @@
 /** A dry run: where a request would go, and what that would cost. Nobody is asked. */
 import type { ChatRequest } from '../chat.ts';
-import { costOf, formatDollars } from '../money.ts';
+import { circumstancesOf, costOf, formatDollars } from '../money.ts';
 import { promptEstimate } from '../wire/estimate.ts';
 import type { Candidate } from './context.ts';
 import type { Exchange } from './exchange.ts';
@@ -34,5 +34,5 @@ function explained(candidate: Candidate, request: ChatRequest): ExplainedCandida
 /** The most that a request may cost at a candidate, in 10^-12 dollar: no token of the prompt comes from a cache, and the answer is as long as it may be. Null: not known. */
 function dearestCost({ mapping, model }: Pick<Candidate, 'mapping' | 'model'>, request: ChatRequest): bigint | null {
   const answer = request.ask === undefined ? (request.maxTokens ?? usualAnswer) * (request.n ?? 1) : 0;
-  return costOf({ input: promptEstimate(request), cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null }, mapping.pricing ?? model.pricing);
+  return costOf({ input: promptEstimate(request), cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null }, mapping.pricing ?? model.pricing, circumstancesOf(request, Date.now()));
 }

@@ -15,14 +15,26 @@ export function usageOf(usage: Usage): object | null {
   const prompt = promptTokens(usage);
   const completion = completionTokens(usage);
   if (prompt === null && completion === null) return null;
-  const { reasoning, cacheRead, cacheWrite } = usage;
+  const { reasoning, cacheRead, cacheWrite, details, webSearches, charged } = usage;
+  const ofPrompt = said({ cached_tokens: cacheRead, cache_write_tokens: cacheWrite, audio_tokens: details?.inputAudio });
+  const ofCompletion = said({ reasoning_tokens: reasoning, audio_tokens: details?.outputAudio, image_tokens: details?.outputImage, accepted_prediction_tokens: details?.acceptedPrediction, rejected_prediction_tokens: details?.rejectedPrediction });
   return {
     ...(prompt !== null && { prompt_tokens: prompt }),
     ...(completion !== null && { completion_tokens: completion }),
     ...(prompt !== null && completion !== null && { total_tokens: totalTokens(usage) }),
-    ...(reasoning !== null && { reasoning_tokens: reasoning, completion_tokens_details: { reasoning_tokens: reasoning } }),
-    ...((cacheRead !== null || cacheWrite !== null) && { prompt_tokens_details: { ...(cacheRead !== null && { cached_tokens: cacheRead }), ...(cacheWrite !== null && { cache_write_tokens: cacheWrite }) } }),
+    ...(reasoning !== null && { reasoning_tokens: reasoning }),
+    ...(ofCompletion !== null && { completion_tokens_details: ofCompletion }),
+    ...(ofPrompt !== null && { prompt_tokens_details: ofPrompt }),
+    // wire: the names of OpenRouter (OpenRouter: Usage accounting)
+    ...(webSearches !== undefined && webSearches !== null && { server_tool_use: { web_search_requests: webSearches } }),
+    ...(charged !== undefined && { cost: Number(charged) }),
   };
+}
+
+/** The counts that a provider gave; null where it gave none. */
+function said(counts: Readonly<Record<string, number | null | undefined>>): object | null {
+  const given = Object.entries(counts).filter(([, count]) => count !== null && count !== undefined);
+  return given.length === 0 ? null : Object.fromEntries(given);
 }
 
 const idOf = ({ id }: ReplyHead): string => `chatcmpl-${id}`;

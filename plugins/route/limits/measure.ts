@@ -1,6 +1,7 @@
 /** How much a request may take, before anybody knows how much it takes. */
 import type { ChatRequest, ContentPart, Message, Usage } from '../../../core/chat.ts';
-import { costOf } from '../../../core/money.ts';
+import { circumstancesOf, costOf } from '../../../core/money.ts';
+import type { Circumstances } from '../../../core/money.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import { usualAnswer } from '../../../core/pipeline/explain.ts';
 
@@ -48,12 +49,14 @@ const answerOf = ({ ask, maxTokens, n }: ChatRequest): number => (ask === undefi
 export interface Measure {
   readonly prompt: number;
   readonly answer: number;
+  /** What costs besides. How often it will be searched, nobody knows. */
+  readonly circumstances: Circumstances;
 }
 
-export const measureOf = (request: ChatRequest): Measure => ({ prompt: promptOf(request), answer: answerOf(request) });
+export const measureOf = (request: ChatRequest): Measure => ({ prompt: promptOf(request), answer: answerOf(request), circumstances: { ...circumstancesOf(request, Date.now()), maySearch: false } });
 
 /** The most that it may cost at a candidate, in 10^-12 dollar; null: nobody knows the price. */
-export function priceAt({ mapping, model }: Candidate, { prompt, answer }: Measure): bigint | null {
+export function priceAt({ mapping, model }: Candidate, { prompt, answer, circumstances }: Measure): bigint | null {
   const usage: Usage = { input: prompt, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null };
-  return costOf(usage, mapping.pricing ?? model.pricing);
+  return costOf(usage, mapping.pricing ?? model.pricing, circumstances);
 }

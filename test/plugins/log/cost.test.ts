@@ -5,6 +5,7 @@ import type { ChatRequest, Usage } from '../../../core/chat.ts';
 import type { Pricing } from '../../../core/config.ts';
 import { circumstancesOf, costOf, dollarsOf, formatDollars, parseDollars, straddlesPeak } from '../../../core/money.ts';
 import { oneUpstream, quietPlugins } from '../../_kit/gateway.ts';
+import type { RequestRecord } from '../../../core/pipeline/context.ts';
 import { answers, completion } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
@@ -212,5 +213,70 @@ describe('a price that nobody knows', () => {
     const { chat, records } = await gatewayOf({ ...oneUpstream(up.url), models: [{ id: 'plain', free: true, pricing: simple, providers: [{ providerId: 'up', pricing: simple }] }] });
     await chat({});
     expect(records[0]?.cost).toBe('0');
+  });
+});
+
+describe("what a vendor says of money", () => {
+  const usage_ = {
+    prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, cost: 0.00123, server_tool_use: { web_search_requests: 2 },
+    prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 }, completion_tokens_details: { reasoning_tokens: 0, audio_tokens: 0, accepted_prediction_tokens: 3, rejected_prediction_tokens: 1 },
+  };
+  const priced = { pricing: { ...simple, web_search: '0.01' } };
+
+  it('is beside our figure on record, and in the reply', async () => {
+    const up = await provider(answers({ ...completion('a'), usage: usage_ }));
+    const { chat, records } = await gatewayOf({ ...oneUpstream(up.url), models: [{ id: 'plain', ...priced, providers: [{ providerId: 'up' }] }] });
+    expect((await (await chat({})).json() as { usage: unknown }).usage).toEqual({ ...usage_, reasoning_tokens: 0 });
+    expect(records[0]).toMatchObject({ cost: '0.08', providerCost: '0.00123', costIsUpperBound: false, usageDetails: { acceptedPrediction: 3, rejectedPrediction: 1, webSearches: 2 } });
+  });
+
+  it('is nothing on record where it says nothing', async () => {
+    expect(await chatOf({ prompt_tokens: 10, completion_tokens: 5, completion_tokens_details: { audio_tokens: 0 } })).toMatchObject({ providerCost: null, usageDetails: null });
+  });
+
+  it('is told to callers of the Messages API', async () => {
+    const up = await provider(answers({ ...completion('a'), usage: usage_ }));
+    const { post } = await gatewayOf(oneUpstream(up.url));
+    const reply = await post({ model: 'plain', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }, { path: '/v1/messages' });
+    expect(await reply.json()).toMatchObject({ usage: { input_tokens: 10, output_tokens: 5, server_tool_use: { web_search_requests: 2 } } });
+  });
+});
+
+describe('a search that was asked for', () => {
+  const tools = [{ type: 'web_search_20250305', name: 'web_search' }];
+  const searched = { ...simple, web_search: '0.01' };
+  const message = { id: 'm', type: 'message', role: 'assistant', content: [{ type: 'text', text: 'a' }], stop_reason: 'end_turn' };
+
+  async function asking(dialect: string, body: object): Promise<RequestRecord | undefined> {
+    const up = await provider(answers(body));
+    const { post, records } = await gatewayOf({ providers: { up: { dialect, base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', pricing: searched, providers: [{ providerId: 'up', tools: true }] }] });
+    await post({ model: 'plain', max_tokens: 5, tools, messages: [{ role: 'user', content: 'hi' }] }, { path: '/v1/messages' });
+    return records[0];
+  }
+
+  it('costs what was counted, nothing where none was made, and nobody knows what where it is not said', async () => {
+    const usage_ = { input_tokens: 1, output_tokens: 1 };
+    expect(await asking('anthropic', { ...message, usage: { ...usage_, server_tool_use: { web_search_requests: 3 } } })).toMatchObject({ cost: '0.041', usageDetails: { webSearches: 3 } });
+    expect(await asking('anthropic', { ...message, usage: usage_ })).toMatchObject({ cost: '0.011', usageDetails: null });
+    expect(await asking('anthropic', { ...message, content: [{ type: 'server_tool_use', id: 's', name: 'web_search', input: {} }, ...message.content], usage: usage_ })).toMatchObject({ cost: null, usageDetails: { webSearches: null } });
+  });
+
+  it('in a field of chat completions costs nobody knows what, where the provider does not count', async () => {
+    const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), models: [{ id: 'plain', pricing: searched, providers: [{ providerId: 'up' }] }] });
+    await chat({ web_search_options: {} });
+    await chat({});
+    expect(records.map(({ cost }) => cost)).toEqual([null, '0.06']);
+  });
+});
+
+describe('images', () => {
+  const parts = [{ role: 'user', content: [picture, picture, { type: 'text', text: 'what is it?' }] }];
+
+  it('are in the cost; before, nobody knows how many tokens they are', async () => {
+    const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), models: [{ id: 'plain', pricing: { ...simple, image: '2' }, architecture: { input_modalities: ['text', 'image'] }, providers: [{ providerId: 'up', vision: true }] }] });
+    await chat({ messages: parts });
+    expect(records[0]?.cost).toBe('4.06');
+    const plan = (await (await chat({ messages: parts }, { 'x-dry-run': 'true' })).json()) as { candidates: { estimatedCost: string | null }[] };
+    expect(plan.candidates[0]?.estimatedCost).toBe(null);
   });
 });

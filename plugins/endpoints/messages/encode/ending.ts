@@ -30,7 +30,7 @@ export function stopReason(reason: FinishReason, native: string | null): string 
 
 /** @param more counts that only this format has; those of `usage` are the ones that the gateway charges */
 export function usageOf(usage: Usage, more: Fields): object {
-  const { input, cacheRead, cacheWrite, cacheWrite1h, answer, reasoning } = usage;
+  const { input, cacheRead, cacheWrite, cacheWrite1h, answer, reasoning, webSearches = null } = usage;
   return {
     // SDKs add these two up, so they are numbers where nobody counted too
     input_tokens: input ?? 0,
@@ -39,6 +39,7 @@ export function usageOf(usage: Usage, more: Fields): object {
     ...(cacheWrite !== null && cacheWrite1h !== null && { cache_creation: { ephemeral_5m_input_tokens: cacheWrite - cacheWrite1h, ephemeral_1h_input_tokens: cacheWrite1h } }),
     output_tokens: (answer ?? 0) + (reasoning ?? 0),
     ...(reasoning !== null && { output_tokens_details: { thinking_tokens: reasoning } }),
+    ...(webSearches !== null && webSearches > 0 && { server_tool_use: { web_search_requests: webSearches } }),
     ...more,
   };
 }
