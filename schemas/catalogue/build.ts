@@ -18,6 +18,7 @@ type Pricing = Prices | 'unknown';
 export interface Written {
   readonly id: string;
   readonly aliases?: readonly string[];
+  readonly created?: number;
   readonly architecture?: Readonly<Record<string, unknown>>;
   readonly pricing?: Pricing;
   readonly context_length?: number;
@@ -95,7 +96,7 @@ function dateInNames({ id, aliases = [], providers }: Written): string | undefin
 
 /** The prices of a model are those of the first provider whose prices are known; what its source does not say stays. */
 function modelPricing({ pricing }: Written, known: readonly Figures[]): Pricing | undefined {
-  const said = known.find((figures) => figures.pricing !== undefined)?.pricing;
+  const said = known.find((figures) => typeof figures.pricing === 'object')?.pricing ?? known.find((figures) => figures.pricing !== undefined)?.pricing;
   return typeof said === 'object' && typeof pricing === 'object' ? { ...pricing, ...said } : (said ?? pricing);
 }
 
