@@ -2,7 +2,8 @@
  * Drops candidates that cannot do what the request asks for: reasoning, an explicit budget, tools, images, a stream. It acts at
  * `route`. When no candidate is left, the error tells the caller what no provider of the model can do.
  */
-import type { ChatRequest } from '../../core/chat.ts';
+import { reasoningField } from '../../core/chat.ts';
+import type { ChatRequest, Reasoning } from '../../core/chat.ts';
 import type { Candidate } from '../../core/pipeline/context.ts';
 import { drop } from '../../core/pipeline/context.ts';
 import type { ErrorCode } from '../../core/errors.ts';
@@ -19,9 +20,12 @@ interface Need {
   /** Why the candidate is dropped, for the log. */
   readonly reason: string;
   readonly code: ErrorCode;
-  readonly param: string;
-  readonly message: (model: string) => string;
+  readonly param: string | ((reasoning: Reasoning) => string);
+  /** @param sent the name under which the caller sent the parameter, where it has another one */
+  readonly message: (model: string, sent: string) => string;
 }
+
+const sentAs = (sent: string, usual: string): string => (sent === usual ? '' : ` (sent as "${sent}")`);
 
 const givesVectors = ({ model }: Candidate): boolean => model.architecture.output_modalities.includes('embeddings');
 
@@ -47,16 +51,16 @@ const needs: readonly Need[] = [
     isMet: ({ mapping }) => mapping.reasoning?.max_tokens === true,
     reason: 'takes no reasoning budget',
     code: 'model_not_supported',
-    param: 'reasoning.max_tokens',
-    message: (model) => `The model "${model}" does not support an explicit reasoning budget. Remove the "reasoning" parameter, or use a model that supports explicit budgets (reasoning.max_tokens).`,
+    param: reasoningField,
+    message: (model, sent) => `The model "${model}" does not support an explicit reasoning budget. Remove the "reasoning" parameter${sentAs(sent, 'reasoning.max_tokens')}, or use a model that supports explicit budgets (reasoning.max_tokens).`,
   },
   {
     isAsked: ({ reasoning }) => reasoning.effort !== null,
     isMet: ({ mapping }) => mapping.reasoning !== null,
     reason: 'does not reason',
     code: 'model_not_supported',
-    param: 'reasoning_effort',
-    message: (model) => `The model "${model}" does not support reasoning. Remove "reasoning_effort", or use a reasoning-capable model.`,
+    param: reasoningField,
+    message: (model, sent) => `The model "${model}" does not support reasoning. Remove "reasoning_effort"${sentAs(sent, 'reasoning_effort')}, or use a reasoning-capable model.`,
   },
   {
     isAsked: ({ stream }) => stream,
@@ -93,10 +97,12 @@ export default definePlugin({
   },
 });
 
-const meet = (candidates: readonly Candidate[], need: Need, { model }: ChatRequest): readonly Candidate[] =>
-  candidates.map((candidate) => {
+function meet(candidates: readonly Candidate[], need: Need, { model, reasoning }: ChatRequest): readonly Candidate[] {
+  const param = typeof need.param === 'string' ? need.param : need.param(reasoning);
+  return candidates.map((candidate) => {
     if (candidate.dropped !== null || need.isMet(candidate)) return candidate;
     // another provider could do this but is off: then the request is not at fault, and the error lists the variables that are not set
     const isOff = candidates.some((other) => other.dropped?.by === 'core' && need.isMet(other));
-    return drop(candidate, { by: name, reason: need.reason, error: isOff ? null : new GatewayError(need.code, need.message(model), { param: need.param }) });
+    return drop(candidate, { by: name, reason: need.reason, error: isOff ? null : new GatewayError(need.code, need.message(model, param), { param }) });
   });
+}

@@ -6,7 +6,7 @@ import { efforts } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { parseChatRequest } from '../../../plugins/endpoints/chat-completions/parse.ts';
 import { withReasoning } from '../../../plugins/normalise/reasoning.ts';
-import { gatewayOf, provider } from '../../core/scene.ts';
+import { errorOf, gatewayOf, provider } from '../../core/scene.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import { answers, completion } from '../../_kit/upstream.ts';
 
@@ -75,5 +75,82 @@ describe('normalise/reasoning', () => {
         }
       }),
     );
+  });
+});
+
+describe('what other APIs write', () => {
+  it.each<[object, object]>([
+    [{ reasoning_effort: 'max' }, { effort: 'xhigh', maxTokens: null, field: 'reasoning_effort' }],
+    [{ reasoning: { effort: 'max' } }, { effort: 'xhigh', maxTokens: null, field: 'reasoning.effort' }],
+    [{ reasoning: { enabled: true } }, { effort: 'medium', maxTokens: null, field: 'reasoning.enabled' }],
+    [{ reasoning: { enabled: true, effort: 'low' } }, { effort: 'low', maxTokens: null, field: 'reasoning.effort' }],
+    [{ reasoning: { enabled: true, max_tokens: 2000 } }, { effort: null, maxTokens: 2000, field: 'reasoning.max_tokens' }],
+    [{ reasoning: { enabled: false } }, { effort: null, maxTokens: null, field: 'reasoning.enabled', isOff: true }],
+    [{ reasoning: { enabled: false, effort: 'none' } }, { effort: 'none', maxTokens: null, field: 'reasoning.effort' }],
+    [{ reasoning: { enabled: null } }, { effort: null, maxTokens: null }],
+    [{ thinking: { type: 'enabled', budget_tokens: 2000 } }, { effort: null, maxTokens: 2000, field: 'thinking.budget_tokens' }],
+    [{ thinking: { type: 'enabled' } }, { effort: 'high', maxTokens: null, field: 'thinking' }],
+    [{ thinking: { type: 'adaptive' } }, { effort: 'high', maxTokens: null, field: 'thinking' }],
+    [{ thinking: { type: 'enabled' }, reasoning_effort: 'low' }, { effort: 'low', maxTokens: null, field: 'reasoning_effort' }],
+    [{ thinking: { type: 'disabled' } }, { effort: null, maxTokens: null, field: 'thinking', isOff: true }],
+    [{ thinking: null }, { effort: null, maxTokens: null }],
+  ])('%o becomes %o', (more, wanted) => expect(reasoningOf(more)).toEqual(wanted));
+
+  it('says that max was taken as xhigh', () => {
+    expect(withReasoning(request({ reasoning_effort: 'max' })).adjustments).toEqual([{ parameter: 'reasoning_effort', change: 'taken as xhigh' }]);
+    expect(withReasoning(request({ reasoning_effort: 'high' }))).not.toHaveProperty('adjustments');
+  });
+
+  it('leaves what else stands in `thinking`, and types of a vendor, to the provider', () => {
+    expect(withReasoning(request({ thinking: { type: 'enabled', clear_thinking: false } })).rest).toEqual({ thinking: { clear_thinking: false } });
+    expect(withReasoning(request({ thinking: { type: 'enabled', budget_tokens: 2000 } })).rest).toEqual({});
+    const { reasoning, rest } = withReasoning(request({ thinking: { type: 'auto', budget_tokens: 5 } }));
+    expect([reasoning, rest]).toEqual([{ effort: null, maxTokens: null }, { thinking: { type: 'auto', budget_tokens: 5 } }]);
+  });
+
+  it.each<[object, string, string]>([
+    [{ thinking: true }, 'invalid_type', 'thinking'],
+    [{ thinking: { type: 'enabled', budget_tokens: 'many' } }, 'invalid_type', 'thinking.budget_tokens'],
+    [{ reasoning: { enabled: 'yes' } }, 'invalid_type', 'reasoning.enabled'],
+    [{ reasoning: { enabled: false }, reasoning_effort: 'low' }, 'invalid_request', 'reasoning.enabled'],
+    [{ thinking: { type: 'disabled' }, reasoning: { max_tokens: 5 } }, 'invalid_request', 'thinking'],
+    [{ thinking: { type: 'disabled' }, reasoning: { enabled: true } }, 'invalid_request', 'thinking'],
+    [{ thinking: { type: 'enabled', budget_tokens: 5 }, reasoning: { max_tokens: 5 } }, 'invalid_request', 'thinking.budget_tokens'],
+  ])('refuses %o with %s', (more, code, param) => {
+    expect(() => reasoningOf(more)).toThrow(expect.objectContaining({ code, param, status: 400 }) as Error);
+  });
+
+  it('asks a model that reasons for none, and one that does not for nothing', async () => {
+    const up = await provider(answers(completion('hello')));
+    const entry = { dialect: 'openai-chat', base_url: up.url, api_key: 'k' };
+    const { chat } = await gatewayOf({
+      providers: { up: entry },
+      models: [{ id: 'thinks', free: true, providers: [{ providerId: 'up', reasoning: true }] }, { id: 'silent', free: true, providers: [{ providerId: 'up' }] }],
+    });
+    for (const more of [{ thinking: { type: 'disabled' } }, { reasoning: { enabled: false } }]) {
+      for (const model of ['thinks', 'up/thinks', 'silent']) expect((await chat({ model, ...more })).status).toBe(200);
+    }
+    expect(up.asked.map(({ json }) => [json['reasoning_effort'], json['thinking'], json['reasoning']])).toEqual([...Array(2)].flatMap(() => [['none', undefined, undefined], ['none', undefined, undefined], [undefined, undefined, undefined]]));
+  });
+
+  it('names the field that was sent where the model cannot', async () => {
+    const up = await provider(answers(completion('hello')));
+    const { chat } = await gatewayOf({
+      providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' }, groq: { base_url: up.url, api_key: 'k' } },
+      models: [{ id: 'silent', free: true, providers: [{ providerId: 'up' }] }, { id: 'oss', free: true, providers: [{ providerId: 'groq', externalId: 'openai/gpt-oss-20b', reasoning: true }] }],
+    });
+    const refusals = [
+      ['silent', { reasoning: { effort: 'low' } }, 'model_not_supported', 'reasoning.effort'],
+      ['silent', { thinking: { type: 'enabled' } }, 'model_not_supported', 'thinking'],
+      ['silent', { thinking: { type: 'enabled', budget_tokens: 2000 } }, 'model_not_supported', 'thinking.budget_tokens'],
+      ['oss', { reasoning_effort: 'none' }, 'unsupported_value', 'reasoning_effort'],
+      ['oss', { reasoning: { effort: 'none' } }, 'unsupported_value', 'reasoning.effort'],
+      ['oss', { reasoning: { enabled: false } }, 'unsupported_value', 'reasoning.enabled'],
+    ] as const;
+    for (const [model, more, code, param] of refusals) {
+      const response = await chat({ model, ...more });
+      expect([response.status, await errorOf(response)]).toMatchObject([400, { code, param, type: 'invalid_request_error' }]);
+    }
+    expect(up.asked).toEqual([]);
   });
 });

@@ -33,9 +33,9 @@ export function thinkingOf(value: unknown, config: Fields): Thinking {
       return { reasoning: unset, thinking: { type, ...more }, config };
     case 'adaptive':
       // the word that has no place among the efforts goes out as it is where the provider knows it
-      return { reasoning: { effort: known ?? usual, maxTokens: null }, thinking: more, config: asked === 'max' ? config : others };
+      return { reasoning: { effort: known ?? usual, maxTokens: null, field: known === null ? 'thinking' : 'output_config.effort' }, thinking: more, config: asked === 'max' ? config : others };
     case 'enabled':
-      return { reasoning: { effort: null, maxTokens: integer('thinking.budget_tokens', budget) }, thinking: more, config };
+      return { reasoning: { effort: null, maxTokens: integer('thinking.budget_tokens', budget), field: 'thinking.budget_tokens' }, thinking: more, config };
     default:
       throw wrongValue('thinking.type', 'must be "enabled", "adaptive" or "disabled"');
   }
