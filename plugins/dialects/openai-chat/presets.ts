@@ -2,35 +2,18 @@
  * One row for each vendor, data only: its address, and where it differs from the others.
  * wire: a row follows the vendor's own API reference and its page on reasoning, as of 2026-11; a note names any other source.
  */
-import type { Fields } from '../../../core/wire/fields.ts';
 import { grokEffortWords } from '../families/grok-models.ts';
 import { logOfTokens, type OpenaiFamily, openaiModels } from '../families/openai-models.ts';
 import { entra } from '../identities/entra.ts';
-import type { Budget, Efforts, Family, Said, Vendor } from './habits.ts';
+import { everyDegree, gptOss, saying, thinking, thinkingBudget, thinkingDegrees, threeDegrees, unsaid } from './efforts.ts';
+import type { Efforts, Family, Vendor } from './habits.ts';
 import { saidAs } from './habits.ts';
-
-const saying = (word: string, fields: Fields): Said => ({ word, fields });
-
-/** The field `thinking` as a switch, with `reasoning_effort` if the model knows degrees. */
-const thinking = (word: string, inner: Fields = {}, effort?: string): Said =>
-  saying(word, { thinking: { type: word === 'none' ? 'disabled' : 'enabled', ...inner }, ...(effort !== undefined && { reasoning_effort: effort }) });
-
-/** The switch for `none`, and for the efforts from minimal to xhigh the switch with the given `reasoning_effort`. */
-const thinkingDegrees = (inner: Fields, ...words: readonly string[]): Efforts => saidAs(thinking('none'), ...words.map((word) => thinking(word, inner, word)));
-
-const everyDegree = (none: Said | null, on: Said): Efforts => saidAs(none, on, on, on, on, on);
-
-const unsaid: Efforts = saidAs(null, null, null, null, null, null);
-const threeDegrees: Efforts = saidAs('none', 'low', 'low', 'medium', 'high', 'high');
-/** wire: gpt-oss knows three degrees on every host, and its thinking cannot be turned off (OpenAI: gpt-oss model card). */
-const gptOss: Efforts = saidAs(null, 'low', 'low', 'medium', 'high', 'high');
+import { hosts } from './hosts.ts';
 
 const grok = (model: string): Efforts => {
   const { none, minimal, low, medium, high, xhigh } = grokEffortWords(model);
   return saidAs(none, minimal, low, medium, high, xhigh);
 };
-
-const thinkingBudget: Budget = { path: ['thinking', 'budget_tokens'], beside: { thinking: { type: 'enabled' } }, least: 1024 };
 
 const thinker = ({ refuses, ...family }: OpenaiFamily): Family => ({ ...family, instructions: 'leading-developer', maxTokens: 'max_completion_tokens', drops: refuses });
 
@@ -233,4 +216,5 @@ export const vendors: readonly Vendor[] = [
     replay: { field: 'reasoning' },
     families: [{ match: /gpt-oss/, efforts: gptOss }],
   },
+  ...hosts,
 ];

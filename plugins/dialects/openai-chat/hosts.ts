@@ -1,0 +1,87 @@
+/**
+ * Hosts of models by several makers, and servers that one runs oneself: a row for each, data only, as in `presets.ts`.
+ * wire: a row has what the documents named in it say, as of 2026-11; what they do not say is as in `standard`.
+ */
+import { everyDegree, gptOss, saying, thinking, thinkingBudget, threeDegrees } from './efforts.ts';
+import type { Family, Vendor } from './habits.ts';
+import { saidAs } from './habits.ts';
+
+const gptOssFamily: Family = { match: /gpt-oss/, efforts: gptOss };
+
+/** The switch of chat templates, in the field that the host has for their arguments. */
+const templateSwitch = (field: string): Family['efforts'] => everyDegree(saying('none', { [field]: { enable_thinking: false } }), saying('enabled', { [field]: { enable_thinking: true } }));
+
+const adaptive = saying('adaptive', { thinking: { type: 'adaptive' } });
+
+export const hosts: readonly Vendor[] = [
+  {
+    // wire: of the efforts only none and high; logit_bias, top_logprobs, n and parallel_tool_calls are not supported (Cohere: Using Cohere models via the OpenAI SDK)
+    name: 'cohere',
+    baseUrl: 'https://api.cohere.ai/compatibility/v1',
+    drops: ['logit_bias', 'top_logprobs', 'n', 'parallel_tool_calls'],
+    efforts: saidAs('none', 'high', 'high', 'high', 'high', 'high'),
+  },
+  // wire: Hugging Face: Inference Providers, Chat completion
+  { name: 'huggingface', baseUrl: 'https://router.huggingface.co/v1', families: [gptOssFamily] },
+  {
+    // wire: arguments of the chat template switch the thinking of newer models, and the system prompt that of older ones (NVIDIA NIM: Use reasoning models)
+    name: 'nvidia',
+    baseUrl: 'https://integrate.api.nvidia.com/v1',
+    families: [gptOssFamily, { match: /nemotron-3/, efforts: templateSwitch('chat_template_kwargs') }],
+  },
+  {
+    // wire: presence_penalty is accepted and does nothing; DeepSeek-R1 thinks in `<think>` tags (SambaNova: Chat completions; Reasoning models)
+    name: 'sambanova',
+    baseUrl: 'https://api.sambanova.ai/v1',
+    takesTopK: true,
+    drops: ['presence_penalty'],
+    families: [gptOssFamily, { match: /deepseek-r1/, thinkTags: true }],
+  },
+  {
+    // wire: the address is the workspace's; Claude takes budgets and no efforts, and thinks only if it gets one (Databricks: Query reasoning models)
+    name: 'databricks',
+    baseUrl: null,
+    families: [gptOssFamily, { match: /claude/, efforts: saidAs(saying('none', {}), null, null, null, null, null), budget: thinkingBudget }],
+  },
+  // wire: the address has the id of the account (Cloudflare Workers AI: OpenAI compatible API endpoints)
+  { name: 'cloudflare', baseUrl: null, families: [gptOssFamily] },
+  // wire: GitHub: REST API endpoints for models inference. Its service ended on 2026-07-30 (GitHub changelog: GitHub Models is being fully retired)
+  { name: 'github', baseUrl: 'https://models.github.ai/inference' },
+  // wire: Nebius Token Factory: Text generation; Create chat completion
+  { name: 'nebius', baseUrl: 'https://api.tokenfactory.nebius.com/v1', takesTopK: true, families: [gptOssFamily] },
+  // wire: DeepInfra: Reasoning models
+  { name: 'deepinfra', baseUrl: 'https://api.deepinfra.com/v1/openai', efforts: threeDegrees, families: [gptOssFamily] },
+  {
+    // wire: most models think by an argument of their chat template, some know degrees (Baseten: Reasoning)
+    name: 'baseten',
+    baseUrl: 'https://inference.baseten.co/v1',
+    efforts: templateSwitch('chat_template_args'),
+    families: [gptOssFamily, { match: /deepseek-v4/, efforts: saidAs('none', 'minimal', 'low', 'medium', 'high', 'xhigh') }, { match: /glm-5\.2/, efforts: saidAs('none', 'high', 'high', 'high', 'high', 'max') }],
+  },
+  {
+    // wire: Novita: Create chat completion
+    name: 'novita',
+    baseUrl: 'https://api.novita.ai/openai/v1',
+    takesTopK: true,
+    efforts: everyDegree(saying('none', { enable_thinking: false }), saying('enabled', { enable_thinking: true })),
+    families: [gptOssFamily],
+  },
+  // wire: Hyperbolic: REST API
+  { name: 'hyperbolic', baseUrl: 'https://api.hyperbolic.xyz/v1', families: [gptOssFamily] },
+  {
+    // wire: without `reasoning_split` the thinking is in the answer; what comes in `reasoning_details` must come back; penalties and logit_bias are ignored, and n is 1 (MiniMax: Compatible OpenAI API).
+    // wire: a piece of `reasoning_details` has only what is new, other than the example there (MiniMax-AI/MiniMax-M2, issue 95, 2026-03). M2 always thinks; max_tokens is deprecated (AgentScope: MiniMax, 2026)
+    name: 'minimax',
+    baseUrl: 'https://api.minimax.io/v1',
+    maxTokens: 'max_completion_tokens',
+    drops: ['presence_penalty', 'frequency_penalty', 'logit_bias', 'n'],
+    adds: { reasoning_split: true },
+    efforts: everyDegree(thinking('none'), adaptive),
+    replay: { field: 'reasoning_details' },
+    families: [{ match: /m2/, efforts: everyDegree(null, adaptive) }],
+  },
+  // wire: LM Studio: Chat completions, supported payload parameters
+  { name: 'lmstudio', baseUrl: 'http://127.0.0.1:1234/v1', keyless: true, takesTopK: true, families: [gptOssFamily] },
+  // wire: `none` turns thinking off, and the template gets every other word; earlier reasoning is for the template too (llama.cpp: tools/server/README.md)
+  { name: 'llamacpp', baseUrl: 'http://127.0.0.1:8080/v1', keyless: true, takesTopK: true, replay: { field: 'reasoning_content' }, families: [gptOssFamily] },
+];
