@@ -74,6 +74,7 @@ const theirPrices = {
   input_cache_read: ['cache_read_mtok', 1e6],
   input_cache_write: ['cache_write_mtok', 1e6],
   input_cache_write_1h: ['cache_write_1h_mtok', 1e6],
+  internal_reasoning: ['output_reasoning_mtok', 1e6],
   web_search: ['web_searches_kcount', 1e3],
   request: ['requests_kcount', 1e3],
 } as const satisfies Partial<Record<keyof Prices, readonly [string, number]>>;

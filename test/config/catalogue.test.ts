@@ -1,4 +1,5 @@
 /** The shipped catalogue against what others know: prices and contexts of `@pydantic/genai-prices`, reasoning as the wire has it. */
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { calcPrice } from '@pydantic/genai-prices';
 import { describe, expect, test } from 'vitest';
@@ -25,7 +26,7 @@ describe('the shipped catalogue', () => {
 
   test('prices every model but those whose price nobody knows', () => {
     const unpriced = models.filter(({ free, pricing }) => !free && (pricing.prompt === undefined || pricing.completion === undefined));
-    expect(unpriced.map(({ id }) => id)).toEqual(['qwen3-max', 'qwen3-coder-plus', 'deepseek-v4-flash-0731', 'sonar-deep-research']);
+    expect(unpriced.map(({ id }) => id)).toEqual(['qwen3-max', 'qwen3-coder-plus', 'deepseek-v4-flash-0731']);
   });
 
   test('knows the context of every model', () => {
@@ -132,10 +133,6 @@ const exceptions: readonly { readonly why: string; readonly what: readonly strin
     what: ['mistral-embed mistral completion', 'titan-embed-text-v2 bedrock prompt'],
   },
   {
-    why: 'nobody says for how many citations Perplexity asks',
-    what: ['sonar-deep-research perplexity prompt', 'sonar-deep-research perplexity completion', 'sonar-deep-research perplexity web_search'],
-  },
-  {
     why: 'they take it for gpt-oss-120b on Groq; it has the price of gpt-oss-20b, as they themselves have it on OpenRouter',
     what: ['gpt-oss-safeguard-20b groq prompt', 'gpt-oss-safeguard-20b groq completion', 'gpt-oss-safeguard-20b groq input_cache_read'],
   },
@@ -214,6 +211,24 @@ describe('reasoning', () => {
   test('begins at minimal for the first GPT-5 only', () => {
     const minimal = models.filter((model) => model.providers.some(({ reasoning }) => reasoning?.auto_effort === 'minimal')).map(({ id }) => id);
     expect(minimal).toEqual(['gpt-5', 'gpt-5-mini', 'gpt-5-nano']);
+  });
+
+  test('has no effort of auto-routed requests only where plugins/dialects/reasoning.md says why', () => {
+    const without = models.flatMap(({ id, providers: all }) => (all.some(({ reasoning }) => reasoning?.auto_effort === null) ? [id] : []));
+    const told = readFileSync(new URL('../../plugins/dialects/reasoning.md', import.meta.url), 'utf8');
+    const rows = told.slice(told.indexOf('| no effort is chosen for |')).split('\n\n')[0] ?? '';
+    expect(Array.from(rows.matchAll(/`([^`]+)`/g), ([, id]) => id).sort()).toEqual(without.sort());
+  });
+
+  test('of auto-routed requests is the smallest effort that the model takes from low on, but for the first GPT-5', () => {
+    const upwards = ['low', 'medium', 'high', 'xhigh'] as const;
+    for (const { id, providers: all } of models) {
+      for (const { providerId, reasoning } of all) {
+        if (reasoning === null || reasoning.auto_effort === null || reasoning.auto_effort === 'minimal') continue;
+        const { efforts: taken, auto_effort: auto } = reasoning;
+        expect([id, providerId, auto]).toEqual([id, providerId, taken === null ? 'low' : upwards.find((effort) => taken.includes(effort))]);
+      }
+    }
   });
 
   test('of OpenAI\'s models goes by the Responses API, which shows it; the others go by chat', () => {
