@@ -234,14 +234,17 @@ function addHeldText(answer: AnswerState, choice: Choice): void {
   if (choice.thinkTags !== null) addSplit(answer, choice, choice.thinkTags.end());
 }
 
-/** wire: within one stream of Mistral, `content` is a string in some deltas and a list with thinking parts in others (2025-11-28). */
+/**
+ * wire: within one stream of Mistral, `content` is a string in some deltas and a list with thinking parts in others (2025-11-28).
+ * wire: at Databricks the thinking of Claude is a part `reasoning` with the text in `summary` (Databricks: Query reasoning models).
+ */
 function addPart(answer: AnswerState, choice: Choice, part: unknown): void {
   if (!isFields(part)) return;
-  if (part['type'] !== 'thinking') {
+  if (part['type'] !== 'thinking' && part['type'] !== 'reasoning') {
     if (typeof part['text'] === 'string') addText(answer, choice, part['text']);
     return;
   }
-  const thinking = part['thinking'];
+  const thinking = part['thinking'] ?? part['summary'];
   for (const piece of Array.isArray(thinking) ? (thinking as unknown[]) : [thinking]) {
     const text = isFields(piece) ? piece['text'] : piece;
     if (typeof text === 'string' && text !== '') answer.out.push({ type: 'reasoning-delta', choice: choice.at, text });
