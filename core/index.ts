@@ -6,7 +6,7 @@
 
 // a plugin
 export { definePlugin, noOptions } from './host/plugin.ts';
-export type { FieldSpec, Gateway, ParentProcess, Plugin, Teardown, Traffic } from './host/plugin.ts';
+export type { CheckupParts, FieldSpec, Finding, Gateway, ParentProcess, Plugin, Teardown, Traffic } from './host/plugin.ts';
 export type { Peers } from './workers/peers.ts';
 export type { Answered, ParentSide } from './workers/relay.ts';
 export type { Command, CommandRun, CommandSpec, Flag, FlagValues, OpenLog, Output } from './host/command.ts';
@@ -24,7 +24,7 @@ export { rewriteText } from './pipeline/rewrite-text.ts';
 export type { TextOf, TextRewriter } from './pipeline/rewrite-text.ts';
 export { drop, noted } from './pipeline/context.ts';
 export type {
-  Addressing, Arrived, Attempt, AttemptResult, Authenticated, Candidate, Described, Dropped, FieldValue, Metadata, Normalised, Note, Outcome, Principal,
+  Addressing, Arrived, Attempt, AttemptResult, Authenticated, Candidate, Described, Dropped, FieldValue, Metadata, Normalised, Note, Outcome, Principal, SentBy, SentRequest,
   RecordedUsage, Replying, RequestRecord, Streaming,
 } from './pipeline/context.ts';
 export type { Cancellation } from './cancellation.ts';

@@ -6,13 +6,31 @@ import type { RequestRecord } from '../pipeline/context.ts';
 import { GatewayError } from '../errors.ts';
 
 /** A record as the log shows it in a list. */
-export type LoggedRequest = Omit<RequestRecord, 'request' | 'response' | 'reasoningContent' | 'served' | 'standsFor'>;
+export type LoggedRequest = Omit<RequestRecord, 'request' | 'response' | 'reasoningContent' | 'served' | 'sent' | 'standsFor'>;
 
 /** One record with its bodies. `null`: bodies were not stored, or the retention has deleted them. */
 export interface LoggedDetail extends LoggedRequest {
   readonly request: unknown;
   readonly response: unknown;
   readonly reasoningContent: string | null;
+}
+
+/** One request that went to a provider. */
+export interface UpstreamRequest {
+  /** Its attempt, from 1. */
+  readonly attempt: number;
+  readonly method: string;
+  readonly url: string;
+  /** Without credentials. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As it was sent: JSON as a value, all else as text. */
+  readonly body: unknown;
+}
+
+/** One record with all that is kept of it. */
+export interface LoggedWhole extends LoggedDetail {
+  /** `null`: bodies were not stored, or the record is older than the field. Empty: no provider was asked. */
+  readonly upstream: readonly UpstreamRequest[] | null;
 }
 
 /** A condition on a field: one of the values (`in`), none of them, or a bound. */
@@ -171,7 +189,7 @@ export interface LogReader {
   list(query: LogQuery, page: PageOptions): Promise<LogPage>;
   /** As `list`, with bodies: what an export is made of. */
   exportRows(query: LogQuery, page: PageOptions): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
-  get(id: string): Promise<LoggedDetail | null>;
+  get(id: string): Promise<LoggedWhole | null>;
   /** Deletes the bodies of a record, which stays without them. False: it had none. */
   forget(id: string): Promise<boolean>;
   /** The largest first. */

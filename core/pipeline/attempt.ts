@@ -1,7 +1,7 @@
 /** One attempt while it runs: what plugins see of it, its time limits, and the source of its chunks. */
 import type { Chunk, Reasoning } from '../chat.ts';
 import type { Policy } from '../config.ts';
-import type { Attempt, Candidate } from './context.ts';
+import type { Attempt, Candidate, SentRequest } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { ChunkSource } from './hooks.ts';
 import { Cancellation } from '../cancellation.ts';
@@ -11,6 +11,8 @@ import { isThenable } from '../taps/runners.ts';
 /** After the finish of an answer its token counts may still come. They come at once or never, so the wait for them is short. */
 const afterFinishMs = 5000;
 
+const nothing: readonly SentRequest[] = [];
+
 /** What plugins see of an attempt. */
 class SeenAttempt implements Attempt {
   readonly number: number;
@@ -19,6 +21,7 @@ class SeenAttempt implements Attempt {
   readonly policy: Policy;
   readonly startedAt = performance.now();
   readonly cancellation = new Cancellation();
+  #sent: readonly SentRequest[] = nothing;
 
   constructor({ number, candidate, reasoning, policy }: Begun) {
     this.number = number;
@@ -31,12 +34,20 @@ class SeenAttempt implements Attempt {
   get signal(): AbortSignal {
     return this.cancellation.signal;
   }
+
+  sends(request: SentRequest): void {
+    this.#sent = this.#sent.length === 0 ? [request] : [...this.#sent, request];
+  }
+
+  get sent(): readonly SentRequest[] {
+    return this.#sent;
+  }
 }
 
 type Begun = Pick<Attempt, 'number' | 'candidate' | 'reasoning' | 'policy'>;
 
 export class RunningAttempt {
-  readonly seen: Attempt;
+  readonly seen: SeenAttempt;
   /** `performance.now()` of the first piece of this attempt's answer. */
   firstPieceAt: number | null = null;
   source: ChunkSource | null = null;

@@ -119,6 +119,14 @@ export const drop = (candidate: Candidate, dropped: Dropped): Candidate => (cand
 /** The candidate with one more note, behind those that it has. */
 export const noted = (candidate: Candidate, { by, text }: Note): Candidate => ({ ...candidate, note: { by, text: candidate.note === null ? text : `${candidate.note.text}; ${text}` } });
 
+/** A request as it goes to a provider, without credentials. */
+export interface SentRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
 /** One try at one candidate. */
 export interface Attempt {
   /** From 1. */
@@ -133,6 +141,8 @@ export interface Attempt {
   readonly signal: AbortSignal;
   /** `performance.now()` */
   readonly startedAt: number;
+  /** Tells what goes to the provider. The log keeps it where it keeps bodies. */
+  sends(request: SentRequest): void;
 }
 
 export interface AttemptResult {
@@ -218,11 +228,19 @@ export interface RequestRecord {
    * stands for, this one included. One in a second is on record for each error code. Not stored.
    */
   readonly standsFor?: number;
+  /** What went to providers, by the place of its attempt in `attempts`. It is stored where bodies are. */
+  readonly sent?: readonly SentBy[];
   readonly request: ChatRequest | null;
   readonly response: Reply | null;
   readonly reasoningContent: string | null;
   /** What settling needs beyond the wire, of the last attempt: never stored as it is. */
   readonly served: (Served & { readonly lost: readonly LostAnswer[] }) | null;
+}
+
+/** What one attempt sent: several requests where a list is sent in parts. */
+export interface SentBy {
+  readonly at: number;
+  readonly requests: readonly SentRequest[];
 }
 
 /** What a provider counted, and what its prices are found by. */

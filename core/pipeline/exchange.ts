@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ChatRequest } from '../chat.ts';
 import type { Config, Policy } from '../config.ts';
-import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Replying, Streaming } from './context.ts';
+import type { Addressing, Arrived, Attempt, AttemptResult, Candidate, Metadata, Principal, Replying, SentBy, Streaming } from './context.ts';
 import type { Adjustment } from '../chat.ts';
 import type { Door } from './door.ts';
 import { GatewayError } from '../errors.ts';
@@ -65,6 +65,7 @@ export class Exchange implements Arrived {
   candidates: readonly Candidate[] = [];
   attempt: Attempt | null = null;
   readonly attempts: AttemptResult[] = [];
+  readonly sent: SentBy[] = [];
   /** Attempts that used something and are not the answer, by their place in `attempts`. */
   readonly lost: Lost[] = [];
   /** Milliseconds by plugin. */

@@ -48,6 +48,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     configHash: exchange.config.hash,
     timings: exchange.timings,
     fields: {},
+    sent: exchange.sent,
     request,
     response: reply.isEmpty ? null : reply,
     reasoningContent: reply.isEmpty ? null : reply.choices.map(({ reasoning }) => reasoning).join('\n\n') || null,

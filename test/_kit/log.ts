@@ -101,7 +101,8 @@ export function memoryLog(): MemoryLog {
     exportRows: page,
     async get(id) {
       if (fault !== null) throw fault;
-      return kept.find((record) => record.id === id) ?? null;
+      const record = kept.find((one) => one.id === id);
+      return record === undefined ? null : { upstream: null, ...record };
     },
     async stats(query, { by, limit }) {
       const records = await found(query);

@@ -6,7 +6,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { failure } from './answer.ts';
 import type { ConnectionRequest } from './connection.ts';
 import { isStaleConnection, unreachable } from './connection.ts';
-import { headersOf } from './headers.ts';
+import { headersOf, SentToProvider } from './headers.ts';
 import { HttpAnswer } from './http-answer.ts';
 
 /** The connections to one provider, and its address. */
@@ -37,6 +37,7 @@ export async function dispatch(wire: WireRequest, context: Streaming, parts: Att
   const { dialect, vendor, target, upstream } = parts;
   const request: Sent = { path: upstream.prefix + wire.path, headers: headersOf(wire, vendor, target.provider), body: wire.body };
   const { attempt, config } = context;
+  attempt.sends(new SentToProvider(wire, { url: upstream.origin + request.path, provider: target.provider }));
   const sent = vendor?.sign === undefined ? request : await signed(request, vendor, parts);
   const answer = await send(sent, upstream, attempt);
   const { status } = answer;

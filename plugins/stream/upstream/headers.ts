@@ -1,5 +1,6 @@
 /** The headers of a request to a provider. */
 import type { Provider } from '../../../core/config.ts';
+import type { SentRequest } from '../../../core/pipeline/context.ts';
 import type { Dialect, WireRequest } from '../../../core/wire/dialect.ts';
 import { version } from '../../../core/version.ts';
 
@@ -22,3 +23,30 @@ function isWithin(value: string, list: string): boolean {
 }
 
 const itemsOf = (list: string): string[] => list.split(',').map((item) => item.trim()).filter((item) => item !== '');
+
+/** Names of headers that hold credentials, wherever the operator has them from. */
+const secret = /auth|key|token|cookie|secret|signature|credential/i;
+
+/** What the log keeps of a request: without what `authorise` and `sign` add, and without the values of the entry's headers, which may be secret. */
+export class SentToProvider implements SentRequest {
+  readonly method = 'POST';
+  readonly url: string;
+  readonly #wire: WireRequest;
+  readonly #provider: Provider;
+
+  constructor(wire: WireRequest, { url, provider }: { url: string; provider: Provider }) {
+    this.#wire = wire;
+    this.url = url;
+    this.#provider = provider;
+  }
+
+  get body(): string {
+    return this.#wire.body;
+  }
+
+  // cost: the request itself keeps a reference and waits for nothing: the headers are put together when the record is written
+  get headers(): Readonly<Record<string, string>> {
+    const own = Object.keys(this.#provider.headers).filter((name) => !secret.test(name));
+    return { ...always, ...this.#wire.headers, ...Object.fromEntries(own.map((name) => [name, '[redacted]'])) };
+  }
+}

@@ -4,13 +4,14 @@
  */
 import { recordFields } from '../../../../core/log/fields.ts';
 import type { FieldKind, Keyed, RecordField } from '../../../../core/log/fields.ts';
-import type { LoggedDetail, LoggedRequest } from '../../../../core/log/store.ts';
+import type { LoggedDetail, LoggedRequest, LoggedWhole } from '../../../../core/log/store.ts';
 import { parseDollars, formatDollars } from '../../../../core/money.ts';
 import { requestBody, responseBody } from './bodies.ts';
 import type { StoredChoice } from './bodies.ts';
 import { cleanJson, count, parseClean, real, text } from './clean.ts';
 import { attemptsOf, askedColumns } from './attempts.ts';
 import type { AttemptRow } from './attempts.ts';
+import { storedSent, upstreamOf } from './upstream.ts';
 import { reasoningOf } from '../write/entry.ts';
 import type { Columns, Entry, Finished, Started } from '../write/entry.ts';
 import type { Parts } from '../write/frames.ts';
@@ -48,6 +49,8 @@ export interface BodyRow {
   readonly request: string | null;
   readonly response: string | null;
   readonly reasoning: string | null;
+  /** What was sent to providers, as `storedSent` gives it. */
+  readonly upstream: string | null;
 }
 
 export interface Row {
@@ -73,10 +76,13 @@ export function rowOf(entry: Entry): Row {
   return { ...row, entry };
 }
 
-const rowOfParts = (columns: Columns, { more, request, response }: Parts): Omit<Row, 'entry'> => ({
+const rowOfParts = (columns: Columns, { more, sent = '', request, response }: Parts): Omit<Row, 'entry'> => ({
   ...requestRow(columns, cleanJson(more)),
-  body: request === '' && response === '' ? null : { id: columns.id, request: cleanJson(request) || null, response: cleanJson(response) || null, reasoning: columns.reasoningContent ?? null },
+  body: request === '' && response === '' ? null : bodyOf(columns, { sent, request: cleanJson(request), response: cleanJson(response) }),
 });
+
+const bodyOf = ({ id, reasoningContent }: Columns, { sent, request, response }: Readonly<Record<'sent' | 'request' | 'response', string>>): BodyRow =>
+  ({ id, request: request || null, response: response || null, reasoning: reasoningContent ?? null, upstream: sent === '' ? null : storedSent(sent, request) });
 
 function rowOfWhole(parsed: unknown, isInterrupted: boolean): Omit<Row, 'entry'> {
   const entry = isInterrupted ? interrupted(parsed as Started) : (parsed as Finished);
@@ -175,6 +181,7 @@ function bodyRow({ id, request, response, reasoningContent }: Finished): BodyRow
     request: request ? JSON.stringify(requestBody(request)) : null,
     response: response ? JSON.stringify(responseBody(response.choices)) : null,
     reasoning: reasoningContent ?? null,
+    upstream: null,
   };
 }
 
@@ -224,4 +231,10 @@ export function readDetail(row: StoredRow): LoggedDetail {
     response,
     reasoningContent: reasoning ?? (response === null ? null : reasoningOf(response.choices)),
   };
+}
+
+/** The same with what was sent to providers. */
+export function readWhole(row: StoredRow): LoggedWhole {
+  const { upstream, request } = row as Readonly<Record<string, string | null | undefined>>;
+  return { ...readDetail(row), upstream: upstream ? upstreamOf(upstream, request ?? '') : null };
 }

@@ -27,7 +27,7 @@ export interface Grammar {
   /** The operator that finds one text in another without regard to upper and lower case. */
   readonly like: string;
   /** The text of a body, from the row `b` of `gateway_bodies`. */
-  body(column: BodyColumn): string;
+  body(column: BodyColumn | 'upstream'): string;
   /** The same, to look for a text in it without regard to upper and lower case of a to z. */
   searched(column: BodyColumn): string;
   /** All values of a group, as a list or as JSON of one. */

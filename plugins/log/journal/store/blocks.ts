@@ -5,17 +5,18 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { BodyRow } from '../sql/rows.ts';
-import { bodyColumns } from '../sql/where.ts';
 import type { BodyColumn } from '../sql/where.ts';
 
 /** cost: who reads one body decompresses so many characters. */
 const blockLength = 64 * 1024;
 const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-type Texts = readonly [request: string | null, response: string | null, reasoning: string | null];
+/** Blocks of earlier versions have no `upstream`. */
+type Texts = readonly [request: string | null, response: string | null, reasoning: string | null, upstream?: string | null];
+const places: Readonly<Record<BodyColumn | 'upstream', number>> = { request: 0, response: 1, reasoning: 2, upstream: 3 };
 
 /** The SQL that gives the text of a body: from its block or, where an earlier version wrote the row, from its column. */
-export const bodySql = (column: BodyColumn): string => `(case when b.block is null then b.${column} else gateway_body(b.block, b.place, ${bodyColumns.indexOf(column)}) end)`;
+export const bodySql = (column: BodyColumn | 'upstream'): string => `(case when b.block is null then ${column === 'upstream' ? 'null' : `b.${column}`} else gateway_body(b.block, b.place, ${places[column]}) end)`;
 
 /** Defines `gateway_body(block, place, column)`. */
 export function defineBody(database: DatabaseSync): void {
@@ -46,7 +47,7 @@ export const prepareBlocks = (database: DatabaseSync): BlockStatements => ({
 /** @param idOf the id of a row as the database has it */
 export function insertBodies({ body, block }: BlockStatements, bodies: readonly BodyRow[], idOf: (id: string) => Uint8Array): void {
   for (const rows of blocksOf(bodies)) {
-    const texts = rows.map(({ request, response, reasoning }): Texts => [request, response, reasoning]);
+    const texts = rows.map(({ request, response, reasoning, upstream }): Texts => (upstream === null ? [request, response, reasoning] : [request, response, reasoning, upstream]));
     const last = rows.reduce((most, { id }) => (id > most ? id : most), '');
     const { lastInsertRowid } = block.run(idOf(last), zstdCompressSync(JSON.stringify(texts), options));
     for (const [place, { id }] of rows.entries()) body.run(idOf(id), lastInsertRowid, place);

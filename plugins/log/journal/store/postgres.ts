@@ -50,7 +50,7 @@ const columnNames = requestColumns.map(({ column }) => column).join(', ');
 const insertRequests = `
   insert into gateway_requests (${columnNames}) select ${columnNames} from json_to_recordset($1::json)
   as x(${requestColumns.map(({ column, kind }) => `${column} ${columnTypes[kind]}`).join(', ')}) on conflict do nothing`;
-const insertBodies = 'insert into gateway_bodies select * from json_to_recordset($1::json) as x(id uuid, request text, response text, reasoning text) on conflict do nothing';
+const insertBodies = 'insert into gateway_bodies (id, request, response, reasoning, upstream) select * from json_to_recordset($1::json) as x(id uuid, request text, response text, reasoning text, upstream text) on conflict do nothing';
 const insertAttempts = `insert into gateway_attempts (${Object.keys(attemptColumns).join(', ')}) select ${Object.keys(attemptColumns).join(', ')} from json_to_recordset($1::json) as x(${Object.entries(attemptColumns).map((pair) => pair.join(' ')).join(', ')}) on conflict do nothing`;
 const fillRequests = `update gateway_requests r set ${askedColumns.map(({ column }) => `${column} = x.${column}`).join(', ')} from json_to_recordset($1::json) as x(id uuid, ${askedColumns.map(({ column, kind }) => `${column} ${columnTypes[kind]}`).join(', ')}) where r.id = x.id and r.id between $2 and $3`;
 const insertTags = 'insert into gateway_tags select * from json_to_recordset($1::json) as x(name text, value text, id uuid) on conflict do nothing';

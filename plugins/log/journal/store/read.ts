@@ -2,8 +2,8 @@
 import { facetFields, keyedName } from '../../../../core/log/fields.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Queries } from '../sql/engine.ts';
-import type { ListOptions, LoggedDetail, LogFacets, LogPage, LogQuery, Rank, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../../core/log/store.ts';
-import { parsedJson, readDetail, readRecord } from '../sql/rows.ts';
+import type { ListOptions, LoggedWhole, LogFacets, LogPage, LogQuery, Rank, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../../core/log/store.ts';
+import { parsedJson, readDetail, readRecord, readWhole } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
 import { groupsOf } from '../sums/rollup.ts';
 import type { Group } from '../sums/from-records.ts';
@@ -42,11 +42,11 @@ export function createReader(engine: Engine): Reader {
       const bodies = await bodiesById(queries, rows);
       return { data: rows.map((row) => readDetail({ ...row, ...(bodies.get(row['id']) ?? noBodies) })), next };
     },
-    async get(id): Promise<LoggedDetail | null> {
+    async get(id): Promise<LoggedWhole | null> {
       if (!isId(id)) return null;
       const params = new Params(grammar);
-      const [row] = await queries.rows(`select ${rowColumns}, ${bodiesSql(grammar)} from gateway_requests r ${withBodies} where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`, params);
-      return row === undefined ? null : readDetail(row);
+      const [row] = await queries.rows(`select ${rowColumns}, ${bodiesSql(grammar)}, ${grammar.body('upstream')} as upstream from gateway_requests r ${withBodies} where r.id = ${params.id(id)} and r.id >= ${params.id(firstIdAt(engine.floor()))}`, params);
+      return row === undefined ? null : readWhole(row);
     },
     async stats(query, { by, limit, rank = 'requests' }): Promise<StatsRow[]> {
       if (by !== null) return (await largestOf(queries, shown(query), { by, rank, most: Math.min(limit, largestGroups) })).map(({ value, sums }) => statsOf(value, sums));

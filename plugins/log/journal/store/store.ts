@@ -1,5 +1,5 @@
 /** What a store is. There are two, SQLite and PostgreSQL, and one contract suite runs on both. Only the worker uses them. */
-import type { Fault, ListOptions, LogFacets, LoggedDetail, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
+import type { Fault, ListOptions, LogFacets, LoggedDetail, LoggedWhole, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
 import type { Row } from '../sql/rows.ts';
 
 /** Where records are kept. */
@@ -19,7 +19,7 @@ export interface Reader {
   list(query: LogQuery, options: ListOptions): Promise<LogPage>;
   /** As `list`, with bodies. */
   exportRows(query: LogQuery, options: ListOptions): Promise<{ readonly data: readonly LoggedDetail[]; readonly next: string | null }>;
-  get(id: string): Promise<LoggedDetail | null>;
+  get(id: string): Promise<LoggedWhole | null>;
   stats(query: LogQuery, options: StatsOptions): Promise<readonly StatsRow[]>;
   series(query: LogQuery, options: SeriesOptions): Promise<Series>;
   faults(query: LogQuery): Promise<readonly Fault[]>;

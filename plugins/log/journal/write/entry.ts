@@ -6,8 +6,9 @@ import { onlyTargetOf } from '../../../../core/log/attempts.ts';
 import { clientRequestIdOf, recordedAddress, recordedModel, recordedPath, userAgentOf } from '../../../../core/pipeline/record.ts';
 import type { FoldedChoice, Reply } from '../../../../core/pipeline/reply.ts';
 import { orderedBody, requestBody, responseBody } from '../sql/bodies.ts';
-import { IN_PARTS, STARTED } from './frames.ts';
+import { IN_PARTS, STARTED, WITH_SENT } from './frames.ts';
 import type { Frame, Parts } from './frames.ts';
+import { sentText } from '../sql/upstream.ts';
 
 /** Written when a request is dispatched: all that is known of it when its process dies. `id` comes first; the reader relies on that. */
 export type Started = Pick<LoggedRequest, 'id' | 'clientRequestId' | 'userAgent' | 'clientAddress' | 'method' | 'path' | 'requestedModel' | 'model' | 'provider' | 'key' | 'stream' | 'metadata' | 'configHash'> & {
@@ -83,15 +84,20 @@ export const finishedFrame = (record: RequestRecord): Frame => frameOf(record, c
 /** The same with its bodies. Throws where a body holds what JSON cannot say. */
 export function finishedFrameWithBodies(record: RequestRecord): Frame {
   const { request, response, reasoningContent } = record;
-  const bodies = { request: request === null ? '' : JSON.stringify(requestBody(request)), response: response === null ? '' : JSON.stringify(request?.form === undefined ? responseBody(response.choices) : orderedBody(response)) };
+  const bodies = { sent: sentText(record), request: request === null ? '' : JSON.stringify(requestBody(request)), response: response === null ? '' : JSON.stringify(request?.form === undefined ? responseBody(response.choices) : orderedBody(response)) };
   // cost: the choices hold the reasoning already, so it is not written a second time
   const isSaid = response === null || reasoningOf(response.choices) === reasoningContent;
   return frameOf(record, isSaid ? columnsOf(record) : { ...columnsOf(record), reasoningContent }, bodies);
 }
 
-const noBodies = { request: '', response: '' };
+const noBodies = { sent: '', request: '', response: '' };
 
-const frameOf = (record: RequestRecord, columns: Columns, { request, response }: typeof noBodies): Frame => ({ kind: IN_PARTS, payload: JSON.stringify(columns), parts: { more: JSON.stringify(moreOf(record)), request, response } });
+function frameOf(record: RequestRecord, columns: Columns, { sent, request, response }: typeof noBodies): Frame {
+  // a frame ends with a body: a reader knows a sound frame by the brace at its end
+  const isSent = sent !== '' && (request !== '' || response !== '');
+  const parts = { more: JSON.stringify(moreOf(record)), request, response };
+  return { kind: isSent ? WITH_SENT : IN_PARTS, payload: JSON.stringify(columns), parts: isSent ? { ...parts, sent } : parts };
+}
 
 /** The reasoning text of all choices; null where there is none. */
 export const reasoningOf = (choices: readonly Pick<FoldedChoice, 'reasoning'>[]): string | null => (choices.length === 1 ? (choices[0] as FoldedChoice).reasoning : choices.map(({ reasoning }) => reasoning).join('\n\n')) || null;

@@ -2,7 +2,7 @@
  * The frames of the journal, as pure functions of bytes: `u32 length | u32 crc32 | u8 kind | content`, little-endian. The length is
  * that of the content; the checksum covers kind and content. The content is JSON of an object or, in a frame in parts,
  * `u32 × 3 | record | more | request | response`: the lengths of the first three parts, then the parts, each JSON of an object or
- * empty. A reader finds the next sound frame after damage of any kind.
+ * empty. A frame with what was sent has `u32 × 4 | record | more | sent | request | response`. A reader finds the next sound frame after damage of any kind.
  */
 import { crc32 } from 'node:zlib';
 
@@ -11,12 +11,16 @@ export const STARTED = 1;
 export const FINISHED = 2;
 /** cost: the parts of a finished request that the store takes as they are. The worker does not parse them. */
 export const IN_PARTS = 3;
-export type Kind = typeof STARTED | typeof FINISHED | typeof IN_PARTS;
+/** The same with what was sent to providers. */
+export const WITH_SENT = 4;
+export type Kind = typeof STARTED | typeof FINISHED | typeof IN_PARTS | typeof WITH_SENT;
 
 /** JSON of objects, as the store keeps them; empty where there is none. */
 export interface Parts {
   /** The fields of the record that have no column. */
   readonly more: string;
+  /** What was sent to providers, in a frame of its kind: see `sql/upstream.ts`. It is no JSON, and never the last part. */
+  readonly sent?: string;
   readonly request: string;
   readonly response: string;
 }
@@ -33,7 +37,9 @@ export interface Frame {
 export type Decoded = { readonly kind: Kind; readonly content: Buffer; readonly end: number } | 'incomplete' | 'damaged';
 
 const head = 9;
-const partsHead = 12;
+const lengthsOf = (kind: number): number => (kind === WITH_SENT ? 4 : 3);
+const partsHead = (kind: number): number => (isInParts(kind) ? 4 * lengthsOf(kind) : 0);
+const isInParts = (kind: number): boolean => kind === IN_PARTS || kind === WITH_SENT;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
@@ -44,16 +50,16 @@ const largest = 512 * 1024 * 1024;
 const widest = 3;
 
 /** Its characters: at least a third of its bytes. */
-export const lengthOf = ({ payload, parts }: Frame): number => payload.length + (parts === undefined ? 0 : parts.more.length + parts.request.length + parts.response.length);
+export const lengthOf = ({ payload, parts }: Frame): number => payload.length + (parts === undefined ? 0 : parts.more.length + (parts.sent?.length ?? 0) + parts.request.length + parts.response.length);
 
 /** The frames as bytes, in `scratch` where they fit in it. One buffer for the whole group, so that one write takes it. */
 export function encodeFrames(frames: readonly Frame[], scratch: Buffer = Buffer.alloc(0)): Buffer {
   // cost: the exact size would be another walk through each text
-  const most = frames.reduce((sum, frame) => sum + head + partsHead + lengthOf(frame) * widest, 0);
+  const most = frames.reduce((sum, frame) => sum + head + partsHead(frame.kind) + lengthOf(frame) * widest, 0);
   const bytes = most <= scratch.length ? scratch : Buffer.allocUnsafe(most);
   let at = 0;
   for (const frame of frames) {
-    const end = frame.parts === undefined ? at + head + bytes.write(frame.payload, at + head) : writeParts(bytes, at + head, { ...frame.parts, record: frame.payload });
+    const end = frame.parts === undefined ? at + head + bytes.write(frame.payload, at + head) : writeParts(bytes, at + head, textsOf(frame.payload, frame.parts, frame.kind));
     bytes.writeUInt32LE(end - at - head, at);
     bytes.writeUInt8(frame.kind, at + 8);
     bytes.writeUInt32LE(crc32(bytes.subarray(at + 8, end)), at + 4);
@@ -62,15 +68,17 @@ export function encodeFrames(frames: readonly Frame[], scratch: Buffer = Buffer.
   return bytes.subarray(0, at);
 }
 
-/** Returns the place after the last part. */
-function writeParts(bytes: Buffer, at: number, { record, more, request, response }: Parts & { readonly record: string }): number {
-  const moreAt = at + partsHead + bytes.write(record, at + partsHead);
-  const requestAt = moreAt + bytes.write(more, moreAt);
-  const responseAt = requestAt + bytes.write(request, requestAt);
-  bytes.writeUInt32LE(moreAt - at - partsHead, at);
-  bytes.writeUInt32LE(requestAt - moreAt, at + 4);
-  bytes.writeUInt32LE(responseAt - requestAt, at + 8);
-  return responseAt + bytes.write(response, responseAt);
+const textsOf = (record: string, { more, sent = '', request, response }: Parts, kind: Kind): readonly string[] => (kind === WITH_SENT ? [record, more, sent, request, response] : [record, more, request, response]);
+
+/** Writes the lengths of all texts but the last one, and the texts. Returns the place after the last one. */
+function writeParts(bytes: Buffer, at: number, texts: readonly string[]): number {
+  let end = at + 4 * (texts.length - 1);
+  for (const [index, text] of texts.entries()) {
+    const length = bytes.write(text, end);
+    end += length;
+    if (index < texts.length - 1) bytes.writeUInt32LE(length, at + 4 * index);
+  }
+  return end;
 }
 
 export function decodeFrame(bytes: Buffer, at: number): Decoded {
@@ -84,19 +92,25 @@ export function decodeFrame(bytes: Buffer, at: number): Decoded {
   return crc32(bytes.subarray(at + 8, end)) === bytes.readUInt32LE(at + 4) ? { kind, content: bytes.subarray(at + head, end), end } : 'damaged';
 }
 
-const isKind = (kind: number): kind is Kind => kind === STARTED || kind === FINISHED || kind === IN_PARTS;
+const isKind = (kind: number): kind is Kind => kind === STARTED || kind === FINISHED || isInParts(kind);
 
 /** Where the JSON of a frame begins. */
-const textAt = (kind: number | undefined, at: number): number => at + head + (kind === IN_PARTS ? partsHead : 0);
+const textAt = (kind: number | undefined, at: number): number => at + head + partsHead(kind ?? 0);
 
 /** The content of a sound frame as text. */
 export function frameOf(kind: Kind, content: Buffer): Frame {
-  if (kind !== IN_PARTS) return { kind, payload: content.toString('utf8') };
-  const moreAt = partsHead + content.readUInt32LE(0);
-  const requestAt = moreAt + content.readUInt32LE(4);
-  const responseAt = requestAt + content.readUInt32LE(8);
-  const parts = { more: content.toString('utf8', moreAt, requestAt), request: content.toString('utf8', requestAt, responseAt), response: content.toString('utf8', responseAt) };
-  return { kind, payload: content.toString('utf8', partsHead, moreAt), parts };
+  if (!isInParts(kind)) return { kind, payload: content.toString('utf8') };
+  let at = partsHead(kind);
+  const texts: string[] = [];
+  for (let part = 0; part < lengthsOf(kind); part++) {
+    const end = at + content.readUInt32LE(4 * part);
+    texts.push(content.toString('utf8', at, end));
+    at = end;
+  }
+  texts.push(content.toString('utf8', at));
+  const [payload = '', more = '', ...rest] = texts;
+  const [request = '', response = ''] = rest.slice(-2);
+  return { kind, payload, parts: { more, request, response, ...(kind === WITH_SENT && { sent: rest[0] ?? '' }) } };
 }
 
 /** The size of this frame by the length in its head; the size of a head where the head is not complete. */

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeFrame, encodeFrames, FINISHED, frameOf, IN_PARTS, nextSound, STARTED } from '../../../../../plugins/log/journal/write/frames.ts';
+import { decodeFrame, encodeFrames, FINISHED, frameOf, IN_PARTS, nextSound, STARTED, WITH_SENT } from '../../../../../plugins/log/journal/write/frames.ts';
 import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
 
 const json = fc.dictionary(fc.string(), fc.string({ unit: 'binary' })).map((value) => JSON.stringify(value));
@@ -8,6 +8,7 @@ const body = fc.oneof(json, fc.constant(''));
 const frame: fc.Arbitrary<Frame> = fc.oneof(
   fc.record({ kind: fc.constantFrom(STARTED, FINISHED), payload: json }),
   fc.record({ kind: fc.constant(IN_PARTS), payload: json, parts: fc.record({ more: json, request: body, response: body }) }),
+  fc.record({ kind: fc.constant(WITH_SENT), payload: json, parts: fc.record({ more: json, sent: fc.string({ unit: 'grapheme' }), request: body, response: json }) }),
 );
 
 const bytesOf = (one: Frame): number => encodeFrames([one]).length;

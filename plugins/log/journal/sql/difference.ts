@@ -1,0 +1,61 @@
+/** A text as what it has that another text has not: pieces of its own, and places of the other text from which it copies. */
+
+/** Its own pieces as they are; copies as pairs of place and length, counted in units of strings. */
+export type Difference = readonly (string | readonly [from: number, length: number])[];
+
+/** Shorter copies take more room than the text itself. */
+const shortest = 32;
+/** cost: of a large text so many places are looked up at most, further apart. Copies that are shorter than their distance may be missed. */
+const mostPlaces = 4096;
+/** cost: a text that is no copy is not looked through to its end. */
+const mostLooks = 200_000;
+
+export function differenceOf(text: string, base: string): Difference {
+  const places = placesOf(base);
+  const pieces: (string | readonly [number, number])[] = [];
+  let done = 0;
+  let looks = 0;
+  for (let at = 0; at + shortest <= text.length && looks < mostLooks; at++, looks++) {
+    const place = places.get(text.slice(at, at + shortest));
+    if (place === undefined) continue;
+    const before = sameBefore(text, base, { at, place, most: at - done });
+    const length = before + sameFrom(text, base, { at, place });
+    if (at - before > done) pieces.push(text.slice(done, at - before));
+    pieces.push([place - before, length]);
+    done = at - before + length;
+    at = done - 1;
+  }
+  if (done < text.length) pieces.push(text.slice(done));
+  return pieces;
+}
+
+export const restored = (difference: Difference, base: string): string => difference.map((piece) => (typeof piece === 'string' ? piece : base.slice(piece[0], piece[0] + piece[1]))).join('');
+
+function placesOf(base: string): ReadonlyMap<string, number> {
+  const places = new Map<string, number>();
+  const step = Math.max(shortest, Math.ceil(base.length / mostPlaces));
+  for (let at = 0; at + shortest <= base.length; at += step) {
+    const piece = base.slice(at, at + shortest);
+    // the first one: a copy from there may be longer
+    if (!places.has(piece)) places.set(piece, at);
+  }
+  return places;
+}
+
+interface Match {
+  readonly at: number;
+  readonly place: number;
+}
+
+/** How many units before both places are the same. */
+function sameBefore(text: string, base: string, { at, place, most }: Match & { readonly most: number }): number {
+  let same = 0;
+  while (same < most && place - same > 0 && text.charCodeAt(at - same - 1) === base.charCodeAt(place - same - 1)) same++;
+  return same;
+}
+
+function sameFrom(text: string, base: string, { at, place }: Match): number {
+  let same = shortest;
+  while (at + same < text.length && place + same < base.length && text.charCodeAt(at + same) === base.charCodeAt(place + same)) same++;
+  return same;
+}

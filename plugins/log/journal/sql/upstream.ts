@@ -1,0 +1,52 @@
+/**
+ * What was sent to providers. On its way through the journal it is a line of JSON with all but the bodies, and then the bodies as they
+ * are. A store keeps each body as its difference from the request of the caller, of which most of it is a copy.
+ */
+import type { RequestRecord } from '../../../../core/pipeline/context.ts';
+import type { UpstreamRequest } from '../../../../core/log/store.ts';
+import { differenceOf, restored } from './difference.ts';
+import type { Difference } from './difference.ts';
+
+interface Told extends Omit<UpstreamRequest, 'body'> {
+  /** Of its body. */
+  readonly length: number;
+}
+
+type Stored = Omit<UpstreamRequest, 'body'> & { readonly body: Difference };
+
+/** On the way through the journal; empty where nothing was sent. */
+export function sentText({ sent = [] }: Pick<RequestRecord, 'sent'>): string {
+  if (sent.length === 0) return '';
+  const told: Told[] = [];
+  let bodies = '';
+  for (const { at, requests } of sent) {
+    for (const { method, url, headers, body } of requests) {
+      told.push({ attempt: at + 1, method, url, headers, length: body.length });
+      bodies += body;
+    }
+  }
+  return `${JSON.stringify(told)}\n${bodies}`;
+}
+
+/** As a store keeps it. @param request the stored request of the caller */
+export function storedSent(text: string, request: string): string {
+  const begin = text.indexOf('\n') + 1;
+  let at = begin;
+  const stored = (JSON.parse(text.slice(0, begin)) as Told[]).map(({ length, ...told }): Stored => {
+    const body = text.slice(at, at + length);
+    at += length;
+    return { ...told, body: differenceOf(body, request) };
+  });
+  return JSON.stringify(stored);
+}
+
+/** The other way round. */
+export const upstreamOf = (stored: string, request: string): UpstreamRequest[] => (JSON.parse(stored) as Stored[]).map((one) => ({ ...one, body: valueOf(restored(one.body, request)) }));
+
+function valueOf(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return body;
+  }
+}

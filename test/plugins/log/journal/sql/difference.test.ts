@@ -1,0 +1,26 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { differenceOf, restored } from '../../../../../plugins/log/journal/sql/difference.ts';
+
+const words = fc.array(fc.constantFrom('the gateway ', 'asks a provider ', 'é', '\ud83d', '😀', '"role":"user",', 'x'.repeat(40)), { maxLength: 60 }).map((parts) => parts.join(''));
+
+describe('a difference', () => {
+  test('gives the text back, whatever both are', () => {
+    fc.assert(fc.property(words, words, (text, base) => {
+      expect(restored(differenceOf(text, base), base)).toBe(text);
+    }));
+  });
+
+  test('of a text that is nearly the other one is short', () => {
+    const prompt = JSON.stringify(Array.from({ length: 40 }, (_, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content: `Turn ${at}: what does the gateway do with "this"?` })));
+    const [base, text] = [`{"model":"gpt-5","messages":${prompt},"stream":true}`, `{"model":"gpt-5-2025-08-07","messages":${prompt},"stream":true,"stream_options":{"include_usage":true}}`];
+    expect(JSON.stringify(differenceOf(text, base)).length).toBeLessThan(150);
+  });
+
+  test('of a large text that is no copy takes no long time', () => {
+    const text = Array.from({ length: 400_000 }, (_, at) => String.fromCharCode(97 + (at * 7919) % 26, 65 + (at % 23))).join('');
+    const started = performance.now();
+    expect(restored(differenceOf(text, 'x'.repeat(100_000)), 'x'.repeat(100_000))).toBe(text);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+});
