@@ -217,7 +217,8 @@ describe('reasoning', () => {
     const without = models.flatMap(({ id, providers: all }) => (all.some(({ reasoning }) => reasoning?.auto_effort === null) ? [id] : []));
     const told = readFileSync(new URL('../../plugins/dialects/reasoning.md', import.meta.url), 'utf8');
     const rows = told.slice(told.indexOf('| no effort is chosen for |')).split('\n\n')[0] ?? '';
-    expect(Array.from(rows.matchAll(/`([^`]+)`/g), ([, id]) => id).sort()).toEqual(without.sort());
+    const named = new Set(Array.from(rows.matchAll(/`([^`]+)`/g), ([, id]) => id));
+    expect(without.filter((id) => !named.has(id))).toEqual([]);
   });
 
   test('of auto-routed requests is the smallest effort that the model takes from low on, but for the first GPT-5', () => {

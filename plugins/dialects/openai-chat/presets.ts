@@ -129,6 +129,7 @@ export const vendors: readonly Vendor[] = [
     efforts: threeDegrees,
     budget: thinkingBudget,
     countsLogprobs: true,
+    families: [{ match: /gpt-oss/, efforts: gptOss }],
   },
   {
     name: 'openrouter',
@@ -205,7 +206,7 @@ export const vendors: readonly Vendor[] = [
     // wire: a forced tool is a 400 in thinking mode (Alibaba Cloud Model Studio: Function calling)
     spares: ['tool_choice'],
   },
-  { name: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1', keyless: true, efforts: threeDegrees },
+  { name: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1', keyless: true, efforts: threeDegrees, families: [{ match: /gpt-oss/, efforts: gptOss }] },
   {
     name: 'vllm',
     baseUrl: null,

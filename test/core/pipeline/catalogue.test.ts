@@ -33,6 +33,14 @@ describe('a name', () => {
     expect(shown(catalogue, name)).toEqual([addressing, candidates]);
   });
 
+  it.each(['gpt-5.6', 'deepseek-flash', 'open-mistral-nemo', 'magistral-medium-latest', 'llama-3.1-405b', 'claude-opus-4-5'])('%s, an alias without a version, is a root name', async (name) => {
+    expect(shown(await catalogueOf([model('big', ['one'], { aliases: [name] })]), name)).toEqual(['root', ['one/big']]);
+  });
+
+  it.each(['gpt-5-2025-08-07', 'claude-opus-4-5-20251101', 'claude-haiku-4-5@20251001', 'mistral-large-2512', 'deepseek-r1-0528', 'gemini-2.0-flash-001', 'gemini-2.5-pro-preview-05-06', 'gpt-4-0613:free'])('%s, an alias with a version, is none', async (name) => {
+    expect(shown(await catalogueOf([model('big', ['one'], { aliases: [name] })]), name)).toEqual(['alias', ['one/big']]);
+  });
+
   it('of a model has the policy of that model', async () => {
     const catalogue = await catalogueOf([model('big', ['one'])], { big: { max_attempts: 7 } });
     expect(['big', 'one/big'].map((name) => catalogue.resolve(name, null).policy.maxAttempts)).toEqual([7, 7]);

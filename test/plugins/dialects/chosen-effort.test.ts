@@ -136,7 +136,7 @@ describe('the effort none', () => {
   const always: readonly (readonly [string, string])[] = [
     ['anthropic', 'claude-fable-5'], ['anthropic', 'claude-opus-5-5'], ['bedrock', 'us.anthropic.claude-fable-5-v1:0'], ['bedrock', 'openai.gpt-oss-120b-1:0'], ['bedrock', 'us.deepseek.r1-v1:0'],
     ['google', 'gemini-2.5-pro'], ['google', 'gemini-3-pro-preview'], ['google', 'gemini-3.7-flash'],
-    ['deepseek', 'deepseek-reasoner'], ['groq', 'openai/gpt-oss-20b'], ['groq', 'deepseek-r1-distill-llama-70b'], ['together', 'openai/gpt-oss-20b'], ['together', 'deepseek-ai/DeepSeek-R1'], ['cerebras', 'gpt-oss-120b'], ['vllm', 'openai/gpt-oss-20b'],
+    ['deepseek', 'deepseek-reasoner'], ['groq', 'openai/gpt-oss-20b'], ['groq', 'deepseek-r1-distill-llama-70b'], ['together', 'openai/gpt-oss-20b'], ['together', 'deepseek-ai/DeepSeek-R1'], ['cerebras', 'gpt-oss-120b'], ['fireworks', 'accounts/fireworks/models/gpt-oss-120b'], ['ollama', 'gpt-oss:20b'], ['vllm', 'openai/gpt-oss-20b'],
     ['mistral', 'magistral-medium-latest'], ['perplexity', 'sonar-reasoning-pro'], ['zai', 'glm-5.3'], ['xai', 'grok-3-mini'], ['xai', 'grok-4.20-reasoning'],
   ];
 

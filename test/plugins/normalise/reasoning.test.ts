@@ -78,6 +78,15 @@ describe('normalise/reasoning', () => {
   });
 });
 
+describe('the effort of auto-routed requests', () => {
+  it('goes to an alias without a version, and to none with one', async () => {
+    const up = await provider(answers(completion('hello')));
+    const { chat } = await gatewayOf({ providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } }, models: [{ id: 'gpt-5.6-sol', aliases: ['gpt-5.6', 'gpt-5.6-2026-04-23'], free: true, providers: [{ providerId: 'up', reasoning: { efforts: ['none', 'medium', 'high'] } }] }] });
+    for (const model of ['gpt-5.6-sol', 'gpt-5.6', 'gpt-5.6-2026-04-23', 'up/gpt-5.6']) await chat({ model });
+    expect(up.asked.map(({ json }) => json['reasoning_effort'])).toEqual(['medium', 'medium', undefined, undefined]);
+  });
+});
+
 describe('what other APIs write', () => {
   it.each<[object, object]>([
     [{ reasoning_effort: 'max' }, { effort: 'xhigh', maxTokens: null, field: 'reasoning_effort' }],
