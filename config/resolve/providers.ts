@@ -119,12 +119,16 @@ function resolveHeaders(entry: Entry<ProviderBlock>, findings: Findings): Record
 
 function resolveAuthorities(entry: Entry<ProviderBlock>, findings: Findings): string | null {
   const { ca } = entry.value;
-  try {
-    if (ca !== undefined) new X509Certificate(ca);
-  } catch {
-    findings.error(placeOf(entry, 'ca'), 'is no certificate in PEM', 'write ${file:./company-ca.pem} with the path of a PEM file');
-  }
+  if (ca !== undefined && !isCertificate(ca)) findings.error(placeOf(entry, 'ca'), 'is no certificate in PEM', 'write ${file:./company-ca.pem} with the path of a PEM file');
   return ca ?? null;
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text).raw.length > 0;
+  } catch {
+    return false;
+  }
 }
 
 function resolveSettings(value: ProviderBlock, { settings }: KnownDialects): Record<string, string | Secret> {
@@ -167,7 +171,7 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   }
 }
 
-/** Checks the identity that a provider entry names: its dialect must know it, and the package that finds it must be installed. */
+/** Checks the identity that a provider entry names: its dialect must know it. A package that is not installed is no error: other providers may serve the models. */
 function checkIdentity(entry: Entry<ProviderBlock>, auth: string, { dialect, hasKey, findings }: { dialect: Dialect; hasKey: boolean; findings: Findings }): void {
   const place = placeOf(entry, 'auth');
   const identities = dialect.identities ?? {};
@@ -175,7 +179,7 @@ function checkIdentity(entry: Entry<ProviderBlock>, auth: string, { dialect, has
   const names = Object.keys(identities);
   if (identity === undefined) return findings.error(place, `the dialect ${dialect.name} has no identity "${auth}"`, names.length === 0 ? 'give the provider an api_key' : (didYouMean(auth, names) ?? `it has ${names.join(', ')}`));
   if (hasKey) findings.error(place, 'stands beside a key of the provider, and only one of the two can be used', 'remove auth, or remove the key');
-  if (!isInstalled(identity.package)) findings.error(place, `needs the npm package ${identity.package}, which is not installed`, `run: npm install ${identity.package}`);
+  if (!isInstalled(identity.package)) findings.warn(place, `needs the npm package ${identity.package}, which is not installed, so the provider cannot be asked`, `run: npm install ${identity.package}`);
 }
 
 function isInstalled(name: string): boolean {

@@ -24,6 +24,7 @@ export const coreCommands = [
   { name: 'start', summary: 'serve requests; this also runs when no command is given', flags: { config, port, host, json, help }, examples: ['gateway start --port 5000'] },
   { name: 'restart', summary: 'put a new process in the place of the running one; no request is lost', flags: { config, pid, help }, examples: ['gateway restart --config /etc/gateway.yaml'] },
   { name: 'check', summary: 'read the config and load every plugin, print what is wrong, serve nothing', flags: { config, help }, examples: ['gateway check --config /etc/gateway.yaml'] },
+  { name: 'doctor', summary: 'look at the config, the providers and their keys, the store, Redis, the disk and the clock, and say what to do', flags: { config, json, help } },
   { name: 'models', summary: 'list the models, their providers and prices', flags: { config, json, help } },
   { name: 'route', summary: 'say where a request would go, why, and what it would cost; no provider is asked', words: 'PROMPT', flags: { ...route, config, json, help }, examples: ['gateway route --model auto "Why is the sky blue?"'] },
   { name: 'keys create', summary: "make a caller's key, and the lines for the config", flags: { name, json, help } },

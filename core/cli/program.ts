@@ -29,6 +29,7 @@ import { bannerOf } from './banner.ts';
 import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand } from './command-line.ts';
 import { coreCommands, defaultConfigFile } from './command-table.ts';
 import type { CoreCommand } from './command-table.ts';
+import { examine } from './doctor/doctor.ts';
 import { endOnSignals } from './ending.ts';
 import { commandList, overview } from './help.ts';
 import { createKey } from './keys.ts';
@@ -168,6 +169,13 @@ async function check(flags: FlagValues): Promise<void> {
   output.print(`${file} is fine: ${config.models.length} models, ${on.length} of ${config.providers.size} providers on, ${config.plugins.length} plugins\n`);
 }
 
+async function doctor(flags: FlagValues): Promise<void> {
+  const file = fileOf(flags);
+  const loaded = await load(file);
+  const read = loaded.ok ? { ...loaded, warnings: loaded.warnings.length === 0 ? '' : formatProblems(loaded.warnings, 'warning') } : { faults: formatProblems(loaded.problems) };
+  await examine({ ...output, json: flags.has('json'), file: resolve(file), read, logger });
+}
+
 async function models(flags: FlagValues): Promise<void> {
   const { config } = await loadGood(fileOf(flags));
   output.print(flags.has('json') ? `${JSON.stringify(config.models, null, 2)}\n` : modelTable(config));
@@ -191,6 +199,7 @@ const coreRuns: Readonly<Record<CoreCommand['name'], (flags: FlagValues, words: 
   check,
   models,
   route,
+  doctor,
   'keys create': (flags) => createKey({ name: flags.text('name'), json: flags.has('json') }, output),
 };
 

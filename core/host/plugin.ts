@@ -32,6 +32,8 @@ export interface Plugin<Options = never> {
   readonly errors?: readonly ErrorKind[];
   /** Commands that it adds to the command line: `gateway <name>`. */
   readonly commands?: readonly Command<Options>[];
+  /** What `gateway doctor` says of the plugin's part. It serves nothing and changes nothing. */
+  checkup?(parts: CheckupParts, options: Options): Promise<readonly Finding[]>;
   /** It keeps the request log: a command that opens the log starts this plugin. */
   readonly keepsLog?: boolean;
   /** Dialect names that it answers for by its own `open` tap, without a wire format (`mock`). */
@@ -43,6 +45,20 @@ export interface Plugin<Options = never> {
    * config. `gateway.peers.atParent` asks what it returns. Where one process serves alone, it is never called.
    */
   atParent?(parent: ParentProcess, options: Options): ParentSide;
+}
+
+/** What a checkup can look at. */
+export interface CheckupParts extends Pick<Gateway, 'config' | 'dialects' | 'logger'> {}
+
+/** One line of `gateway doctor`. */
+export interface Finding {
+  /** What it is about, in a word or two. */
+  readonly part: string;
+  /** `note`: neither good nor bad. */
+  readonly state: 'good' | 'note' | 'warning' | 'fault';
+  readonly text: string;
+  /** What to do about it. */
+  readonly fix?: string;
 }
 
 /** What a plugin can reach in the parent of the workers. */

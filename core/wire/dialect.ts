@@ -129,6 +129,8 @@ export interface Dialect {
   encode(request: ChatRequest, target: Target): WireRequest;
   /** The headers with the provider's credentials. If a mapping names another dialect, the provider's own dialect still gives them. */
   authorise?(provider: Provider): Readonly<Record<string, string>>;
+  /** A GET that costs nothing and needs the provider's key, for `gateway doctor`: below the base URL. Absent: `/models`. */
+  readonly probe?: { readonly path: string; readonly headers?: Readonly<Record<string, string>> };
   /** Headers that sign the whole request, for providers that need more than a key. A library for this is loaded at the first call. */
   sign?(request: SignedRequest, provider: Provider): Promise<Readonly<Record<string, string>>>;
   /** Makes the framer of a stream that is not server-sent events. `maxEventBytes` is the limit for the data of one event. */

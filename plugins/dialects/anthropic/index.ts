@@ -9,6 +9,6 @@ export default definePlugin({
   name: 'dialects/anthropic',
   summary: 'Speaks the Messages API to Anthropic, and to servers that took over that API.',
   schema: { type: 'object', properties: {}, additionalProperties: false },
-  dialects: [{ name: 'anthropic', form, counts: true, baseUrl: 'https://api.anthropic.com/v1', encode, authorise, decoder: createDecoder, decodeBody, decodeError }],
+  dialects: [{ name: 'anthropic', form, counts: true, baseUrl: 'https://api.anthropic.com/v1', encode, authorise, probe: { path: '/models?limit=1', headers: { 'anthropic-version': '2023-06-01' } }, decoder: createDecoder, decodeBody, decodeError }],
   apply() {},
 });

@@ -15,6 +15,7 @@ const dialectOf = (name: string, more: Pick<Dialect, 'baseUrl' | 'settings' | 'i
   name,
   encode,
   authorise,
+  probe: { path: '/models?pageSize=1' },
   decoder: createDecoder,
   decodeBody,
   embedder: embedderOf,

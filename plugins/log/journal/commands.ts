@@ -1,5 +1,6 @@
 /** The commands of this plugin, about the store of the log. */
 import { Exit } from '../../../core/exit.ts';
+import type { Finding } from '../../../core/host/plugin.ts';
 import type { Command, CommandRun, Output } from '../../../core/host/command.ts';
 import { printable } from '../../../core/table.ts';
 import type { Database } from './store/database.ts';
@@ -46,6 +47,22 @@ async function withStore({ config, options }: CommandRun<StoreOptions>, work: (s
   } catch (cause) {
     if (cause instanceof Exit) throw cause;
     throw new Exit(4, `The log store cannot be used: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
+}
+
+/** What `gateway doctor` says of the store. */
+export async function checkStore(dataDir: string, options: StoreOptions): Promise<Finding> {
+  const { store, url = null, retention_days: retentionDays } = options;
+  const { databaseOf } = await import('./store/database.ts');
+  const database = databaseOf({ store, url, dataDir, retentionDays, isDurable: false });
+  const part = 'store';
+  try {
+    const migrations = await database.migrations();
+    if (migrations.some(({ isKnown }) => !isKnown)) return { part, state: 'fault', text: `${database.place} is ${stateText(migrations)}` };
+    const isUpToDate = migrations.every(({ isApplied }) => isApplied);
+    return { part, state: isUpToDate ? 'good' : 'note', text: `${database.place}: ${isUpToDate ? 'up to date' : 'the next start brings it into the form of this version'}` };
+  } catch (error) {
+    return { part, state: 'fault', text: `${database.place} cannot be used: ${error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)}`, fix: store === 'postgres' ? 'start the database, or mend url of log/journal' : 'give the file to the user of the gateway' };
   }
 }
 

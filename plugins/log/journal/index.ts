@@ -10,7 +10,7 @@ import { EARLY } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { within } from '../../../core/cancellation.ts';
-import { databaseCommands } from './commands.ts';
+import { checkStore, databaseCommands } from './commands.ts';
 import type { LogEvents } from './events.ts';
 import { createEvents } from './events.ts';
 import { createClient } from './drain/client.ts';
@@ -46,6 +46,7 @@ export default definePlugin<Options>({
   summary: 'every request on record: a journal, drained into SQLite or PostgreSQL',
   schema,
   commands: databaseCommands,
+  checkup: async ({ config }, options) => [await checkStore(config.server.dataDir, options)],
   keepsLog: true,
   apply({ hooks, log, logger, config, peers }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
     if (store === 'postgres' && url === null) throw new Error('`store: postgres` needs `url`, for example url: ${DATABASE_URL}');

@@ -24,7 +24,7 @@ function truncated(thrown: unknown): GatewayError {
 }
 
 /** The error of an answer with status 400 or more, as the dialect decodes it. A body that is longer than 64 KiB or breaks off counts as far as it was read. Never rejects. */
-export async function failure(answer: HttpAnswer, { dialect, target }: AnswerParts): Promise<GatewayError> {
+export async function failure(answer: HttpAnswer, { dialect, target }: Pick<AnswerParts, 'dialect' | 'target'>): Promise<GatewayError> {
   const text = await readError(answer);
   return dialect.decodeError({ status: answer.status, headers: answer.headers, body: parsed(text) }, target);
 }

@@ -61,7 +61,7 @@ function tunnel(proxy: URL, connect: Connect): Connect {
         return callback(new ProxyFault(`the proxy ${proxy.host} answered ${statusCode} to CONNECT ${host}`), null);
       }
       if (protocol !== 'https:') return callback(null, socket.setNoDelay(true));
-      step = connect({ ...target, httpSocket: socket } as buildConnector.Options, callback);
+      step = connect({ ...target, httpSocket: socket }, callback);
     });
     asked.once('error', (error: NodeJS.ErrnoException) => callback(error instanceof undici.ConnectTimeoutError ? error : new ProxyFault(`the proxy ${proxy.host} cannot be reached (${error.code ?? error.message})`, { cause: error }), null));
     asked.end();

@@ -29,6 +29,7 @@ export default definePlugin({
   name: 'stream/upstream',
   summary: 'asks providers over HTTP/1.1, in their dialect, on a pool of connections each',
   schema: { type: 'object', additionalProperties: false, properties: {} },
+  checkup: async (parts) => await (await import('./checkup.ts')).checkProviders(parts),
   apply(gateway) {
     const { hooks, dialects, clock, logger } = gateway;
     const upstreams = new Map<string, Upstream>();

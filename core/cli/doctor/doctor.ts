@@ -1,0 +1,90 @@
+/** `gateway doctor`: looks at all that a gateway with this config needs, and says of each part how it is and what to do. It serves nothing. */
+import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Config } from '../../config.ts';
+import { Exit } from '../../exit.ts';
+import type { Output } from '../../host/command.ts';
+import type { Finding, LoadedPlugin } from '../../host/plugin.ts';
+import { RedisClient } from '../../host/redis.ts';
+import type { Logger } from '../../logger.ts';
+import { printable } from '../../table.ts';
+import { version } from '../../version.ts';
+import { runningUrl } from '../ask-running.ts';
+
+export interface DoctorParts extends Output {
+  readonly json: boolean;
+  /** The config file, with its whole path. */
+  readonly file: string;
+  /** The good config with its plugins and the text of its warnings; or its faults as text. */
+  readonly read: { readonly config: Config; readonly plugins: readonly LoadedPlugin[]; readonly warnings: string } | { readonly faults: string };
+  /** Takes what parts of the gateway write into the process log. */
+  readonly logger: Logger;
+}
+
+export async function examine({ json, print, file, read, logger }: DoctorParts): Promise<void> {
+  const findings = [ofProgram(), ...('faults' in read ? [ofFaults(file, read.faults)] : await ofConfig(file, read, logger))];
+  print(json ? `${JSON.stringify(findings, null, 2)}\n` : textOf(findings));
+  const faults = findings.filter(({ state }) => state === 'fault').length;
+  if (faults > 0) throw new Exit(1, `${faults} ${faults === 1 ? 'fault' : 'faults'}.`);
+}
+
+const ofProgram = (): Finding => ({ part: 'version', state: 'good', text: `${version}, on Node ${process.versions.node}, ${process.platform} ${process.arch}` });
+
+const ofFaults = (file: string, faults: string): Finding => ({ part: 'config', state: 'fault', text: `${file} cannot be used; the other parts are looked at when it can\n${faults}`, fix: 'mend these places; gateway check looks at them alone' });
+
+async function ofConfig(file: string, { config, plugins, warnings }: Exclude<DoctorParts['read'], { faults: string }>, logger: Logger): Promise<Finding[]> {
+  const on = [...config.providers.values()].filter(({ missing }) => missing === null).length;
+  const first: Finding = warnings === ''
+    ? { part: 'config', state: 'good', text: `${file}: ${config.models.length} models, ${on} of ${config.providers.size} providers on` }
+    : { part: 'config', state: 'warning', text: `${file}\n${warnings}`, fix: 'mend these places, or leave them where they are meant' };
+  const dialects = new Map(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
+  const others = await Promise.all([ofServing(config, file), ofRedis(config, logger), ...plugins.map(({ plugin, options }) => checkup(plugin.name, plugin.checkup?.({ config, dialects, logger }, options)))]);
+  return [first, ofDisk(config), ...others.flat()];
+}
+
+async function checkup(part: string, findings: Promise<readonly Finding[]> | undefined): Promise<readonly Finding[]> {
+  return await (findings ?? Promise.resolve([])).catch((error: unknown): Finding[] => [{ part, state: 'fault', text: `the plugin cannot look at its part: ${error instanceof Error ? error.message : String(error)}` }]);
+}
+
+/** A gateway that serves with this config, if there is one. */
+async function ofServing(config: Config, file: string): Promise<Finding> {
+  const url = runningUrl({ config, file });
+  if (url === null) return { part: 'serving', state: 'note', text: 'no gateway serves with this config on this machine' };
+  const answer = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
+  // one with TLS has its certificate for the name that callers use
+  if (answer === null && !url.startsWith('https:')) return { part: 'serving', state: 'fault', text: `the gateway at ${url} does not answer`, fix: 'see its output; gateway restart puts a new process in its place' };
+  return { part: 'serving', state: 'good', text: `a gateway serves at ${url}` };
+}
+
+const gigabyte = 1 << 30;
+
+function ofDisk({ server: { dataDir } }: Config): Finding {
+  let folder = dataDir;
+  while (!existsSync(folder)) folder = dirname(folder);
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch {
+    return { part: 'disk', state: 'fault', text: `${folder} cannot be written by this user`, fix: 'give the folder to the user of the gateway, or name another one in server.data_dir' };
+  }
+  const { bavail, bsize } = statfsSync(folder);
+  const free = bavail * bsize;
+  const text = `${dataDir}: ${(free / gigabyte).toFixed(1)} GiB free`;
+  return free < gigabyte ? { part: 'disk', state: 'warning', text, fix: 'make room, lower retention_days, or run gateway logs prune' } : { part: 'disk', state: 'good', text };
+}
+
+async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {
+  if (redis === null) return { part: 'redis', state: 'note', text: 'none: this gateway counts limits by itself' };
+  const client = new RedisClient(redis.url, logger);
+  await client.open();
+  const { connected, error } = await client.health();
+  client[Symbol.dispose]();
+  if (connected) return { part: 'redis', state: 'good', text: 'answers' };
+  return { part: 'redis', state: 'fault', text: `does not answer: ${error ?? 'it did not say why'}`, fix: error === 'auth_failed' ? 'set the right user and password in redis.url' : 'start it, or mend redis.url' };
+}
+
+const marks: Readonly<Record<Finding['state'], string>> = { good: '✓', note: '·', warning: '!', fault: '✗' };
+
+function textOf(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ part }) => part.length));
+  return findings.map(({ part, state, text, fix }) => `${marks[state]} ${part.padEnd(width)}  ${text.split('\n').map(printable).join('\n')}${fix === undefined ? '' : `${text.includes('\n') ? '\n ' : ''} → ${printable(fix)}`}\n`).join('');
+}

@@ -1,0 +1,101 @@
+/** What `gateway doctor` says of the providers: whether each can be reached, and whether its keys are accepted. It asks for the list of models, which costs nothing. */
+import type { Provider } from '../../../core/config.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { CheckupParts, Finding } from '../../../core/host/plugin.ts';
+import { addressOf } from '../../../core/wire/address.ts';
+import type { Dialect, Target } from '../../../core/wire/dialect.ts';
+import { failure } from './answer.ts';
+import { connectionsBy, unreachable } from './connection.ts';
+import type { ConnectionRequest } from './connection.ts';
+import { wayTo } from './egress.ts';
+import { HttpAnswer } from './http-answer.ts';
+import * as undici from './undici.ts';
+
+const limitMs = 10_000;
+const connectMs = 5000;
+/** A certificate, a signature or a rate limit that goes wrong by the clock does so long after this. */
+const mostSkewMs = 10_000;
+
+interface Examined {
+  readonly findings: readonly Finding[];
+  /** How far this machine's clock is ahead of the provider's, in milliseconds; null: not known. */
+  readonly skewMs: number | null;
+}
+
+export async function checkProviders({ config, dialects }: Pick<CheckupParts, 'config' | 'dialects'>): Promise<readonly Finding[]> {
+  const all = [...config.providers.values()];
+  const on = all.filter(({ missing, dialect }) => missing === null && dialects.has(dialect));
+  const off = all.filter(({ missing }) => missing !== null);
+  const examined = await Promise.all(on.map((provider) => examine(provider, dialects.get(provider.dialect) as Dialect)));
+  return [
+    ...examined.flatMap(({ findings }) => findings),
+    ...(on.length === 0 ? [{ part: 'providers', state: 'warning', text: 'none of a vendor is on', fix: 'put a key into the environment or into .env beside the config' } as const] : []),
+    ...(off.length === 0 ? [] : [{ part: 'providers', state: 'note', text: `off: ${off.map(({ id, missing }) => `${id} (${missing} is not set)`).join(', ')}` } as const]),
+    ofClock(examined.flatMap(({ skewMs }) => skewMs ?? [])),
+  ];
+}
+
+/** The provider that is nearest in time says it: others may be wrong themselves. */
+function ofClock(skews: readonly number[]): Finding {
+  const [least] = skews.toSorted((a, b) => Math.abs(a) - Math.abs(b));
+  if (least === undefined) return { part: 'clock', state: 'note', text: 'not compared: no provider answered' };
+  if (Math.abs(least) <= mostSkewMs) return { part: 'clock', state: 'good', text: 'agrees with the providers' };
+  return { part: 'clock', state: 'fault', text: `${Math.round(Math.abs(least) / 1000)} s ${least > 0 ? 'ahead of' : 'behind'} the providers`, fix: 'set the clock of this machine, for example by NTP' };
+}
+
+interface Reply {
+  readonly status: number;
+  readonly skewMs: number | null;
+  /** Null: the status is good. */
+  readonly error: GatewayError | null;
+}
+
+async function examine(provider: Provider, dialect: Dialect): Promise<Examined> {
+  const part = provider.id;
+  const base = addressOf(provider, dialect);
+  if (base === null) return { findings: [{ part, state: 'fault', text: 'has no address', fix: 'give it a base_url' }], skewMs: null };
+  const { origin, pathname, host } = new URL(base);
+  const pool = new undici.Pool(origin, { connections: 1, factory: connectionsBy(wayTo(base, provider)), allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
+  const { path, headers: always } = dialect.probe ?? { path: '/models' };
+  const ask = async (headers: Readonly<Record<string, string>>): Promise<Reply> =>
+    await reply({ method: 'GET', path: pathname.replace(/\/$/, '') + path, headers: { ...always, ...provider.headers, ...headers }, connectMs, isTaken: false }, { pool, dialect, provider });
+  try {
+    const open = await ask({});
+    const keys = provider.keyPool.length > 0 ? provider.keyPool : [provider.apiKey].filter((key) => key !== null);
+    const isAsked = keys.length > 0 && dialect.sign === undefined && dialect.authorise !== undefined;
+    if (!isAsked) return { findings: [{ part, state: 'good', text: `${host} answers${keys.length > 0 || provider.auth !== null ? '; whether it accepts the credentials is not known' : ''}` }], skewMs: open.skewMs };
+    const findings = await Promise.all(keys.map(async (apiKey, at) => ofKey(await ask(dialect.authorise?.({ ...provider, apiKey }) ?? {}), { part, host, open, name: keys.length > 1 ? `key ${at + 1}` : 'the key' })));
+    return { findings, skewMs: open.skewMs };
+  } catch (thrown) {
+    const error = GatewayError.from(thrown);
+    const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
+    return { findings: [{ part, state: 'fault', text: `${host}: ${error.message}${cause}`, fix: 'check base_url, the proxy and the firewall on the way' }], skewMs: null };
+  } finally {
+    await pool.destroy();
+  }
+}
+
+function ofKey({ status, error }: Reply, { part, host, open, name }: { part: string; host: string; open: Reply; name: string }): Finding {
+  if (error === null && open.error === null) return { part, state: 'good', text: `${host} answers; it tells anybody its models, so whether it accepts ${name} is not known` };
+  if (error === null) return { part, state: 'good', text: `${host} accepts ${name}` };
+  if (status === 401 || status === 403 || error.code === 'upstream_auth_error') return { part, state: 'fault', text: `${host} refuses ${name} (${status})`, fix: 'set a valid api_key, or remove the provider' };
+  return { part, state: 'good', text: `${host} answers (${status}); whether it accepts ${name} is not known` };
+}
+
+async function reply(request: ConnectionRequest, { pool, dialect, provider }: { pool: InstanceType<typeof undici.Pool>; dialect: Dialect; provider: Provider }): Promise<Reply> {
+  const answer = new HttpAnswer();
+  const late = setTimeout(() => answer.cancel(new GatewayError('upstream_timeout', `The provider did not answer within ${limitMs / 1000} s.`)), limitMs);
+  try {
+    pool.dispatch(request, answer);
+    await answer.head;
+    const { status, headers } = answer;
+    const date = Date.parse(String(headers['date'] ?? ''));
+    const skewMs = Number.isNaN(date) ? null : Date.now() - date;
+    return { status, skewMs, error: status < 300 ? null : await failure(answer, { dialect, target: { provider } as Target }).catch((thrown: unknown) => GatewayError.from(thrown)) };
+  } catch (thrown) {
+    throw unreachable(thrown);
+  } finally {
+    clearTimeout(late);
+    answer.cancel();
+  }
+}

@@ -1,0 +1,100 @@
+/** `gateway doctor`, run by the executable: one line for each part, with what to do. */
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, it, onTestFinished } from 'vitest';
+import { run } from '../../_kit/executable.ts';
+
+/** A vendor that takes the key `right`. */
+async function vendor({ isPublic = false, aheadMs = 0, status = 401 } = {}) {
+  const asked: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createServer(({ method, url, headers }, response) => {
+    asked.push(`${method} ${url}`);
+    const isGood = isPublic || headers.authorization === 'Bearer right';
+    response.writeHead(isGood ? 200 : status, { 'content-type': 'application/json', date: new Date(Date.now() + aheadMs).toUTCString() }).end(isGood ? '{"data":[]}' : '{"error":{"message":"no"}}');
+  }).on('connection', (socket: Socket) => void sockets.add(socket));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return { asked, base_url: `http://127.0.0.1:${port}/v1`, host: `127.0.0.1:${port}` };
+}
+
+const examined = async (config: object | string, prepare: (folder: string) => void = () => {}) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-doctor-'));
+  prepare(folder);
+  const file = join(folder, 'gateway.config.yaml');
+  writeFileSync(file, typeof config === 'string' ? config : JSON.stringify(config));
+  const { code, stdout, stderr } = await run(['doctor', '--config', file]);
+  return { code, stderr, lines: stdout.trimEnd().split('\n').map((line) => line.replace(/ {2,}/, ' ')) };
+};
+
+const dialect = 'openai-chat';
+
+describe.concurrent('gateway doctor', () => {
+  it('says which providers answer, and which keys they accept', async ({ expect }) => {
+    const [good, open, odd] = [await vendor(), await vendor({ isPublic: true }), await vendor({ status: 418 })];
+    const { code, lines, stderr } = await examined({
+      providers: {
+        right: { dialect, base_url: good.base_url, api_key: 'right' },
+        wrong: { dialect, base_url: good.base_url, api_key: 'wrong' },
+        several: { dialect, base_url: good.base_url, api_key: ['right', 'other'] },
+        open: { dialect, base_url: open.base_url, api_key: 'any' },
+        odd: { dialect, base_url: odd.base_url, api_key: 'any' },
+        keyless: { dialect, base_url: odd.base_url, api_key: 'none' },
+        gone: { dialect, base_url: 'http://127.0.0.1:1/v1', api_key: 'any' },
+        absent: { dialect, base_url: good.base_url, api_key: '${NOT_SET_ANYWHERE}' },
+      },
+    });
+    expect(lines).toEqual(expect.arrayContaining([
+      `✓ right ${good.host} accepts the key`,
+      `✗ wrong ${good.host} refuses the key (401) → set a valid api_key, or remove the provider`,
+      `✓ several ${good.host} accepts key 1`,
+      `✗ several ${good.host} refuses key 2 (401) → set a valid api_key, or remove the provider`,
+      `✓ open ${open.host} answers; it tells anybody its models, so whether it accepts the key is not known`,
+      `✓ odd ${odd.host} answers (418); whether it accepts the key is not known`,
+      `✓ keyless ${odd.host} answers`,
+      expect.stringMatching(/^✗ gone 127\.0\.0\.1:1: The provider cannot be reached: it refused the connection\..* → check base_url/),
+      '· providers off: absent (NOT_SET_ANYWHERE is not set)',
+      '✓ clock agrees with the providers',
+    ]));
+    expect([code, stderr]).toEqual([1, '3 faults.\n']);
+    expect(new Set([...good.asked, ...open.asked])).toEqual(new Set(['GET /v1/models']));
+    expect(JSON.stringify(lines)).not.toMatch(/Bearer|"wrong"|other/);
+  });
+
+  it('compares the clock', async ({ expect }) => {
+    const { base_url } = await vendor({ aheadMs: 3_600_000 });
+    const { code, lines } = await examined({ providers: { right: { dialect, base_url, api_key: 'right' } } });
+    expect([code, lines]).toEqual([1, expect.arrayContaining([expect.stringMatching(/^✗ clock 3[56]\d\d s behind the providers → set the clock of this machine/)])]);
+  });
+
+  it('looks at the store, the disk and Redis', async ({ expect }) => {
+    const { base_url } = await vendor();
+    const { code, lines } = await examined({ providers: { right: { dialect, base_url, api_key: 'right' } }, redis: { url: 'redis://127.0.0.1:1' } }, (folder) => {
+      mkdirSync(join(folder, 'data'));
+      const database = new DatabaseSync(join(folder, 'data/logs.db'));
+      database.exec("create table gateway_migrations (id integer primary key, name text not null, checksum text not null, applied_at text not null); insert into gateway_migrations values (999, 'of a later day', 'x', 'y')");
+      database.close();
+    });
+    expect([code, lines]).toEqual([1, expect.arrayContaining([
+      expect.stringMatching(/^✓ version \d+\.\d+\.\d+, on Node /),
+      expect.stringMatching(/^✓ config .*gateway\.config\.yaml: 0 models, 1 of 1 providers on$/),
+      '· serving no gateway serves with this config on this machine',
+      expect.stringMatching(/^✗ store sqlite .*logs\.db is newer than this program/),
+      expect.stringMatching(/^[✓!] disk .*data: \d+\.\d GiB free/),
+      '✗ redis does not answer: refused → start it, or mend redis.url',
+    ])]);
+  });
+
+  it('says what is wrong with a config that cannot be used', async ({ expect }) => {
+    const { code, lines } = await examined('providers:\n  mock: { dialect: mok }\n');
+    expect([code, lines.join('\n')]).toEqual([1, expect.stringMatching(/^✓ version [^]*✗ config .*cannot be used[^]*:2:20[^]*→ mend these places/)]);
+  });
+});
