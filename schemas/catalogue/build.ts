@@ -101,7 +101,7 @@ function modelPricing({ pricing }: Written, known: readonly Figures[]): Pricing 
 }
 
 /** Prices of which silence tells something too: who names no price of the cache has none. Of the others a source may know nothing. */
-const telling = ['input_cache_read', 'tiers'] as const;
+const telling = ['input_cache_read', 'tiers', 'peak'] as const;
 
 function ownPricing(ofModel: Pricing | undefined, own: Pricing | undefined, said: Pricing | undefined): Pricing | undefined {
   if (said === undefined || typeof said === 'string' || typeof ofModel !== 'object') return said ?? own;
@@ -116,7 +116,7 @@ function comparable(price: Prices[keyof Prices]): string | undefined {
   return JSON.stringify(price.map(({ above, prompt, completion, input_cache_read: read }) => [Math.ceil(above / 1000), prompt, completion, read]));
 }
 
-const priceOrder = ['above', 'prompt', 'completion', 'input_cache_read', 'input_cache_write', 'input_cache_write_1h', 'internal_reasoning', 'image', 'request', 'web_search', 'per_second', 'tiers'];
+const priceOrder = ['above', 'prompt', 'completion', 'input_cache_read', 'input_cache_write', 'input_cache_write_1h', 'internal_reasoning', 'image', 'request', 'web_search', 'per_second', 'tiers', 'peak'];
 
 /** The prices in the order in which the catalogue writes them, without those that an override removes by null. */
 const ordered = (prices: Pricing): Pricing =>
