@@ -1,6 +1,6 @@
 /**
  * A tool loop of twenty turns whose client changes the provider and the door after each five, with the SDK of each door. The providers
- * refuse state that they did not issue (strict-vendors.ts).
+ * refuse state that they did not issue (test/_kit/strict-vendors.ts).
  */
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
@@ -8,8 +8,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import { start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
-import { startStrictVendor } from './strict-vendors.ts';
-import type { StrictVendor, Vendor } from './strict-vendors.ts';
+import { startStrictVendor } from '../_kit/strict-vendors.ts';
+import type { Script, StrictVendor, Vendor } from '../_kit/strict-vendors.ts';
 
 type Door = 'chat' | 'messages' | 'responses';
 
@@ -41,6 +41,8 @@ function askAt({ url }: Running): void {
   anthropic = new Anthropic({ baseURL: url, apiKey: 'none', maxRetries: 0 });
 }
 
+const readsOn: Script = ({ results }) => (results.at(-1)?.includes('enough') === true ? null : { name: 'look', input: { page: results.length } });
+
 const models: Readonly<Record<Vendor, { readonly dialect: string; readonly mapping: object }>> = {
   claude: { dialect: 'anthropic', mapping: { externalId: 'claude-sonnet-4-5', reasoning: { max_tokens: true } } },
   openai: { dialect: 'openai', mapping: { externalId: 'gpt-5.1', dialect: 'openai-responses', reasoning: { efforts: ['low', 'high'] } } },
@@ -50,7 +52,7 @@ const models: Readonly<Record<Vendor, { readonly dialect: string; readonly mappi
 
 beforeAll(async () => {
   const names = Object.keys(models) as Vendor[];
-  for (const name of names) vendors[name] = await startStrictVendor(name);
+  for (const name of names) vendors[name] = await startStrictVendor(name, readsOn);
   const config = {
     providers: Object.fromEntries(names.map((name) => [name, { dialect: models[name].dialect, base_url: vendors[name].url, api_key: 'k' }])),
     models: names.map((name) => ({ id: name, free: true, providers: [{ providerId: name, streaming: true, tools: true, parallelToolCalls: true, cancellation: true, ...models[name].mapping }] })),

@@ -1,11 +1,11 @@
 /**
  * Providers of four wire formats that check the state of a tool loop as the vendors do: what they did not issue, or not in this place, is a 400.
- * Each asks for its tool once more, with a thought of its own each time, until a result says "enough".
+ * Each answer has a thought of its own.
  */
 import { createHmac } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { startUpstream } from '../_kit/upstream.ts';
-import type { Asked, ScriptedUpstream } from '../_kit/upstream.ts';
+import { startUpstream } from './upstream.ts';
+import type { Asked, ScriptedUpstream } from './upstream.ts';
 
 export type Vendor = 'claude' | 'openai' | 'gemini' | 'deepseek';
 
@@ -18,18 +18,32 @@ export interface StrictVendor extends ScriptedUpstream {
   statesIn(text: string): readonly string[];
 }
 
+export interface Call {
+  readonly name: string;
+  readonly input: object;
+}
+
+/** What the model has before it: the names of its tools, and the results so far as JSON. */
+export interface Scene {
+  readonly tools: readonly string[];
+  readonly results: readonly string[];
+}
+
+/** What the model calls; null where it has its last word. */
+export type Script = (scene: Scene) => Call | null;
+
 /** What a vendor says: a thought, and then a call or, where `call` is null, a last word. */
 interface Said {
   readonly thought: string;
   readonly state: string;
-  readonly call: { readonly id: string; readonly input: object } | null;
+  readonly call: (Call & { readonly id: string }) | null;
 }
 
 interface Form {
   /** Throws what the vendor would answer. @param memory of what was issued */
   check(body: any, memory: Memory): void;
   thinks(body: any): boolean;
-  isEnough(body: any): boolean;
+  scene(body: any): { readonly tools: readonly any[]; readonly results: readonly any[] };
   write(response: ServerResponse, said: Said, isStream: boolean): void;
   refusal(message: string): object;
 }
@@ -89,10 +103,10 @@ const claude: Form = {
     must(messages[begin].content[0].type.endsWith('thinking'), `messages.${begin}.content.0.type: Expected \`thinking\` or \`redacted_thinking\`, but found \`tool_use\``);
   },
   thinks: ({ thinking }) => thinking !== undefined && thinking.type !== 'disabled',
-  isEnough: ({ messages }) => JSON.stringify(messages.at(-1)).includes('enough'),
+  scene: ({ tools = [], messages }) => ({ tools, results: messages.flatMap(({ content }: any) => (Array.isArray(content) ? content : [])).filter(({ type }: any) => type === 'tool_result') }),
   write(response, { thought, state, call }, isStream) {
     const thinking = thought === '' ? [] : [{ type: 'thinking', thinking: thought, signature: state }];
-    const content: readonly any[] = [...thinking, call === null ? { type: 'text', text: 'Done.' } : { type: 'tool_use', id: call.id, name: 'look', input: call.input }];
+    const content: readonly any[] = [...thinking, call === null ? { type: 'text', text: 'Done.' } : { type: 'tool_use', ...call }];
     const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', stop_reason: call === null ? 'end_turn' : 'tool_use', stop_sequence: null, usage: { input_tokens: 9, output_tokens: 9 } };
     if (!isStream) return json(response, { ...message, content });
     const pieces = content.flatMap((block, index) => {
@@ -124,10 +138,10 @@ const openai: Form = {
     }
   },
   thinks: () => true,
-  isEnough: ({ input }) => JSON.stringify(input.at(-1)).includes('enough'),
+  scene: ({ tools = [], input }) => ({ tools, results: input.filter(({ type }: any) => /call_output$/.test(type)) }),
   write(response, { thought, state, call }, isStream) {
     const reasoning = { id: `rs_${state.slice(0, 8)}`, type: 'reasoning', summary: [{ type: 'summary_text', text: thought }], encrypted_content: state };
-    const second = call === null ? { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Done.', annotations: [] }] } : { id: `fc_${call.id}`, type: 'function_call', call_id: call.id, name: 'look', arguments: JSON.stringify(call.input), status: 'completed' };
+    const second = call === null ? { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Done.', annotations: [] }] } : { id: `fc_${call.id}`, type: 'function_call', call_id: call.id, name: call.name, arguments: JSON.stringify(call.input), status: 'completed' };
     const body = { id: 'resp_1', object: 'response', created_at: 1, status: 'completed', error: null, incomplete_details: null, model: 'gpt-5.1', output: [reasoning, second], usage: { input_tokens: 9, output_tokens: 9, total_tokens: 18 } };
     if (!isStream) return json(response, body);
     const about = { item_id: second.id, output_index: 1 };
@@ -162,9 +176,9 @@ const gemini: Form = {
     }
   },
   thinks: () => true,
-  isEnough: ({ contents }) => JSON.stringify(contents.at(-1)).includes('enough'),
+  scene: ({ tools = [], contents }) => ({ tools: tools.flatMap(({ functionDeclarations: list = [] }: any) => list), results: contents.flatMap(({ parts }: any) => parts).filter(({ functionResponse: result }: any) => result !== undefined) }),
   write(response, { thought, state, call }, isStream) {
-    const parts = [{ text: thought, thought: true }, call === null ? { text: 'Done.', thoughtSignature: state } : { functionCall: { id: call.id, name: 'look', args: call.input }, thoughtSignature: state }];
+    const parts = [{ text: thought, thought: true }, call === null ? { text: 'Done.', thoughtSignature: state } : { functionCall: { id: call.id, name: call.name, args: call.input }, thoughtSignature: state }];
     const body = (some: readonly object[]): object => ({ candidates: [{ index: 0, content: { role: 'model', parts: some }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 9, totalTokenCount: 18 } });
     return isStream ? eventStream(response, [{ candidates: [{ index: 0, content: { role: 'model', parts: parts.slice(0, 1) } }] }, body(parts.slice(1))], { named: false }) : json(response, body(parts));
   },
@@ -186,10 +200,10 @@ const deepseek: Form = {
     }
   },
   thinks: () => true,
-  isEnough: ({ messages }) => String(messages.at(-1).content).includes('enough'),
+  scene: ({ tools = [], messages }) => ({ tools: tools.map(({ function: own }: any) => own), results: messages.filter(({ role }: any) => role === 'tool') }),
   write(response, { thought, call }, isStream) {
     const base = { id: 'c1', created: 1, model: 'deepseek-v4-pro' };
-    const calls = call === null ? [] : [{ id: call.id, type: 'function', function: { name: 'look', arguments: JSON.stringify(call.input) } }];
+    const calls = call === null ? [] : [{ id: call.id, type: 'function', function: { name: call.name, arguments: JSON.stringify(call.input) } }];
     const reason = call === null ? 'stop' : 'tool_calls';
     const usage = { prompt_tokens: 9, completion_tokens: 9, total_tokens: 18 };
     const rest = call === null ? { content: 'Done.' } : { tool_calls: calls.map((one, index) => ({ index, ...one })) };
@@ -202,7 +216,7 @@ const deepseek: Form = {
 
 const forms: Readonly<Record<Vendor, Form>> = { claude, openai, gemini, deepseek };
 
-export async function startStrictVendor(vendor: Vendor): Promise<StrictVendor> {
+export async function startStrictVendor(vendor: Vendor, script: Script): Promise<StrictVendor> {
   const form = forms[vendor];
   const memory = new Memory(vendor);
   const refused: string[] = [];
@@ -216,7 +230,9 @@ export async function startStrictVendor(vendor: Vendor): Promise<StrictVendor> {
     }
     count += 1;
     const thought = form.thinks(body) ? `The ${count}. thought of ${vendor}.` : '';
-    const call = form.isEnough(body) ? null : { id: `call_${vendor}_${count}`, input: { page: count } };
+    const { tools, results } = form.scene(body);
+    const next = script({ tools: tools.map(({ name }) => name), results: results.map((result) => JSON.stringify(result)) });
+    const call = next === null ? null : { id: `call_${vendor}_${count}`, ...next };
     const said = thought === '' ? { thought, state: '', call } : memory.issue(thought, call);
     form.write(response, said, body.stream === true || url.includes('streamGenerateContent'));
   };
