@@ -6,6 +6,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { codingOf } from '../../../core/log/compressed.ts';
+import type { Coding } from '../../../core/log/compressed.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import { pageFields, timeFilters } from '../../../core/log/fields.ts';
 import { leanScript, leanStyle } from './lean.ts';
@@ -20,9 +22,6 @@ export interface StaticFile {
   /** The first 22 characters of the content's hash, without quotes. */
   readonly etag: string;
 }
-
-/** A content coding. */
-export type Coding = 'br' | 'gzip' | 'identity';
 
 /** All files of the dashboard. */
 export interface StaticFiles {
@@ -104,7 +103,7 @@ function fileOf(path: string, bytes: Buffer): StaticFile {
 
 /** The answer with a file in the best coding that the browser takes, or 304 where the browser has the file already. */
 export function serveFile(file: StaticFile, headers: Readonly<Record<string, string | undefined>>): Answer {
-  const coding = codingOf(headers['accept-encoding'] ?? '');
+  const coding = codingOf(headers['accept-encoding']);
   const etag = `"${file.etag}${coding === 'identity' ? '' : `-${coding}`}"`;
   const common = { etag, 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' };
   if (headers['if-none-match']?.split(/\s*,\s*/).includes(etag) === true) return { status: 304, headers: common, body: '' };
@@ -119,9 +118,4 @@ export function encoded(file: StaticFile, coding: Coding): Buffer {
   const made = coding === 'br' ? brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }) : coding === 'gzip' ? gzipSync(bytes, { level: 9 }) : bytes;
   file.coded.set(coding, made);
   return made;
-}
-
-function codingOf(accepted: string): Coding {
-  const codings = accepted.split(',').map((part) => part.trim()).filter((part) => !/;\s*q=0(?:\.0*)?$/.test(part)).map((part) => part.split(';')[0]);
-  return codings.includes('br') ? 'br' : codings.includes('gzip') ? 'gzip' : 'identity';
 }

@@ -2,6 +2,7 @@
  * The request log over HTTP, for scripts, the command line and the dashboard: lists, single records, sums, an export and a live
  * tail, all under one grammar of filters (`core/log/query.ts`). Asks whatever plugin keeps the log. Needs admin access.
  */
+import { compressed } from '../../../core/log/compressed.ts';
 import { noLog } from '../../../core/log/store.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
@@ -34,7 +35,7 @@ export default definePlugin({
           const reader = log.reader();
           if (reader === null) throw noLog();
           const { headers, ...rest } = await answer({ arrived, params, query, reader, now: clock() });
-          return { ...rest, headers: { ...protective, ...headers } };
+          return await compressed({ ...rest, headers: { ...protective, ...headers } }, arrived.headers['accept-encoding']);
         },
       });
 
@@ -50,8 +51,9 @@ export default definePlugin({
       method: 'GET',
       path: '/api/status',
       auth: 'admin',
-      async handle() {
-        return { ...(await describeGateway({ config, checkHealth, reader: log.reader(), peers })), headers: { 'content-type': 'application/json', ...protective } };
+      async handle({ arrived }) {
+        const answer = await describeGateway({ config, checkHealth, reader: log.reader(), peers });
+        return await compressed({ ...answer, headers: { 'content-type': 'application/json', ...protective } }, arrived.headers['accept-encoding']);
       },
     });
     return () => {

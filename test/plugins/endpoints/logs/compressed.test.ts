@@ -1,0 +1,87 @@
+/** Answers of the log, as bytes on a socket: compressed for clients that take it. */
+import { randomBytes } from 'node:crypto';
+import { request } from 'node:http';
+import { brotliDecompressSync, createGunzip, gunzipSync } from 'node:zlib';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { compressed } from '../../../../core/log/compressed.ts';
+import { at, logScene } from './scene.ts';
+import type { Scene } from './scene.ts';
+
+let scene: Scene;
+beforeEach(async () => {
+  scene = await logScene();
+  for (let team = 0; team < 40; team++) scene.log.add({ createdAt: at(1), metadata: { team: `team-${team}` } });
+});
+afterEach(async () => await scene.close());
+
+interface Bytes {
+  readonly headers: Readonly<Record<string, unknown>>;
+  readonly bytes: Buffer;
+}
+
+/** A client of Node decodes nothing by itself. */
+const fetchBytes = (path: string, accepted?: string): Promise<Bytes> => new Promise((resolve, reject) => {
+  const asking = request(`${scene.url}${path}`, { headers: accepted === undefined ? {} : { 'accept-encoding': accepted } }, (response) => {
+    const parts: Buffer[] = [];
+    response.on('data', (part: Buffer) => parts.push(part)).on('end', () => resolve({ headers: response.headers, bytes: Buffer.concat(parts) })).on('error', reject);
+  });
+  asking.on('error', reject).end();
+});
+
+describe('an answer of the log', () => {
+  it.each([
+    ['br, gzip', 'br', brotliDecompressSync],
+    ['gzip, deflate', 'gzip', gunzipSync],
+    ['gzip, br;q=0', 'gzip', gunzipSync],
+  ])('for a client that takes %s is in %s', async (accepted, coding, decode) => {
+    for (const path of ['/api/logs?limit=40', '/api/logs/export?format=csv', '/api/logs/export?format=jsonl', '/api/stats?by=meta.team', '/api/series?by=meta.team']) {
+      const [plain, coded] = [await fetchBytes(path), await fetchBytes(path, accepted)];
+      expect([path, coded.headers['content-encoding'], coded.headers['vary'], plain.headers['content-encoding'], plain.headers['vary']]).toEqual([path, coding, 'accept-encoding', undefined, 'accept-encoding']);
+      expect(decode(coded.bytes).equals(plain.bytes)).toBe(true);
+      expect(coded.bytes.length).toBeLessThan(plain.bytes.length / 3);
+    }
+  });
+
+  it('that is small stays as it is', async () => {
+    expect((await fetchBytes('/api/metadata-keys', 'br')).headers['content-encoding']).toBeUndefined();
+  });
+
+  it('that is a live tail stays as it is', async () => {
+    const leaving = new AbortController();
+    const response = await fetch(`${scene.url}/api/logs/stream`, { headers: { 'accept-encoding': 'gzip' }, signal: leaving.signal });
+    expect(response.headers.get('content-encoding')).toBeNull();
+    leaving.abort();
+  });
+});
+
+describe('a stream of pieces', () => {
+  it('hands each of them on when it comes, however large it is', async () => {
+    const pieces = [Buffer.from('first\n'), randomBytes(300_000), Buffer.from('last')];
+    const taken: number[] = [];
+    const next = Promise.withResolvers<void>();
+    async function* source(): AsyncGenerator<Uint8Array> {
+      yield pieces[0] as Buffer;
+      await next.promise;
+      yield* pieces.slice(1);
+    }
+    const { body } = await compressed({ body: ReadableStream.from(source()) }, 'gzip');
+    const gunzip = createGunzip();
+    const read: Buffer[] = [];
+    gunzip.on('data', (part: Buffer) => {
+      read.push(part);
+      if (taken.push(part.length) === 1) next.resolve();
+    });
+    for await (const part of body as ReadableStream<Uint8Array>) gunzip.write(part);
+    await new Promise((resolve) => gunzip.end(resolve));
+    await expect.poll(() => Buffer.concat(read).equals(Buffer.concat(pieces))).toBe(true);
+  });
+
+  it('that is given up gives up what it is made of', async () => {
+    let isOver = false;
+    const body = new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(Buffer.from('x')), cancel: () => void (isOver = true) });
+    const reader = ((await compressed({ body }, 'br')).body as ReadableStream<Uint8Array>).getReader();
+    await reader.read();
+    await reader.cancel();
+    expect(isOver).toBe(true);
+  });
+});
