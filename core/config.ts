@@ -130,6 +130,8 @@ export interface Model {
   readonly deprecated_at: string | null;
   readonly deactivated_at: string | null;
   readonly stability: string;
+  /** What the entry itself says of these; null: nothing, so nobody knows. Absent: nothing of all. */
+  readonly stated?: { readonly json_output: boolean | null; readonly structured_outputs: boolean | null; readonly input_modalities: readonly string[] | null };
 }
 
 /** How one provider serves a model. */

@@ -42,7 +42,7 @@ function resolveModel(block: ModelBlock): Model {
     created: block.created,
     description: block.description,
     family: block.family,
-    architecture: { input_modalities: architecture.input_modalities, output_modalities: architecture.output_modalities, tokenizer: architecture.tokenizer },
+    architecture: { input_modalities: architecture.input_modalities ?? ['text'], output_modalities: architecture.output_modalities, tokenizer: architecture.tokenizer },
     top_provider: { is_moderated: topProvider.is_moderated },
     providers: block.providers.map((mapping) => resolveMapping(block.free ? { ...mapping, pricing: undefined } : mapping, block.id)),
     pricing: block.free ? noCost : (pricesOf(block.pricing) ?? {}),
@@ -50,12 +50,13 @@ function resolveModel(block: ModelBlock): Model {
     max_output_tokens: block.max_output_tokens ?? null,
     per_request_limits: block.per_request_limits ?? null,
     supported_parameters: block.supported_parameters.length > 0 ? block.supported_parameters : usualParameters(block),
-    json_output: block.json_output,
-    structured_outputs: block.structured_outputs,
+    json_output: block.json_output ?? false,
+    structured_outputs: block.structured_outputs ?? false,
     free: block.free,
     deprecated_at: block.deprecated_at ?? null,
     deactivated_at: block.deactivated_at ?? null,
     stability: block.stability,
+    stated: { json_output: block.json_output ?? null, structured_outputs: block.structured_outputs ?? null, input_modalities: architecture.input_modalities ?? null },
   };
 }
 
@@ -68,7 +69,7 @@ function usualParameters({ architecture, providers, json_output: json, structure
     ...can(({ tools }) => tools, 'tools', 'tool_choice'),
     ...can(({ parallelToolCalls }) => parallelToolCalls, 'parallel_tool_calls'),
     ...can(({ reasoning }) => reasoning, 'reasoning', 'reasoning_effort'),
-    ...(json || structured ? ['response_format'] : []),
+    ...(json === true || structured === true ? ['response_format'] : []),
   ];
 }
 

@@ -18,12 +18,19 @@ export function promptEstimate(request: ChatRequest): number | null {
   return tokens;
 }
 
-function estimateOf({ ask, messages, tools }: ChatRequest): number | null {
+function estimateOf(request: ChatRequest): number | null {
+  const { ask, messages } = request;
   if (ask?.kind === 'embeddings') return ask.inputs.reduce((sum, input) => sum + (typeof input === 'string' ? tokensIn([input]) : input.length), 0);
   const texts = messages.flatMap(partsOf).map(textOf);
   if (texts.includes(null)) return null;
-  return tokensIn([...texts, ...messages.flatMap(callsOf), ...(tools ?? []).map((tool) => JSON.stringify(tool))]) + tokensPerMessage * messages.length;
+  return tokensOf(request, texts);
 }
+
+const tokensOf = ({ messages, tools }: ChatRequest, texts: readonly (string | null)[]): number =>
+  tokensIn([...texts, ...messages.flatMap(callsOf), ...(tools ?? []).map((tool) => JSON.stringify(tool))]) + tokensPerMessage * messages.length;
+
+/** The tokens of a prompt without its images, sounds and files: it has these and more. */
+export const textEstimate = (request: ChatRequest): number => promptEstimate(request) ?? tokensOf(request, request.messages.flatMap(partsOf).map(textOf));
 
 /** The text of a part; null where the part is not a text. */
 function textOf({ type, text, refusal }: ContentPart): string | null {

@@ -222,7 +222,7 @@ const timeOf = (date: string | null): number => (date === null ? Infinity : Date
 
 /** The model record of the API; the specification sets its fields and their spelling. */
 function listingOf(model: Model, mappings: readonly Mapping[]): object {
-  const { providers: _, max_output_tokens: maxOutput, pricing, per_request_limits: limits, deprecated_at: deprecated, deactivated_at: deactivated, ...fields } = model;
+  const { providers: _, stated: _stated, max_output_tokens: maxOutput, pricing, per_request_limits: limits, deprecated_at: deprecated, deactivated_at: deactivated, ...fields } = model;
   return {
     ...fields,
     // wire: clients of OpenRouter refuse a record without these two

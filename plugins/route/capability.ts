@@ -1,33 +1,69 @@
 /**
- * Drops candidates that cannot do what the request asks for: reasoning, an explicit budget, tools, images, a stream. It acts at
- * `route`. When no candidate is left, the error tells the caller what no provider of the model can do.
+ * Drops candidates that cannot do what the request asks for: reasoning, an explicit budget, tools, a stream, JSON, images, sounds,
+ * files, videos, a prompt of this length. It acts at `route`. When no candidate is left, the error tells the caller what no provider
+ * of the model can do. What an entry of the catalogue does not say is not known, and drops nothing: the provider decides.
  */
-import { reasoningField } from '../../core/chat.ts';
-import type { ChatRequest, Reasoning } from '../../core/chat.ts';
+import type { ChatRequest, Message } from '../../core/chat.ts';
+import type { Config } from '../../core/config.ts';
 import type { Candidate } from '../../core/pipeline/context.ts';
 import { drop } from '../../core/pipeline/context.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
-import { hasImages } from '../../core/wire/turns.ts';
+import { textEstimate } from '../../core/wire/estimate.ts';
 
 const name = 'route/capability';
 
-/** Something that a request may ask for, and the error for callers where no candidate can do it. */
-interface Need {
-  readonly isAsked: (request: ChatRequest) => boolean;
-  readonly isMet: (candidate: Candidate) => boolean;
+type Able = Pick<Candidate, 'model' | 'mapping'>;
+
+/** What cannot be done, and the error for callers where no candidate can do it. */
+interface Lack {
   /** Why the candidate is dropped, for the log. */
   readonly reason: string;
   readonly code: ErrorCode;
-  readonly param: string | ((reasoning: Reasoning) => string);
-  /** @param sent the name under which the caller sent the parameter, where it has another one */
-  readonly message: (model: string, sent: string) => string;
+  readonly param: string;
+  readonly message: (model: string) => string;
 }
 
-const sentAs = (sent: string, usual: string): string => (sent === usual ? '' : ` (sent as "${sent}")`);
+/** Something that a request may ask for. */
+interface Need extends Lack {
+  readonly isAsked: (request: ChatRequest, kinds: number) => boolean;
+  readonly isMet: (candidate: Able, among: readonly Able[]) => boolean;
+}
 
-const givesVectors = ({ model }: Candidate): boolean => model.architecture.output_modalities.includes('embeddings');
+/** Kinds of input beside text, as bits. */
+const kindBits = { image: 1, audio: 2, file: 4, video: 8 } as const;
+type Kind = keyof typeof kindBits;
+
+const bitOfPart: ReadonlyMap<unknown, number> = new Map([['image_url', kindBits.image], ['input_audio', kindBits.audio], ['file', kindBits.file], ['video_url', kindBits.video]]);
+
+/** cost: a conversation of texts alone, which most are, takes a look at each message. */
+function kindsIn(messages: readonly Message[]): number {
+  let kinds = 0;
+  for (const { content } of messages) if (typeof content === 'object' && content !== null) for (const { type } of content) kinds |= bitOfPart.get(type) ?? 0;
+  return kinds;
+}
+
+const listOf = ({ model }: Able): readonly string[] => model.stated?.input_modalities ?? [];
+
+/** A model without a list may read all kinds. A list of text and image says little about the others, because catalogues often name no more: such a model is left out only where another one names the kind. */
+function reads(candidate: Able, kind: Kind, among: readonly Able[]): boolean {
+  const list = listOf(candidate);
+  if (list.length === 0 || list.includes(kind)) return true;
+  const mayBeMore = list.every((one) => one === 'text' || one === 'image') && list.includes('image');
+  return mayBeMore && !among.some((other) => listOf(other).includes(kind));
+}
+
+const input = (kind: Kind, what: string): Need => ({
+  isAsked: (_, kinds) => (kinds & kindBits[kind]) !== 0,
+  isMet: (candidate, among) => reads(candidate, kind, among),
+  reason: `takes no ${what}`,
+  code: 'model_not_supported',
+  param: 'messages',
+  message: (model) => `The model "${model}" does not accept ${what}. Remove them, or use a model with ${kind} input.`,
+});
+
+const givesVectors = ({ model }: Able): boolean => model.architecture.output_modalities.includes('embeddings');
 
 const needs: readonly Need[] = [
   {
@@ -51,16 +87,16 @@ const needs: readonly Need[] = [
     isMet: ({ mapping }) => mapping.reasoning?.max_tokens === true,
     reason: 'takes no reasoning budget',
     code: 'model_not_supported',
-    param: reasoningField,
-    message: (model, sent) => `The model "${model}" does not support an explicit reasoning budget. Remove the "reasoning" parameter${sentAs(sent, 'reasoning.max_tokens')}, or use a model that supports explicit budgets (reasoning.max_tokens).`,
+    param: 'reasoning.max_tokens',
+    message: (model) => `The model "${model}" does not support an explicit reasoning budget. Remove the "reasoning" parameter, or use a model that supports explicit budgets (reasoning.max_tokens).`,
   },
   {
     isAsked: ({ reasoning }) => reasoning.effort !== null,
     isMet: ({ mapping }) => mapping.reasoning !== null,
     reason: 'does not reason',
     code: 'model_not_supported',
-    param: reasoningField,
-    message: (model, sent) => `The model "${model}" does not support reasoning. Remove "reasoning_effort"${sentAs(sent, 'reasoning_effort')}, or use a reasoning-capable model.`,
+    param: 'reasoning_effort',
+    message: (model) => `The model "${model}" does not support reasoning. Remove "reasoning_effort", or use a reasoning-capable model.`,
   },
   {
     isAsked: ({ stream }) => stream,
@@ -79,30 +115,94 @@ const needs: readonly Need[] = [
     message: (model) => `The model "${model}" does not support tools. Remove "tools", or use a model that supports them.`,
   },
   {
-    isAsked: ({ messages }) => hasImages(messages),
+    isAsked: (_, kinds) => (kinds & kindBits.image) !== 0,
     isMet: ({ mapping }) => mapping.vision,
     reason: 'takes no images',
     code: 'model_not_supported',
     param: 'messages',
     message: (model) => `The model "${model}" does not accept images. Remove them, or use a model with image input.`,
   },
+  input('audio', 'sounds'),
+  input('file', 'files'),
+  input('video', 'videos'),
+  {
+    isAsked: ({ responseFormat }) => responseFormat?.type === 'json_object',
+    // a model that answers by a schema answers in JSON
+    isMet: ({ model: { stated } }) => stated?.json_output !== false || stated.structured_outputs === true,
+    reason: 'gives no JSON',
+    code: 'model_not_supported',
+    param: 'response_format',
+    message: (model) => `The model "${model}" cannot be made to answer in JSON. Remove "response_format", or use a model with json_output.`,
+  },
+  {
+    isAsked: ({ responseFormat }) => responseFormat?.type === 'json_schema',
+    isMet: ({ model: { stated } }) => stated?.structured_outputs !== false,
+    reason: 'gives no structured outputs',
+    code: 'model_not_supported',
+    param: 'response_format',
+    message: (model) => `The model "${model}" cannot be made to answer by a JSON Schema. Remove "response_format", or use a model with structured_outputs.`,
+  },
 ];
 
 export default definePlugin({
   name,
-  summary: 'drops providers that lack what a request asks for: reasoning, budgets, streaming, tools, images, embeddings',
+  summary: 'drops providers that lack what a request asks for: reasoning, tools, JSON, images, files, room for the prompt',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks }) {
-    hooks.route.tap((candidates, { request }) => needs.reduce((left, need) => (need.isAsked(request) ? meet(left, need, request) : left), candidates));
+  apply({ hooks, config }) {
+    const known = needsOf(config);
+    hooks.route.tap((candidates, { request, headers }) => {
+      const kinds = kindsIn(request.messages);
+      const left = known.reduce((all, need) => (need.isAsked(request, kinds) ? meet(all, request, need) : all), candidates);
+      return fitting(left, request, Number(headers['content-length'] ?? 0));
+    });
   },
 });
 
-function meet(candidates: readonly Candidate[], need: Need, { model, reasoning }: ChatRequest): readonly Candidate[] {
-  const param = typeof need.param === 'string' ? need.param : need.param(reasoning);
-  return candidates.map((candidate) => {
-    if (candidate.dropped !== null || need.isMet(candidate)) return candidate;
+/** cost: what every model of the config can do is not looked at. */
+function needsOf({ models }: Config): readonly Need[] {
+  const all = models.flatMap((model) => model.providers.map((mapping): Able => ({ model, mapping })));
+  return needs.filter(({ isMet }) => all.some((one) => !isMet(one, all)));
+}
+
+const meet = (candidates: readonly Candidate[], { model }: ChatRequest, { isMet, ...lack }: Pick<Need, 'isMet'> & Lack): readonly Candidate[] =>
+  candidates.map((candidate) => {
+    if (candidate.dropped !== null || isMet(candidate, candidates)) return candidate;
     // another provider could do this but is off: then the request is not at fault, and the error lists the variables that are not set
-    const isOff = candidates.some((other) => other.dropped?.by === 'core' && need.isMet(other));
-    return drop(candidate, { by: name, reason: need.reason, error: isOff ? null : new GatewayError(need.code, need.message(model, param), { param }) });
+    const isOff = candidates.some((other) => other.dropped?.by === 'core' && isMet(other, candidates));
+    return drop(candidate, { by: name, reason: lack.reason, error: isOff ? null : new GatewayError(lack.code, lack.message(model), { param: lack.param }) });
   });
+
+/**
+ * A prompt is taken for too long where its estimate is more than this many times the window of the model.
+ * safety: estimates of Chinese and Korean texts are up to 1.8 times the count of some tokenizers, and a request that a provider would
+ * have taken must not be refused. What is nearer to the window is the provider's to judge.
+ */
+const margin = 2;
+
+/** Drops the candidates whose window is too small for the prompt. @param bytes of the body; 0 where it was not announced */
+function fitting(candidates: readonly Candidate[], request: ChatRequest, bytes: number): readonly Candidate[] {
+  if (request.ask !== undefined) return candidates;
+  let smallest = Infinity;
+  for (const { dropped, model } of candidates) if (dropped === null && model.context_length > 0 && model.context_length < smallest) smallest = model.context_length;
+  // cost: a token has a character or more, so most prompts fit at first sight, and are not estimated here
+  if (smallest === Infinity || (request.tools === null ? 0 : bytes) + charactersIn(request.messages) <= smallest * margin) return candidates;
+  const tokens = textEstimate(request);
+  const largest = Math.max(...candidates.map(({ model }) => model.context_length));
+  return meet(candidates, request, {
+    isMet: ({ model: { context_length: window } }) => window === 0 || tokens <= window * margin,
+    reason: `has a smaller context than the prompt, which is about ${tokens} tokens`,
+    code: 'context_length_exceeded',
+    param: 'messages',
+    message: (model) => `The prompt is about ${tokens} tokens, and the context of "${model}" is ${largest}. Shorten the messages, or use a model with a larger context.`,
+  });
+}
+
+function charactersIn(messages: readonly Message[]): number {
+  let characters = 0;
+  for (const { content, tool_calls: calls } of messages) {
+    if (typeof content === 'string') characters += content.length;
+    else if (content) for (const { text } of content) characters += text?.length ?? 0;
+    if (calls !== undefined) for (const call of calls) characters += call.function.arguments.length;
+  }
+  return characters;
 }

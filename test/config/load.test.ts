@@ -50,7 +50,7 @@ describe('a small file', () => {
       id: 'a', name: 'a', aliases: [], created: 0, description: '', family: 'other',
       architecture: { input_modalities: ['text'], output_modalities: ['text'], tokenizer: 'other' },
       top_provider: { is_moderated: false }, pricing: { prompt: '0', completion: '0' }, context_length: 0, max_output_tokens: null, per_request_limits: null,
-      supported_parameters: ['max_tokens', 'temperature', 'top_p', 'stop'], json_output: false, structured_outputs: false, free: true, deprecated_at: null, deactivated_at: null, stability: 'stable',
+      supported_parameters: ['max_tokens', 'temperature', 'top_p', 'stop'], json_output: false, structured_outputs: false, free: true, deprecated_at: null, deactivated_at: null, stability: 'stable', stated: { json_output: null, structured_outputs: null, input_modalities: null },
       providers: [{
         providerId: 'mock', externalId: 'a', dialect: null, supportedVideoSizes: [], supportsVideoAudio: false, supportsVideoWithoutAudio: false, pricing: null,
         streaming: true, vision: false, cancellation: false, tools: false, parallelToolCalls: false, weight: 1, reasoning: null, stability: 'stable',

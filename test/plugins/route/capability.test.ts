@@ -56,3 +56,90 @@ describe('a request for', () => {
     expect((await chat({ tools: [] })).status).toBe(200);
   });
 });
+
+/** Models m0, m1, … of one provider each, behind the policy `plain`. */
+async function models(...entries: object[]) {
+  const up = await provider();
+  const ids = entries.map((_, at) => `m${at}`);
+  const gateway = await gatewayOf({
+    providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
+    models: entries.map((entry, at) => ({ id: ids[at], free: true, providers: [{ providerId: 'up', externalId: `x${at}`, ...all, reasoning: false }], ...entry })),
+    routing: { default: { strategy: 'ordered' }, models: { plain: { candidates: ids } } },
+  });
+  return { ...gateway, up, asked: () => up.asked.map(({ json }) => json?.model) };
+}
+
+const part = (content: object): object => ({ messages: [{ role: 'user', content: [{ type: 'text', text: 'What is it?' }, content] }] });
+const kinds = {
+  audio: part({ type: 'input_audio', input_audio: { data: 'AA==', format: 'wav' } }),
+  file: part({ type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AA==' } }),
+  video: part({ type: 'video_url', video_url: { url: 'https://example.com/a.mp4' } }),
+};
+const reading = (...list: string[]): object => ({ architecture: { input_modalities: ['text', ...list] } });
+const json = { response_format: { type: 'json_object' } };
+const schema = { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' } } } };
+
+describe('what the entry of a model says of it', () => {
+  it.each<[string, object, object, object, string]>([
+    ...(['audio', 'file', 'video'] as const).map((kind): [string, object, object, object, string] => [kind, kinds[kind], reading(), reading(kind), 'messages']),
+    ['JSON', json, { json_output: false }, { json_output: true }, 'response_format'],
+    ['a schema', schema, { json_output: true, structured_outputs: false }, { structured_outputs: true }, 'response_format'],
+  ])('sends %s to a model that can, and refuses it before a provider is asked where none can', async (_, wish, unable, able, param) => {
+    const { chat, records, asked } = await models(unable, able);
+    expect((await chat(wish)).status).toBe(200);
+    const refusal = await chat({ ...wish, model: 'm0' });
+    expect([refusal.status, await errorOf(refusal)]).toMatchObject([400, { code: 'model_not_supported', param, message: expect.stringContaining('"m0"') }]);
+    expect((await chat({ model: 'm0' })).status).toBe(200);
+    expect(asked()).toEqual(['x1', 'x0']);
+    expect(records[0]?.ruledOut).toEqual([{ provider: 'up', model: 'm0', by: 'route/capability', reason: expect.stringMatching(/^(takes|gives) no /) }]);
+  });
+
+  it('is what nobody knows where it says nothing: then the provider decides', async () => {
+    const { chat, asked } = await models({});
+    for (const wish of [...Object.values(kinds), json, schema]) expect((await chat(wish)).status).toBe(200);
+    expect(asked()).toHaveLength(5);
+  });
+
+  it('is little where it names images alone: another model that names the kind comes first', async () => {
+    const { chat, asked } = await models(reading('image'), {}, reading('image', 'audio'));
+    await chat({ ...kinds.audio, model: 'm0' });
+    await chat(kinds.video);
+    await chat(kinds.audio);
+    expect(asked()).toEqual(['x0', 'x0', 'x1']);
+  });
+
+  it('that answers by a schema answers in JSON too', async () => {
+    const { chat } = await models({ json_output: false, structured_outputs: true });
+    expect((await chat(json)).status).toBe(200);
+  });
+});
+
+describe('a prompt', () => {
+  const words = (count: number): object => ({ messages: [{ role: 'user', content: 'word '.repeat(count) }] });
+  const tool2 = [{ type: 'function', function: { name: 'f', description: 'word '.repeat(3000), parameters: {} } }];
+
+  it('that is much longer than a context goes to a larger one', async () => {
+    const { chat, records, asked } = await models({ context_length: 1000 }, { context_length: 10_000 });
+    expect((await chat(words(3000))).status).toBe(200);
+    expect(asked()).toEqual(['x1']);
+    expect(records[0]?.ruledOut).toEqual([{ provider: 'up', model: 'm0', by: 'route/capability', reason: expect.stringMatching(/^has a smaller context than the prompt, which is about 30\d\d tokens$/) }]);
+  });
+
+  it('that fits no context is refused before a provider is asked', async () => {
+    const { chat, up } = await models({ context_length: 1000 }, { context_length: 1200 });
+    const refusal = await chat(words(3000));
+    expect([refusal.status, await errorOf(refusal)]).toMatchObject([400, { code: 'context_length_exceeded', param: 'messages', message: expect.stringMatching(/about 30\d\d tokens, and the context of "plain" is 1200/) }]);
+    expect((await chat({ messages: [{ role: 'user', content: 'hi' }], tools: tool2 })).status).toBe(400);
+    expect((await chat({ messages: [{ role: 'user', content: [{ type: 'text', text: 'word '.repeat(3000) }, ...(image[0]?.content ?? [])] }] })).status).toBe(400);
+    expect(up.asked).toEqual([]);
+  });
+
+  it.each([
+    ['as long as the estimate may err', { context_length: 1000 }, words(1900)],
+    ['to a model whose context nobody knows', {}, words(3000)],
+    ['with a large image', { context_length: 1000 }, { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(50_000)}` } }] }] }],
+  ])('%s is the provider’s to judge', async (_, entry, wish) => {
+    const { chat } = await models(entry);
+    expect((await chat(wish)).status).toBe(200);
+  });
+});
