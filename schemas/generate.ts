@@ -43,6 +43,7 @@ async function writeSchema(): Promise<void> {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [what, ...flags] = process.argv.slice(2);
-  if (what === 'catalogue') await (await import('./catalogue/build.ts')).run(flags);
+  if (what === 'catalogue' && flags[0] === '--check') (await import('./catalogue/check.ts')).check(flags.slice(1));
+  else if (what === 'catalogue') await (await import('./catalogue/build.ts')).run(flags);
   else await writeSchema();
 }

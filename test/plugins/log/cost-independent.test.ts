@@ -46,9 +46,9 @@ const sold = loaded.config.models.filter((model) => model.deactivated_at === nul
 const isOther = (pricing: Figures['pricing']): boolean => pricing !== undefined && (typeof pricing === 'string' || Object.keys(pricing).some((name) => name !== 'peak'));
 
 /** Where the catalogue does not follow them, with the reason. */
-const reasons: ReadonlyMap<string, string> = new Map([
-  ...overrides.overrides.flatMap(({ why, models }) => Object.entries(models).flatMap(([id, { at = {} }]) => Object.entries(at).flatMap(([providerId, { pricing }]) => (isOther(pricing) ? [[`${id} ${providerId}`, why] as const] : [])))),
-]);
+const reasons: ReadonlyMap<string, string> = new Map(
+  overrides.overrides.flatMap(({ why, models }) => Object.entries(models).flatMap(([id, { at = {} }]) => Object.entries(at).flatMap(([providerId, { pricing }]) => (isOther(pricing) ? [[`${id} ${providerId}`, why] as const] : [])))),
+);
 
 /** Hours of a weekday at which prices differ: they do not know that no hour of a weekend is a peak. */
 const times = ['2026-11-23T00:59:59Z', '2026-11-23T01:00:00Z', '2026-11-24T03:59:59Z', '2026-11-25T07:30:00Z', '2026-11-26T12:00:00Z', '2026-11-27T23:59:59Z'].map((time) => new Date(time));
