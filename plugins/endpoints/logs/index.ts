@@ -2,7 +2,6 @@
  * The request log over HTTP, for scripts, the command line and the dashboard: lists, single records, sums, an export and a live
  * tail, all under one grammar of filters (`core/log/query.ts`). Asks whatever plugin keeps the log. Needs admin access.
  */
-import { compressed } from '../../../core/log/compressed.ts';
 import { noLog } from '../../../core/log/store.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
@@ -35,7 +34,7 @@ export default definePlugin({
           const reader = log.reader();
           if (reader === null) throw noLog();
           const { headers, ...rest } = await answer({ arrived, params, query, reader, now: clock() });
-          return await compressed({ ...rest, headers: { ...protective, ...headers } }, arrived.headers['accept-encoding']);
+          return { ...rest, headers: { ...protective, ...headers } };
         },
       });
 
@@ -51,9 +50,8 @@ export default definePlugin({
       method: 'GET',
       path: '/api/status',
       auth: 'admin',
-      async handle({ arrived }) {
-        const answer = await describeGateway({ config, checkHealth, reader: log.reader(), peers });
-        return await compressed({ ...answer, headers: { 'content-type': 'application/json', ...protective } }, arrived.headers['accept-encoding']);
+      async handle() {
+        return { ...(await describeGateway({ config, checkHealth, reader: log.reader(), peers })), headers: { 'content-type': 'application/json', ...protective } };
       },
     });
     return () => {
