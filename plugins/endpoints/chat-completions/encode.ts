@@ -4,11 +4,13 @@ import type { Chunk, FinishReason, Usage } from '../../../core/chat.ts';
 import type { GatewayError } from '../../../core/errors.ts';
 import type { Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
 import type { FoldedChoice, FoldedToolCall, Reply } from '../../../core/pipeline/reply.ts';
+import { readsFunctions } from './functions.ts';
 
 const openaiWords: Readonly<Record<FinishReason, string>> = { completed: 'stop', length_limit: 'length', tool_calls: 'tool_calls', content_filter: 'content_filter' };
 
 /** The word of the API for a finish reason, as the config has it. */
-export const wordOf = (reason: FinishReason | null, { finishReason }: ReplyHead): string | null => (reason === null ? null : finishReason === 'unified' ? reason : openaiWords[reason]);
+export const wordOf = (reason: FinishReason | null, { finishReason, request }: ReplyHead): string | null =>
+  reason === null ? null : finishReason === 'unified' ? reason : reason === 'tool_calls' && readsFunctions(request) ? 'function_call' : openaiWords[reason];
 
 /** The `usage` object of a reply. Counts that the provider did not send are left out; null where the provider sent none. */
 export function usageOf(usage: Usage): object | null {
@@ -55,7 +57,7 @@ export function encodeReply(reply: Reply, head: ReplyHead): string {
   });
 }
 
-function messageOf(choice: FoldedChoice, { reasoningFields }: ReplyHead): object {
+function messageOf(choice: FoldedChoice, { reasoningFields, request }: ReplyHead): object {
   const { text, reasoning, refusal, details, toolCalls } = choice;
   return {
     role: 'assistant',
@@ -63,12 +65,15 @@ function messageOf(choice: FoldedChoice, { reasoningFields }: ReplyHead): object
     ...(reasoning !== '' && Object.fromEntries(reasoningFields.map((field) => [field, reasoning]))),
     ...(details.length > 0 && { reasoning_details: details }),
     ...(refusal !== '' && { refusal }),
-    ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(encodeCall) }),
+    ...(toolCalls.length > 0 && (readsFunctions(request) ? oldCall(toolCalls) : { tool_calls: toolCalls.map(encodeCall) })),
     ...extrasOn('message', choice),
   };
 }
 
 const encodeCall = ({ id, name, arguments: input }: FoldedToolCall): object => ({ id, type: 'function', function: { name, arguments: input } });
+
+/** wire: an answer in the form from before tools has one call (OpenAI: Chat, deprecated `function_call`). */
+const oldCall = ([call]: readonly FoldedToolCall[]): object => (call === undefined ? {} : { function_call: { name: call.name, arguments: call.arguments } });
 
 /** wire: clients of OpenRouter refuse a reply without `provider`. */
 const providerOf = ({ model }: ReplyHead): string => model.slice(0, Math.max(0, model.indexOf('/')));
@@ -76,7 +81,7 @@ const providerOf = ({ model }: ReplyHead): string => model.slice(0, Math.max(0, 
 const extrasOn = (place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): object => Object.fromEntries(extras.filter(({ on }) => on === place).map(({ field, value }) => [field, value]));
 
 /** The fields that a chunk adds to the `delta` of its choice, as JSON text; null for a chunk that is not sent as an event of its own. */
-function deltaOf(chunk: Chunk, { reasoningFields }: ReplyHead): string | null {
+function deltaOf(chunk: Chunk, { reasoningFields, request }: ReplyHead): string | null {
   switch (chunk.type) {
     case 'text-delta':
       return `"content":${JSON.stringify(chunk.text)}`;
@@ -85,8 +90,10 @@ function deltaOf(chunk: Chunk, { reasoningFields }: ReplyHead): string | null {
       return reasoningFields.map((field) => `"${field}":${text}`).join(',');
     }
     case 'tool-start':
+      if (readsFunctions(request)) return chunk.index === 0 ? `"content":null,"function_call":{"name":${JSON.stringify(chunk.name)},"arguments":""}` : null;
       return `"tool_calls":[{"index":${chunk.index},"id":${JSON.stringify(chunk.id)},"type":"function","function":{"name":${JSON.stringify(chunk.name)},"arguments":""}}]`;
     case 'tool-delta':
+      if (readsFunctions(request)) return chunk.index === 0 ? `"function_call":{"arguments":${JSON.stringify(chunk.arguments)}}` : null;
       return `"tool_calls":[{"index":${chunk.index},"function":{"arguments":${JSON.stringify(chunk.arguments)}}}]`;
     case 'refusal-delta':
       return `"refusal":${JSON.stringify(chunk.text)}`;

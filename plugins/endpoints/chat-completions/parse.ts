@@ -5,6 +5,7 @@
 import type { ChatRequest, ContentPart, Message, ReasoningDetail, ResponseFormat, Tool, ToolCall, ToolChoice } from '../../../core/chat.ts';
 import { bodyFields, boolean, type Check, count, integer, listOf, missing, modelName, number, object, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
+import { declaresFunctions, withTools } from './functions.ts';
 import { openedDetail } from '../../../core/wire/opaque.ts';
 
 /**
@@ -12,7 +13,8 @@ import { openedDetail } from '../../../core/wire/opaque.ts';
  * `invalid_type` or `invalid_value`.
  */
 export function parseChatRequest(body: unknown): ChatRequest {
-  const { model, messages, stream, stream_options, tools, tool_choice, parallel_tool_calls, response_format, max_tokens, max_completion_tokens, ...more } = bodyFields(body);
+  const given = bodyFields(body);
+  const { model, messages, stream, stream_options, tools, tool_choice, parallel_tool_calls, response_format, max_tokens, max_completion_tokens, ...more } = withTools(given);
   const { temperature, top_p, stop, seed, n, presence_penalty, frequency_penalty, logit_bias, logprobs, top_logprobs, user, ...rest } = more;
   const streamOptions = optional('stream_options', stream_options, object);
   return {
@@ -38,6 +40,7 @@ export function parseChatRequest(body: unknown): ChatRequest {
     topLogprobs: optional('top_logprobs', top_logprobs, integer),
     user: optional('user', user, text),
     rest,
+    ...(declaresFunctions(given) && { door: { functions: true } }),
   };
 }
 
@@ -120,8 +123,10 @@ const tool: Check<Tool> = (param, value) => {
 
 const toolChoice: Check<ToolChoice> = (param, value) => {
   if (typeof value === 'string') {
-    if (value !== 'auto' && value !== 'none' && value !== 'required') throw wrongValue(param, 'must be "auto", "none", "required", or an object that names a function');
-    return value;
+    // wire: `any` is the word of other APIs for `required` (Mistral: Function calling; Anthropic: Tool use)
+    const known = value === 'any' ? 'required' : value;
+    if (known !== 'auto' && known !== 'none' && known !== 'required') throw wrongValue(param, 'must be "auto", "none", "required", or an object that names a function');
+    return known;
   }
   const choice = fields(param, value);
   text(`${param}.type`, choice['type']);
