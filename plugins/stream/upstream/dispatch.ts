@@ -36,13 +36,13 @@ type Sent = Pick<SignedRequest, 'headers' | 'body'> & { readonly path: string };
 export async function dispatch(wire: WireRequest, context: Streaming, parts: AttemptParts): Promise<HttpAnswer> {
   const { dialect, vendor, target, upstream } = parts;
   const request: Sent = { path: upstream.prefix + wire.path, headers: headersOf(wire, vendor, target.provider), body: wire.body };
-  const { attempt, config } = context;
+  const { attempt } = context;
   attempt.sends(new SentToProvider(wire, { url: upstream.origin + request.path, provider: target.provider }));
   const sent = vendor?.sign === undefined ? request : await signed(request, vendor, parts);
   const answer = await send(sent, upstream, attempt);
   const { status } = answer;
   if (status >= 300 && status < 400) throw new GatewayError('upstream_redirect', 'The provider answered with a redirect, which is not followed. Check its base_url.', { upstreamStatus: status });
-  if (status >= 400) throw await failure(answer, { wire, dialect, target, limits: config.server.limits });
+  if (status >= 400) throw await failure(answer, { dialect, target });
   return answer;
 }
 
