@@ -74,7 +74,7 @@ const never: Circumstances = { images: 0, maySearch: false, from: 0, to: 0 };
 /** The prices of a request: those of the highest tier that its prompt reaches, and those of the peak where it was under way at such an hour. */
 export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never): Pricing {
   const { tiers, peak, ...base } = pricing;
-  if (peak !== undefined) return isPeak(peak, from) || isPeak(peak, to) ? { ...base, ...peakPrices(peak) } : base;
+  if (peak !== undefined) return isPeak(peak, from) || isPeak(peak, to) ? atPeak(pricing) : base;
   if (tiers === undefined) return pricing;
   const tokens = promptTokens(usage) ?? 0;
   const reached = tiers.filter(({ above }) => tokens > above).toSorted((a, b) => b.above - a.above)[0];
@@ -86,9 +86,19 @@ export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never):
 /** Nobody says which of the two prices a provider takes where a peak begins or ends meanwhile: the cost is then that of the peak, an upper bound. */
 export const straddlesPeak = ({ peak }: Pricing, { from, to }: Circumstances): boolean => peak !== undefined && isPeak(peak, from) !== isPeak(peak, to);
 
-function peakPrices(peak: PeakPrices): Pricing {
-  const { hours: _hours, weekdays: _weekdays, ...prices } = peak;
-  return prices;
+/** The prices that hold now for a short prompt. */
+export const pricesNow = (pricing: Pricing): Pricing => (pricing.peak !== undefined && isPeak(pricing.peak, Date.now()) ? atPeak(pricing) : pricing);
+
+const peaks = new WeakMap<Pricing, Pricing>();
+
+function atPeak(pricing: Pricing): Pricing {
+  const known = peaks.get(pricing);
+  if (known !== undefined) return known;
+  const { hours: _hours, weekdays: _weekdays, ...prices } = pricing.peak as PeakPrices;
+  const { peak: _peak, ...base } = pricing;
+  const made = { ...base, ...prices };
+  peaks.set(pricing, made);
+  return made;
 }
 
 function isPeak({ hours, weekdays }: PeakPrices, at: number): boolean {

@@ -42,13 +42,13 @@ export default definePlugin<Options>({
 
 /** A record as one line of JSON, without the bodies. */
 export function jsonLine(record: RequestRecord): string {
-  const { id, createdAt, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, attempts, adjustments, error } = record;
-  return JSON.stringify({ time: createdAt, level: 'info', msg: 'request', id, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, metadata, attempts: attempts.length, adjustments, error });
+  const { id, createdAt, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, costIsUpperBound, metadata, attempts, adjustments, error } = record;
+  return JSON.stringify({ time: createdAt, level: 'info', msg: 'request', id, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, costIsUpperBound, metadata, attempts: attempts.length, adjustments, error });
 }
 
-/** A record as one line of text, for example `14:02:11  200  gpt-5 → openai/gpt-5  1200 ms  (first 400 ms)  120+300 tokens  $0.0031  ID`. Estimated figures have a `≈`. */
+/** A record as one line of text, for example `14:02:11  200  gpt-5 → openai/gpt-5  1200 ms  (first 400 ms)  120+300 tokens  $0.0031  ID`. Estimated figures have a `≈`, and a cost that is an upper bound a `≤`. */
 export function textLine(record: RequestRecord): string {
-  const { createdAt, status, requestedModel, model, provider, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, outcome, error, id } = record;
+  const { createdAt, status, requestedModel, model, provider, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, costIsUpperBound, outcome, error, id } = record;
   const about = usageEstimated ? '≈' : '';
   const colour = outcome === 'answered' ? 'green' : outcome === 'gone' ? 'yellow' : 'red';
   const parts = [
@@ -58,7 +58,7 @@ export function textLine(record: RequestRecord): string {
     `${durationMs} ms`,
     timeToFirstTokenMs === null ? '' : `(first ${timeToFirstTokenMs} ms)`,
     usage.promptTokens === null && usage.completionTokens === null ? '' : `${about}${usage.promptTokens ?? '?'}+${usage.completionTokens ?? '?'} tokens`,
-    cost === null ? '' : `${about}$${cost}`,
+    cost === null ? '' : `${costIsUpperBound ? '≤' : about}$${cost}`,
     error === null ? '' : styleText('red', `${outcome}: ${error.code}`),
     styleText('dim', id),
   ];

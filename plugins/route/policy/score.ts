@@ -8,7 +8,7 @@
  * beside 1 s and the usual time to the first piece. Each of the three is between 0 and 1. What is not known of a target counts as 1.
  * `rounded`: to 1, 0.84, 0.71, 0.59, 0.5, … (four steps for each half), so that small differences do not count and equals take turns.
  */
-import { parseDollars } from '../../../core/money.ts';
+import { parseDollars, pricesNow } from '../../../core/money.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { Observed } from './observed.ts';
 
@@ -45,7 +45,7 @@ const prices = new WeakMap<object, number>();
 
 /** What three prompt tokens and one of the answer cost, a usual ratio in chats, in 10^-12 dollar; infinite where a price is not known. */
 export function priceOf({ mapping, model }: Candidate): number {
-  const pricing = mapping.pricing ?? model.pricing;
+  const pricing = pricesNow(mapping.pricing ?? model.pricing);
   const parsed = prices.get(pricing);
   if (parsed !== undefined) return parsed;
   const input = parseDollars(pricing.prompt ?? '');

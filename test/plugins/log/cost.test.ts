@@ -124,6 +124,21 @@ describe('prices by the hour', () => {
     expect(straddlesPeak(hourly, { images: 0, maySearch: false, from: Date.parse(from), to: Date.parse(from) })).toBe(false);
   });
 
+  it('are on record as they were used', async () => {
+    const up = await provider();
+    const config = (prompt: string, hours: string[]): object => ({ ...oneUpstream(up.url), models: [{ id: 'plain', pricing: { prompt: '1', completion: '2', peak: { hours, prompt } }, providers: [{ providerId: 'up' }] }] });
+    const always = await gatewayOf(config('10', ['00:00-12:00', '12:00-00:00']) as Record<string, unknown>);
+    await always.chat({});
+    expect(always.records[0]).toMatchObject({ cost: '110', costIsUpperBound: false });
+    expect(always.records[0]?.prices).toEqual({ prompt: '10', completion: '2' });
+    const now = new Date();
+    const other = new Date(now.getTime() + 3 * 3_600_000).toISOString().slice(11, 16);
+    const later = new Date(now.getTime() + 4 * 3_600_000).toISOString().slice(11, 16);
+    const never = await gatewayOf(config('10', [`${other}-${later}`]) as Record<string, unknown>);
+    await never.chat({});
+    expect(never.records[0]?.prices).toEqual({ prompt: '1', completion: '2' });
+  });
+
   it('may stand beside no tiers', async () => {
     const up = await provider();
     const pricing = { ...hourly, tiers: [{ above: 1, prompt: '2' }] };

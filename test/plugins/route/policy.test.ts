@@ -39,6 +39,11 @@ describe('route/policy', () => {
     expect(await order('cheapest', [price('0.00001', '0.00001'), price('0.000009', '0.000009'), price('0.0000000001', '0')])).toEqual([['p2', 'p1', 'p0']]);
   });
 
+  it('cheapest goes by the price of the hour', async () => {
+    const always = { ...price('1', '1'), peak: { hours: ['00:00-12:00', '12:00-00:00'], prompt: '9' } };
+    expect(await order('cheapest', [always, price('2', '2')])).toEqual([['p1', 'p0']]);
+  });
+
   it('cheapest keeps the order of equals', async () => {
     expect(await order('cheapest', [price('1', '1'), price('1', '1')], 2)).toEqual([['p0', 'p1'], ['p0', 'p1']]);
   });

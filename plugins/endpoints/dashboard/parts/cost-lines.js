@@ -1,6 +1,6 @@
 /** The cost of a request: each kind of tokens with its count, its price and its cost. */
 import { html } from './html.js';
-import { about, whyEstimated } from './estimate.js';
+import { about, costMark, whyAtMost, whyEstimated } from './estimate.js';
 import { count, money, perMillion, unknown } from './format.js';
 
 const rest = (all, ...parts) => (all === null ? null : all - parts.reduce((sum, part) => sum + (part ?? 0), 0));
@@ -31,9 +31,11 @@ export function CostLines({ data }) {
   const figure = (text) => about(text, usageEstimated);
   return html`<table class="table cost-table"><thead><tr><th scope="col">Tokens</th><th scope="col" class="num">Count</th><th scope="col" class="cell-bar"><span class="hidden">Share</span></th><th scope="col" class="num">Per million</th><th scope="col" class="num">Cost</th></tr></thead>
     <tbody>${lines.map(([name, tokens, price]) => html`<tr key=${name}><th scope="row">${name}</th><td class="num">${figure(count(tokens))}</td><td class="cell-bar"><i style=${`width:${(100 * (tokens ?? 0)) / most}%`} /></td><td class="num">${perMillion(price)}</td><td class="num">${tokens === null || price === undefined ? unknown : figure(money(tokens * Number(price)))}</td></tr>`)}
+      ${record.usageDetails?.webSearches > 0 && html`<tr><th scope="row">Searches of the web</th><td class="num">${count(record.usageDetails.webSearches)}</td><td class="cell-bar" /><td /><td class="num">${prices?.web_search === undefined ? unknown : money(record.usageDetails.webSearches * Number(prices.web_search))}</td></tr>`}
       ${Number(prices?.request) > 0 && html`<tr><th scope="row">The request itself</th><td /><td class="cell-bar" /><td /><td class="num">${money(prices.request)}</td></tr>`}
-      ${lostOf(record).map(({ provider, outcome, used }) => html`<tr><th scope="row" title=${`This attempt was no answer (${outcome}), and its tokens cost all the same`}>Lost attempt at ${provider}</th><td class="num">${about(count(used.usage.totalTokens), used.usageEstimated)}</td><td class="cell-bar" /><td /><td class="num">${used.cost === null ? unknown : about(money(used.cost), used.usageEstimated)}</td></tr>`)}</tbody>
-    <tfoot><tr><th scope="row">Total</th><td class="num">${figure(count(usage.totalTokens))}</td><td class="cell-bar" /><td /><td class="num" title=${record.cost === null ? undefined : `$${record.cost}`}><b>${figure(money(record.cost))}</b></td></tr></tfoot></table>
+      ${lostOf(record).map(({ provider, outcome, used }) => html`<tr><th scope="row" title=${`This attempt was no answer (${outcome}), and its tokens cost all the same`}>Lost attempt at ${provider}</th><td class="num">${about(count(used.usage.totalTokens), used.usageEstimated)}</td><td class="cell-bar" /><td /><td class="num">${used.cost === null ? unknown : costMark(money(used.cost), used)}</td></tr>`)}</tbody>
+    <tfoot><tr><th scope="row">Total</th><td class="num">${figure(count(usage.totalTokens))}</td><td class="cell-bar" /><td /><td class="num" title=${record.cost === null ? undefined : `$${record.cost}`}><b>${costMark(money(record.cost), record)}</b></td></tr>
+      ${record.providerCost !== null && record.providerCost !== undefined && html`<tr><th scope="row">The provider's own figure</th><td /><td class="cell-bar" /><td /><td class="num" title=${`$${record.providerCost}`}>${money(record.providerCost)}</td></tr>`}</tfoot></table>
   <p class="soft">${noteOf(data, prices)}</p>`;
 }
 
@@ -41,6 +43,7 @@ function noteOf({ record, isSameConfig }, prices) {
   if (record.model === null) return 'Nothing was served, so nothing was priced.';
   if (prices === null) return 'The catalogue has no price for this model now; the total is what was recorded.';
   if (record.cost === null) return 'The cost is not known: no price in the catalogue, or the provider left out a count.';
+  if (record.costIsUpperBound) return `The cost is ${whyAtMost}.`;
   if (record.usageEstimated) return `The counts are ${whyEstimated}. The prices are those of that moment.`;
   return record.prices || isSameConfig ? 'With the prices of the config that served this request. Where a count is missing, its tokens are part of another line.' : 'The config has changed since: the total is what was recorded then, the prices are those of now.';
 }

@@ -8,6 +8,12 @@ export const whyEstimated = 'an estimate: the provider sent no count of its toke
 /** A figure, marked where it is an estimate. A dash or a zero is never marked. @param {string} text @param {boolean | undefined} isEstimate @param {string} [title] */
 export const about = (text, isEstimate, title = whyEstimated) => (isEstimate && ![unknown, '0', '$0'].includes(text) ? html`<span title=${title}><span class="hidden">estimated </span><span aria-hidden="true">≈</span>${text}</span>` : text);
 
+/** Why a cost is the most that it may be. */
+export const whyAtMost = 'the most that it may have cost: the provider may have gone on after the gateway had left, or its prices changed meanwhile';
+
+/** The cost of a request, marked where it is an upper bound or an estimate. @param {string} text @param {{ costIsUpperBound?: boolean, usageEstimated?: boolean }} record */
+export const costMark = (text, { costIsUpperBound, usageEstimated }) => (costIsUpperBound ? html`<span title=${whyAtMost}><span class="hidden">at most </span><span aria-hidden="true">≤</span>${text}</span>` : about(text, usageEstimated));
+
 /** A sum, marked where it contains estimates. @param {string} text @param {boolean | undefined} holdsSome */
 export const aboutPart = (text, holdsSome) => about(text, holdsSome, 'holds estimates: a provider sent no count of its tokens');
 

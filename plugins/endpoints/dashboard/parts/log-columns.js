@@ -1,6 +1,6 @@
 /** The columns that the log can show. */
 import { html } from './html.js';
-import { about } from './estimate.js';
+import { about, costMark } from './estimate.js';
 import { count, duration, exact, moment, money, speed, unknown } from './format.js';
 import { fields } from './fields.js';
 import { Icon } from './icons.js';
@@ -47,7 +47,7 @@ const special = {
   status: { show: (record) => html`<${StatusMark} record=${record} />`, filter: ({ status, outcome }) => (status === 200 ? { field: 'outcome', value: outcome } : { field: 'status', value: String(status) }) },
   model: { label: 'Model → provider', show: (record) => html`<${Route} record=${record} />`, title: undefined },
   in: { title: ({ usage }) => (usage.cachedTokens ? `${count(usage.cachedTokens)} of them cached` : undefined) },
-  cost: { title: ({ cost, model }) => (cost === null ? (model === null ? 'nothing was served' : 'no price in the catalogue, or a count is missing') : `$${cost}`) },
+  cost: { show: (record) => costMark(money(record.cost), record), title: ({ cost, model }) => (cost === null ? (model === null ? 'nothing was served' : 'no price in the catalogue, or a count is missing') : `$${cost}`) },
   error: { title: ({ error }) => error?.message },
 };
 

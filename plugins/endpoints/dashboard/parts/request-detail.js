@@ -4,7 +4,7 @@ import { useData } from './api.js';
 import { Conversation } from './conversation.js';
 import { Copy } from './copy.js';
 import { CostLines } from './cost-lines.js';
-import { about } from './estimate.js';
+import { about, costMark } from './estimate.js';
 import { count, duration, exact, money, speed, unknown } from './format.js';
 import { Icon } from './icons.js';
 import { withParams } from './location.js';
@@ -46,13 +46,14 @@ function Title({ record }) {
   </header>`;
 }
 
-function Figures({ record: { durationMs, timeToFirstTokenMs, tokensPerSecond, usage, usageEstimated, cost, attempts } }) {
+function Figures({ record }) {
+  const { durationMs, timeToFirstTokenMs, tokensPerSecond, usage, usageEstimated, cost, attempts } = record;
   const figures = [
     ['Total', duration(durationMs), `${count(durationMs)} ms`],
     ['First token', duration(timeToFirstTokenMs), timeToFirstTokenMs === null ? 'not streamed, or nothing came' : `${count(timeToFirstTokenMs)} ms`],
     ['Tokens/s', about(speed(tokensPerSecond), usageEstimated), undefined],
     ['Tokens', about(count(usage.totalTokens), usageEstimated), undefined],
-    ['Cost', about(money(cost), usageEstimated), cost === null ? 'no price in the catalogue, or a count is missing' : `$${cost}`],
+    ['Cost', costMark(money(cost), record), cost === null ? 'no price in the catalogue, or a count is missing' : `$${cost}`],
     ['Attempts', count(attempts.length), undefined],
   ];
   return html`<dl class="figures">${figures.map(([name, value, title]) => html`<div key=${name} title=${title}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;

@@ -1,7 +1,7 @@
 /** One request of the log, whole, as text for a terminal. */
 import type { LoggedDetail } from '../../../../core/log/store.ts';
 import { printable } from '../../../../core/table.ts';
-import { about, count, duration } from './figures.ts';
+import { about, costOf, count, duration } from './figures.ts';
 
 export function detailText(record: LoggedDetail): string {
   const { request, response, reasoningContent, attempts, usage, metadata, fields, timings, error, adjustments, ...facts } = record;
@@ -17,7 +17,7 @@ export function detailText(record: LoggedDetail): string {
     ['address', facts.clientAddress],
     ['duration', `${duration(facts.durationMs)}${facts.timeToFirstTokenMs === null ? '' : `, first token after ${duration(facts.timeToFirstTokenMs)}`}`],
     ['tokens', `${tokens(usage.promptTokens)} in (${tokens(usage.cachedTokens)} cached), ${tokens(usage.completionTokens)} out (${about(count(usage.reasoningTokens), facts.usageEstimated || facts.reasoningEstimated === true)} reasoning)`],
-    ['cost', about(facts.cost === null ? '–' : `$${facts.cost}`, facts.usageEstimated)],
+    ['cost', `${costOf(facts.cost === null ? '–' : `$${facts.cost}`, facts)}${facts.providerCost === null ? '' : ` (the provider says $${facts.providerCost})`}`],
     ...Object.entries(metadata).map(([name, value]): [string, string] => [`meta.${name}`, value]),
     ...Object.entries(fields).map(([name, value]): [string, string] => [`field.${name}`, String(value)]),
     ...attempts.map(({ provider, outcome, durationMs, error: fault }, at): [string, string] => [`attempt ${at + 1}`, `${provider} ${outcome} ${duration(durationMs)}${fault === null ? '' : `: ${fault}`}`]),

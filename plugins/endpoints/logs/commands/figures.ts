@@ -5,6 +5,9 @@ export const count = (value: number | null): string => (value === null ? '–' :
 /** Marks a figure that is an estimate, or a sum with an estimate in it. Zero and `–` stay as they are. */
 export const about = (figure: string, isEstimate: boolean): string => (isEstimate && !['–', '0', '$0'].includes(figure) ? `≈${figure}` : figure);
 
+/** The cost of a request, marked where it is the most that it may have cost, or an estimate. */
+export const costOf = (figure: string, { costIsUpperBound, usageEstimated }: { readonly costIsUpperBound: boolean; readonly usageEstimated: boolean }): string => (costIsUpperBound ? `≤${figure}` : about(figure, usageEstimated));
+
 /** `310 ms`, `1.9 s`, `2.5 min` */
 export function duration(ms: number | null): string {
   if (ms === null) return '–';

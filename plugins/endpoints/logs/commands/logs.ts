@@ -6,7 +6,7 @@ import { headOf, rowOf } from '../../../../core/table.ts';
 import { createSseReader } from '../../../../core/wire/sse.ts';
 import type { Ask, Connection } from './connection.ts';
 import { detailText } from './detail.ts';
-import { about, count, dollars, duration } from './figures.ts';
+import { about, costOf, count, dollars, duration } from './figures.ts';
 import type { Selection } from './flags.ts';
 
 export async function showLogs({ ask, url }: Connection, selection: Selection, output: Output): Promise<void> {
@@ -112,7 +112,7 @@ const columns = [
   { title: 'IN', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.promptTokens), record.usageEstimated) },
   { title: 'OUT', width: 6, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.completionTokens), record.usageEstimated) },
   { title: 'THOUGHT', width: 7, isNumber: true, read: (record: LoggedRequest) => about(count(record.usage.reasoningTokens), record.usageEstimated || record.reasoningEstimated === true) },
-  { title: 'COST', width: 10, isNumber: true, read: (record: LoggedRequest) => about(dollars(record.cost), record.usageEstimated) },
+  { title: 'COST', width: 10, isNumber: true, read: (record: LoggedRequest) => costOf(dollars(record.cost), record) },
   { title: 'ID', width: 36, read: ({ id }: LoggedRequest) => id },
   { title: 'OUTCOME', width: 0, read: ({ outcome, error, finishReason }: LoggedRequest) => (error === null ? (finishReason ?? outcome) : `${outcome}: ${error.code}`) },
 ] as const;
