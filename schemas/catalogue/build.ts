@@ -110,10 +110,10 @@ function ownPricing(ofModel: Pricing | undefined, own: Pricing | undefined, said
   return differs ? ordered({ ...(hour !== undefined && { input_cache_write_1h: hour }), ...said }) : undefined;
 }
 
-/** Some say above 272,000 and some from 272,000 on, and some say of a tier what a cache write costs and some do not: that makes no prices of their own. */
+/** Some say of a tier what a cache write costs and some do not: that makes no prices of their own. */
 function comparable(price: Prices[keyof Prices]): string | undefined {
   if (!Array.isArray(price)) return JSON.stringify(price);
-  return JSON.stringify(price.map(({ above, prompt, completion, input_cache_read: read }) => [Math.ceil(above / 1000), prompt, completion, read]));
+  return JSON.stringify(price.map(({ above, prompt, completion, input_cache_read: read }) => [above, prompt, completion, read]));
 }
 
 const priceOrder = ['above', 'prompt', 'completion', 'input_cache_read', 'input_cache_write', 'input_cache_write_1h', 'internal_reasoning', 'image', 'request', 'web_search', 'per_second', 'tiers', 'peak'];
