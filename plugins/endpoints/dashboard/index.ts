@@ -33,6 +33,7 @@ export default definePlugin({
     };
     hooks.attempted.tap((result) => watch.saw(result, clock()));
     const signIn = createSignIn({ config, signIns, logger });
+    hooks.auth.tap((arrived) => signIn.caller(arrived));
     const below = ({ arrived, params }: EndpointRequest): Answer => {
       const [, version, asset] = /^assets\/([\w-]+)\/(.+)$/.exec(params['path'] ?? '') ?? [];
       if (asset === undefined) return page(site(), params['path']);

@@ -4,6 +4,7 @@ import { newSession, sessionMs } from '../../../core/http/sessions.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { parseJson } from '../../../core/wire/json.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
+import type { Arrived, Principal } from '../../../core/pipeline/context.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { EndpointRequest } from '../../../core/http/routes.ts';
 import { json } from '../../../core/pipeline/answer.ts';
@@ -29,17 +30,32 @@ export function createSignIn({ config, signIns, logger }: Pick<Gateway, 'config'
     if (session !== null) signIns.ended.add(session, { dataDir, now: arrived.createdAt });
     return json({ signed_in: false }, { headers: { 'set-cookie': cookie('', arrived.headers, 0), 'cache-control': 'no-store' } });
   };
-  return { begin, end };
+  /** Who signed in may call models from these pages, without a key of the config; on record as the key `dashboard`. */
+  const caller = (arrived: Arrived): Principal | undefined => {
+    const { headers } = arrived;
+    // cost: nearly no request has a cookie
+    if (headers['cookie'] === undefined || keyHeaders.some((name) => headers[name] !== undefined)) return undefined;
+    return isOwn(headers) && sessionOf(arrived, signIns) !== null ? dashboardCaller : undefined;
+  };
+  return { begin, end, caller };
 }
+
+const keyHeaders = ['authorization', 'x-api-key', 'api-key'];
+const dashboardCaller: Principal = { key: 'dashboard', models: null, metadata: {} };
 
 type Headers = EndpointRequest['arrived']['headers'];
 
 /** safety: a page of another site can post a form to this address, but it cannot send JSON and cannot claim the gateway's own address. */
 function refuseForeign(headers: Headers): void {
-  const site = headers['sec-fetch-site'];
-  const isOwn = site === undefined ? headers['origin'] === undefined || hostOf(headers['origin']) === headers['host'] : site === 'same-origin';
-  if (!isOwn) throw new GatewayError('permission_denied', 'Only the dashboard of this gateway may sign in or out.');
+  const isForeign = headers['sec-fetch-site'] === undefined && headers['origin'] === undefined ? false : !isOwn(headers);
+  if (isForeign) throw new GatewayError('permission_denied', 'Only the dashboard of this gateway may sign in or out.');
   if (!/^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')) throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
+}
+
+/** Whether a browser says that one of the gateway's own pages asks. Where the gateway is no safe place to a browser (plain HTTP, another machine), it sends `origin` alone. */
+function isOwn(headers: Headers): boolean {
+  const site = headers['sec-fetch-site'];
+  return site === undefined ? headers['origin'] !== undefined && hostOf(headers['origin']) === headers['host'] : site === 'same-origin';
 }
 
 const hostOf = (origin: string): string | null => URL.parse(origin)?.host ?? null;
