@@ -179,7 +179,7 @@ function checkIdentity(entry: Entry<ProviderBlock>, auth: string, { dialect, has
   const names = Object.keys(identities);
   if (identity === undefined) return findings.error(place, `the dialect ${dialect.name} has no identity "${auth}"`, names.length === 0 ? 'give the provider an api_key' : (didYouMean(auth, names) ?? `it has ${names.join(', ')}`));
   if (hasKey) findings.error(place, 'stands beside a key of the provider, and only one of the two can be used', 'remove auth, or remove the key');
-  if (!isInstalled(identity.package)) findings.warn(place, `needs the npm package ${identity.package}, which is not installed, so the provider cannot be asked`, `run: npm install ${identity.package}`);
+  if (!isInstalled(identity.package)) findings.refuse(place, `needs the npm package ${identity.package}, which is not installed, so the provider cannot be asked`, `run: npm install ${identity.package}`);
 }
 
 function isInstalled(name: string): boolean {

@@ -1,7 +1,7 @@
 /** The dialect of Amazon Bedrock's Converse API, one wire format for the models of many vendors. */
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { aws } from '../identities/aws.ts';
+import { aws } from './identity.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { embedderOf } from './embeddings.ts';
 import { encode } from './encode.ts';

@@ -2,17 +2,19 @@
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { vertexAddress, vertexSettings } from '../families/vertex.ts';
-import { google } from '../identities/google.ts';
+import { google } from './identity.ts';
 import { authorise } from './address.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { embedderOf } from './embeddings.ts';
 import { encode } from './encode.ts';
 import { decodeError } from './error.ts';
+import { fetchesUrl } from './parts.ts';
 
 const studio = 'https://generativelanguage.googleapis.com/v1beta';
 
 const dialectOf = (name: string, more: Pick<Dialect, 'baseUrl' | 'settings' | 'identities'> = { baseUrl: studio }): Dialect => ({
   name,
+  fetchesImage: (url, { provider }) => fetchesUrl(url, isVertex(provider)),
   encode,
   authorise,
   probe: { path: '/models?pageSize=1' },

@@ -4,7 +4,7 @@
  */
 import { grokEffortWords } from '../families/grok-models.ts';
 import { logOfTokens, type OpenaiFamily, openaiModels } from '../families/openai-models.ts';
-import { entra } from '../identities/entra.ts';
+import { entra } from './identity.ts';
 import { everyDegree, gptOss, saying, thinking, thinkingBudget, thinkingDegrees, threeDegrees, unsaid } from './efforts.ts';
 import type { Efforts, Family, Vendor } from './habits.ts';
 import { saidAs } from './habits.ts';

@@ -6,8 +6,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { aws } from '../../../../plugins/dialects/identities/aws.ts';
-import { entra } from '../../../../plugins/dialects/identities/entra.ts';
+import { aws } from '../../../../plugins/dialects/bedrock/identity.ts';
+import { entra } from '../../../../plugins/dialects/openai-chat/identity.ts';
 import { trustedCertificate } from '../../../_kit/certificate.ts';
 import { machineAt } from './clouds.ts';
 
