@@ -26,6 +26,12 @@ describe('the line of a request', () => {
     expect(JSON.parse(jsonLine(record))).toMatchObject({ usageEstimated: true });
   });
 
+  it('says what is the most that it may have cost', async () => {
+    const record = { ...(await recordOf({})), usageEstimated: true, costIsUpperBound: true };
+    expect(stripVTControlCharacters(textLine(record))).toContain('  ≈10+5 tokens  ≤$0.00002  ');
+    expect(JSON.parse(jsonLine(record))).toMatchObject({ costIsUpperBound: true });
+  });
+
   it('says what went wrong', async () => {
     expect(stripVTControlCharacters(textLine(await recordOf({ model: 'nothing' })))).toMatch(/  404  nothing  \d+ ms  refused: model_not_found  /);
   });

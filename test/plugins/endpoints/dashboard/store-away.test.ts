@@ -127,6 +127,18 @@ test('rows are shown where their sums cannot be made', async () => {
   adding = Promise.resolve();
 });
 
+test("an upper bound is marked as one, and the provider's own figure and its searches are listed", async () => {
+  const more: object = { usageEstimated: true, costIsUpperBound: true, providerCost: '0.00003', usageDetails: { webSearches: 2 }, prices: { prompt: '0.000003', completion: '0.000015', web_search: '0.01' } };
+  const { id } = log.add({ ...more });
+  await page.goto(`${url}/dashboard/logs?log=${id}&tab=cost`);
+  const panel = page.getByRole('complementary', { name: 'Request' });
+  await panel.getByText('The cost is the most that it may have cost').waitFor();
+  expect(await panel.locator('.figures').textContent()).toContain('Costat most ≤$0.00002');
+  expect(await panel.getByRole('row', { name: /^Searches/ }).textContent()).toBe('Searches of the web2$0.02');
+  expect(await panel.getByRole('row', { name: /^The provider/ }).textContent()).toBe("The provider's own figure$0.00003");
+  expect(await page.locator('.log-table tbody tr').first().textContent()).toContain('≤$0.00002');
+});
+
 test('an estimate is marked as one, a pause is a gap, and the cost has the prices of its time', async () => {
   const attempt = { provider: 'up', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, durationMs: 590, timeToFirstTokenMs: 100, error: null, startedMs: 1410 };
   const more: object = {

@@ -55,6 +55,12 @@ describe('gateway logs', () => {
     expect((await logs(id)).join('\n')).toMatch(/\nuser agent +curl\/8\n[\s\S]*\ntokens +≈10 in \(0 cached\), ≈5 out \(≈2 reasoning\)\ncost +≈\$0\.00002\n/);
   });
 
+  it("marks a cost that is an upper bound, and has the provider's own figure of one request", async () => {
+    const { id } = scene.log.add({ usageEstimated: true, costIsUpperBound: true, providerCost: '0.00001' });
+    expect((await logs()).at(-1)).toMatch(/ ≈10 +≈5 +≈2 +≤\$0\.00002 /);
+    expect((await logs(id)).join('\n')).toContain('≤$0.00002 (the provider says $0.00001)');
+  });
+
   it('passes the filters on', async () => {
     scene.log.add({ metadata: { team: 'a' } });
     scene.log.add({ metadata: { team: 'b' } });
