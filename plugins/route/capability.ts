@@ -3,7 +3,8 @@
  * files, videos, a prompt of this length. It acts at `route`. When no candidate is left, the error tells the caller what no provider
  * of the model can do. What an entry of the catalogue does not say is not known, and drops nothing: the provider decides.
  */
-import type { ChatRequest, Message } from '../../core/chat.ts';
+import { reasoningField } from '../../core/chat.ts';
+import type { ChatRequest, Message, Reasoning } from '../../core/chat.ts';
 import type { Config } from '../../core/config.ts';
 import type { Candidate } from '../../core/pipeline/context.ts';
 import { drop } from '../../core/pipeline/context.ts';
@@ -14,6 +15,8 @@ import { textEstimate } from '../../core/wire/estimate.ts';
 
 const name = 'route/capability';
 
+const sentAs = (sent: string, usual: string): string => (sent === usual ? '' : ` (sent as "${sent}")`);
+
 type Able = Pick<Candidate, 'model' | 'mapping'>;
 
 /** What cannot be done, and the error for callers where no candidate can do it. */
@@ -21,8 +24,9 @@ interface Lack {
   /** Why the candidate is dropped, for the log. */
   readonly reason: string;
   readonly code: ErrorCode;
-  readonly param: string;
-  readonly message: (model: string) => string;
+  readonly param: string | ((reasoning: Reasoning) => string);
+  /** @param sent the parameter under the name that the caller used */
+  readonly message: (model: string, sent: string) => string;
 }
 
 /** Something that a request may ask for. */
@@ -87,16 +91,16 @@ const needs: readonly Need[] = [
     isMet: ({ mapping }) => mapping.reasoning?.max_tokens === true,
     reason: 'takes no reasoning budget',
     code: 'model_not_supported',
-    param: 'reasoning.max_tokens',
-    message: (model) => `The model "${model}" does not support an explicit reasoning budget. Remove the "reasoning" parameter, or use a model that supports explicit budgets (reasoning.max_tokens).`,
+    param: reasoningField,
+    message: (model, sent) => `The model "${model}" does not support an explicit reasoning budget. Remove the "reasoning" parameter${sentAs(sent, 'reasoning.max_tokens')}, or use a model that supports explicit budgets (reasoning.max_tokens).`,
   },
   {
     isAsked: ({ reasoning }) => reasoning.effort !== null,
     isMet: ({ mapping }) => mapping.reasoning !== null,
     reason: 'does not reason',
     code: 'model_not_supported',
-    param: 'reasoning_effort',
-    message: (model) => `The model "${model}" does not support reasoning. Remove "reasoning_effort", or use a reasoning-capable model.`,
+    param: reasoningField,
+    message: (model, sent) => `The model "${model}" does not support reasoning. Remove "reasoning_effort"${sentAs(sent, 'reasoning_effort')}, or use a reasoning-capable model.`,
   },
   {
     isAsked: ({ stream }) => stream,
@@ -164,13 +168,15 @@ function needsOf({ models }: Config): readonly Need[] {
   return needs.filter(({ isMet }) => all.some((one) => !isMet(one, all)));
 }
 
-const meet = (candidates: readonly Candidate[], { model }: ChatRequest, { isMet, ...lack }: Pick<Need, 'isMet'> & Lack): readonly Candidate[] =>
-  candidates.map((candidate) => {
+function meet(candidates: readonly Candidate[], { model, reasoning }: ChatRequest, { isMet, ...lack }: Pick<Need, 'isMet'> & Lack): readonly Candidate[] {
+  const param = typeof lack.param === 'string' ? lack.param : lack.param(reasoning);
+  return candidates.map((candidate) => {
     if (candidate.dropped !== null || isMet(candidate, candidates)) return candidate;
     // another provider could do this but is off: then the request is not at fault, and the error lists the variables that are not set
     const isOff = candidates.some((other) => other.dropped?.by === 'core' && isMet(other, candidates));
-    return drop(candidate, { by: name, reason: lack.reason, error: isOff ? null : new GatewayError(lack.code, lack.message(model), { param: lack.param }) });
+    return drop(candidate, { by: name, reason: lack.reason, error: isOff ? null : new GatewayError(lack.code, lack.message(model, param), { param }) });
   });
+}
 
 /**
  * A prompt is taken for too long where its estimate is more than this many times the window of the model.
