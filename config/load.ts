@@ -35,6 +35,8 @@ export interface LoadOptions extends PluginLoader {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Values from the command line. They win over the file, and are checked like the values of the file. */
   readonly overrides?: ServerFacts['overrides'];
+  /** The folder of `.env` and of a relative `data_dir`; that of the file where absent. */
+  readonly home?: string;
   /** The address on which the gateway listens already, where the config is read again. It is judged against that address too. */
   readonly bound?: string;
 }
@@ -57,7 +59,8 @@ export type Loaded =
  */
 export async function loadConfig(file: string, options: LoadOptions): Promise<Loaded> {
   const findings = createFindings();
-  const environment = readEnvironment(dirname(resolve(file)), options.env, findings);
+  const home = resolve(options.home ?? dirname(file));
+  const environment = readEnvironment(home, options.env, findings);
   const read: string[] = [];
   const main = readConfig(file, { env: environment.values, findings, files: read });
   const files = [...new Set([...read, ...environment.files])];
@@ -68,7 +71,7 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
   for (const reading of readingsOf(main)) validateReading(reading, validate, findings);
 
   // an unreadable file may define what the other files refer to, so nobody can say yet which references are wrong
-  const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null, files }, findings) : null;
+  const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null, home, files }, findings) : null;
   if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems.toSorted(byPlace), files };
   return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), warnings: findings.warnings.toSorted(byPlace), files };
 }
@@ -78,15 +81,16 @@ interface Parts {
   readonly known: KnownDialects;
   readonly overrides: ServerFacts['overrides'];
   readonly bound: ServerFacts['bound'];
+  readonly home: ServerFacts['home'];
   readonly files: ServerFacts['files'];
 }
 
 /** Null where there are faults; all of them are reported to `findings`. */
-function resolveConfig(main: Reading, { plugins, known, overrides, bound, files }: Parts, findings: Findings): Config | null {
+function resolveConfig(main: Reading, { plugins, known, overrides, bound, home, files }: Parts, findings: Findings): Config | null {
   const blocks = mergeReadings(main, findings);
   const names = resolveNames(blocks, findings);
   const isSound = (...path: string[]): boolean => findings.isSound({ source: main.source, path });
-  const server = isSound('server') ? resolveServer(main, { overrides, bound, files, isGuarded: isGuarded(blocks, plugins) }, findings) : null;
+  const server = isSound('server') ? resolveServer(main, { overrides, bound, home, files, isGuarded: isGuarded(blocks, plugins) }, findings) : null;
   const providers = resolveProviders(blocks.providers, known, findings);
   const models = resolveModels(blocks.models, { providers: new Map(Array.from(blocks.providers, ([id, { value }]) => [id, String(value.dialect ?? id)])), known }, findings);
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;

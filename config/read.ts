@@ -4,6 +4,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { isMap, isScalar, visit } from 'yaml';
 import type { Expansion } from './expand.ts';
 import { expand } from './expand.ts';
+import { packageFolder } from '../core/version.ts';
 import type { Findings } from './problems.ts';
 import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
@@ -165,6 +166,9 @@ function refuseMainBlocks(source: Source, value: Record<string, unknown>, findin
   if (typeof routing === 'object' && routing !== null && 'default' in routing) refuse('routing', 'default');
 }
 
+/** Files that come with the gateway are named like this, wherever it is installed. */
+const ofPackage = 'model-gateway/';
+
 function includedFiles(source: Source, { include }: Record<string, unknown>, findings: Findings): string[] {
   if (!Array.isArray(include)) return [];
   const folder = dirname(source.file);
@@ -172,9 +176,11 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, fin
     if (typeof pattern !== 'string' || pattern === '') return [];
     const place = { source, path: ['include', index] };
     const isGlob = /[*?[{]/.test(pattern);
-    const matches = globSync(pattern, { cwd: folder }).map((match) => resolve(folder, match)).toSorted();
+    const shipped = pattern.startsWith(ofPackage) ? pattern.slice(ofPackage.length) : null;
+    const from = shipped === null ? folder : packageFolder;
+    const matches = globSync(shipped ?? pattern, { cwd: from }).map((match) => resolve(from, match)).toSorted();
     if (matches.length === 0 && isGlob) findings.warn(place, 'matches no file');
-    if (matches.length === 0 && !isGlob) findings.error(place, `no such file: ${pattern}`, `it is looked for in ${folder}`);
+    if (matches.length === 0 && !isGlob) findings.error(place, `no such file: ${pattern}`, `it is looked for in ${from}`);
     return isGlob ? matches.filter((match) => statSync(match).isFile()) : matches;
   });
 }

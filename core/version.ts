@@ -1,13 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The version of the package, for example `0.1.0`, from the nearest package.json above this file. */
-export const version: string = (() => {
-  for (let folder = import.meta.dirname; ; folder = dirname(folder)) {
-    try {
-      return (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
-    } catch (error) {
-      if (dirname(folder) === folder) throw error;
-    }
-  }
+/** The folder of the package: the nearest one above this file that has a package.json. */
+export const packageFolder: string = (() => {
+  let folder = import.meta.dirname;
+  while (!existsSync(join(folder, 'package.json'))) folder = dirname(folder);
+  return folder;
 })();
+
+/** The version of the package, for example `0.1.0`. */
+export const version: string = (JSON.parse(readFileSync(join(packageFolder, 'package.json'), 'utf8')) as { version: string }).version;

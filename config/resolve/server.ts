@@ -1,6 +1,6 @@
 /** Resolves `server`: makes paths absolute, and refuses a gateway without keys that other machines can reach. */
 import { availableParallelism } from 'node:os';
-import { dirname, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import type { Server } from '../../core/config.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ServerBlock } from '../../schemas/server.ts';
@@ -19,6 +19,8 @@ export interface ServerFacts {
   readonly isGuarded: boolean;
   /** The address that is open already, where a running gateway reads its config again; null at a start. */
   readonly bound: string | null;
+  /** The folder of a relative `data_dir`. */
+  readonly home: string;
   /** Gets the paths of further files that belong to the config. */
   readonly files: string[];
 }
@@ -27,7 +29,7 @@ export interface ServerFacts {
  * Resolves the `server` block. Faults and warnings are reported to `findings`.
  * @param main the main file; its `server` block has passed the schema
  */
-export function resolveServer(main: Reading, { overrides, isGuarded, bound, files }: ServerFacts, findings: Findings): Server {
+export function resolveServer(main: Reading, { overrides, isGuarded, bound, home, files }: ServerFacts, findings: Findings): Server {
   const block = main.value['server'] as ServerBlock;
   const { limits } = block;
   const workers = block.workers === 'auto' ? availableParallelism() : block.workers;
@@ -60,7 +62,7 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, file
     port: overrides.port ?? block.port,
     workers,
     tls: resolveTls(main, files, findings),
-    dataDir: resolve(dirname(main.source.file), block.data_dir),
+    dataDir: resolve(home, block.data_dir),
     isGuarded,
     adminKey: adminKey === undefined ? null : new Secret(adminKey),
     adminOpen: block.admin_open,
@@ -68,6 +70,7 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, file
     trustedProxies: block.trusted_proxies,
     logAddresses: block.log_addresses,
     corsOrigins: block.cors.origins,
+    fetchImages: block.fetch_images,
     finishReason: block.finish_reason,
     reasoningFields: block.reasoning_fields,
     limits: {

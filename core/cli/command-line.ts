@@ -4,7 +4,8 @@ import type { ParseArgsOptionsConfig } from 'node:util';
 import { UsageError } from '../exit.ts';
 import type { CommandSpec, Flag, FlagValues } from '../host/command.ts';
 import { didYouMean } from '../names.ts';
-import { coreCommands, defaultConfigFile } from './command-table.ts';
+import { configFile } from './begin/shipped.ts';
+import { coreCommands } from './command-table.ts';
 import type { CoreCommand } from './command-table.ts';
 import { commandHelp } from './help.ts';
 
@@ -60,9 +61,9 @@ export const nearCommand = (word: string, commands: readonly CommandSpec[]): str
 /** The file that `--config` names, read before the command and its flags are known. */
 export function configFileOf(args: readonly string[]): string {
   const { values } = parseArgs({ args: [...args], options: { config: { type: 'string', short: 'c' } }, strict: false, allowPositionals: true });
-  const { config = defaultConfigFile } = values;
-  if (typeof config !== 'string') throw new UsageError('--config needs the name of a file');
-  return config;
+  const { config = null } = values;
+  if (config !== null && typeof config !== 'string') throw new UsageError('--config needs the name of a file');
+  return configFile(config);
 }
 
 export interface Arguments {

@@ -1,7 +1,7 @@
 /** The commands of the gateway itself, and the flags that they share. All other commands come from plugins. */
 import type { CommandSpec, Flag } from '../host/command.ts';
 
-const config: Flag = { type: 'string', short: 'c', value: 'FILE', help: 'the YAML file (default: gateway.config.yaml)' };
+const config: Flag = { type: 'string', short: 'c', value: 'FILE', help: 'the YAML file (default: gateway.config.yaml, or where there is none the one that comes with the gateway)' };
 const port: Flag = { type: 'string', short: 'p', value: 'N', range: [0, 65_535], help: 'listen on this port, over server.port' };
 const host: Flag = { type: 'string', short: 'H', value: 'H', help: 'listen on this address, over server.host' };
 const json: Flag = { type: 'boolean', help: 'print JSON for machines' };
@@ -22,6 +22,7 @@ export const defaultConfigFile = 'gateway.config.yaml';
 
 export const coreCommands = [
   { name: 'start', summary: 'serve requests; this also runs when no command is given', flags: { config, port, host, json, help }, examples: ['gateway start --port 5000'] },
+  { name: 'init', summary: 'write a commented gateway.config.yaml into this folder; a file that is there is left as it is', flags: { help }, examples: ['gateway init'] },
   { name: 'restart', summary: 'put a new process in the place of the running one; no request is lost', flags: { config, pid, help }, examples: ['gateway restart --config /etc/gateway.yaml'] },
   { name: 'check', summary: 'read the config and load every plugin, print what is wrong, serve nothing', flags: { config, help }, examples: ['gateway check --config /etc/gateway.yaml'] },
   { name: 'doctor', summary: 'look at the config, the providers and their keys, the store, Redis, the disk and the clock, and say what to do', flags: { config, json, help } },

@@ -27,6 +27,9 @@ import type { WorkerPeers } from '../workers/peers.ts';
 import { askRunning } from './ask-running.ts';
 import { bannerOf } from './banner.ts';
 import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand } from './command-line.ts';
+import { writeConfig } from './begin/init.ts';
+import { outlive } from './begin/mishaps.ts';
+import { configFile, homeOf, shippedConfig, shippedText } from './begin/shipped.ts';
 import { coreCommands, defaultConfigFile } from './command-table.ts';
 import type { CoreCommand } from './command-table.ts';
 import { examine } from './doctor/doctor.ts';
@@ -48,7 +51,7 @@ const loadPlugin = createPluginLoader(pluginsFolder, places);
 const toStderr: Write = (line) => void process.stderr.write(`${line}\n`);
 const logger = createLogger(toStderr);
 const output: Output = { print: (text) => void process.stdout.write(text), say: (text) => void process.stderr.write(text) };
-const fileOf = (flags: FlagValues): string => flags.text('config') ?? defaultConfigFile;
+const fileOf = (flags: FlagValues): string => configFile(flags.text('config'));
 /** What plugins keep over reloads. */
 const states = new States();
 
@@ -70,7 +73,7 @@ function load(file: string, given: Given = {}): Promise<Loaded> {
     checkCommands(plugin);
     return plugin;
   };
-  return loadConfig(file, { env: process.env, loadPlugin: loadChecked, shippedPlugins, ...given });
+  return loadConfig(file, { env: process.env, loadPlugin: loadChecked, shippedPlugins, ...homeOf(file), ...given });
 }
 
 async function loadGood(file: string, given: Given = {}): Promise<Good> {
@@ -135,6 +138,7 @@ async function start(flags: FlagValues): Promise<void> {
   if (number !== null) return serveForParent(starting, number);
   const read = await loadGood(file, { overrides });
   const { config } = read;
+  if (file === shippedConfig) output.say(shippedText(config));
   const origin = originOf(config.server);
   const beginning = { read, readAt, inherited: origin.inherited };
   const { current, listening, watching } = config.server.workers > 1 ? await serveWithWorkers(starting, beginning, toStderr) : await serveAlone(starting, beginning);
@@ -147,7 +151,7 @@ async function start(flags: FlagValues): Promise<void> {
   const { pages } = current();
   const isText = process.stdout.isTTY && !flags.has('json');
   process.stdout.write(isText ? bannerOf({ url, config, pages, file: resolve(file), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
-  if (!isText) reportOff(config);
+  if (!isText && file !== shippedConfig) reportOff(config);
   tellAdminKey(url, pages);
   await tellReady();
 }
@@ -167,6 +171,11 @@ async function check(flags: FlagValues): Promise<void> {
   if (faults.length > 0) throw new Exit(1, formatProblems(faults));
   const on = [...config.providers.values()].filter(({ missing }) => missing === null);
   output.print(`${file} is fine: ${config.models.length} models, ${on.length} of ${config.providers.size} providers on, ${config.plugins.length} plugins\n`);
+}
+
+async function init(): Promise<void> {
+  const { config } = await loadGood(shippedConfig);
+  writeConfig({ on: [...config.providers.values()].flatMap(({ id, missing }) => (missing === null ? [id] : [])) }, output);
 }
 
 async function doctor(flags: FlagValues): Promise<void> {
@@ -195,6 +204,7 @@ async function route(flags: FlagValues, words: readonly string[]): Promise<void>
 
 const coreRuns: Readonly<Record<CoreCommand['name'], (flags: FlagValues, words: readonly string[]) => Promise<void> | void>> = {
   start,
+  init,
   restart: restartRunning,
   check,
   models,
@@ -261,32 +271,7 @@ async function main(given: readonly string[]): Promise<void> {
   }
 }
 
-// the reader of a pipe may stop reading: gateway logs | head. A gateway that serves goes on without its reader, as without its terminal
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (!isServing) process.exit(error.code === 'EPIPE' ? 0 : 70);
-});
-process.stderr.on('error', () => {
-  // nobody is left to whom this could be said
-});
-
-process.on('uncaughtException', (error) => {
-  // listhen binds without waiting for a refusal that comes after its own look at the port
-  if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-    process.stderr.write(`${error.message}. Choose another port: --port N\n`);
-    process.exit(3);
-  }
-  const plugin = places.pluginIn(error);
-  if (plugin === null) {
-    logger.error('a bug ended the gateway', { error, stack: error.stack });
-    process.exit(70);
-  }
-  logger.error('a plugin threw an error that nobody catches; the gateway goes on', { plugin, error, stack: error.stack });
-});
-
-// a request whose promise was rejected has its own error; what is left here is work that nobody waits for
-process.on('unhandledRejection', (error) => {
-  logger.error('a promise was rejected that nobody waits for; the gateway goes on', { plugin: places.pluginIn(error), error, ...(error instanceof Error && { stack: error.stack }) });
-});
+outlive({ logger, places, isServing: () => isServing });
 
 try {
   await main(process.argv.slice(2));

@@ -1,4 +1,9 @@
 /** The package as strangers use it: installed into an empty folder, with plugins of their own in TypeScript, in JavaScript and from npm. */
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -83,6 +88,46 @@ describe('the tarball', () => {
     expect(project.files).toEqual(expect.arrayContaining(['dist/core/main.js', 'dist/core/index.js', 'dist/core/index.d.ts', 'dist/test/contract/index.js', 'dist/test/contract/index.d.ts', 'gateway.config.yaml', 'plugins/README.md']));
     expect(project.files.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts') && !file.startsWith('examples/'))).toEqual([]);
     expect(project.files.filter((file) => file.endsWith('.test.js'))).toEqual([]);
+  });
+
+  test('is small, and npm publishes it as it is', () => {
+    expect(project.bytes).toBeLessThan(3_000_000);
+    expect(project.published).toMatch(/\+ model-gateway@\d+\.\d+\.\d+/);
+    expect(project.published).not.toMatch(/auto-corrected|errors corrected|npm error/i);
+    expect(project.published).toMatch(/ended with 0$/);
+  });
+
+  test('serves with its own config in a folder that has none, says so in three lines, and keeps its data there', async () => {
+    const folder = join(project.folder, 'newcomer');
+    mkdirSync(folder);
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const { code, stderr } = await run(['--port', String(port)], { cwd: folder, main: project.main, env: { OPENAI_API_KEY: 'sk-of-the-test-0123456789' } });
+    taken.close();
+    expect(code).toBe(3);
+    const lines = stderr.split('\n');
+    expect(lines.slice(0, 3)).toEqual([
+      `There is no gateway.config.yaml in this folder, so the one that comes with the gateway is used; the log is kept in ${join(folder, 'data')}.`,
+      expect.stringMatching(/^Providers that are on: mock, openai\. A key in the environment/),
+      'For a config of your own: gateway init (npx model-gateway init)',
+    ]);
+    expect(lines[3]).toContain(`Port ${port} on 127.0.0.1 is in use`);
+    expect(readdirSync(folder)).toEqual(['data']);
+
+    const init = async (env: Record<string, string>) => await run(['init'], { cwd: folder, main: project.main, env });
+    expect(await init({ OPENAI_API_KEY: 'sk-of-the-test-0123456789' })).toMatchObject({ code: 0, stdout: expect.stringContaining('with these providers on: mock, openai.') });
+    const written = readFileSync(join(folder, 'gateway.config.yaml'), 'utf8');
+    expect(written).toMatch(/\nproviders:\n {2}# on\n {2}mock:.*\n {2}openai:.*\n\n {2}# off until their variables are set\n {2}\w/);
+    expect(await run(['check'], { cwd: folder, main: project.main })).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^gateway\.config\.yaml is fine: \d{3} models/) });
+    expect(await init({})).toMatchObject({ code: 1, stderr: expect.stringContaining('is there already, and is left as it is') });
+    expect(readFileSync(join(folder, 'gateway.config.yaml'), 'utf8')).toBe(written);
+  });
+
+  test('says in one line what it needs where Node is too old', async () => {
+    const older = `data:text/javascript,${encodeURIComponent("Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.1' } }); Object.defineProperty(process, 'version', { value: 'v20.18.1' });")}`;
+    const { code, stderr, stdout } = await run(['check'], { cwd: project.folder, main: project.main, env: { NODE_OPTIONS: `--import ${older}` } });
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/^Model Gateway needs Node 22\.19 or newer, this is v20\.18\.1\..*\n$/)]);
   });
 
   test('reads its own config, catalogue and plugins', async () => {

@@ -1,6 +1,6 @@
 /** The package as npm publishes it, in the folder of somebody else: `npm pack`, and an installation that asks no registry. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,6 +14,10 @@ export interface Project {
   readonly folder: string;
   /** The files of the package. */
   readonly files: readonly string[];
+  /** Bytes of the tarball. */
+  readonly bytes: number;
+  /** What npm says of a publication of it that is not made. */
+  readonly published: string;
   /** The executable of the installed package. */
   readonly main: string;
   write(file: string, text: string): void;
@@ -38,7 +42,8 @@ export function createProject(): Project {
   const folder = join(root, 'project');
   const home = join(folder, 'node_modules/model-gateway');
   mkdirSync(home, { recursive: true });
-  execFileSync('tar', ['-xzf', pack(root), '-C', home, '--strip-components=1']);
+  const tarball = pack(root);
+  execFileSync('tar', ['-xzf', tarball, '-C', home, '--strip-components=1']);
   for (const name of Object.keys({ ...facts.dependencies, ...facts.peerDependencies })) link(name, folder);
   const write: Project['write'] = (file, text) => {
     mkdirSync(dirname(join(folder, file)), { recursive: true });
@@ -48,11 +53,18 @@ export function createProject(): Project {
   return {
     folder,
     files: readdirSync(home, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name).slice(home.length + 1)),
+    bytes: statSync(tarball).size,
+    published: publication(tarball),
     main: join(home, 'dist/core/main.js'),
     write,
     read: (file) => readFileSync(join(folder, file), 'utf8'),
     remove: () => rmSync(root, { recursive: true, force: true }),
   };
+}
+
+function publication(tarball: string): string {
+  const { stdout, stderr, status } = spawnSync('npm', ['publish', '--dry-run', '--provenance=false', tarball], { cwd: dirname(tarball), encoding: 'utf8' });
+  return `${stdout}${stderr}\nended with ${status}`;
 }
 
 function link(name: string, folder: string): void {

@@ -5,8 +5,11 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, it, onTestFinished } from 'vitest';
+import { afterAll, describe, it } from 'vitest';
 import { run } from '../../_kit/executable.ts';
+
+const opened: (() => void)[] = [];
+afterAll(() => opened.forEach((close) => close()));
 
 /** A vendor that takes the key `right`. */
 async function vendor({ isPublic = false, aheadMs = 0, status = 401 } = {}) {
@@ -18,7 +21,7 @@ async function vendor({ isPublic = false, aheadMs = 0, status = 401 } = {}) {
     response.writeHead(isGood ? 200 : status, { 'content-type': 'application/json', date: new Date(Date.now() + aheadMs).toUTCString() }).end(isGood ? '{"data":[]}' : '{"error":{"message":"no"}}');
   }).on('connection', (socket: Socket) => void sockets.add(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
+  opened.push(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
   });

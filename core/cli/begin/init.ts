@@ -1,0 +1,35 @@
+/** `gateway init`: writes a config to begin with, from the one that comes with the gateway. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Exit } from '../../exit.ts';
+import type { Output } from '../../host/command.ts';
+import { packageFolder } from '../../version.ts';
+import { defaultConfigFile } from '../command-table.ts';
+import { shippedConfig } from './shipped.ts';
+
+export interface NewConfig {
+  /** The names of the providers that are on in this environment. */
+  readonly on: readonly string[];
+}
+
+export function writeConfig({ on }: NewConfig, { print }: Pick<Output, 'print'>): void {
+  const file = resolve(defaultConfigFile);
+  try {
+    writeFileSync(file, configText(readFileSync(shippedConfig, 'utf8'), on), { flag: 'wx' });
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST';
+    throw new Exit(1, isThere ? `${file} is there already, and is left as it is.` : `${file} cannot be written: ${(error as Error).message}`, { cause: error });
+  }
+  print(`${file} is written, with these providers on: ${on.join(', ')}.\nThe others are in it, and are on as soon as their variables are set, here or in .env beside it.\nNext: gateway check, then gateway start (npx model-gateway start)\n`);
+}
+
+/** The shipped config for another folder: what is on comes first, and what is in the package is named so that it is found from anywhere. */
+export function configText(shipped: string, on: readonly string[]): string {
+  const [, before = '', block = '', after = ''] = /^([^]*?\nproviders:\n)((?: {2}.*\n)+)([^]*)$/.exec(shipped) ?? [];
+  const lines = block.trimEnd().split('\n');
+  const isOn = (line: string): boolean => on.includes(/^ {2}([\w-]+):/.exec(line)?.[1] ?? '');
+  const sorted = ['  # on', ...lines.filter(isOn), '', '  # off until their variables are set', ...lines.filter((line) => !isOn(line)), ''].join('\n');
+  return (before + sorted + after)
+    .replace('$schema=./schemas/', `$schema=${packageFolder}/schemas/`)
+    .replace('  - ./config/catalogue/', '  - model-gateway/config/catalogue/');
+}

@@ -1,0 +1,37 @@
+/** What a process does about errors that nobody catches, and about readers of its output that have left. */
+import type { Places } from '../../host/places.ts';
+import type { Logger } from '../../logger.ts';
+
+export interface MishapParts {
+  readonly logger: Logger;
+  readonly places: Places;
+  /** Whether the command is `start`. */
+  isServing(): boolean;
+}
+
+export function outlive({ logger, places, isServing }: MishapParts): void {
+  // the reader of a pipe may stop reading: gateway logs | head. A gateway that serves goes on without its reader, as without its terminal
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (!isServing()) process.exit(error.code === 'EPIPE' ? 0 : 70);
+  });
+  process.stderr.on('error', () => {
+    // nobody is left to whom this could be said
+  });
+  process.on('uncaughtException', (error) => {
+    // listhen binds without waiting for a refusal that comes after its own look at the port
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
+      process.stderr.write(`${error.message}. Choose another port: --port N\n`);
+      process.exit(3);
+    }
+    const plugin = places.pluginIn(error);
+    if (plugin === null) {
+      logger.error('a bug ended the gateway', { error, stack: error.stack });
+      process.exit(70);
+    }
+    logger.error('a plugin threw an error that nobody catches; the gateway goes on', { plugin, error, stack: error.stack });
+  });
+  // a request whose promise was rejected has its own error; what is left here is work that nobody waits for
+  process.on('unhandledRejection', (error) => {
+    logger.error('a promise was rejected that nobody waits for; the gateway goes on', { plugin: places.pluginIn(error), error, ...(error instanceof Error && { stack: error.stack }) });
+  });
+}

@@ -1,0 +1,24 @@
+/** The config that comes with the gateway: it is used where nobody has named a file and the folder has none. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../config.ts';
+import { packageFolder } from '../../version.ts';
+import { defaultConfigFile } from '../command-table.ts';
+
+export const shippedConfig: string = join(packageFolder, defaultConfigFile);
+
+/** The config file of a command. @param named by `--config`; null: nobody has named one */
+export const configFile = (named: string | null): string => named ?? (existsSync(defaultConfigFile) ? defaultConfigFile : shippedConfig);
+
+/** The folder of `.env` and of the data. safety: that of the package is not the operator's, and may be a cache. */
+export const homeOf = (file: string): { readonly home?: string } => (file === shippedConfig ? { home: process.cwd() } : {});
+
+/** Three lines for somebody who has no file yet. */
+export function shippedText({ server, providers }: Config): string {
+  const on = [...providers.values()].filter(({ missing }) => missing === null).map(({ id }) => id);
+  return [
+    `There is no ${defaultConfigFile} in this folder, so the one that comes with the gateway is used; the log is kept in ${server.dataDir}.`,
+    `Providers that are on: ${on.join(', ')}. A key in the environment or in .env, such as OPENAI_API_KEY, turns its provider on.`,
+    `For a config of your own: gateway init (npx model-gateway init)\n`,
+  ].join('\n');
+}
