@@ -46,6 +46,8 @@ export interface Server {
   readonly logAddresses: 'none' | 'masked' | 'full';
   /** Origins of web pages whose scripts may ask, such as `https://app.example`; `*`: all. */
   readonly corsOrigins: readonly string[];
+  /** Whether the gateway fetches images for providers that take only bytes. */
+  readonly fetchImages: boolean;
   /** Which values `finish_reason` has in replies: `stop`, `length`, … or `completed`, `length_limit`, … */
   readonly finishReason: 'openai' | 'unified';
   /** Under which names chat replies have the text of the reasoning. */

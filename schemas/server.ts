@@ -86,6 +86,7 @@ export const serverSchema = {
       description: 'Addresses of the proxies before the gateway, as IP addresses or blocks of them, for example [10.0.0.0/8, "fd00::/8"]. What they write into X-Forwarded-For or Forwarded is the address of the client, in the log and where wrong admin keys are slowed. Without it that is the address of the connection.',
     },
     log_addresses: { type: 'string', enum: ['none', 'masked', 'full'], default: 'masked', description: 'How much of the clients\' addresses the log keeps: none, masked (203.0.113.0 or 2001:db8:1::, without the part that names a machine) or full.' },
+    fetch_images: { type: 'boolean', default: true, description: 'Whether the gateway fetches images that callers name by an https address of the public internet, for providers that take only bytes (Gemini, Bedrock). With false such a request is refused. Example: false.' },
     reasoning_fields: { ...reasoningFields, default: ['reasoning', 'reasoning_content'] },
     finish_reason: { type: 'string', enum: ['openai', 'unified'], default: 'openai', description: 'Values of `finish_reason` in answers: openai (stop, length, ...) or unified (completed, length_limit, ...).' },
     limits: limitsSchema,

@@ -31,11 +31,7 @@ export interface ServerFacts {
  */
 export function resolveServer(main: Reading, { overrides, isGuarded, bound, home, files }: ServerFacts, findings: Findings): Server {
   const block = main.value['server'] as ServerBlock;
-  const { limits } = block;
   const workers = block.workers === 'auto' ? availableParallelism() : block.workers;
-  const ofHeap = defaultsOfHeap();
-  // each worker counts for itself; the heap is its own
-  const share = (ofMachine: number | undefined): number | null => (ofMachine === undefined ? null : Math.ceil(ofMachine / workers));
   const host = overrides.host ?? block.host;
   const atHost = { source: main.source, path: ['server', 'host'] };
   if (!isGuarded && !isLoopback(host)) {
@@ -73,20 +69,27 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, home
     fetchImages: block.fetch_images,
     finishReason: block.finish_reason,
     reasoningFields: block.reasoning_fields,
-    limits: {
-      body: limits.body,
-      inFlightBytes: share(limits.in_flight_bytes) ?? ofHeap.inFlightBytes,
-      inFlightRequests: share(limits.in_flight_requests) ?? ofHeap.inFlightRequests,
-      connectionRequests: limits.connection_requests,
-      jsonDepth: limits.json_depth,
-      headers: limits.headers,
-      headerTimeMs: limits.header_time_ms,
-      requestTimeMs: limits.request_time_ms,
-      upstreamEvent: limits.upstream_event,
-      upstreamBody: limits.upstream_body,
-      keepAliveMs: limits.keep_alive_ms,
-      lameDuckMs: limits.lame_duck_ms,
-      drainMs: limits.drain_ms,
-    },
+    limits: resolveLimits(block, workers),
+  };
+}
+
+function resolveLimits({ limits }: ServerBlock, workers: number): Server['limits'] {
+  const ofHeap = defaultsOfHeap();
+  // each worker counts for itself; the heap is its own
+  const share = (ofMachine: number | undefined): number | null => (ofMachine === undefined ? null : Math.ceil(ofMachine / workers));
+  return {
+    body: limits.body,
+    inFlightBytes: share(limits.in_flight_bytes) ?? ofHeap.inFlightBytes,
+    inFlightRequests: share(limits.in_flight_requests) ?? ofHeap.inFlightRequests,
+    connectionRequests: limits.connection_requests,
+    jsonDepth: limits.json_depth,
+    headers: limits.headers,
+    headerTimeMs: limits.header_time_ms,
+    requestTimeMs: limits.request_time_ms,
+    upstreamEvent: limits.upstream_event,
+    upstreamBody: limits.upstream_body,
+    keepAliveMs: limits.keep_alive_ms,
+    lameDuckMs: limits.lame_duck_ms,
+    drainMs: limits.drain_ms,
   };
 }

@@ -110,6 +110,7 @@ async function serveDoor(door: Door, { request, response, params }: NodePair & P
   const { begin, running, pipeline, inFlight } = shared;
   const exchange = begin('POST', door.path, toSender(request));
   exchange.door = door;
+  exchange.room = inFlight;
   if (params !== undefined) exchange.params = params;
   const body = (): Promise<unknown> => readJson(request, exchange, inFlight);
   const work = async (): Promise<Completion> => {

@@ -58,6 +58,8 @@ export interface Normalised extends Described {
   readonly policy: Policy;
   /** The caller asks how the request would be routed: nobody is asked and nothing is held, and what stands gets a `note`. */
   readonly isDryRun: boolean;
+  /** Counts bytes that a plugin is about to keep for this request among those of all running requests (`server.limits.in_flight_bytes`), until it is over. Throws `server_overloaded` where there is no room. */
+  hold(bytes: number): void;
 }
 
 export interface Streaming extends Normalised {

@@ -79,6 +79,8 @@ export class Exchange implements Arrived {
   error: GatewayError | null = null;
   /** Bytes of its body that count among those of all running requests; null where the request does not count as running. */
   heldBytes: number | null = null;
+  /** Where they are counted; null: nowhere. */
+  room: { hold(bytes: number, exchange: Exchange): void } | null = null;
   /** The reply's status has been sent. */
   committed = false;
   recorded = false;
@@ -125,6 +127,11 @@ export class Exchange implements Arrived {
     return new GatewayError('plugin_error', `The plugin "${tap.plugin}" did not answer at "${tap.hook}" within the ${total / 1000} s of the request.`, { plugin: tap.plugin });
   }
 
+  /** Counts bytes that are kept for the request, until it is over. */
+  hold(bytes: number): void {
+    this.room?.hold(bytes, this);
+  }
+
   stopClock(): void {
     clearTimeout(this.#deadline);
   }
@@ -156,6 +163,7 @@ interface Seen extends Replying {
   readonly addressing: Addressing | null;
   readonly policy: Policy | null;
   readonly isDryRun: boolean;
+  hold(bytes: number): void;
   /** Milliseconds by plugin: the time of taps is added to it. */
   readonly timings: Record<string, number>;
 }
@@ -213,6 +221,9 @@ class View implements Seen {
   }
   get isDryRun(): Seen['isDryRun'] {
     return this.#exchange.isDryRun;
+  }
+  hold(bytes: number): void {
+    this.#exchange.hold(bytes);
   }
   get attempt(): Seen['attempt'] {
     const own = opened.getStore();

@@ -125,6 +125,8 @@ export interface Dialect {
   readonly settings?: Readonly<Record<string, 'plain' | 'required' | 'secret'>>;
   /** The identities that a provider entry may name by `auth`. Its credentials are then in the provider that `authorise` and `sign` get. */
   readonly identities?: Readonly<Record<string, Identity>>;
+  /** Whether the provider fetches an image of this address (`https://…`) itself. Where it does not, the gateway fetches it, and `encode` finds a data URL in its place. Absent: the gateway fetches nothing. */
+  fetchesImage?(url: string, target: Target): boolean;
   /** Encodes a request. Throws a GatewayError (`unsupported_value`, `model_not_supported`) for what the wire cannot carry; names what it changes in `adjustments`. */
   encode(request: ChatRequest, target: Target): WireRequest;
   /** The headers with the provider's credentials. If a mapping names another dialect, the provider's own dialect still gives them. */

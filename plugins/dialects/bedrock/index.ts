@@ -15,6 +15,8 @@ const bedrock: Dialect = {
   baseUrl: `https://bedrock-runtime.{region:-${defaultRegion}}.amazonaws.com`,
   settings: { region: 'plain', access_key_id: 'secret', secret_access_key: 'secret', session_token: 'secret' },
   identities: { aws },
+  // wire: Converse takes bytes or an object of S3, and no address (Amazon Bedrock: ImageSource)
+  fetchesImage: () => false,
   encode,
   authorise,
   sign,

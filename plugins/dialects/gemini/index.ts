@@ -1,7 +1,7 @@
 /** The dialect of Google's generateContent API, for Gemini models at AI Studio and on Vertex AI. */
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { vertexAddress, vertexSettings } from '../families/vertex.ts';
+import { isVertex, vertexAddress, vertexSettings } from '../families/vertex.ts';
 import { google } from './identity.ts';
 import { authorise } from './address.ts';
 import { createDecoder, decodeBody } from './decode.ts';

@@ -1,4 +1,4 @@
-/** Encodes content parts of a message. The gateway downloads nothing: an address that the API cannot fetch is refused. */
+/** Encodes content parts of a message. An address that the API does not fetch is refused here; `stream/upstream` has put data in the place of images. */
 import type { ContentPart } from '../../../core/chat.ts';
 import { parseDataUrl } from '../../../core/wire/data-url.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -57,11 +57,14 @@ function encodeImage({ image_url: image }: ContentPart, ways: PartWays): WirePar
 const fetched = [/^https:\/\/generativelanguage\.googleapis\.com\/(?:v\w+\/)?files\//, /^https:\/\/(?:www\.)?youtube\.com\/watch\?/, /^https:\/\/youtu\.be\//];
 const fetchedByVertex = [/^gs:\/\//, /^https?:\/\//];
 
+/** Whether the API fetches this address. */
+export const fetchesUrl = (url: string, isVertex: boolean): boolean => [...fetched, ...(isVertex ? fetchedByVertex : [])].some((pattern) => pattern.test(url));
+
 function encodeUrl(url: string | null, ways: PartWays, field: string): WirePart {
   if (url === null) throw missing(ways, field, 'a URL');
   const inline = parseDataUrl(url);
   if (inline !== null) return { inlineData: { mimeType: inline.mediaType, data: inline.data } };
-  if (![...fetched, ...(ways.isVertex ? fetchedByVertex : [])].some((pattern) => pattern.test(url))) {
+  if (!fetchesUrl(url, ways.isVertex)) {
     throw refused(ways, field, 'is an address that this provider cannot fetch. Send the content as a data URL (data:image/png;base64,...)');
   }
   const mimeType = typeOf(url);

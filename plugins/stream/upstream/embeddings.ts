@@ -8,8 +8,7 @@ import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { bodySource } from './answer.ts';
 import { dispatch } from './dispatch.ts';
 import type { AttemptParts } from './dispatch.ts';
-
-const mostAtOneTime = 8;
+import { inTurns } from './in-turns.ts';
 
 /** The vectors of one call. */
 interface Part {
@@ -47,23 +46,4 @@ async function call(wire: WireRequest, embedder: Embedder, { context, parts: { d
   while ((await reading.read()) !== null);
   if (part === null) throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
   return part;
-}
-
-/** What the work gives for each item, in their order. Of the items a few are worked on at one time; after the first failure no more are begun. */
-async function inTurns<Item, Value>(items: readonly Item[], work: (item: Item) => Promise<Value>): Promise<Value[]> {
-  const values: Value[] = [];
-  let next = 0;
-  const line = async (): Promise<void> => {
-    while (next < items.length) {
-      const at = next++;
-      values[at] = await work(items[at] as Item);
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: Math.min(mostAtOneTime, items.length) }, line));
-  } catch (thrown) {
-    next = items.length;
-    throw thrown;
-  }
-  return values;
 }

@@ -14,6 +14,7 @@ import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import type { AnyPlugin } from '../../../core/host/plugin.ts';
 import { bodySource, streamSource } from './answer.ts';
 import { connectionsBy } from './connection.ts';
 import { dispatch } from './dispatch.ts';
@@ -21,19 +22,25 @@ import type { AttemptParts, Upstream } from './dispatch.ts';
 import { wayTo } from './egress.ts';
 import { embed } from './embeddings.ts';
 import { createIdentities } from './identities.ts';
+import { publicInternet } from './images/addresses.ts';
+import type { Reach } from './images/addresses.ts';
+import { Images, noImages } from './images/images.ts';
 import * as undici from './undici.ts';
 
 const busyWarningMs = 60_000;
 
-export default definePlugin({
+/** @param reach tests reach servers of this machine. safety: a config names a plugin by its default export, which reaches the public internet alone */
+export const upstreamBy = (reach: Reach): AnyPlugin => definePlugin({
   name: 'stream/upstream',
   summary: 'asks providers over HTTP/1.1, in their dialect, on a pool of connections each',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   checkup: async (parts) => await (await import('./checkup.ts')).checkProviders(parts),
   apply(gateway) {
-    const { hooks, dialects, clock, logger } = gateway;
+    const { hooks, dialects, clock, logger, metrics, state } = gateway;
     const upstreams = new Map<string, Upstream>();
     const admit = createIdentities(gateway);
+    const images = new Images(reach, state('images', noImages));
+    metrics.add(() => images.metrics());
     const upstreamOf = (provider: Provider): Upstream => {
       const open = upstreams.get(provider.id) ?? createUpstream(provider, { baseUrl: baseUrlOf(provider, dialects), logger });
       upstreams.set(provider.id, open);
@@ -46,13 +53,19 @@ export default definePlugin({
       const provider = entry.auth === null ? entry : await admit(entry);
       const target: Target = { provider, model, mapping, reasoning: context.attempt.reasoning, form: context.request.form };
       const by = context.request.ask?.kind === 'embeddings' ? embed : ask;
-      return await by(context, { dialect, vendor: dialects.get(provider.dialect), target, upstream: upstreamOf(provider), clock });
+      return await by(context, { dialect, vendor: dialects.get(provider.dialect), target, upstream: upstreamOf(provider), clock, images });
+    });
+    hooks.settle.tap((record, context) => {
+      images.end(context);
+      return record;
     });
     return async () => {
       await Promise.all(Array.from(upstreams.values(), ({ pool }) => pool.destroy()));
     };
   },
 });
+
+export default upstreamBy(publicInternet);
 
 function baseUrlOf(provider: Provider, dialects: ReadonlyMap<string, Dialect>): string {
   const url = addressOf(provider, dialects.get(provider.dialect));
@@ -75,9 +88,10 @@ function createUpstream(provider: Provider, { baseUrl, logger }: { baseUrl: stri
   return { pool, warnBusy, origin, prefix: pathname.replace(/\/$/, '') };
 }
 
-async function ask(context: Streaming, parts: AttemptParts): Promise<ChunkSource> {
-  const { dialect, target } = parts;
-  const wire = encodeBy(dialect, context.request, target);
+async function ask(context: Streaming, parts: AttemptParts & { readonly images: Images }): Promise<ChunkSource> {
+  const { dialect, target, images } = parts;
+  const request = Images.areNeeded(context, dialect, target) ? await images.into(context, dialect, target) : context.request;
+  const wire = encodeBy(dialect, request, target);
   const answer = await dispatch(wire, context, parts);
   const answerParts = { wire, dialect, target, limits: context.config.server.limits };
   const type = String(answer.headers['content-type'] ?? '');

@@ -1,0 +1,121 @@
+/**
+ * Puts images into a request as bytes, for providers that do not fetch addresses themselves (`Dialect.fetchesImage`). The images of a
+ * request are fetched side by side, each address once, also where several providers are tried.
+ */
+import type { ChatRequest, ContentPart, Message } from '../../../../core/chat.ts';
+import { GatewayError } from '../../../../core/errors.ts';
+import type { Streaming } from '../../../../core/pipeline/context.ts';
+import type { Dialect, Target } from '../../../../core/wire/dialect.ts';
+import { fieldsOf, textOf } from '../../../../core/wire/fields.ts';
+import { hasImages } from '../../../../core/wire/turns.ts';
+import type { MetricSources } from '../../../../core/host/metric-sources.ts';
+import { inTurns } from '../in-turns.ts';
+import { Unreached } from './addresses.ts';
+import type { Reach } from './addresses.ts';
+import { fetchImage } from './fetch.ts';
+
+const outcomes = ['fetched', 'refused', 'failed'] as const;
+
+/** How many images were fetched, not asked for by rule, or could not be fetched. */
+export type ImageCounts = Record<(typeof outcomes)[number], number>;
+
+export const noImages = (): ImageCounts => ({ fetched: 0, refused: 0, failed: 0 });
+
+/** The images of one request. */
+interface Fetching {
+  readonly over: AbortController;
+  /** Data URLs by address. */
+  readonly images: Map<string, Promise<string>>;
+  bytes: number;
+}
+
+export class Images {
+  readonly #reach: Reach;
+  readonly #counts: ImageCounts;
+  /** By the context of the request. */
+  readonly #running = new Map<object, Fetching>();
+
+  constructor(reach: Reach, counts: ImageCounts) {
+    this.#reach = reach;
+    this.#counts = counts;
+  }
+
+  /** Whether the provider of this target needs images of the request as bytes. */
+  static areNeeded({ request, config }: Streaming, { fetchesImage }: Dialect, target: Target): boolean {
+    return fetchesImage !== undefined && config.server.fetchImages && hasImages(request.messages) && request.messages.some((message) => partsOf(message).some((part) => addressIn(part, fetchesImage, target) !== null));
+  }
+
+  /** The request with those images as data URLs. Throws `unsupported_value` for an image that cannot be fetched: another provider may fetch it. */
+  async into(context: Streaming, { fetchesImage = () => true }: Dialect, target: Target): Promise<ChatRequest> {
+    const { request } = context;
+    const places = new Map<string, string>();
+    for (const [at, message] of request.messages.entries()) {
+      for (const [index, part] of partsOf(message).entries()) {
+        const address = addressIn(part, fetchesImage, target);
+        if (address !== null && !places.has(address)) places.set(address, `messages[${at}].content[${index}].image_url`);
+      }
+    }
+    const fetched = new Map(await inTurns([...places], async ([address, param]) => [address, await this.#image(address, context).catch((thrown: unknown) => { throw asError(thrown, param); })] as const));
+    const inline = (part: ContentPart): ContentPart => {
+      const data = fetched.get(addressIn(part, fetchesImage, target) ?? '');
+      return data === undefined ? part : { ...part, image_url: { ...fieldsOf(part['image_url']), url: data } };
+    };
+    return { ...request, messages: request.messages.map((message) => (Array.isArray(message.content) ? { ...message, content: partsOf(message).map(inline) } : message)) };
+  }
+
+  /** The request is over: what is still being fetched is not wanted any more. */
+  end(context: object): void {
+    if (this.#running.size === 0) return;
+    this.#running.get(context)?.over.abort();
+    this.#running.delete(context);
+  }
+
+  metrics(): ReturnType<Parameters<MetricSources['add']>[0]> {
+    return [{ type: 'counter', name: 'gateway_image_fetches_total', help: 'Images that were fetched for providers that take only bytes.', samples: outcomes.map((outcome) => [{ outcome }, this.#counts[outcome]] as const) }];
+  }
+
+  #image(address: string, context: Streaming): Promise<string> {
+    const of = this.#running.get(context) ?? { over: new AbortController(), images: new Map<string, Promise<string>>(), bytes: 0 };
+    this.#running.set(context, of);
+    const image = of.images.get(address) ?? this.#fetch(address, of, context);
+    of.images.set(address, image);
+    return image;
+  }
+
+  async #fetch(address: string, of: Fetching, context: Streaming): Promise<string> {
+    const { body: most } = context.config.server.limits;
+    try {
+      const image = await fetchImage(address, {
+        reach: this.#reach,
+        signal: of.over.signal,
+        hold: (bytes) => {
+          of.bytes += bytes;
+          // safety: a short request may name many large images
+          if (of.bytes > most) throw new Unreached(`the images of one request are larger than ${most} bytes in all`, false);
+          context.hold(bytes);
+        },
+      });
+      this.#counts.fetched++;
+      return image;
+    } catch (thrown) {
+      if (!of.over.signal.aborted) this.#counts[thrown instanceof Unreached && thrown.isForbidden ? 'refused' : 'failed']++;
+      throw thrown;
+    }
+  }
+}
+
+const partsOf = ({ content }: Message): readonly ContentPart[] => (Array.isArray(content) ? (content as readonly ContentPart[]) : []);
+
+/** The address of an image that the provider does not fetch; null for every other part. */
+function addressIn({ type, image_url: image }: ContentPart, fetches: NonNullable<Dialect['fetchesImage']>, target: Target): string | null {
+  if (type !== 'image_url') return null;
+  const url = textOf(image) ?? textOf(fieldsOf(image)['url']);
+  return url !== null && /^https?:/i.test(url) && !fetches(url, target) ? url : null;
+}
+
+/** safety: the message says nothing of the address, which a caller could learn more of than it should. */
+function asError(thrown: unknown, param: string): unknown {
+  if (GatewayError.is(thrown)) return thrown;
+  const why = thrown instanceof Unreached ? thrown.message : 'its server cannot be read';
+  return new GatewayError('unsupported_value', `"${param}" could not be fetched: ${why}. Send the image as a data URL (data:image/png;base64,...).`, { param, cause: thrown });
+}
