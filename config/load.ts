@@ -92,7 +92,7 @@ function resolveConfig(main: Reading, { plugins, known, overrides, bound, home, 
   const isSound = (...path: string[]): boolean => findings.isSound({ source: main.source, path });
   const server = isSound('server') ? resolveServer(main, { overrides, bound, home, files, isGuarded: isGuarded(blocks, plugins) }, findings) : null;
   const providers = resolveProviders(blocks.providers, known, findings);
-  const models = resolveModels(blocks.models, { providers: new Map(Array.from(blocks.providers, ([id, { value }]) => [id, String(value.dialect ?? id)])), known }, findings);
+  const models = resolveModels(blocks.models, { providers: new Map(Array.from(blocks.providers, ([id, { value }]) => [id, value.dialect ?? id])), known }, findings);
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;
   const routing = fallback === undefined ? null : resolveRouting({ default: fallback, models: blocks.policies }, names, findings);
   const keys = resolveKeys(blocks.keys, [...names.ids, ...names.aliases.keys(), ...names.policies], findings);

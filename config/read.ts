@@ -5,6 +5,7 @@ import { isMap, isScalar, visit } from 'yaml';
 import type { Expansion } from './expand.ts';
 import { expand } from './expand.ts';
 import { packageFolder } from '../core/version.ts';
+import { readQuickYaml } from './quick-yaml.ts';
 import type { Findings } from './problems.ts';
 import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
@@ -107,7 +108,8 @@ function toValue(source: Source, context: ReadContext): Parsed {
     return unread();
   }
   if (size > largeYaml) context.findings.warn({ source, path: [] }, 'is large for YAML: each reload delays all requests', `JSON is read in a sixth of the time, ${isNot}`);
-  return fromYaml(source, context);
+  const quick = readQuickYaml(text);
+  return quick === null ? fromYaml(source, context) : { value: withoutAbsent(quick), expansion: nothing, isComplete: true };
 }
 
 function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed {

@@ -1,0 +1,47 @@
+/** The quick reader of YAML beside the YAML parser: the same values, or none. */
+import { globSync, readFileSync } from 'node:fs';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseDocument } from 'yaml';
+import { readQuickYaml } from '../../config/quick-yaml.ts';
+
+const files = globSync('config/catalogue/*.yaml').sort().map((file): [string, string] => [file, readFileSync(file, 'utf8')]);
+
+/** What the YAML parser gives; null: the text has a fault, or is no map. */
+function parsed(text: string): unknown {
+  const document = parseDocument(text, { uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
+  return document.errors.length + document.warnings.length > 0 ? null : document.toJS();
+}
+
+describe('usual YAML', () => {
+  test.each(files)('is every file of the catalogue: %s', (_, text) => {
+    expect(readQuickYaml(text)).toEqual(parsed(text));
+  });
+
+  test.each([
+    ['a: 1\nb:\n- x\n- y: 2\n  z: [a b, "c: d", { e: true }] # why\nc: f'],
+    ['a:\n    b: 1\n    c:\n      - d: x\n\n  # a comment\n        e: null'],
+    ['a: { b: [], c: {}, d: accounts/x/y-1.5 }'],
+    ['text: For hard problems, "code" and [agents] by `dimensions`: {not a map}'.replace(': {', ' {')],
+  ])('has the values of the YAML parser: %j', (text) => {
+    const value = readQuickYaml(text);
+    expect(value).not.toBeNull();
+    expect(value).toEqual(parsed(text));
+  });
+
+  test.each([
+    ['a: 1\na: 2'], ['__proto__: 1'], ['a: { __proto__: 1 }'], ['a: &x 1'], ['a: *x'], ['a: ${B}'], ['a: $$'], ['a: $B'], ['a: !!str 1'], ['null: 1'], ['? a\n: b'], ['a: [b'], ['- a'], ['a'], [''], ['a:\n\t- b'], ['a: b\r\nc: d'],
+  ])('leaves to the YAML parser: %j', (text) => {
+    expect(readQuickYaml(text)).toBeNull();
+  });
+
+  test('is never read as something else, however it is changed', () => {
+    const pieces = files.flatMap(([, text]) => text.split(/\n(?= {2}- id)/).slice(1, 4)).map((piece) => `models:\n${piece}\n`);
+    const edit = fc.record({ at: fc.nat(), cut: fc.nat(3), put: fc.oneof(fc.constantFrom('\n', '\n  ', ' ', '  ', ': ', ':', '- ', '-', '#', ' #', ',', '{', '}', '[', ']', '"', '\'', '&', '*', '!', '|', '>', '%', '@', '`', '?', '0', '1e3', 'null', 'true', '~', '.', '\t', '\r', '…', '\u00a0', '\u2028'), fc.string({ maxLength: 3 })) });
+    const changed = fc.tuple(fc.constantFrom(...pieces), fc.array(edit, { minLength: 1, maxLength: 3 })).map(([piece, edits]) => edits.reduce((text, { at, cut, put }) => `${text.slice(0, at % text.length)}${put}${text.slice((at % text.length) + cut)}`, piece));
+    fc.assert(fc.property(changed, (text) => {
+      const value = readQuickYaml(text);
+      if (value !== null) expect(value).toEqual(parsed(text));
+    }), { numRuns: Math.max(1000, fc.readConfigureGlobal().numRuns ?? 0) });
+  });
+});
