@@ -125,8 +125,10 @@ export interface StatsOptions {
 
 export interface SeriesOptions {
   readonly bucketMs: number;
-  /** A dimension: separate points for each of its ten largest values. */
+  /** A dimension: separate points for each of its largest values. */
   readonly by?: string | null;
+  /** Of so many values; ten where absent. */
+  readonly most?: number;
   /** `requests` where absent. */
   readonly rank?: Rank;
 }

@@ -62,7 +62,7 @@ export default definePlugin({
         },
       });
     view('/api/views/overview', async (asked) => confidential(await overviewView(asked)));
-    view('/api/views/logs', (asked) => inParts(logsView(asked)));
+    view('/api/views/logs', (asked, { arrived: { signal } }) => inParts(logsView({ ...asked, signal })));
     view('/api/views/breakdown', async (asked) => confidential(await breakdownView(asked)));
     view('/api/views/request/:id', async ({ reader }, { params }) => confidential(await requestView(params['id'] ?? '', { reader, config })));
 

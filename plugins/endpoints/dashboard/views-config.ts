@@ -4,6 +4,7 @@ import { lastReload } from '../../../core/host/last-reload.ts';
 import type { LogReader, StatsRow } from '../../../core/log/store.ts';
 import { Secret } from '../../../core/secret.ts';
 import type { Seen } from './provider-watch.ts';
+import { attemptsOver } from './views.ts';
 
 export interface UseOptions {
   readonly reader: LogReader | null;
@@ -11,6 +12,8 @@ export interface UseOptions {
 }
 
 const day = 86_400_000;
+/** Of a strip of attempts over a day. */
+const stripMs = day / 48;
 const most = 1000;
 
 /** Use by one dimension. It is empty if the store does not answer, because the config can be shown without it. */
@@ -21,14 +24,17 @@ async function useOf(by: string, { reader, now }: UseOptions, days: number): Pro
 }
 
 export async function providersView({ providers, models }: Config, { seen, ...asking }: UseOptions & { readonly seen: (provider: string) => Seen | null }): Promise<object> {
-  const use = await useOf('provider', asking, 1);
+  const to = asking.now;
+  const from = Math.floor(to / stripMs) * stripMs - day + stripMs;
+  const [use, tried] = await Promise.all([useOf('provider', asking, 1), asking.reader === null ? [] : attemptsOver(asking.reader, { from, to: null, conditions: [], text: null }, stripMs).catch(() => [])]);
   const data = Array.from(providers.values(), (provider) => ({
     ...shownProvider(provider),
     models: models.filter((model) => model.providers.some(({ providerId }) => providerId === provider.id)).length,
     use: use.get(provider.id) ?? null,
+    tried: tried.find((one) => one.provider === provider.id) ?? null,
     seen: seen(provider.id),
   }));
-  return { data };
+  return { data, from, to, bucketMs: stripMs };
 }
 
 const shownProvider = ({ id, dialect, baseUrl, apiKey, trainsOnData, missing, connections, headers }: Provider): object => ({

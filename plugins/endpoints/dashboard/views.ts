@@ -1,8 +1,8 @@
 /** One answer for each view of the page, so that a page needs one request. The filters are those of the log API. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { GatewayError } from '../../../core/errors.ts';
-import { isKeyed, keyedName, keyedOf } from '../../../core/log/fields.ts';
-import { parseDimension, parseLogFilter, resolveQuery } from '../../../core/log/query.ts';
+import { isKeyed, keyedName, keyedOf, isOfAttempts } from '../../../core/log/fields.ts';
+import { parseDimension, parseLogFilter, parseSort, resolveQuery } from '../../../core/log/query.ts';
 import { ranks } from '../../../core/log/store.ts';
 import type { LogQuery, LogReader, StatsRow } from '../../../core/log/store.ts';
 
@@ -12,9 +12,12 @@ export interface ViewRequest {
   readonly now: number;
 }
 
-const others = ['bucket', 'limit', 'cursor', 'by', 'meta', 'rank'];
+const others = ['bucket', 'limit', 'cursor', 'by', 'meta', 'rank', 'sort'];
 const largestPage = 500;
 const topRows = 5;
+const mostFaults = 8;
+/** Providers whose attempts are shown over time. */
+const mostProviders = 50;
 /** How long rows that were found wait for the sums of their filter, in milliseconds. After that the rows are sent first. */
 const patienceMs = 100;
 const day = 86_400_000;
@@ -22,6 +25,8 @@ const hour = day / 24;
 
 function queryOf({ params, now }: ViewRequest): LogQuery {
   const filter = parseLogFilter(params, others);
+  // an id says its time itself
+  if (filter.conditions.some(({ field, operator }) => field === 'id' && operator === 'in')) return resolveQuery({ ...filter, since: null, from: null, to: null }, now);
   // a view without a range is about the last day: everything on record may be too much to sum up
   return resolveQuery(filter.since === null && filter.from === null ? { ...filter, since: day } : filter, now);
 }
@@ -48,12 +53,12 @@ function bucketOf({ params, now }: ViewRequest, query: LogQuery, by: string | nu
  * One part, or two: first the rows with `more: true`, later the sums of all requests that the filter selects. If the sums cannot be
  * made, `total` is null and `fault` is an error in the form of the API.
  */
-export async function* logsView(asked: ViewRequest): AsyncGenerator<object, void> {
-  const { reader, params } = asked;
+export async function* logsView(asked: ViewRequest & { readonly signal: AbortSignal }): AsyncGenerator<object, void> {
+  const { reader, params, signal } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const limit = Math.min(largestPage, Math.max(1, Number(params.get('limit') ?? 100) || 100));
-  const rows = Promise.all([reader.list(query, { limit, cursor: params.get('cursor') }), reader.facets(query), reader.status()]);
+  const rows = Promise.all([reader.list(query, { limit, cursor: params.get('cursor'), sort: parseSort(params.get('sort')), signal }), reader.facets(query), reader.status()]);
   const summing = reader.series(query, { bucketMs, by: null }).catch((thrown: unknown) => ({ points: [], total: null, fault: faultOf(thrown) }));
   const [page, facets, { retentionDays }] = await rows;
   const sums = await Promise.race([summing, pause(patienceMs, null, { ref: false })]);
@@ -66,19 +71,39 @@ function faultOf(thrown: unknown): object {
   return thrown.body().error;
 }
 
+/** What attempts at one provider came to. */
+export interface Tried {
+  readonly provider: string | null;
+  readonly requests: number;
+  readonly errors: number;
+  readonly rescued: number;
+  /** Over time. */
+  readonly points: readonly (readonly [at: number, requests: number, errors: number, rescued: number])[];
+}
+
+/** The attempts at each provider, those too that the next one made good. The provider that was asked most is first. */
+export async function attemptsOver(reader: LogReader, query: LogQuery, bucketMs: number): Promise<readonly Tried[]> {
+  const { points } = await reader.series(query, { bucketMs, by: 'attempt.provider', most: mostProviders });
+  const tried = Array.from(Map.groupBy(points, ({ value }) => value), ([provider, own]) => {
+    const sum = (of: 'requests' | 'errors' | 'rescued'): number => own.reduce((total, point) => total + point[of], 0);
+    return { provider, requests: sum('requests'), errors: sum('errors'), rescued: sum('rescued'), points: own.map(({ at, requests, errors, rescued }) => [at, requests, errors, rescued] as const) };
+  });
+  return tried.sort((a, b) => b.requests - a.requests);
+}
+
 /** `meta`: the metadata key whose largest values are shown; the most used one where none is named. */
 export async function overviewView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
-  const errors: LogQuery = { ...query, conditions: [...query.conditions, { field: 'status', operator: 'in', values: ['error'] }] };
   const [metaKeys, earlierQuery] = await Promise.all([reader.metadataKeys(query), before(query, asked)]);
   const meta = params.get('meta') ?? metaKeys[0] ?? null;
   const top = (by: string): Promise<readonly StatsRow[]> => reader.stats(query, { by, limit: topRows });
-  const [series, [earlier = null], recent, { points: byModel }, models, providers, keys, values, cached] = await Promise.all([
+  const [series, [earlier = null], faults, attempts, { points: byModel }, models, providers, keys, values, cached] = await Promise.all([
     reader.series(query, { bucketMs, by: null }),
     earlierQuery === null ? [] : reader.stats(earlierQuery, { by: null, limit: 1 }),
-    reader.list(errors, { limit: topRows, cursor: null }),
+    reader.faults(query),
+    attemptsOver(reader, query, bucketMs),
     reader.series(query, { bucketMs, by: 'model', rank: 'cost' }),
     top('model'),
     top('provider'),
@@ -88,7 +113,7 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   ]);
   const hits = cached.find(({ value }) => value === 'hit')?.requests ?? 0;
   const isCacheUsed = cached.some(({ value }) => value !== null);
-  return { ...series, earlier, bucketMs, recent: recent.data, byModel, models, providers, keys, meta, metaKeys, values, cacheHits: isCacheUsed ? hits : null };
+  return { ...series, earlier, bucketMs, faults: faults.slice(0, mostFaults), attempts, byModel, models, providers, keys, meta, metaKeys, values, cacheHits: isCacheUsed ? hits : null };
 }
 
 /** `by`: what to group by, with the time before beside it. `bucket`: the largest values over time too. `rank`: what they are large in. */
@@ -107,7 +132,13 @@ export async function breakdownView(asked: ViewRequest): Promise<object> {
     isOverTime ? reader.series(query, { bucketMs, by, rank }) : null,
     isOverTime ? reader.series(query, { bucketMs, by: null }) : reader.stats(query, { by: null, limit: 1 }).then(([total]) => ({ points: [], total })),
   ]);
-  return { by, total: whole.total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole.points, keyed };
+  return { by, total: isOfAttempts(by) ? totalOf(rows) : whole.total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole.points, keyed };
+}
+
+/** All attempts. Percentiles of the parts do not add up to those of the whole. */
+function totalOf(rows: readonly StatsRow[]): Partial<StatsRow> {
+  const sum = (of: 'requests' | 'errors' | 'rescued'): number => rows.reduce((total, row) => total + row[of], 0);
+  return { requests: sum('requests'), errors: sum('errors'), rescued: sum('rescued') };
 }
 
 /** What can be grouped by beside the dimensions: `meta.<key>`, most used first, then `field.<name>`. */

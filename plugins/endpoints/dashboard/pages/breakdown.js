@@ -19,6 +19,10 @@ import { ViewsMenu } from '../parts/views-menu.js';
 
 /** The labels of all dimensions, by the name of their filter. */
 const dimensions = Object.fromEntries(fields.filter(({ isDimension }) => isDimension).map(({ filter, label }) => [filter, label]));
+/** What attempts can be summed up by. */
+const ofAttempts = { 'attempt.provider': 'Provider', 'attempt.model': 'Model', 'attempt.code': 'What came of it', 'attempt.target': 'Target' };
+/** What attempts are measured by: tokens and cost are those of a request. */
+const attemptMeasures = Object.fromEntries(Object.entries(measures).filter(([name]) => /^(?:requests|error|rescued|latency)/.test(name)));
 const tops = ['10', '20', '50', '100'];
 
 /** @param {{ params: URLSearchParams }} props */
@@ -26,7 +30,10 @@ export function BreakdownPage({ params }) {
   const range = rangeOf(params);
   const bucketMs = bucketOf(range.to - range.from, 60);
   const by = params.get('by') ?? 'model';
-  const metric = Object.hasOwn(measures, params.get('metric') ?? '') ? params.get('metric') : 'cost';
+  const isTried = Object.hasOwn(ofAttempts, by);
+  const offered = isTried ? attemptMeasures : measures;
+  const usual = isTried ? 'requests' : 'cost';
+  const metric = Object.hasOwn(offered, params.get('metric') ?? '') ? params.get('metric') : usual;
   const isOverTime = params.get('view') === 'time';
   const top = Number(params.get('top') ?? '20');
   const { data, error, loading, reload } = useData(`/api/views/breakdown?${apiParams(params, { by, rank: rankOf(metric), ...(isOverTime && { bucket: String(bucketMs) }) })}`, { everyMs: range.isRelative ? 20_000 : 0 });
@@ -39,9 +46,9 @@ export function BreakdownPage({ params }) {
     <//>
     <${SearchBar} params=${params} facets=${{}} />
     <div class="pickers">
-      <label>Measure <select value=${metric} onChange=${choose('metric', 'cost')}>${Object.entries(measures).map(([name, { label }]) => html`<option key=${name} value=${name}>${label}</option>`)}</select></label>
+      <label>Measure <select value=${metric} onChange=${choose('metric', usual)}>${Object.entries(offered).map(([name, { label }]) => html`<option key=${name} value=${name}>${label}</option>`)}</select></label>
       <label>by <${Dimension} value=${by} keyed=${keyed} onChange=${choose('by', 'model')} /></label>
-      <label>then by <${Dimension} value=${params.get('sub') ?? ''} keyed=${keyed} none="nothing" onChange=${choose('sub', '')} /></label>
+      ${!isTried && html`<label>then by <${Dimension} value=${params.get('sub') ?? ''} keyed=${keyed} none="nothing" onChange=${choose('sub', '')} /></label>`}
       <label>top <select value=${String(top)} onChange=${choose('top', '20')}>${tops.map((number) => html`<option key=${number}>${number}</option>`)}</select></label>
       <span class="segments" role="group" aria-label="View"><a aria-current=${!isOverTime ? 'true' : undefined} href=${withParams({ view: null })}>Ranking</a><a aria-current=${isOverTime ? 'true' : undefined} href=${withParams({ view: 'time' })}>Over time</a></span>
     </div>
@@ -49,7 +56,7 @@ export function BreakdownPage({ params }) {
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
     ${data !== null && (data.total.requests === 0 ? html`<${Notice} icon="search" title="No request matches">In this time, with these filters, there is none.<//>` : html`
       ${isOverTime && data.points.length > 0 && html`<${OverTime} data=${data} metric=${metric} range=${range} params=${params} />`}
-      <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} name=${dimensions[by] ?? keyOf(by)} metric=${metric} top=${top} params=${params} /></div>`)}`;
+      <div class=${loading ? 'is-loading' : ''}><${BreakdownTable} data=${data} name=${dimensions[by] ?? ofAttempts[by] ?? keyOf(by)} metric=${metric} top=${top} params=${params} /></div>`)}`;
 }
 
 /** By which figure the server chooses the largest rows. @param {string} metric */
@@ -65,6 +72,7 @@ function Dimension({ value, keyed, none, onChange }) {
   return html`<select value=${value} onChange=${onChange}>
     ${none !== undefined && html`<option value="">${none}</option>`}
     ${Object.entries(dimensions).map(([name, label]) => html`<option key=${name} value=${name}>${label}</option>`)}
+    ${none === undefined && html`<optgroup label="Attempts">${Object.entries(ofAttempts).map(([name, label]) => html`<option key=${name} value=${name}>${label}</option>`)}</optgroup>`}
     ${Object.entries(groups).map(([label, names]) => names.length > 0 && html`<optgroup key=${label} label=${label}>${names.map((name) => html`<option key=${name} value=${name}>${keyOf(name)}</option>`)}</optgroup>`)}
   </select>`;
 }

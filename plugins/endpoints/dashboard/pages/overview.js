@@ -4,7 +4,8 @@ import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
 import { aboutSum, partly } from '../parts/estimate.js';
 import { Later } from '../parts/later.js';
-import { ago, compact, count, duration, exact, money, unknown } from '../parts/format.js';
+import { Availability, wordsOfTried } from '../parts/availability.js';
+import { ago, compact, count, duration, exact, money, plural } from '../parts/format.js';
 import { HealthStrip } from '../parts/health-strip.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
 import { apiParams, bucketOf, rangeOf, timeOf } from '../parts/query.js';
@@ -12,7 +13,6 @@ import { TopList } from '../parts/top-list.js';
 import { filled, RequestHistogram, zoomOf } from '../parts/request-histogram.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Skeleton } from '../parts/states.js';
-import { StatusMark } from '../parts/status-mark.js';
 import { stackOf } from '../parts/stack.js';
 import { TimeChart } from '../parts/time-chart.js';
 import { hrefOfRange, TimeRange } from '../parts/time-range.js';
@@ -49,8 +49,9 @@ function Filled({ data, range, params }) {
       <${TopList} title="Keys" rows=${data.keys} total=${data.total} link=${link('key')} more=${withMore(params, 'key')} none="no key" />
       <${MetaTop} data=${data} link=${link} params=${params} />
     </div>
+    <${Attempts} data=${data} range=${range} params=${params} />
     <div class="tops">
-      <${RecentErrors} records=${data.recent} params=${params} />
+      <${Faults} faults=${data.faults} params=${params} />
       <${HealthStrip} />
     </div>`;
 }
@@ -97,9 +98,20 @@ function MetaTop({ data, link, params }) {
   return html`<${TopList} title=${picker} rows=${data.values} total=${data.total} link=${link(`meta.${data.meta}`)} more=${withMore(params, `meta.${data.meta}`)} none="without it" />`;
 }
 
-function RecentErrors({ records, params }) {
-  return html`<section class="card errors"><header><h2>Latest errors</h2><a href=${hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), ['status', 'error']]))}>All</a></header>
-    ${records.length === 0 ? html`<p class="soft">None in this time.</p>` : html`<ul class="error-list">${records.map((record) => html`<li key=${record.id}><a href=${hrefOf(`/dashboard/logs/${record.id}`, timeOf(params))}>
-      <${StatusMark} record=${record} /><span class="error-what"><b>${record.model ?? record.requestedModel ?? unknown}</b> ${record.error?.code ?? record.outcome}</span><time datetime=${record.createdAt} title=${exact(record.createdAt)}>${ago(record.createdAt)}</time></a></li>`)}</ul>`}</section>`;
+/** Each provider that was asked, with what failed there, whoever answered in the end. */
+function Attempts({ data: { attempts, total, bucketMs }, range, params }) {
+  if (attempts.length === 0) return null;
+  return html`<section class="card attempts"><header><h2>Attempts by provider</h2>${total.rescued > 0 && html`<a href=${asking(params, { rescued: 'true' })}>${plural(total.rescued, 'request')} rescued by fallback</a>`}<a href=${withMore(params, 'attempt.provider')}>Breakdown</a></header>
+    <ul>${attempts.map((tried) => html`<li key=${tried.provider}><a href=${asking(params, { tried: tried.provider ?? '' })}><b>${tried.provider}</b><span class=${tried.errors > tried.rescued ? 'is-bad' : 'soft'}>${wordsOfTried(tried)}</span><${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} /></a></li>`)}</ul></section>`;
 }
 
+const asking = (params, filters) => hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), ...Object.entries(filters)]));
+
+/** A group links to the requests in which it happened. */
+const hrefOfFault = ({ provider, code, rescued }, params) => asking(params, { ...(provider !== null && { tried: provider }), ...(rescued > 0 ? { attempts: '>1' } : { error: code }) });
+
+function Faults({ faults, params }) {
+  return html`<section class="card errors"><header><h2>Latest errors</h2><a href=${asking(params, { status: 'error' })}>All</a></header>
+    ${faults.length === 0 ? html`<p class="soft">None in this time.</p>` : html`<ul class="error-list">${faults.map((fault) => html`<li key=${`${fault.provider} ${fault.code}`}><a href=${hrefOfFault(fault, params)}>
+      <b class="error-count">${compact(fault.count)}</b><span class="error-what"><b>${fault.provider ?? 'before any provider'}</b> ${fault.code}${fault.rescued > 0 && html` <span class="pill">${fault.rescued === fault.count ? 'all' : count(fault.rescued)} rescued</span>`}</span><span class="error-times">${fault.count > 1 && html`since <time datetime=${new Date(fault.firstAt).toISOString()} title=${exact(fault.firstAt)}>${ago(fault.firstAt)}</time>, last `}<time datetime=${new Date(fault.lastAt).toISOString()} title=${exact(fault.lastAt)}>${ago(fault.lastAt)}</time></span></a></li>`)}</ul>`}</section>`;
+}

@@ -4,6 +4,7 @@ import { useData } from '../parts/api.js';
 import { aboutSum } from '../parts/estimate.js';
 import { ago, count, duration, failsMuch, money, percent, plural, unknown } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
+import { Availability, wordsOfTried } from '../parts/availability.js';
 import { TrialMark, useProviderTest } from '../parts/provider-test.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Skeleton } from '../parts/states.js';
@@ -17,14 +18,14 @@ export function ProvidersPage() {
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${8} />`}
     ${data !== null && html`
-      <div class="table-scroll"><table class="table providers"><thead><tr><th scope="col">Provider</th><th scope="col">State</th><th scope="col"><span class="hidden">Test</span></th><th scope="col" class="num">Models</th><th scope="col" class="num">Requests 24 h</th><th scope="col" class="num">Errors</th><th scope="col" class="num">p50</th><th scope="col" class="num">p95</th><th scope="col" class="num">First token</th><th scope="col" class="num">Spend 24 h</th><th scope="col">Since the start</th><th scope="col">Trains on data</th></tr></thead>
-        <tbody>${on.map((provider) => html`<${Row} key=${provider.id} provider=${provider} />`)}</tbody></table></div>
+      <div class="table-scroll"><table class="table providers"><thead><tr><th scope="col">Provider</th><th scope="col">State</th><th scope="col"><span class="hidden">Test</span></th><th scope="col" class="num">Models</th><th scope="col" class="num">Answered 24 h</th><th scope="col">Attempts 24 h</th><th scope="col" class="num">Failed</th><th scope="col" class="num">p50</th><th scope="col" class="num">p95</th><th scope="col" class="num">First token</th><th scope="col" class="num">Spend 24 h</th><th scope="col">Since the start</th><th scope="col">Trains on data</th></tr></thead>
+        <tbody>${on.map((provider) => html`<${Row} key=${provider.id} provider=${provider} range=${data} bucketMs=${data.bucketMs} />`)}</tbody></table></div>
       <${RestingTargets} />
       ${off.length > 0 && html`<h2 class="section">Off</h2><p class="soft">A provider whose variable is not set is off; requests for its models go to other providers, or are answered with 503. Set the variable and restart the gateway, or write it into .env.</p>
         <ul class="off-list">${off.map(({ id, missing, models }) => html`<li key=${id}><b>${id}</b><code>${missing}</code><span class="soft">${plural(models, 'model')}</span></li>`)}</ul>`}`}`;
 }
 
-function Row({ provider: { id, dialect, baseUrl, models, use, seen, trainsOnData } }) {
+function Row({ provider: { id, dialect, baseUrl, models, use, tried, seen, trainsOnData }, range, bucketMs }) {
   const [trial, run] = useProviderTest(id);
   const isFailing = seen !== null && seen.lastFailedAt !== null && (seen.lastAnsweredAt ?? 0) < seen.lastFailedAt;
   return html`<tr>
@@ -33,9 +34,10 @@ function Row({ provider: { id, dialect, baseUrl, models, use, seen, trainsOnData
     <td class="cell-tool"><button type="button" class="button" disabled=${trial?.isRunning} onClick=${run} aria-label=${`Test ${id}`} title="One small request">Test</button></td>
     <td class="num">${count(models)}</td>
     <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?provider=${encodeURIComponent(id)}`}>${count(use.requests)}</a>`}</td>
-    <td class="num ${use !== null && failsMuch(use) ? 'is-bad' : ''}">${use === null ? unknown : percent(use.errors, use.requests)}</td><td class="num">${duration(use?.latencyP50Ms)}</td><td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${duration(use?.timeToFirstTokenP50Ms)}</td><td class="num">${use === null ? unknown : aboutSum(money(use.cost), use)}</td>
+    <td class="cell-strip">${tried === null ? html`<span class="soft">none</span>` : html`<a href=${`/dashboard/logs?tried=${encodeURIComponent(id)}`} title=${wordsOfTried(tried)}><${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} /></a>`}</td>
+    <td class="num ${tried !== null && failsMuch(tried) ? 'is-bad' : ''}">${tried === null ? unknown : percent(tried.errors, tried.requests)}</td><td class="num">${duration(use?.latencyP50Ms)}</td><td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${duration(use?.timeToFirstTokenP50Ms)}</td><td class="num">${use === null ? unknown : aboutSum(money(use.cost), use)}</td>
     <td class="wrap">${seen === null ? html`<span class="soft">not tried yet</span>` : html`answered ${ago(seen.lastAnsweredAt)}${seen.lastFailedAt !== null && html`, <span title=${seen.lastFailure}>failed ${ago(seen.lastFailedAt)}</span>`}`}</td>
     <td>${trainsOnData === null ? html`<span class="soft">not said</span>` : trainsOnData ? 'yes' : 'no'}</td>
   </tr>
-  <tr class="opened trial ${trial === null ? 'is-empty' : ''}"><td colspan="12"><div role="status">${trial !== null && html`<${TrialMark} trial=${trial} />`}</div></td></tr>`;
+  <tr class="opened trial ${trial === null ? 'is-empty' : ''}"><td colspan="13"><div role="status">${trial !== null && html`<${TrialMark} trial=${trial} />`}</div></td></tr>`;
 }

@@ -10,13 +10,16 @@ import { SortHead, sorted } from './sort.js';
 
 const beside = { requests: 'Requests', 'error-rate': 'Errors', 'tokens-in': 'Tokens in', 'tokens-out': 'out', cost: 'Cost', 'latency-p50': 'p50', 'latency-p95': 'p95', 'latency-p99': 'p99', 'ttft-p50': 'First token', speed: 'Tokens/s' };
 
-/** The columns beside the chosen measure. @param {string} metric */
-const othersOf = (metric) => Object.entries(beside).filter(([name]) => name !== metric).map(([name, label]) => ({ ...measures[name], name, label, num: true }));
+const besideAttempts = { requests: 'Attempts', 'error-rate': 'Failed', rescued: 'Rescued', 'latency-p50': 'p50', 'latency-p95': 'p95', 'latency-p99': 'p99' };
+
+/** The columns beside the chosen measure. @param {string} metric @param {boolean} isTried */
+const othersOf = (metric, isTried) => Object.entries(isTried ? besideAttempts : beside).filter(([name]) => name !== metric).map(([name, label]) => ({ ...measures[name], name, label, num: true }));
 
 /** @param {{ data: any, name: string, metric: string, top: number, params: URLSearchParams }} props */
 export function BreakdownTable({ data, name, metric, top, params }) {
   const measure = measures[metric];
-  const others = othersOf(metric);
+  const isTried = data.by.startsWith('attempt.');
+  const others = othersOf(metric, isTried);
   const whole = measure.isRate ? null : measure.of(data.total);
   const columns = {
     value: { label: name, of: ({ value }) => value },
@@ -40,11 +43,14 @@ const empty = html`<span class="soft">(empty)</span>`;
 
 function Row({ row, by, measure, others, most, whole, earlier, params }) {
   const [isOpen, setOpen] = useState(false);
-  const sub = params.get('sub');
+  const isTried = by.startsWith('attempt.');
+  const sub = isTried ? null : params.get('sub');
   const value = measure.of(row);
-  const link = hrefOf('/dashboard/logs', onlyFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), { field: by, value: row.value ?? '', not: false }));
+  const link = hrefOf('/dashboard/logs', onlyFilter(new URLSearchParams([...params].filter(([name]) => !['by', 'sub', 'metric', 'view', 'top', 'sort'].includes(name))), { field: isTried ? 'tried' : by, value: row.value ?? '', not: false }));
+  // requests cannot be found by what became of one attempt
+  const isLinked = row.value !== '' && (!isTried || by === 'attempt.provider');
   return html`<tr>
-      <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${row.value ?? '(none)'} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}${row.value === '' ? empty : html`<a href=${link} title=${row.value}>${row.value ?? '(none)'}</a>`}</td>
+      <td class="cell-name">${sub && html`<button type="button" class="fold" aria-expanded=${isOpen} aria-label=${`${row.value ?? '(none)'} by ${sub}`} onClick=${() => setOpen(!isOpen)}><${Icon} name=${isOpen ? 'down' : 'right'} /></button>`}${row.value === '' ? empty : isLinked ? html`<a href=${link} title=${row.value}>${row.value ?? '(none)'}</a>` : (row.value ?? '(none)')}</td>
       <td class="num"><b>${written(measure, row)}</b></td><${Bar} value=${value} most=${most} /><td class="num">${whole === null || whole === 0 || value === null ? '' : percent(value, whole)}</td><td class="num soft">${earlier === undefined ? '–' : written(measure, earlier)}</td>
       <${Numbers} row=${row} others=${others} />
     </tr>

@@ -17,6 +17,7 @@ export const measures = {
   requests: { label: 'Requests', of: ({ requests }) => requests, format: count },
   errors: { label: 'Errors', of: ({ errors }) => errors, format: count },
   'error-rate': { label: 'Error rate', of: ({ errors, requests }) => (requests === 0 ? null : errors / requests), format: share, isRate: true },
+  rescued: { label: 'Rescued', of: ({ rescued = null }) => rescued, format: count },
   'cost-per-request': { label: 'Cost per request', of: ({ cost, requests, unpriced }) => (cost === null || requests <= unpriced ? null : Number(cost) / (requests - unpriced)), format: money, isRate: true, isCounted: true },
   'tokens-in': { label: 'Tokens in', of: ({ promptTokens }) => promptTokens, format: compact, isCounted: true },
   'tokens-out': { label: 'Tokens out', of: ({ completionTokens }) => completionTokens, format: compact, isCounted: true },

@@ -73,13 +73,13 @@ async function bodiesById({ engine: { grammar }, rows: found }: Queries, rows: r
 }
 
 /** With a dimension, the largest values are found first, and then only those are read over time. */
-async function series(queries: Queries, query: LogQuery, { bucketMs: width, by = null, rank = 'requests' }: SeriesOptions): Promise<Series> {
+async function series(queries: Queries, query: LogQuery, { bucketMs: width, by = null, rank = 'requests', most = seriesValues }: SeriesOptions): Promise<Series> {
   const bucketMs = Math.max(1000, Math.floor(width));
   if (by === null) {
     const groups = await groupsOf(queries, query, { by, bucketMs });
     return { points: pointsOf(groups), total: statsOf(null, groups.reduce((sums, group) => addSums(sums, group.sums), noSums())) };
   }
-  const only = (await largestOf(queries, query, { by, rank, most: seriesValues })).map(({ value }) => value);
+  const only = (await largestOf(queries, query, { by, rank, most })).map(({ value }) => value);
   const [all] = await groupsOf(queries, query, { by: null, bucketMs: null });
   return { points: pointsOf(await groupsOf(queries, query, { by, bucketMs, only })), total: statsOf(null, all?.sums ?? noSums()) };
 }
