@@ -1,8 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { lacking } from './test/_kit/machine.ts';
 
 const source = (file: string): string => fileURLToPath(new URL(file, import.meta.url));
+
+const lacks = lacking(source('.'));
 
 export default defineConfig({
   // a test and a plugin beside it import the gateway by its name, as an installed package; here that is the sources
@@ -14,6 +17,9 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // what a file needs and the machine lacks, `test/machine.test.ts` shows as skipped
+    exclude: [...configDefaults.exclude, ...lacks.flatMap(({ files }) => files)],
+    provide: { lacks },
     globalSetup: ['test/_kit/setup.ts'],
     setupFiles: ['test/_kit/properties.ts'],
     // cost: a worker for each file would load the gateway's sources and their packages 128 times, a third of the CPU of a run

@@ -11,9 +11,9 @@ interface Pair {
   readonly cert: string;
 }
 
-/** One for 127.0.0.1, which the process of the test trusts. */
-export function trustedCertificate(): Pair {
-  const made = certificate('IP:127.0.0.1');
+/** One that the process of the test trusts. */
+export function trustedCertificate(names = 'IP:127.0.0.1'): Pair {
+  const made = certificate(names);
   setDefaultCACertificates([...getCACertificates(), made.cert]);
   return made;
 }

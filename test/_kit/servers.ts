@@ -6,6 +6,7 @@ import { createServer, connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { closeAtEndOfFile } from './left-open.ts';
 import { pause } from './upstream.ts';
 
 export async function freePort(): Promise<number> {
@@ -46,6 +47,13 @@ export async function startRedis(at?: number): Promise<RedisServer> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-'));
   const child = spawn(program, ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', folder], { stdio: 'ignore' });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const stop = async (): Promise<void> => {
+    isStopped();
+    child.kill('SIGKILL');
+    await ended;
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const isStopped = closeAtEndOfFile({ close: stop });
   await reachable(port);
   return {
     url: `redis://127.0.0.1:${port}`,
@@ -58,11 +66,7 @@ export async function startRedis(at?: number): Promise<RedisServer> {
         resolve();
       });
     }),
-    async stop() {
-      child.kill('SIGKILL');
-      await ended;
-      rmSync(folder, { recursive: true, force: true });
-    },
+    stop,
   };
 }
 
@@ -158,6 +162,12 @@ export async function startPostgres(): Promise<PostgresServer> {
     await ended;
     rmSync(join(files, 'postmaster.pid'), { force: true });
   };
+  const stop = async (): Promise<void> => {
+    isStopped();
+    await kill();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const isStopped = closeAtEndOfFile({ close: stop });
   await start();
   const url = `postgres://gateway@127.0.0.1:${port}/postgres`;
   const psql = (address: string, sql: string): string => execFileSync(join(programs, 'psql'), [address, '-Atqc', sql], { encoding: 'utf8' }).trim();
@@ -174,10 +184,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       psql(url, `create database ${name}`);
       return `postgres://gateway@127.0.0.1:${port}/${name}`;
     },
-    async stop() {
-      await kill();
-      rmSync(folder, { recursive: true, force: true });
-    },
+    stop,
   };
 }
 

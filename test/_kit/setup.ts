@@ -1,8 +1,14 @@
-import { ensurePostgres, ensureProgram } from './servers.ts';
+import type { TestProject } from 'vitest/node';
+import { lackText } from './machine.ts';
+import type { Lack } from './machine.ts';
 
-/** What the tests start for themselves must be on the machine: once, before they run side by side. */
-export default function setup(): void {
-  ensureProgram(['/usr/bin/redis-server'], 'redis-server');
-  ensureProgram(['/usr/bin/chromium'], 'chromium');
-  ensurePostgres();
+declare module 'vitest' {
+  export interface ProvidedContext {
+    readonly lacks: readonly Lack[];
+  }
+}
+
+/** One loud line for each thing that the tests need and this machine lacks. */
+export default function setup(project: TestProject): void {
+  for (const lack of project.getProvidedContext().lacks) project.vitest.logger.warn(`SKIPPED: ${lackText(lack)}`);
 }

@@ -1,11 +1,12 @@
 /** `durability: strict`: no answer without a record on the disk. */
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { pathOf } from '../../../../plugins/log/journal/write/segments.ts';
 import { oneUpstream, quietPlugins, readEvents, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
+import { mountSmallDisk } from '../../../_kit/small-disk.ts';
+import type { SmallDisk } from '../../../_kit/small-disk.ts';
 import { completion, said, startUpstream, streams, answers } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
 import { errorOf } from '../../../core/scene.ts';
@@ -13,6 +14,7 @@ import { folder } from './scene.ts';
 
 let place: ReturnType<typeof folder>;
 let disk: string;
+let small: SmallDisk;
 let upstream: ScriptedUpstream;
 let gateway: TestGateway;
 
@@ -20,7 +22,7 @@ beforeEach(async () => {
   place = folder();
   disk = join(place.path, 'disk');
   mkdirSync(disk);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', disk]);
+  small = mountSmallDisk(disk, '4m');
   upstream = await startUpstream(answers(completion('hello')));
   gateway = await testGateway({ config: oneUpstream(upstream.url, { server: { data_dir: disk }, plugins: [...quietPlugins, { use: 'log/journal', with: { durability: 'strict' } }] }) });
 });
@@ -28,7 +30,7 @@ beforeEach(async () => {
 afterEach(async () => {
   await gateway.close();
   await upstream.close();
-  execFileSync('umount', [disk]);
+  small.unmount();
   place.remove();
 });
 

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, onTestFinished, vi } from 'vitest';
@@ -8,6 +7,7 @@ import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
 import { adoptOrphans, claim, createInstance, pathOf, readCursor, removeInstance, segmentsOf, writeCursor } from '../../../../../plugins/log/journal/write/segments.ts';
 import { Tail } from '../../../../../plugins/log/journal/drain/tail.ts';
 import { JournalWriter } from '../../../../../plugins/log/journal/write/writer.ts';
+import { mountSmallDisk } from '../../../../_kit/small-disk.ts';
 import { pause } from '../../../../_kit/upstream.ts';
 import { folder, idAt } from '../scene.ts';
 
@@ -47,14 +47,14 @@ async function write(): Promise<string> {
 async function onSmallDisk(more: object, work: (scene: { disk: string; writer: JournalWriter; grow: () => void }) => Promise<void>): Promise<void> {
   const disk = join(place.path, 'disk');
   mkdirSync(disk);
-  execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', disk]);
+  const small = mountSmallDisk(disk, '64k');
   const writer = writerIn(disk, more);
   try {
     writeFileSync(join(disk, 'filler'), Buffer.alloc(30_000));
-    await work({ disk, writer, grow: () => void execFileSync('mount', ['-o', 'remount,size=4m', disk]) });
+    await work({ disk, writer, grow: () => small.grow('4m') });
   } finally {
     await writer.close();
-    execFileSync('umount', [disk]);
+    small.unmount();
   }
 }
 

@@ -1,0 +1,54 @@
+/** What some tests need of the machine. Where it cannot be had, their files are left out, which the run says and `.ci/run` takes for a fault. */
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensurePostgres, ensureProgram } from './servers.ts';
+import { mountSmallDisk } from './small-disk.ts';
+
+interface Need {
+  readonly name: string;
+  /** What a file has that needs it. */
+  readonly trace: RegExp;
+  /** Throws where it cannot be had. As root on Debian what is missing is installed. */
+  ensure(): void;
+}
+
+const needs: readonly Need[] = [
+  { name: 'Redis (package redis-server)', trace: /\bstartRedis\b/, ensure: () => void ensureProgram(['/usr/bin/redis-server'], 'redis-server') },
+  { name: 'PostgreSQL (package postgresql)', trace: /\bstartPostgres\b/, ensure: ensurePostgres },
+  { name: 'a browser (package chromium)', trace: /\/browser\.ts'|\bbrowserOptions\b/, ensure: () => void ensureProgram(['/usr/bin/chromium'], 'chromium') },
+  { name: 'certificates (package openssl)', trace: /_kit\/certificate\.ts/, ensure: () => void ensureProgram(['/usr/bin/openssl'], 'openssl') },
+  { name: 'the right to mount a small disk (root)', trace: /\bmountSmallDisk\b/, ensure: tryMount },
+];
+
+function tryMount(): void {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-mount-'));
+  try {
+    mountSmallDisk(folder, '64k').unmount();
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+export interface Lack {
+  readonly name: string;
+  /** Test files, from the root of the checkout. */
+  readonly files: readonly string[];
+}
+
+/** What this machine lacks, with the test files that need it. */
+export function lacking(root: string): readonly Lack[] {
+  const missing = needs.filter(({ ensure }) => {
+    try {
+      ensure();
+      return false;
+    } catch {
+      return true;
+    }
+  });
+  if (missing.length === 0) return [];
+  const files = globSync('test/**/*.test.ts', { cwd: root }).map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
+  return missing.map(({ name, trace }) => ({ name, files: files.flatMap(({ file, text }) => (trace.test(text) ? [file] : [])) }));
+}
+
+export const lackText = ({ name, files }: Lack): string => `This machine lacks ${name}: ${files.length} test files are left out.`;

@@ -1,0 +1,16 @@
+/** What this machine lacks shows as skipped tests, one for each thing. */
+import { expect, inject, test } from 'vitest';
+import { lacking, lackText } from './_kit/machine.ts';
+
+for (const lack of inject('lacks')) test.skip(lackText(lack), () => {});
+
+test('every file that needs something of the machine is known', () => {
+  const root = new URL('..', import.meta.url).pathname;
+  const before = process.env['PATH'];
+  // nothing can be found or installed without a path, and mounting needs its program
+  process.env['PATH'] = '';
+  const found = lacking(root);
+  process.env['PATH'] = before;
+  const disk = found.find(({ name }) => name.startsWith('the right to mount'));
+  expect(disk?.files.toSorted()).toEqual(['test/plugins/log/journal/strict.test.ts', 'test/plugins/log/journal/write/writer.test.ts']);
+});
