@@ -1,0 +1,89 @@
+/**
+ * The clients themselves. They are too big for dev dependencies: they are installed into a folder beside the temporary files once, and used from there
+ * the next time. `GATEWAY_CLIENTS` names another folder.
+ */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const versions = {
+  claudeCode: '2.1.330',
+  codex: '0.169.0',
+  python: { openai: '2.54.0', anthropic: '2.12.0', litellm: '1.106.2' },
+  openaiJava: '4.101.0',
+} as const;
+
+const folder = process.env['GATEWAY_CLIENTS'] ?? join(tmpdir(), 'model-gateway-clients');
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly seconds: number;
+}
+
+export interface How {
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly seconds?: number;
+}
+
+/** Runs a program to its end, with nothing to read. It sees of the environment of this process the search path alone, so no key of the machine's user is in it. */
+export async function run(words: readonly string[], { cwd = folder, env = {}, seconds = 120 }: How = {}): Promise<Ran> {
+  const startedAt = performance.now();
+  const child = spawn(words[0] as string, words.slice(1), { cwd, env: { PATH: process.env['PATH'] ?? '', HOME: cwd, ...env }, stdio: ['ignore', 'pipe', 'pipe'], timeout: seconds * 1000, killSignal: 'SIGKILL' });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (bytes: Buffer) => (stdout += bytes.toString()));
+  child.stderr.on('data', (bytes: Buffer) => (stderr += bytes.toString()));
+  const code = await new Promise<number | null>((resolve) => {
+    child.once('error', () => resolve(127));
+    child.once('close', resolve);
+  });
+  return { code, stdout, stderr, seconds: (performance.now() - startedAt) / 1000 };
+}
+
+/** What installers need of the environment: the user's own registries and caches. */
+const own = (): Record<string, string> => ({ HOME: process.env['HOME'] ?? '' });
+
+async function installed(file: string, steps: readonly (readonly string[])[], cwd: string): Promise<string | null> {
+  if (existsSync(file)) return file;
+  mkdirSync(cwd, { recursive: true });
+  for (const words of steps) {
+    process.stderr.write(`installing: ${words.join(' ')}\n`);
+    const { code, stderr } = await run(words, { cwd, env: own(), seconds: 600 });
+    if (code !== 0) {
+      process.stderr.write(`${stderr.slice(-500)}\n`);
+      return null;
+    }
+  }
+  return existsSync(file) ? file : null;
+}
+
+/** A command line from npm; null where it cannot be installed. */
+export const commandOf = (name: string, version: string, command: string): Promise<string | null> => {
+  const cwd = join(folder, `${command}-${version}`);
+  return installed(join(cwd, 'node_modules/.bin', command), [['npm', 'install', '--prefix', cwd, '--no-audit', '--no-fund', `${name}@${version}`]], cwd);
+};
+
+/** A Python that has the SDKs. */
+export const pythonOf = async (): Promise<string | null> => {
+  const wanted = Object.entries(versions.python).map(([name, version]) => `${name}==${version}`);
+  const cwd = join(folder, `python-${wanted.join('-').replaceAll('==', '-')}`);
+  const python = join(cwd, 'bin/python');
+  const marker = join(cwd, 'bin/litellm');
+  return (await installed(marker, [['python3', '-m', 'venv', cwd], [python, '-m', 'pip', 'install', '--quiet', ...wanted]], cwd)) === null ? null : python;
+};
+
+const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>bench</groupId><artifactId>clients</artifactId><version>1</version>
+<dependencies><dependency><groupId>com.openai</groupId><artifactId>openai-java</artifactId><version>${versions.openaiJava}</version></dependency></dependencies></project>`;
+
+/** The folder with the jars of the Java SDK. */
+export const javaOf = async (): Promise<string | null> => {
+  const cwd = join(folder, `openai-java-${versions.openaiJava}`);
+  mkdirSync(cwd, { recursive: true });
+  writeFileSync(join(cwd, 'pom.xml'), pom);
+  const jar = join(cwd, `lib/openai-java-core-${versions.openaiJava}.jar`);
+  return (await installed(jar, [['mvn', '-q', '-B', 'dependency:copy-dependencies', '-DoutputDirectory=lib']], cwd)) === null ? null : join(cwd, 'lib');
+};
