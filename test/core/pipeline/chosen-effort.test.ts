@@ -66,6 +66,15 @@ describe('a refused effort of the gateway', () => {
     expect(effortsOf(up)).toEqual(['low', null, null]);
   });
 
+  it('is left out where thinking is refused for something else in the request, and chosen again for the next', async () => {
+    const up = await provider(refusal({ message: 'Thinking mode does not support this tool_choice', type: 'invalid_request_error' }), ok(), ok());
+    const { chat } = await gatewayOf(configOf(up));
+    const tools = [{ type: 'function', function: { name: 'weather' } }];
+    expect((await chat({ model: 'plain', tools, tool_choice: 'required' })).status).toBe(200);
+    await chat({ model: 'plain' });
+    expect(effortsOf(up)).toEqual(['low', null, 'low']);
+  });
+
   it('is not learnt from a request that fails without the effort as well', async () => {
     const up = await provider(refusal({ message: 'unsupported: reasoning_effort' }), refusal({ message: 'messages: too many' }), ok());
     const { chat } = await gatewayOf(configOf(up));

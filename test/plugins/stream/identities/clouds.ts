@@ -16,6 +16,9 @@ export interface Given {
   readonly token: string;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
+  /** When the cloud was asked, and when it answered. */
+  readonly askedAt: number;
+  readonly givenAt: number;
 }
 
 export interface Clouds {
@@ -51,6 +54,7 @@ export async function startClouds(): Promise<Clouds> {
     const cloud = cloudOf(request.url ?? '');
     if (cloud === null) return void response.writeHead(404, { 'metadata-flavor': 'Google' }).end();
     clouds.asked.push(cloud);
+    const askedAt = Date.now();
     running[cloud] += 1;
     clouds.most = Math.max(clouds.most, running[cloud]);
     await pause(clouds.delayMs);
@@ -59,7 +63,7 @@ export async function startClouds(): Promise<Clouds> {
     // seconds, as the clouds count
     const expiresAt = (Math.floor(Date.now() / 1000) + clouds.seconds) * 1000;
     const token = `${cloud}-token-${clouds.given.length}`;
-    clouds.given.push({ cloud, token, expiresAt });
+    clouds.given.push({ cloud, token, expiresAt, askedAt, givenAt: Date.now() });
     response.writeHead(200, { 'content-type': 'application/json', 'metadata-flavor': 'Google' }).end(JSON.stringify(bodies[cloud](token, clouds.seconds, expiresAt)));
   };
   const server = createServer((request, response) => void answer(request, response));

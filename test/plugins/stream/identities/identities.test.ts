@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { answers, completion, type Asked, pause, type ScriptedUpstream, type Step } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
-import { type Cloud, type Clouds, machineAt, startClouds } from './clouds.ts';
+import { type Cloud, type Clouds, type Given, machineAt, startClouds } from './clouds.ts';
 
 let clouds: Clouds;
 beforeAll(async () => {
@@ -90,19 +90,16 @@ describe('a provider with an identity', () => {
 
   it('renews tokens under load before they expire: no request fails, none carries an expired token, and each cloud is asked by one at a time', async () => {
     machineAt(clouds.origin);
-    Object.assign(clouds, { seconds: 4, delayMs: 150 });
+    Object.assign(clouds, { seconds: 5, delayMs: 500 });
     const { up, ask } = await scene();
     const seen: { token: string; at: number }[] = [];
     up.script((response, asked) => (seen.push({ token: tokenOf(asked), at: Date.now() }), inItsForm(response, asked)));
     const until = Date.now() + 6000;
     const statuses = new Map<number, number>();
-    let slowestMs = 0;
     const caller = async (model: string): Promise<void> => {
       await ask(model);
       while (Date.now() < until) {
-        const began = Date.now();
         const { status } = await ask(model);
-        slowestMs = Math.max(slowestMs, Date.now() - began);
         statuses.set(status, (statuses.get(status) ?? 0) + 1);
         await pause(10);
       }
@@ -112,13 +109,15 @@ describe('a provider with an identity', () => {
     const expiry = new Map(clouds.given.map(({ token, expiresAt }) => [token, expiresAt]));
     expect(seen.filter(({ token, at }) => at >= (expiry.get(token) ?? 0))).toEqual([]);
     for (const cloud of ['google', 'aws', 'entra'] as const) {
-      // each lives for 3 to 4 s and is renewed halfway
-      expect(new Set(seen.map(({ token }) => token).filter((token) => token.startsWith(cloud))).size, cloud).toBeGreaterThanOrEqual(3);
-      expect(countOf(cloud), cloud).toBeLessThanOrEqual(7);
+      const given = clouds.given.filter((one) => one.cloud === cloud);
+      // each lives for 4 to 5 s and is renewed halfway
+      expect([2, 3, 4], cloud).toContain(given.length);
+      expect(seen.some(({ token }) => token === given[1]?.token), cloud).toBe(true);
+      // while the cloud is asked, requests go out with the token before
+      const [before, { askedAt, givenAt }] = given as [Given, Given];
+      expect(seen.filter(({ at, token }) => at > askedAt && at < givenAt && token === before.token).length, cloud).toBeGreaterThan(3);
     }
     expect(clouds.most).toBe(1);
-    // a request that waited for a cloud would take 150 ms
-    expect(slowestMs).toBeLessThan(140);
   }, 20_000);
 });
 
