@@ -19,7 +19,7 @@ import { resolveKeys } from './resolve/keys.ts';
 import { resolveLimits, warnOfUncounted } from './resolve/limits.ts';
 import { resolveModels } from './resolve/models.ts';
 import { resolveNames } from './resolve/names.ts';
-import type { PluginLoader, PluginSet } from './resolve/plugins.ts';
+import type { NamedPlugin, PluginLoader, PluginSet } from './resolve/plugins.ts';
 import { resolvePlugins } from './resolve/plugins.ts';
 import type { KnownDialects } from './resolve/providers.ts';
 import { knownDialects, resolveProviders } from './resolve/providers.ts';
@@ -47,11 +47,12 @@ export type Loaded =
       readonly ok: true;
       readonly config: Config;
       readonly plugins: readonly LoadedPlugin[];
+      readonly named: readonly NamedPlugin[];
       readonly warnings: readonly Problem[];
       /** Absolute paths of all files that were read: the config, its includes, `.env` files, certificates and `${file:...}` references. */
       readonly files: readonly string[];
     }
-  | { readonly ok: false; readonly problems: readonly Problem[]; readonly files: readonly string[] };
+  | { readonly ok: false; readonly problems: readonly Problem[]; readonly files: readonly string[]; readonly named: readonly NamedPlugin[] };
 
 /**
  * Reads, checks and resolves a config file. Faults are returned, not thrown.
@@ -72,8 +73,8 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
 
   // an unreadable file may define what the other files refer to, so nobody can say yet which references are wrong
   const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null, home, files }, findings) : null;
-  if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems.toSorted(byPlace), files };
-  return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), warnings: findings.warnings.toSorted(byPlace), files };
+  if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems.toSorted(byPlace), files, named: plugins.named };
+  return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), named: plugins.named, warnings: findings.warnings.toSorted(byPlace), files };
 }
 
 interface Parts {

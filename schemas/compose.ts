@@ -5,6 +5,7 @@ import { acceptReferences } from './references.ts';
 
 /** The parts of a plugin that an editor shows. */
 export interface Documented {
+  /** As the YAML names it: `auth/keys`, `./quota.ts` or `@acme/gateway-quota`. */
   readonly name: string;
   readonly summary: string;
   /** JSON Schema of the plugin's options. */
@@ -14,19 +15,31 @@ export interface Documented {
 /** A path, `@scope/name`, or one word: `word/word` is a shipped plugin, and an editor shows where one is misspelt. */
 const ownPattern = '^(?:[./]|@[^/]+/|[^/]+$)';
 
-const ownPath = { ...useSchema, title: 'path or npm package', pattern: ownPattern };
+/** Plugins of the operator whose options are not known. @param known those whose options are */
+const ownPath = (known: readonly string[]) => ({ ...useSchema, pattern: ownPattern, ...(known.length > 0 && { not: { enum: known } }) });
 
-/** The whole schema as JSON Schema draft 7. Plugins are sorted by name, so that the same plugins always give the same text. */
-export function compose(plugins: readonly Documented[]): object {
+/**
+ * The whole schema as JSON Schema draft 7. Plugins are sorted by name, so that the same plugins always give the same text.
+ * @param settings names of settings of providers that dialects of own plugins declare
+ */
+export function compose(plugins: readonly Documented[], settings: readonly string[] = []): object {
   const sorted = plugins.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   const names = { type: 'string', title: 'plugin', enum: sorted.filter((plugin) => !needsOptions(plugin)).map(({ name }) => name), description: useSchema.description };
-  const entries = [names, ownPath, ...sorted.map(entry), ownEntry];
+  const known = sorted.map(({ name }) => name).filter((name) => new RegExp(ownPattern).test(name));
+  const entries = [names, { title: 'path or npm package', ...ownPath(known) }, ...sorted.map(entry), ownEntry(known)];
   const items = { description: pluginSchema.description, oneOf: entries };
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     ...gatewaySchema,
-    properties: { ...(acceptReferences(gatewaySchema.properties) as object), plugins: { ...pluginsSchema, items } },
+    properties: { ...(acceptReferences({ ...gatewaySchema.properties, providers: withSettings(settings) }) as object), plugins: { ...pluginsSchema, items } },
   };
+}
+
+function withSettings(settings: readonly string[]): object {
+  const { providers } = gatewaySchema.properties;
+  const { properties } = providers.additionalProperties;
+  const more = settings.filter((name) => !(name in properties)).map((name) => [name, { type: 'string', minLength: 1, description: 'A setting of the dialect.' }] as const);
+  return { ...providers, additionalProperties: { ...providers.additionalProperties, properties: { ...properties, ...Object.fromEntries(more) } } };
 }
 
 const required = (plugin: Documented): readonly string[] => (plugin.schema as { required?: readonly string[] }).required ?? [];
@@ -43,10 +56,10 @@ const entry = (plugin: Documented): object => ({
   },
 });
 
-const ownEntry = {
+const ownEntry = (known: readonly string[]): object => ({
   type: 'object',
   title: 'path or npm package',
   additionalProperties: false,
   required: ['use'],
-  properties: { use: { ...useSchema, pattern: ownPattern }, with: pluginSchema.properties.with },
-};
+  properties: { use: ownPath(known), with: pluginSchema.properties.with },
+});

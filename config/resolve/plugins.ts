@@ -16,11 +16,19 @@ export interface PluginLoader {
   readonly shippedPlugins: readonly string[];
 }
 
+/** A plugin with its name in the file: `auth/keys`, `./quota.ts` or `@acme/gateway-quota`. */
+export interface NamedPlugin {
+  readonly use: string;
+  readonly plugin: AnyPlugin;
+}
+
 /** The plugins of a configuration. */
 export interface PluginSet {
   readonly loaded: readonly LoadedPlugin[];
   /** The entries as the file writes them, with defaults filled in. References are not expanded, so secrets stay hidden. */
   readonly entries: readonly PluginEntry[];
+  /** Each plugin that could be loaded, with its name in the file. Its options may have faults. */
+  readonly named: readonly NamedPlugin[];
   /** Whether every entry of the list is well formed and its plugin was loaded. */
   readonly isComplete: boolean;
 }
@@ -41,12 +49,14 @@ interface WantedPlugin {
 export async function resolvePlugins(main: Reading, loader: PluginLoader, findings: Findings): Promise<PluginSet> {
   const loaded: LoadedPlugin[] = [];
   const entries: PluginEntry[] = [];
+  const named: NamedPlugin[] = [];
   const wanted = wantedPlugins(main, loader.shippedPlugins);
   const { plugins: list = loader.shippedPlugins } = main.value;
   let isComplete = Array.isArray(list) && list.length === wanted.length;
   for (const { use, options, path, place } of wanted) {
     try {
       const plugin = await loader.loadPlugin(use, dirname(main.source.file));
+      named.push({ use, plugin });
       validateOptions({ reading: main, base: path, value: options }, plugin, findings);
       loaded.push({ plugin, options });
       entries.push({ use, with: asWritten(options, path, main) as Record<string, unknown> });
@@ -55,7 +65,7 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
       findings.error(place, (thrown as Error).message);
     }
   }
-  return { loaded, entries, isComplete };
+  return { loaded, entries, named, isComplete };
 }
 
 function wantedPlugins({ source, value }: Reading, shipped: readonly string[]): WantedPlugin[] {

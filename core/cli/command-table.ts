@@ -25,6 +25,7 @@ export const coreCommands = [
   { name: 'init', summary: 'write a commented gateway.config.yaml into this folder; a file that is there is left as it is', flags: { help }, examples: ['gateway init'] },
   { name: 'restart', summary: 'put a new process in the place of the running one; no request is lost', flags: { config, pid, help }, examples: ['gateway restart --config /etc/gateway.yaml'] },
   { name: 'check', summary: 'read the config and load every plugin, print what is wrong, serve nothing', flags: { config, help }, examples: ['gateway check --config /etc/gateway.yaml'] },
+  { name: 'schema', summary: 'print the JSON Schema of the config, with the options of your own plugins, for editors', flags: { config, help }, examples: ['gateway schema > gateway.schema.json'] },
   { name: 'doctor', summary: 'look at the config, the providers and their keys, the store, Redis, the disk and the clock, and say what to do', flags: { config, json, help } },
   { name: 'models', summary: 'list the models, their providers and prices', flags: { config, json, help } },
   { name: 'route', summary: 'say where a request would go, why, and what it would cost; no provider is asked', words: 'PROMPT', flags: { ...route, config, json, help }, examples: ['gateway route --model auto "Why is the sky blue?"'] },

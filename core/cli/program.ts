@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { loadConfig } from '../../config/load.ts';
 import type { Loaded } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
+import { editorSchema } from '../../config/resolve/editor.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import type { Config } from '../config.ts';
 import { Exit, UsageError } from '../exit.ts';
@@ -12,6 +13,7 @@ import type { CommandSpec, FlagValues, Output } from '../host/command.ts';
 import { startGateway } from '../host/gateway.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import { createPluginLoader } from '../host/loader.ts';
+import type { AnyPlugin } from '../host/plugin.ts';
 import { Places } from '../host/places.ts';
 import { States } from '../host/state.ts';
 import { PortInUse, UnusableSocket } from '../http/bind.ts';
@@ -178,6 +180,16 @@ async function init(): Promise<void> {
   writeConfig({ on: [...config.providers.values()].flatMap(({ id, missing }) => (missing === null ? [id] : [])) }, output);
 }
 
+/** Prints it for a config with faults too, because editors show the faults by it. */
+async function schema(flags: FlagValues): Promise<void> {
+  const loaded = await load(fileOf(flags));
+  output.print(`${JSON.stringify(editorSchema([...loaded.named, ...(await loadShipped())]), null, 2)}\n`);
+  if (!loaded.ok) output.say(`${formatProblems(loaded.problems)}\n`);
+}
+
+/** All plugins that ship. */
+const loadShipped = async (): Promise<{ use: string; plugin: AnyPlugin }[]> => await Promise.all(shippedPlugins.map(async (use) => ({ use, plugin: await loadPlugin(use, import.meta.dirname) })));
+
 async function doctor(flags: FlagValues): Promise<void> {
   const file = fileOf(flags);
   const loaded = await load(file);
@@ -209,6 +221,7 @@ const coreRuns: Readonly<Record<CoreCommand['name'], (flags: FlagValues, words: 
   check,
   models,
   route,
+  schema,
   doctor,
   'keys create': (flags) => createKey({ name: flags.text('name'), json: flags.has('json') }, output),
 };
@@ -248,8 +261,8 @@ function withKept(config: Config): Config {
 
 /** Names the shipped plugin that brings the command, where the config does not list it. */
 async function unknown(args: readonly string[], commands: readonly CommandSpec[], file: string): Promise<UsageError> {
-  const shipped = await Promise.all(shippedPlugins.map(async (use) => ({ plugin: await loadPlugin(use, import.meta.dirname), options: {} })));
-  const all = commandsOf(shipped);
+  const shipped = await loadShipped();
+  const all = commandsOf(shipped.map(({ plugin }) => ({ plugin, options: {} })));
   const owner = (findCommand(args, all)?.command ?? groupOf(args[0] ?? '', all)[0])?.owner.plugin.name;
   if (owner === undefined || groupOf(args[0] ?? '', commands).length > 0) return unknownCommand(args, commands);
   return new UsageError(`"${args[0]}" is a command of the plugin ${owner}, which ${file} does not list.`);

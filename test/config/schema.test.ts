@@ -53,6 +53,19 @@ describe('composing', () => {
     expect(validate({ plugins: [entry] })).toBe(isValid);
   });
 
+  const own = new Ajv({ strict: false }).compile(compose([limited, plain, { ...limited, name: './quota.ts' }, { ...plain, name: '@acme/gateway-quota' }], ['tenant']));
+
+  test.each([
+    [true, { plugins: [{ use: './quota.ts', with: { days: 1 } }, '@acme/gateway-quota', './other.ts', { use: './other.ts', with: { days: 'x' } }] }],
+    [false, { plugins: [{ use: './quota.ts', with: { days: 'x' } }] }],
+    [false, { plugins: ['./quota.ts'] }],
+    [false, { plugins: [{ use: '@acme/gateway-quota', with: { days: 1 } }] }],
+    [true, { providers: { up: { tenant: 'a' } } }],
+    [false, { providers: { up: { tennant: 'a' } } }],
+  ])('gives %s where own plugins are known, for %j', (isValid, config) => {
+    expect(own(config)).toBe(isValid);
+  });
+
   test('does not depend on the order of plugins', () => {
     expect(schemaText([plain, limited])).toBe(schemaText([limited, plain]));
   });

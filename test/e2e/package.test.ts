@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { Ajv } from 'ajv';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -274,6 +275,16 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
 
   test('reports its health under its own name', async () => {
     await expect.poll(async () => (await fetch(gateway.url)).json()).toMatchObject({ health: { webhook: { connected: false, error: 'unreachable' } } });
+  });
+
+  test('prints a schema that knows the options of its plugins, for a config with faults too', async () => {
+    const file = `schema-${pathOf('x').replaceAll(/\W/g, '')}.config.yaml`;
+    const listed = (limit: unknown): object => ({ ...whole(), plugins: ['auth/keys', { use: pathOf('tenant-quota'), with: { per_minute: limit } }, { use: '@acme/gateway-desk', with: { motto: 'Hi.' } }] });
+    project.write(file, JSON.stringify(listed('many')));
+    const { code, stdout, stderr } = await run(['schema', '--config', file], { cwd: project.folder, main: project.main });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('per_minute')]);
+    const validate = new Ajv({ strict: false }).compile(JSON.parse(stdout));
+    expect([validate(listed(2)), validate(listed('many')), validate({ plugins: [{ use: '@acme/gateway-desk', with: { moto: 'Hi.' } }] }), validate({ plugins: ['log/otel', 'auth/keyz'] }), validate({ plugins: ['log/otel'] })]).toEqual([true, false, false, false, true]);
   });
 
   test('adds a command', async () => {
