@@ -23,6 +23,8 @@ export interface Expansion {
 const reference = /\$\$|\$\{([^}]*)(\}?)/g;
 const variable = /^([A-Za-z_][A-Za-z0-9_]*)(?::-([\s\S]*))?$/;
 const hasReference = /\$\$|\$\{/;
+/** What other programs expand, and this file does not: it would be a key of the gateway as it stands. */
+const bare = /^\$[A-Z_][A-Z0-9_]*$/;
 
 /**
  * Expands the scalars of `source.document` in place. An empty variable counts as one that is not set. References that are
@@ -35,7 +37,9 @@ export function expand(source: Source, env: Readonly<Record<string, string | und
   if (!source.mayHold('$')) return { written, missing, files };
   visit(source.document, {
     Scalar(key, node, ancestors) {
-      if (key === 'key' || typeof node.value !== 'string' || !hasReference.test(node.value)) return;
+      if (key === 'key' || typeof node.value !== 'string') return;
+      if (bare.test(node.value)) findings.error({ source, path: pathOf(key, ancestors) }, `${node.value} is not expanded`, `write \${${node.value.slice(1)}}, or $${node.value} for the text itself`);
+      if (!hasReference.test(node.value)) return;
       const path = pathOf(key, ancestors);
       const place = { source, path };
       const resolveReference = (text: string): string => {
@@ -45,6 +49,7 @@ export function expand(source: Source, env: Readonly<Record<string, string | und
           return readSecretFile(file);
         }
         const [, name = '', fallback] = variable.exec(text) ?? [];
+        if (text.includes('${')) throw new Error('a reference cannot stand inside another one, set the variable itself where the gateway is started');
         if (name === '') throw new Error(`"\${${text}}" is not a valid reference, write \${NAME}, \${NAME:-default} or \${file:/path}, and $$ for a dollar`);
         const value = env[name];
         if (value !== undefined && value !== '') return value;

@@ -17,7 +17,7 @@ import type { Reading } from './read.ts';
 import { readConfig } from './read.ts';
 import { resolveKeys } from './resolve/keys.ts';
 import { resolveLimits, warnOfUncounted } from './resolve/limits.ts';
-import { resolveModels } from './resolve/models.ts';
+import { deploymentsOf, isWildcard, offerOf, resolveModels } from './resolve/models.ts';
 import { resolveNames } from './resolve/names.ts';
 import type { NamedPlugin, PluginLoader, PluginSet } from './resolve/plugins.ts';
 import { resolvePlugins } from './resolve/plugins.ts';
@@ -27,7 +27,7 @@ import { resolveRedis } from './resolve/redis.ts';
 import { resolveRouting } from './resolve/routing.ts';
 import type { ServerFacts } from './resolve/server.ts';
 import { resolveServer } from './resolve/server.ts';
-import { compileRoot, validateReading } from './validate.ts';
+import { compileRoot, validateReading } from './validate/validate.ts';
 
 /** What loading needs besides the file. */
 export interface LoadOptions extends PluginLoader {
@@ -89,11 +89,13 @@ interface Parts {
 /** Null where there are faults; all of them are reported to `findings`. */
 function resolveConfig(main: Reading, { plugins, known, overrides, bound, home, files }: Parts, findings: Findings): Config | null {
   const blocks = mergeReadings(main, findings);
-  const names = resolveNames(blocks, findings);
+  const declared = new Map(Array.from(blocks.providers, ([id, { value }]) => [id, value.dialect ?? id]));
+  const offer = offerOf(blocks.models, { providers: declared, main });
+  const names = resolveNames({ ...offer, policies: blocks.policies }, findings);
   const isSound = (...path: string[]): boolean => findings.isSound({ source: main.source, path });
   const server = isSound('server') ? resolveServer(main, { overrides, bound, home, files, isGuarded: isGuarded(blocks, plugins) }, findings) : null;
   const providers = resolveProviders(blocks.providers, known, findings);
-  const models = resolveModels(blocks.models, { providers: new Map(Array.from(blocks.providers, ([id, { value }]) => [id, value.dialect ?? id])), known }, findings);
+  const models = resolveModels(offer.models, { providers: declared, known, main, deployments: deploymentsOf(blocks.providers, offer.models, findings) }, findings);
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;
   const routing = fallback === undefined ? null : resolveRouting({ default: fallback, models: blocks.policies }, names, findings);
   const keys = resolveKeys(blocks.keys, [...names.ids, ...names.aliases.keys(), ...names.policies], findings);
@@ -101,7 +103,7 @@ function resolveConfig(main: Reading, { plugins, known, overrides, bound, home, 
   if (plugins.isComplete && !plugins.loaded.some(({ plugin }) => plugin.name === 'route/limits')) warnOfUncounted(main, blocks.keys, findings);
   const redis = isSound('redis') ? resolveRedis(main, findings) : null;
   if (server === null || routing === null || findings.problems.length > 0) return null;
-  const content = { server, keys, providers, models, routing, redis, limits };
+  const content = { server, keys, providers, models: models.filter((model) => !isWildcard(model)), wildcards: models.filter(isWildcard), routing, redis, limits };
   const hash = fingerprint({ ...content, plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })) });
   return deepFreeze({ hash, ...content, plugins: plugins.entries });
 }

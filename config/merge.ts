@@ -1,16 +1,16 @@
-/** Merges the entries of all files by id. Where two files have the same id, the including file wins over the included one. */
+/** Merges the entries of all files by id. Where two files have the same id, the including file wins over the included one; a model is laid over the included one. */
 import type { KeyBlock } from '../schemas/keys.ts';
 import type { ModelBlock } from '../schemas/models.ts';
 import type { ProviderBlock } from '../schemas/providers.ts';
 import type { PolicyBlock } from '../schemas/routing.ts';
+import { laidOver } from './overlay.ts';
 import type { Findings, Place } from './problems.ts';
 import type { Reading } from './read.ts';
 import type { Path } from './source.ts';
 import { locate } from './source.ts';
 
-/** One provider, key, model or policy, and the place where a file defines it. */
-export interface Entry<T> {
-  readonly id: string;
+/** One provider, key, model or policy as one file has it. */
+export interface Layer<T> {
   /** The value with its defaults. It has the type `T` only where `isSound` is true. */
   readonly value: T;
   /** The file that has the entry. */
@@ -19,6 +19,13 @@ export interface Entry<T> {
   readonly path: Path;
   /** Whether the entry passed the schema. */
   readonly isSound: boolean;
+}
+
+/** One provider, key, model or policy as it counts, and the place where the outermost file defines it. */
+export interface Entry<T> extends Layer<T> {
+  readonly id: string;
+  /** What the files say of it, the outermost first: one, but for a model that is laid over an included one. */
+  readonly layers: readonly Layer<T>[];
 }
 
 /** Entries by id, in the order of the files. */
@@ -39,10 +46,10 @@ export function mergeReadings(main: Reading, findings: Findings): Blocks {
 }
 
 /** The place of an entry's value, or of a value inside the entry. */
-export const placeOf = ({ reading, path }: Entry<unknown>, ...inside: Path): Place => ({ source: reading.source, path: [...path, ...inside] });
+export const placeOf = ({ reading, path }: Layer<unknown>, ...inside: Path): Place => ({ source: reading.source, path: [...path, ...inside] });
 
 /** The place of an entry's key, or of a key inside the entry. */
-export const keyOf = (entry: Entry<unknown>, ...inside: Path): Place => ({ ...placeOf(entry, ...inside), at: 'key' });
+export const keyOf = (entry: Layer<unknown>, ...inside: Path): Place => ({ ...placeOf(entry, ...inside), at: 'key' });
 
 interface Written {
   readonly id: string;
@@ -90,11 +97,21 @@ function mergeKind(reading: Reading, kind: Kind, findings: Findings): Map<string
   }
   const own = new Map<string, Entry<unknown>>();
   for (const { id, value, path } of kind.written(reading.value)) {
-    const entry = { id, value, reading, path, isSound: findings.isSound({ source: reading.source, path }) };
+    const layer = { value, reading, path, isSound: findings.isSound({ source: reading.source, path }) };
+    const entry = { id, ...layer, layers: [layer] };
     const first = own.get(id);
     if (first === undefined) own.set(id, entry);
     else reportTwice(entry, first);
   }
-  for (const [id, entry] of own) merged.set(id, entry);
+  for (const [id, entry] of own) merged.set(id, kind === kinds.models ? over(merged.get(id), entry) : entry);
   return merged;
+}
+
+/** The entry laid over the included one. Where one of them has a fault, nothing is made of them. */
+function over(base: Entry<unknown> | undefined, own: Entry<unknown>): Entry<unknown> {
+  if (base === undefined) return own;
+  const layers = [...own.layers, ...base.layers];
+  if (!own.isSound || !base.isSound) return { ...own, layers, isSound: false };
+  const written = own.reading.written[own.path.at(-1) as number] as Record<string, unknown>;
+  return { ...own, layers, value: laidOver(base.value as ModelBlock, own.value as ModelBlock, written) };
 }

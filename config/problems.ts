@@ -13,6 +13,8 @@ export interface Problem extends Position {
   readonly hint: string | null;
   /** A warning that `gateway check` takes for a fault, although a gateway can serve with it. */
   readonly isFault?: true;
+  /** Whether it names something that the file does not have: another fault may be the reason. */
+  readonly isReference: boolean;
 }
 
 /** A value in a file, or its key. */
@@ -28,6 +30,8 @@ export interface Findings {
   readonly problems: readonly Problem[];
   readonly warnings: readonly Problem[];
   error(place: Place, message: string, hint?: string | null): void;
+  /** Adds the fault of a name that leads nowhere. */
+  errorOfName(place: Place, message: string, hint?: string | null): void;
   warn(place: Place, message: string, hint?: string | null): void;
   /** Adds a warning that `gateway check` takes for a fault. */
   refuse(place: Place, message: string, hint?: string | null): void;
@@ -43,15 +47,17 @@ export function createFindings(): Findings {
   const warnings: Problem[] = [];
   // cost: `isSound` is called for each entry, and a generated file may have ten thousand faults: a set answers without a search
   const faulty = new Map<Source, Set<string>>();
+  const add = (place: Place, problem: Problem): void => {
+    const paths = faulty.get(place.source) ?? new Set();
+    for (let length = 0; length <= place.path.length; length += 1) paths.add(keyOf(place.path.slice(0, length)));
+    faulty.set(place.source, paths);
+    problems.push(problem);
+  };
   return {
     problems,
     warnings,
-    error(place, message, hint = null) {
-      const paths = faulty.get(place.source) ?? new Set();
-      for (let length = 0; length <= place.path.length; length += 1) paths.add(keyOf(place.path.slice(0, length)));
-      faulty.set(place.source, paths);
-      problems.push(problemAt(place, message, hint));
-    },
+    error: (place, message, hint = null) => add(place, problemAt(place, message, hint)),
+    errorOfName: (place, message, hint = null) => add(place, { ...problemAt(place, message, hint), isReference: true }),
     warn(place, message, hint = null) {
       warnings.push(problemAt(place, message, hint));
     },
@@ -59,7 +65,7 @@ export function createFindings(): Findings {
       warnings.push({ ...problemAt(place, message, hint), isFault: true });
     },
     errorAt(source, range, message) {
-      problems.push({ ...source.position(range), path: '', message: maskShapes(message), hint: null });
+      problems.push({ ...source.position(range), path: '', message: maskShapes(message), hint: null, isReference: false });
     },
     isSound: ({ source, path }) => faulty.get(source)?.has(keyOf(path)) !== true,
   };
@@ -71,6 +77,7 @@ const problemAt = (place: Place, message: string, hint: string | null): Problem 
   path: maskLine(pathText(place.path)),
   message: maskLine(message),
   hint: hint === null ? null : maskShapes(hint),
+  isReference: false,
 });
 
 const keyOf = (path: Path): string => path.map((step) => `\0${step}`).join('');
@@ -107,10 +114,21 @@ export function formatProblems(problems: readonly Problem[], kind: 'error' | 'wa
   if (problems.length === 0) return '';
   const sorted = problems.toSorted(byPlace);
   const files = [...new Set(sorted.map(({ file }) => file))];
-  const shown = sorted.slice(0, shownAtMost).map(formatProblem);
-  const more = sorted.length - shown.length;
+  const causes = causesOf(sorted);
+  const shown = causes.slice(0, shownAtMost).map(formatProblem);
+  const more = causes.length - shown.length;
+  const following = sorted.length - causes.length;
   if (more > 0) shown.push(`... and ${more} more`);
+  if (following > 0) shown.push(`... and ${following} that follow${following === 1 ? 's' : ''} from ${causes.length === 1 ? 'it' : 'them'}`);
   return [...shown, `${sorted.length} ${kind}${sorted.length === 1 ? '' : 's'} in ${files.join(', ')}`].join('\n\n');
+}
+
+/** Where a whole block is at fault, what is inside it, and names that lead nowhere, follow from that: those faults are left out. */
+function causesOf(problems: readonly Problem[]): readonly Problem[] {
+  const blocks = new Set(problems.filter(({ path }) => /^[\w-]+$/.test(path)).map(({ file, path }) => `${file} ${path}`));
+  if (blocks.size === 0) return problems;
+  const isInside = ({ file, path }: Problem): boolean => /[.[]/.test(path) && blocks.has(`${file} ${path.split(/[.[]/, 1)[0] ?? ''}`);
+  return problems.filter((problem) => !problem.isReference && !isInside(problem));
 }
 
 /** One problem on one line, for example `gateway.config.yaml:10:1 modles: unknown key, did you mean "models"?`. */

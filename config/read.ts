@@ -16,6 +16,8 @@ export interface Reading {
   readonly expansion: Expansion;
   /** The root map; empty where the file could not be read as a map. */
   readonly value: Record<string, unknown>;
+  /** Its `models` before defaults are filled in, where the file includes others: they are laid over the included ones. */
+  readonly written: readonly unknown[];
   readonly includes: readonly Reading[];
   /** Whether the file was read as a map and every file that it includes exists. */
   readonly isComplete: boolean;
@@ -55,14 +57,16 @@ export function readConfig(shown: string, context: ReadContext): Reading {
     const source = parseSource(file, place, text ?? '');
     if (fault !== null) {
       context.findings.error({ source, path: [] }, fault, hint);
-      return { source, expansion: nothing, value: {}, includes: [], isComplete: false };
+      return { source, expansion: nothing, value: {}, written: [], includes: [], isComplete: false };
     }
     const parsed = toValue(source, context);
     if (file !== main) refuseMainBlocks(source, parsed.value, context.findings);
     const wanted = includedFiles(source, parsed.value, context.findings);
     // a file that is included twice is read once, at its first include
     const includes = wanted.flatMap((path) => (visited.has(realPath(path)) ? [] : [read(path)]));
-    return { source, ...parsed, includes, isComplete: parsed.isComplete && context.findings.isSound({ source, path: ['include'] }) };
+    const { models } = parsed.value;
+    const written = includes.length > 0 && Array.isArray(models) ? (structuredClone(models) as unknown[]) : [];
+    return { source, ...parsed, written, includes, isComplete: parsed.isComplete && context.findings.isSound({ source, path: ['include'] }) };
   }
 
   return read(main);

@@ -31,7 +31,7 @@ export function createApiKey(): ApiKey {
 }
 
 /** The least characters of an admin key: nobody can try all keys of this length, at the rate at which wrong ones are answered. */
-export const shortestAdminKey = 16;
+export const shortestKey = 16;
 
 /** Makes an admin key with 256 random bits. Its prefix tells it from a caller's key. */
 export function createAdminKey(): string {

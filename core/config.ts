@@ -14,6 +14,8 @@ export interface Config {
   readonly keys: readonly KeyEntry[];
   readonly providers: ReadonlyMap<string, Provider>;
   readonly models: readonly Model[];
+  /** Models whose id ends with *: they let through whatever name of their provider begins like it. */
+  readonly wildcards: readonly Model[];
   readonly routing: Routing;
   /** Null: each gateway keeps and counts for itself. */
   readonly redis: Redis | null;
@@ -224,7 +226,9 @@ export const strategies = ['balanced', 'cheapest', 'fastest', 'ordered', 'weight
 export interface Policy {
   /** The models behind the name; null: the model that the request asks for. */
   readonly candidates: readonly ModelChoice[] | null;
-  /** The first that fits replaces the candidates. */
+  /** Models that are asked, in this order, where none of the candidates has answered. */
+  readonly fallbacks: readonly ModelChoice[];
+  /** The first that fits replaces the candidates, and leaves the fallbacks. */
   readonly rules: readonly Rule[];
   readonly strategy: (typeof strategies)[number];
   /** The limit of calls of providers for one request: the first and all tries again. */

@@ -66,14 +66,14 @@ const topProviderSchema = {
   },
 } as const satisfies JSONSchema;
 
-/** One entry of `models`. */
+/** One entry of `models`. An entry that is laid over an included one needs nothing but its id. */
 export const modelSchema = {
   type: 'object',
   description: 'One model of the catalogue.',
   additionalProperties: false,
-  required: ['id', 'providers'],
+  required: ['id'],
   properties: {
-    id: { type: 'string', minLength: 1, pattern: '^[^\\s*]+$', description: 'Id that callers ask for, without spaces or *, for example gpt-5.' },
+    id: { type: 'string', minLength: 1, pattern: '^(?:[^\\s*]+\\*?|\\*)$', description: 'Id that callers ask for, without spaces, for example gpt-5. With * at its end it lets through every name that begins like it: openai/* asks the provider for whatever is named after openai/.' },
     name: { type: 'string', minLength: 1, description: 'Name for people, for example GPT-5. Without this, the id.' },
     aliases: { ...words, default: [], description: 'Other names that callers may use, for example [gpt-5-2025-08-07].' },
     created: { type: 'integer', minimum: 0, default: 0, description: 'When the model was published, in Unix seconds, for example 1754524800.' },
@@ -81,7 +81,16 @@ export const modelSchema = {
     family: { type: 'string', minLength: 1, default: 'other', description: 'Maker of the model, for example openai.' },
     architecture: architectureSchema,
     top_provider: topProviderSchema,
-    providers: { type: 'array', minItems: 1, items: mappingSchema, description: 'Providers that serve the model, at least one, for example [{ providerId: openai }].' },
+    providers: {
+      // not `anyOf`, in whose branches no defaults are filled in
+      type: ['array', 'object'],
+      minItems: 1,
+      items: mappingSchema,
+      additionalProperties: false,
+      required: ['replace'],
+      properties: { replace: { type: 'array', minItems: 1, items: mappingSchema, description: 'Providers that serve the model, at least one.' } },
+      description: 'Providers that serve the model, for example [{ providerId: openai }]. Over an included model with the same id, each is laid over the one of the same provider, and the others stay; { replace: [...] } is the whole list.',
+    },
     pricing: pricingSchema,
     context_length: { type: 'integer', minimum: 0, default: 0, description: 'Limit of prompt and answer together, in tokens, for example 400000; 0 where nobody knows it.' },
     max_output_tokens: { type: ['integer', 'null'], minimum: 1, description: 'Limit of one answer in tokens, for example 128000.' },

@@ -21,6 +21,7 @@ export const providerSchema = {
     connections: { type: 'integer', minimum: 1, maximum: 65535, default: 1024, description: 'Limit of connections to the provider at one time, for example 1024. A connection carries one request; further requests wait, and the process log says so.' },
     proxy: { type: 'string', pattern: '^(?:none|https?://[^\\s]+)$', description: 'Proxy on the way to the provider, for example http://proxy.internal:3128; none goes straight. Without it HTTPS_PROXY and NO_PROXY of the environment count.' },
     ca: { type: 'string', minLength: 1, description: 'Certificates of authorities in PEM that are trusted instead of those that Node trusts, for example ${file:./company-ca.pem}.' },
+    deployments: { type: 'object', additionalProperties: { type: 'string', minLength: 1 }, default: {}, description: 'Names that models have at this provider in place of those in the catalogue, by model id, for example { gpt-5: my-gpt5 }.' },
     breaker: {
       description: 'When a model of this provider rests because it fails: after so many failures in a row, for example { failures: 5, rest_ms: 5000 }. false: never.',
       anyOf: [

@@ -107,6 +107,7 @@ export const policySchema = {
   additionalProperties: false,
   properties: {
     candidates: choices,
+    fallbacks: { ...choices, description: 'Models that are asked, in this order, where none of those before has answered, for example [claude-sonnet-4-5].' },
     rules,
     strategy,
     max_attempts: attempts,

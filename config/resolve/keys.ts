@@ -1,5 +1,6 @@
 /** Resolves `keys`. Only the hashes of the keys stay in memory. */
 import type { KeyEntry } from '../../core/config.ts';
+import { shortestKey } from '../../core/api-key.ts';
 import { patternOf } from '../../core/names.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
 import { sha256 } from '../fingerprint.ts';
@@ -23,6 +24,7 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
     const digest = key === undefined ? hash?.slice('sha256:'.length) : sha256(key.trim());
     if (digest === undefined) return [];
     const metadata = Object.fromEntries(Object.entries(written).map(([one, value]) => [one.toLowerCase(), value]));
+    if (key !== undefined && key.trim().length < shortestKey) findings.warn(placeOf(entry, 'key'), `is shorter than ${shortestKey} characters, so it can be guessed`, 'take one that `gateway keys create` makes');
     const owner = owners.get(digest);
     if (owner !== undefined) findings.error(placeOf(entry, key === undefined ? 'hash' : 'key'), `is also the key of "${owner}"`, 'give each entry a key of its own');
     owners.set(digest, name);
@@ -30,6 +32,6 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
       const pattern = patternOf(glob);
       if (!known.some((id) => pattern.test(id))) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
     });
-    return [{ name, hash: digest, models: models ?? null, metadata, logBodies, cache, reasoningFields, limits: limits === undefined ? null : resolveAmounts(limits, (...inside) => placeOf(entry, 'limits', ...inside), findings) }];
+    return [{ name, hash: digest, models: models ?? null, metadata: Object.fromEntries(Object.entries(metadata).map(([label, value]) => [label.toLowerCase(), value])), logBodies, cache, reasoningFields, limits: limits === undefined ? null : resolveAmounts(limits, (...inside) => placeOf(entry, 'limits', ...inside), findings) }];
   });
 }

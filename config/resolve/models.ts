@@ -2,10 +2,15 @@
 import type { Mapping, Model, Pricing, ReasoningAbility } from '../../core/config.ts';
 import type { MappingBlock, ModelBlock, ReasoningBlock } from '../../schemas/models.ts';
 import type { PricingBlock } from '../../schemas/pricing.ts';
-import type { Entries, Entry } from '../merge.ts';
-import { placeOf } from '../merge.ts';
+import type { ProviderBlock } from '../../schemas/providers.ts';
+import type { Entries, Entry, Layer } from '../merge.ts';
+import { keyOf, placeOf } from '../merge.ts';
+import type { WholeModel } from '../overlay.ts';
+import { mappingsIn } from '../overlay.ts';
 import type { Findings, Place } from '../problems.ts';
 import { didYouMean } from '../problems.ts';
+import type { Reading } from '../read.ts';
+import type { Path } from '../source.ts';
 import { askForPrice, checkPrices } from './pricing.ts';
 import type { KnownDialects } from './providers.ts';
 import { dialectHint, isKnownDialect } from './providers.ts';
@@ -15,26 +20,73 @@ export interface ModelFacts {
   /** The dialects of all providers, including faulty ones, by their ids. */
   readonly providers: ReadonlyMap<string, string>;
   readonly known: KnownDialects;
+  /** Names of models at providers, by provider and by model id. */
+  readonly deployments: Deployments;
+  /** The config file itself: what it says is meant, where an included catalogue names whatever exists. */
+  readonly main: Reading;
+}
+
+type Deployments = ReadonlyMap<string, Readonly<Record<string, string>>>;
+
+/** The names that providers give to models. One for a model that the provider does not serve is pointed out. */
+export function deploymentsOf(providers: Entries<ProviderBlock>, models: Entries<WholeModel>, findings: Findings): Deployments {
+  const sound = [...providers.values()].filter(({ isSound }) => isSound);
+  for (const entry of sound) {
+    for (const model of Object.keys(entry.value.deployments)) {
+      const served = models.get(model)?.value.providers.some(({ providerId }) => providerId === entry.id) === true;
+      if (!served) findings.warn(keyOf(entry, 'deployments', model), `the provider serves no model with the id "${model}"`, didYouMean(model, models.keys()) ?? 'add it under `models`');
+    }
+  }
+  return new Map(sound.map(({ id, value }) => [id, value.deployments]));
+}
+
+/** The models of this gateway. */
+export interface Offer {
+  readonly models: Entries<WholeModel>;
+  /** Ids of included models that none of the declared providers serves. */
+  readonly absent: ReadonlySet<string>;
+}
+
+/** Leaves out what included files say of providers that are not declared. */
+export function offerOf(entries: Entries<ModelBlock>, { providers, main }: Pick<ModelFacts, 'providers' | 'main'>): Offer {
+  const models = new Map<string, Entry<WholeModel>>();
+  const absent = new Set<string>();
+  for (const [id, entry] of entries) {
+    const own = new Set(entry.isSound ? entry.layers.filter(({ reading }) => reading === main).flatMap(({ value }) => mappingsIn(value).map(([{ providerId }]) => providerId)) : []);
+    const all = entry.isSound ? mappingsIn(entry.value).map(([mapping]) => mapping) : [];
+    const served = all.filter(({ providerId }) => providers.has(providerId) || own.has(providerId));
+    if (all.length > 0 && served.length === 0) absent.add(id);
+    else models.set(id, { ...entry, value: { ...entry.value, providers: served } } as Entry<WholeModel>);
+  }
+  return { models, absent };
 }
 
 /** Resolves the entries that passed the schema. Faults are reported to `findings`. */
-export function resolveModels(entries: Entries<ModelBlock>, facts: ModelFacts, findings: Findings): Model[] {
+export function resolveModels(entries: Entries<WholeModel>, facts: ModelFacts, findings: Findings): Model[] {
   return [...entries.values()].filter(({ isSound }) => isSound).map((entry) => {
-    checkDates(entry, findings);
-    checkPrices(entry, findings);
-    askForPrice(entry, findings);
-    entry.value.providers.forEach((_, index) => checkMapping(entry, index, { ...facts, findings }));
-    return resolveModel(entry.value);
+    for (const layer of entry.layers as readonly Layer<ModelBlock>[]) {
+      checkDates(layer, findings);
+      checkPrices(layer, findings);
+      for (const mapping of mappingsIn(layer.value)) checkMapping(layer, mapping, { ...facts, findings });
+    }
+    if (entry.value.providers.length === 0) findings.error(placeOf(entry), 'needs "providers"', 'no included file has a model with this id');
+    else if (!isWildcard(entry.value)) askForPrice(entry, findings);
+    else if (entry.value.aliases.length > 0) findings.error(placeOf(entry, 'aliases'), 'a wildcard has no aliases', 'leave them out');
+    return resolveModel(entry.value, facts.deployments);
   });
 }
+
+/** Whether it stands for every name that begins like its own. */
+export const isWildcard = ({ id }: Pick<ModelBlock, 'id'>): boolean => id.endsWith('*');
 
 const noCost = { prompt: '0', completion: '0' };
 
 /** Prices that nobody knows are an empty block, which also replaces known ones. Null: the block says nothing. */
 const pricesOf = (block: PricingBlock | undefined): Pricing | null => (block === undefined ? null : typeof block === 'string' ? {} : block);
 
-function resolveModel(block: ModelBlock): Model {
+function resolveModel(block: WholeModel, deployments: Deployments): Model {
   const { architecture, top_provider: topProvider } = block;
+  const isOpen = isWildcard(block);
   return {
     id: block.id,
     name: block.name ?? block.id,
@@ -44,14 +96,17 @@ function resolveModel(block: ModelBlock): Model {
     family: block.family,
     architecture: { input_modalities: architecture.input_modalities ?? ['text'], output_modalities: architecture.output_modalities, tokenizer: architecture.tokenizer },
     top_provider: { is_moderated: topProvider.is_moderated },
-    providers: block.providers.map((mapping) => resolveMapping(block.free ? { ...mapping, pricing: undefined } : mapping, block.id)),
+    providers: block.providers.map((mapping) => {
+      const resolved = resolveMapping(block.free ? { ...mapping, pricing: undefined } : mapping, deployments.get(mapping.providerId)?.[block.id] ?? mapping.externalId ?? (isOpen ? '*' : block.id));
+      return isOpen ? { ...resolved, ...anything, reasoning: resolved.reasoning ?? anyEffort } : resolved;
+    }),
     pricing: block.free ? noCost : (pricesOf(block.pricing) ?? {}),
     context_length: block.context_length,
     max_output_tokens: block.max_output_tokens ?? null,
     per_request_limits: block.per_request_limits ?? null,
     supported_parameters: block.supported_parameters.length > 0 ? block.supported_parameters : usualParameters(block),
-    json_output: block.json_output ?? false,
-    structured_outputs: block.structured_outputs ?? false,
+    json_output: isOpen || (block.json_output ?? false),
+    structured_outputs: isOpen || (block.structured_outputs ?? false),
     free: block.free,
     deprecated_at: block.deprecated_at ?? null,
     deactivated_at: block.deactivated_at ?? null,
@@ -61,7 +116,7 @@ function resolveModel(block: ModelBlock): Model {
 }
 
 /** The parameters of a model whose entry lists none, by what its providers can do. */
-function usualParameters({ architecture, providers, json_output: json, structured_outputs: structured }: ModelBlock): string[] {
+function usualParameters({ architecture, providers, json_output: json, structured_outputs: structured }: WholeModel): string[] {
   if (architecture.output_modalities.includes('embeddings')) return ['dimensions', 'encoding_format'];
   const can = (ability: (mapping: MappingBlock) => unknown, ...parameters: string[]): string[] => (providers.some((mapping) => Boolean(ability(mapping))) ? parameters : []);
   return [
@@ -73,10 +128,10 @@ function usualParameters({ architecture, providers, json_output: json, structure
   ];
 }
 
-function resolveMapping(block: MappingBlock, id: string): Mapping {
+function resolveMapping(block: MappingBlock, externalId: string): Mapping {
   return {
     providerId: block.providerId,
-    externalId: block.externalId ?? id,
+    externalId,
     dialect: block.dialect ?? null,
     supportedVideoSizes: block.supportedVideoSizes,
     supportsVideoAudio: block.supportsVideoAudio,
@@ -96,6 +151,10 @@ function resolveMapping(block: MappingBlock, id: string): Mapping {
 /** The efforts of auto-routed requests: the first that the model takes. */
 const autoEfforts = ['low', 'medium', 'high', 'xhigh'] as const;
 
+/** What is let through may be able to do everything: the provider says what it cannot. */
+const anything = { tools: true, parallelToolCalls: true, vision: true };
+const anyEffort: ReasoningAbility = { efforts: null, max_tokens: false, auto_effort: null, exposes: 'text', think_tags: false };
+
 /** `true` says that the model reasons and nothing more: every field takes its default. */
 function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
   if (block === false) return null;
@@ -112,7 +171,7 @@ function resolveReasoning(block: ReasoningBlock): ReasoningAbility | null {
 }
 
 /** Whether the dialect has a field for a budget of the model. One that is not known, or has no word on it, may have one. */
-function takesBudget({ providerId, externalId, dialect }: MappingBlock, id: string, { providers, known }: ModelFacts): boolean {
+function takesBudget({ providerId, externalId, dialect }: MappingBlock, id: string, { providers, known }: Pick<ModelFacts, 'providers' | 'known'>): boolean {
   const vendor = providers.get(providerId) ?? providerId;
   return known.dialects.get(dialect ?? vendor)?.takesBudget?.({ id, externalId: externalId ?? id, vendor }) ?? true;
 }
@@ -121,19 +180,17 @@ interface CheckContext extends ModelFacts {
   readonly findings: Findings;
 }
 
-function checkMapping(entry: Entry<ModelBlock>, index: number, { providers, known, findings }: CheckContext): void {
-  const mapping = entry.value.providers[index];
-  if (mapping === undefined) return;
+function checkMapping(layer: Layer<ModelBlock>, [mapping, path]: readonly [MappingBlock, Path], { providers, known, main, findings }: CheckContext): void {
   const { providerId, dialect, reasoning } = mapping;
-  const place = (...inside: string[]): Place => placeOf(entry, 'providers', index, ...inside);
-  if (!providers.has(providerId)) {
-    findings.error(place('providerId'), `no provider is called "${providerId}"`, didYouMean(providerId, providers.keys()) ?? 'add it to `providers`');
+  const place = (...inside: string[]): Place => placeOf(layer, ...path, ...inside);
+  if (!providers.has(providerId) && layer.reading === main) {
+    findings.errorOfName(place('providerId'), `no provider is called "${providerId}"`, didYouMean(providerId, providers.keys()) ?? 'add it to `providers`');
   }
   if (dialect !== undefined && !isKnownDialect(dialect, known)) {
     findings.error(place('dialect'), `no loaded plugin has the dialect "${dialect}"`, dialectHint(dialect, known));
   }
   const { efforts = null, auto_effort: auto = null, max_tokens: budget = false } = typeof reasoning === 'boolean' ? {} : reasoning;
-  if (budget && !takesBudget(mapping, entry.value.id, { providers, known })) {
+  if (budget && !takesBudget(mapping, layer.value.id, { providers, known })) {
     findings.refuse(place('reasoning', 'max_tokens'), `the dialect "${dialect ?? providers.get(providerId)}" has no field for a budget of this model, so budgets of callers are dropped`, 'remove it');
   }
   if (efforts !== null && auto !== null && !efforts.includes(auto)) {
@@ -141,7 +198,7 @@ function checkMapping(entry: Entry<ModelBlock>, index: number, { providers, know
   }
 }
 
-function checkDates(entry: Entry<ModelBlock>, findings: Findings): void {
+function checkDates(entry: Layer<ModelBlock>, findings: Findings): void {
   for (const field of ['deprecated_at', 'deactivated_at'] as const) {
     const date = entry.value[field];
     if (date !== undefined && date !== null && !isDate(date)) findings.error(placeOf(entry, field), `"${date}" is not a date`, 'write it as 2026-01-31 or 2026-01-31T12:00:00Z');

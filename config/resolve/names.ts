@@ -1,9 +1,10 @@
 /** Collects the names that callers can ask for: root ids, aliases and policies. Each name must mean one thing. */
-import type { ModelBlock } from '../../schemas/models.ts';
 import type { PolicyBlock } from '../../schemas/routing.ts';
-import type { Blocks, Entry } from '../merge.ts';
+import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
+import type { WholeModel } from '../overlay.ts';
 import type { Findings } from '../problems.ts';
+import type { Offer } from './models.ts';
 
 /** All names that callers can ask for, by kind. */
 export interface Names {
@@ -13,11 +14,18 @@ export interface Names {
   readonly aliases: ReadonlyMap<string, string>;
   /** Names of policies that have `candidates`. */
   readonly policies: ReadonlySet<string>;
+  /** Ids of included models that no provider of this config serves: nobody can ask for them, and a policy may name them. */
+  readonly absent: ReadonlySet<string>;
+}
+
+/** What has names. */
+export interface Named extends Offer {
+  readonly policies: Entries<PolicyBlock>;
 }
 
 /** Collects the names. A name that means two things is reported to `findings`. */
-export function resolveNames({ models, policies }: Blocks, findings: Findings): Names {
-  const ids = new Set(models.keys());
+export function resolveNames({ models, absent, policies }: Named, findings: Findings): Names {
+  const ids = new Set([...models.keys()].filter((id) => !id.endsWith('*')));
   const aliases = new Map<string, string>();
   for (const entry of models.values()) {
     aliasesOf(entry).forEach((alias, index) => {
@@ -35,11 +43,11 @@ export function resolveNames({ models, policies }: Blocks, findings: Findings): 
     const what = ids.has(entry.id) ? 'the id of a model' : aliases.has(entry.id) ? `an alias of the model "${aliases.get(entry.id) ?? ''}"` : null;
     if (what !== null) findings.error(keyOf(entry), `a policy with candidates needs a name of its own, "${entry.id}" is ${what}`, 'rename the policy, or leave `candidates` out');
   }
-  return { ids, aliases, policies: new Set(withCandidates.map(({ id }) => id)) };
+  return { ids, aliases, absent, policies: new Set(withCandidates.map(({ id }) => id)) };
 }
 
 // the value may be faulty: its names are collected all the same, so that references to it are not reported as faults
-function aliasesOf({ value }: Entry<ModelBlock>): string[] {
+function aliasesOf({ value }: Entry<WholeModel>): string[] {
   const { aliases } = value as { aliases?: unknown };
   return Array.isArray(aliases) ? aliases.filter((alias) => typeof alias === 'string') : [];
 }

@@ -6,7 +6,7 @@ import { writtenAs } from '../expand.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
-import { validateOptions } from '../validate.ts';
+import { validateOptions } from '../validate/validate.ts';
 
 /** How plugins are found. */
 export interface PluginLoader {

@@ -2,14 +2,16 @@
 import { parseDollars } from '../../core/money.ts';
 import type { ModelBlock } from '../../schemas/models.ts';
 import type { PricingBlock } from '../../schemas/pricing.ts';
-import type { Entry } from '../merge.ts';
+import type { Entry, Layer } from '../merge.ts';
 import { placeOf } from '../merge.ts';
+import type { WholeModel } from '../overlay.ts';
+import { mappingsIn } from '../overlay.ts';
 import type { Findings } from '../problems.ts';
 import type { Path } from '../source.ts';
 
 /** Reports each price of a model, or of its mappings, that is finer than 10^-12 dollar: the gateway cannot count such amounts. */
-export function checkPrices(entry: Entry<ModelBlock>, findings: Findings): void {
-  const { pricing, providers } = entry.value;
+export function checkPrices(entry: Layer<ModelBlock>, findings: Findings): void {
+  const { pricing } = entry.value;
   const check = (block: PricingBlock | undefined, path: Path): void => {
     for (const [inside, price] of prices(block ?? {})) {
       if (parseDollars(price) === undefined) findings.error(placeOf(entry, ...path, ...inside), `"${price}" is finer than 10^-12 dollar`, 'write at most twelve decimals');
@@ -17,11 +19,11 @@ export function checkPrices(entry: Entry<ModelBlock>, findings: Findings): void 
     if (typeof block === 'object' && block.peak !== undefined && block.tiers !== undefined) findings.error(placeOf(entry, ...path, 'peak'), 'prices by the hour cannot stand beside `tiers`', 'leave out one of the two');
   };
   check(pricing, ['pricing']);
-  providers.forEach((mapping, index) => check(mapping.pricing, ['providers', index, 'pricing']));
+  for (const [mapping, path] of mappingsIn(entry.value)) check(mapping.pricing, [...path, 'pricing']);
 }
 
 /** Warns of a model that has no price: neither `pricing` of its own, nor `pricing` in each mapping, nor `free: true`. */
-export function askForPrice(entry: Entry<ModelBlock>, findings: Findings): void {
+export function askForPrice(entry: Entry<WholeModel>, findings: Findings): void {
   const { free, pricing, providers } = entry.value;
   if (free || isPriced(pricing) || providers.every((mapping) => isPriced(mapping.pricing))) return;
   findings.warn(placeOf(entry, 'id'), `the model "${entry.id}" has no price, so the cost of its requests is unknown`, 'write `pricing`, `pricing: unknown`, or `free: true`');

@@ -29,7 +29,7 @@ export interface KnownDialects {
 
 const secretSettings = new Set(['access_key_id', 'secret_access_key', 'session_token']);
 /** Settings that have a field of their own in `Provider`. */
-const ownFields = new Set(['dialect', 'base_url', 'api_key', 'auth', 'trains_on_data', 'headers', 'connections', 'proxy', 'ca', 'breaker']);
+const ownFields = new Set(['dialect', 'base_url', 'api_key', 'auth', 'trains_on_data', 'headers', 'connections', 'deployments', 'proxy', 'ca', 'breaker']);
 
 /**
  * Collects the dialects and their settings from plugins.
@@ -92,6 +92,10 @@ function resolveProvider(entry: Entry<ProviderBlock>, known: KnownDialects, find
 function resolveAccess(entry: Entry<ProviderBlock>, findings: Findings): { keys: Secret[]; missing: string | null } {
   const { value: { api_key: written }, reading } = entry;
   const missing = reading.expansion.missing.filter(({ path }) => startsWith(path, entry.path));
+  for (const [at, text] of [written].flat().entries()) {
+    // eslint-disable-next-line no-control-regex -- a header with one of these would break the request
+    if (text !== undefined && /[\u0000-\u001f\u007f]/.test(text.trim())) findings.error(placeOf(entry, 'api_key', ...(Array.isArray(written) ? [at] : [])), 'has a line break or another control character inside, which no key has', 'check the variable or the file that it comes from');
+  }
   if (!Array.isArray(written)) return { keys: [written].flatMap(resolveKey), missing: missing[0]?.variable ?? null };
   const isOfList = (path: Path): boolean => startsWith(path, [...entry.path, 'api_key']);
   const keys = written.flatMap((text, index) => (missing.some(({ path }) => isOfList(path) && path.at(-1) === index) ? [] : resolveKey(text)));

@@ -19,13 +19,15 @@ export function resolveRouting(blocks: PolicyBlocks, names: Names, findings: Fin
   const fallback = resolveDefault(blocks.default);
   const sound = [...blocks.models.values()].filter(({ isSound }) => isSound);
   for (const entry of sound) checkPolicy(entry, names, findings);
-  return { default: fallback, models: new Map(sound.map(({ id, value }) => [id, resolvePolicy(value, fallback)])) };
+  const needed = sound.filter(({ id, value }) => value.candidates !== undefined || !names.absent.has(id));
+  return { default: fallback, models: new Map(needed.map(({ id, value }) => [id, resolvePolicy(value, fallback)])) };
 }
 
 function resolveDefault(block: DefaultPolicyBlock): Policy {
   const { retry, timeout_ms: timeouts } = block;
   return {
     candidates: null,
+    fallbacks: [],
     rules: [],
     strategy: block.strategy,
     maxAttempts: block.max_attempts,
@@ -42,6 +44,7 @@ function resolvePolicy(block: PolicyBlock, fallback: Policy): Policy {
   const { timeouts, retry: usual } = fallback;
   return {
     candidates: block.candidates?.map(resolveChoice) ?? null,
+    fallbacks: (block.fallbacks ?? []).map(resolveChoice),
     rules: (block.rules ?? []).map((rule) => ({ when: rule.when as Rule['when'], candidates: rule.candidates.map(resolveChoice) })),
     strategy: block.strategy ?? fallback.strategy,
     maxAttempts: block.max_attempts ?? fallback.maxAttempts,
@@ -56,23 +59,29 @@ function resolvePolicy(block: PolicyBlock, fallback: Policy): Policy {
 type WrittenChoice = NonNullable<PolicyBlock['candidates']>[number];
 
 const nameOf = (choice: WrittenChoice): string => (typeof choice === 'string' ? choice : choice.model);
+const isAbsent = (name: string): string => `no declared provider serves "${name}", so it is left out`;
 const resolveChoice = (choice: WrittenChoice): ModelChoice => ({ model: nameOf(choice), weight: typeof choice === 'string' ? 1 : (choice.weight ?? 1) });
 
-function checkPolicy(entry: Entry<PolicyBlock>, { ids, aliases }: Names, findings: Findings): void {
+function checkPolicy(entry: Entry<PolicyBlock>, { ids, aliases, absent }: Names, findings: Findings): void {
   const hintFor = (name: string): string | null => {
     const root = aliases.get(name);
     return root === undefined ? didYouMean(name, ids) : `it is an alias, write its root id "${root}"`;
   };
-  const { candidates, rules = [] } = entry.value;
-  if (candidates === undefined && !ids.has(entry.id)) {
-    findings.error(keyOf(entry), `no model has the id "${entry.id}"`, hintFor(entry.id) ?? 'name a model, or add `candidates`');
+  const { candidates, fallbacks = [], rules = [] } = entry.value;
+  if (candidates === undefined && absent.has(entry.id)) findings.warn(keyOf(entry), isAbsent(entry.id));
+  else if (candidates === undefined && !ids.has(entry.id)) {
+    findings.errorOfName(keyOf(entry), `no model has the id "${entry.id}"`, hintFor(entry.id) ?? 'name a model, or add `candidates`');
   }
-  const check = (choices: readonly WrittenChoice[], ...path: Path): void =>
+  const check = (choices: readonly WrittenChoice[], ...path: Path): void => {
     choices.forEach((choice, index) => {
       const name = nameOf(choice);
       const place = placeOf(entry, ...path, index, ...(typeof choice === 'string' ? [] : ['model']));
-      if (!ids.has(name)) findings.error(place, `no model has the id "${name}"`, hintFor(name));
+      if (absent.has(name)) findings.warn(place, isAbsent(name));
+      else if (!ids.has(name)) findings.errorOfName(place, `no model has the id "${name}"`, hintFor(name));
     });
+    if (choices.length > 0 && choices.every((choice) => absent.has(nameOf(choice)))) findings.errorOfName(placeOf(entry, ...path), 'none of these models is served here', 'name another one, or declare a provider that serves one of them');
+  };
   check(candidates ?? [], 'candidates');
+  check(fallbacks, 'fallbacks');
   rules.forEach((rule, index) => check(rule.candidates, 'rules', index, 'candidates'));
 }

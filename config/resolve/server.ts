@@ -4,9 +4,10 @@ import { resolve } from 'node:path';
 import type { Server } from '../../core/config.ts';
 import { Secret } from '../../core/secret.ts';
 import type { ServerBlock } from '../../schemas/server.ts';
-import { shortestAdminKey } from '../../core/api-key.ts';
+import { shortestKey } from '../../core/api-key.ts';
 import { defaultsOfHeap } from '../../core/http/in-flight.ts';
 import { isAddressBlock, isLoopback } from '../../core/wire/address.ts';
+import { writtenAs } from '../expand.ts';
 import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
 import { resolveTls } from './tls.ts';
@@ -50,8 +51,11 @@ export function resolveServer(main: Reading, { overrides, isGuarded, bound, home
     findings.error({ source: main.source, path: ['server', 'trusted_proxies', at] }, 'is neither an IP address nor a block of them', 'write it like 10.0.0.7, 10.0.0.0/8 or fd00::/8');
   }
   const adminKey = block.admin_key?.trim();
-  if (adminKey !== undefined && adminKey.length < shortestAdminKey) {
-    findings.error({ source: main.source, path: ['server', 'admin_key'] }, `is shorter than ${shortestAdminKey} characters, so it can be guessed`, `write ${shortestAdminKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
+  if (adminKey !== undefined && adminKey.length < shortestKey) {
+    findings.error({ source: main.source, path: ['server', 'admin_key'] }, `is shorter than ${shortestKey} characters, so it can be guessed`, `write ${shortestKey} random characters or more, as \`openssl rand -base64 24\` makes them`);
+  }
+  if (adminKey !== undefined && writtenAs(main.source, main.expansion, ['server', 'admin_key']) === null) {
+    findings.warn({ source: main.source, path: ['server', 'admin_key'] }, 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
   }
   return {
     host,

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, constants, copyFileSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createAdminKey, shortestAdminKey } from '../api-key.ts';
+import { createAdminKey, shortestKey } from '../api-key.ts';
 import type { Config } from '../config.ts';
 import { Secret } from '../secret.ts';
 
@@ -63,7 +63,7 @@ function readKept(dataDir: string): Secret | null {
   } catch {
     return null;
   }
-  if (text.length < shortestAdminKey) throw new Error(`${file} holds no admin key of ${shortestAdminKey} characters or more. Delete the file, and the next start makes a key; or set server.admin_key.`);
+  if (text.length < shortestKey) throw new Error(`${file} holds no admin key of ${shortestKey} characters or more. Delete the file, and the next start makes a key; or set server.admin_key.`);
   closeToOthers(file);
   return new Secret(text);
 }

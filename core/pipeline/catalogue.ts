@@ -1,4 +1,5 @@
 /** Finds the providers that may serve the model that a request names. Built once for each config; a look-up takes the same time at any size. */
+import { LRUCache } from 'lru-cache';
 import type { Config, Mapping, Model, ModelChoice, Policy, Provider } from '../config.ts';
 import type { Addressing, Candidate } from './context.ts';
 import { GatewayError } from '../errors.ts';
@@ -21,15 +22,21 @@ export interface Catalogue {
 
 interface Entry {
   readonly resolved: Resolved;
-  /** Models behind the name: one, but for policies. */
+  /** Models behind the name: one, but for policies and fallbacks. */
   readonly models: readonly Model[];
 }
 
-export function createCatalogue(config: Config, clock: () => number): Catalogue {
+/** What the names of a config lead to. */
+interface Names {
+  /** Ids, aliases and policies. */
+  readonly named: ReadonlyMap<string, Entry>;
+  /** These, and `provider/model` for each mapping. */
+  readonly entries: ReadonlyMap<string, Entry>;
+}
+
+function namesOf(config: Config): Names {
   const entries = new Map<string, Entry>();
   const models = new Map<string, Model>();
-  const deactivated = new Map(config.models.map((model) => [model, model.deactivated_at === null ? Infinity : Date.parse(model.deactivated_at)]));
-
   for (const model of config.models) {
     const policy = config.routing.models.get(model.id) ?? config.routing.default;
     const candidates = candidatesOf(model, config.providers);
@@ -39,10 +46,14 @@ export function createCatalogue(config: Config, clock: () => number): Catalogue 
     }
   }
   const rootsAndAliases = [...entries];
+  for (const [name, { models: [model], resolved }] of rootsAndAliases) {
+    if (resolved.policy.fallbacks.length > 0) entries.set(name, withFallbacks({ models: [model as Model], resolved }, models, config.providers));
+  }
   for (const [name, policy] of config.routing.models) {
     if (policy.candidates === null) continue;
     const listed = policy.candidates.flatMap(({ model }) => models.get(model) ?? []);
-    entries.set(name, { models: listed, resolved: { addressing: 'policy', policy, candidates: chosen(policy.candidates, models, config.providers) } });
+    const resolved: Resolved = { addressing: 'policy', policy, candidates: chosen(policy.candidates, models, config.providers) };
+    entries.set(name, withFallbacks({ models: listed, resolved }, models, config.providers));
   }
   const named = new Map(entries);
   for (const [name, entry] of rootsAndAliases) {
@@ -53,12 +64,18 @@ export function createCatalogue(config: Config, clock: () => number): Catalogue 
       }
     }
   }
+  return { named, entries };
+}
 
+export function createCatalogue(config: Config, clock: () => number): Catalogue {
+  const { named, entries } = namesOf(config);
+  const deactivated = new Map(config.models.map((model) => [model, model.deactivated_at === null ? Infinity : Date.parse(model.deactivated_at)]));
+  const pass = createPassage(config, entries);
   const isActive = (model: Model): boolean => (deactivated.get(model) ?? Infinity) > clock();
 
   return {
     resolve(name, globs) {
-      const entry = entries.get(name);
+      const entry = entries.get(name) ?? pass(name);
       if (entry === undefined) throw unknown(name, config, usable(named, globs));
       if (entry.models.every(isActive)) return entry.resolved;
       const candidates = entry.resolved.candidates.filter(({ model }) => isActive(model));
@@ -72,12 +89,67 @@ export function createCatalogue(config: Config, clock: () => number): Catalogue 
 /** The date or the number of a version in a name: `gpt-5-2025-08-07`, `claude-opus-4-5-20251101`, `mistral-large-2512`, `gemini-2.5-pro-preview-05-06`. An alias without one is a root name too. */
 const versionWords = /[-@](?:\d{3,}|\d{2}-\d{2})(?:[-@:]|$)/;
 
+const mostPassed = 1000;
+const longestPassed = 256;
+/** safety: what a wildcard lets through becomes a part of a provider's URL. */
+const passable = /^[\w.:@+-]+(?:\/[\w.:@+-]+)*$/;
+
+/**
+ * Finds what a wildcard (`openai/*`) lets through: the model of this name that the catalogue knows at the same provider, or one of
+ * which nothing is known but its name.
+ */
+function createPassage(config: Config, entries: ReadonlyMap<string, Entry>): (name: string) => Entry | undefined {
+  // the longest prefix says most
+  const wildcards = config.wildcards.toSorted((a, b) => b.id.length - a.id.length);
+  // cost: what plugins remember by object, prices for example, they learn once for each name
+  const passed = new LRUCache<string, Entry>({ max: mostPassed });
+  const open = (name: string, model: Model): Entry => {
+    const rest = name.slice(model.id.length - 1);
+    const policy = config.routing.default;
+    const known = model.providers.flatMap(({ providerId }) => entries.get(`${providerId}/${rest}`)?.resolved.candidates ?? []);
+    const own = { ...model, id: name, name, providers: model.providers.map((mapping) => ({ ...mapping, externalId: mapping.externalId.replace('*', () => rest) })) };
+    const candidates = known.length > 0 ? known : candidatesOf(own, config.providers);
+    return { models: [...new Set(candidates.map(({ model: behind }) => behind))], resolved: { addressing: 'alias', policy, candidates } };
+  };
+  return (name) => {
+    const known = passed.get(name);
+    if (known !== undefined) return known;
+    const model = wildcards.find(({ id }) => name.length >= id.length && name.startsWith(id.slice(0, -1)));
+    const rest = model === undefined ? '' : name.slice(model.id.length - 1);
+    if (model === undefined || name.length > longestPassed || !passable.test(rest) || rest.includes('..')) return undefined;
+    const entry = open(name, model);
+    passed.set(name, entry);
+    return entry;
+  };
+}
+
 /** The candidates of the models that a policy or a rule names. */
 export const chosen = (choices: readonly ModelChoice[], models: ReadonlyMap<string, Model>, providers: ReadonlyMap<string, Provider>): Candidate[] =>
   choices.flatMap(({ model: id, weight }) => {
     const model = models.get(id);
     return model === undefined ? [] : candidatesOf(model, providers, weight);
   });
+
+function withFallbacks({ models: behind, resolved }: Entry, models: ReadonlyMap<string, Model>, providers: ReadonlyMap<string, Provider>): Entry {
+  const { fallbacks } = resolved.policy;
+  const more = chosen(fallbacks, models, providers).map((candidate) => Object.freeze({ ...candidate, isFallback: true }));
+  return { models: [...behind, ...fallbacks.flatMap(({ model }) => models.get(model) ?? [])], resolved: { ...resolved, candidates: [...resolved.candidates, ...more] } };
+}
+
+/**
+ * The candidates with these in front, and the fallbacks in their place: behind all others, or where the last of the calls that the
+ * policy allows comes to them.
+ * @param ordered candidates that stand, without fallbacks
+ */
+export function inOrder(ordered: readonly Candidate[], candidates: readonly Candidate[], { fallbacks, maxAttempts }: Policy): readonly Candidate[] {
+  if (ordered.length === candidates.length) return ordered;
+  const dropped = candidates.filter((candidate) => candidate.dropped !== null);
+  if (fallbacks.length === 0) return [...ordered, ...dropped];
+  const place = Math.max(1, maxAttempts - 1);
+  return [...ordered.slice(0, place), ...candidates.filter(isStandby), ...ordered.slice(place), ...dropped];
+}
+
+const isStandby = ({ isFallback, dropped }: Candidate): boolean => isFallback && dropped === null;
 
 /** Every target of the providers that are on. */
 export const offered = ({ models, providers }: Config): Candidate[] => models.flatMap((model) => candidatesOf(model, providers)).filter(({ dropped }) => dropped === null);
@@ -88,7 +160,7 @@ function candidatesOf(model: Model, providers: ReadonlyMap<string, Provider>, sh
     if (provider === undefined) return [];
     const dropped = provider.missing === null ? null : { by: 'core', reason: `${provider.missing} is not set`, error: null };
     const { externalId, weight } = mapping;
-    const common = { model, mapping, weight: weight * share, reasoning: null, dropped, note: null, answeredBy: null };
+    const common = { model, mapping, weight: weight * share, reasoning: null, dropped, note: null, answeredBy: null, isFallback: false };
     // safety: all requests for this model share the candidates
     const accounts = provider.keyPool.length === 0 ? [provider] : accountsOf(provider);
     return accounts.map((account) => Object.freeze({ ...common, provider: account, target: `${account.account}/${externalId}` }));

@@ -100,6 +100,8 @@ export interface Candidate {
   readonly note: Note | null;
   /** The plugin that answers in place of the provider, for example from a cache; null: the provider answers. Then no attempt is on record. */
   readonly answeredBy: string | null;
+  /** Whether it is of another model, which the policy names for when the candidates before it have failed. */
+  readonly isFallback: boolean;
 }
 
 export interface Note {

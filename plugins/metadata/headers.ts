@@ -1,7 +1,7 @@
 /**
  * Takes metadata from request headers: `X-Gateway-Tenant-ID: acme` is stored as `tenant-id: acme`. It acts at `metadata`, and at
  * `settle` for requests that are refused before that, for example with a wrong key.
- * Metadata beyond the limits is cut, and the record says so; it is never an error.
+ * Metadata beyond the limits is cut, and what the caller's key sets stays as the key sets it; the record says so, and it is never an error.
  */
 import { isUtf8 } from 'node:buffer';
 import type { FromSchema } from 'json-schema-to-ts';
@@ -20,35 +20,36 @@ const schema = {
 type Options = FromSchema<typeof schema>;
 
 const prefix = 'x-gateway-';
+const nothing: readonly string[] = [];
 
 export default definePlugin<Options>({
   name: 'metadata/headers',
   summary: 'X-Gateway-* request headers, stored with the request',
   schema,
   apply({ hooks }, limits) {
-    const cut = new WeakSet<Metadata>();
+    const changed = new WeakMap<Metadata, readonly string[]>();
     hooks.metadata.tap((metadata, { headers }) => {
       const found = withHeaders(metadata, headers, limits);
-      if (found.isCut) cut.add(found.metadata);
+      if (found.changes.length > 0) changed.set(found.metadata, found.changes);
       return found.metadata;
     });
     hooks.settle.tap((settled, { metadata, principal, headers }) => {
       const early = metadata === null ? withHeaders(principal?.metadata ?? {}, headers, limits) : null;
       const record = early === null ? settled : { ...settled, metadata: early.metadata };
-      if (early === null ? !cut.has(record.metadata) : !early.isCut) return record;
-      return { ...record, adjustments: [...record.adjustments, { parameter: 'metadata', change: `cut to ${limits.max_entries} entries of ${limits.max_length} characters` }] };
+      const changes = early === null ? changed.get(record.metadata) : early.changes;
+      return changes === undefined || changes.length === 0 ? record : { ...record, adjustments: [...record.adjustments, ...changes.map((change) => ({ parameter: 'metadata', change }))] };
     });
   },
 });
 
 /**
- * Adds the metadata of the headers to `metadata`, which comes from the caller's key; a header replaces an entry of the same name.
- * Returns the metadata, and whether something was cut.
+ * Adds the metadata of the headers to `metadata`, which comes from the caller's key. Returns the metadata, and what of the headers is not in it.
  */
-export function withHeaders(metadata: Metadata, headers: Readonly<Record<string, string | undefined>>, limits: Options): { metadata: Metadata; isCut: boolean } {
+export function withHeaders(metadata: Metadata, headers: Readonly<Record<string, string | undefined>>, limits: Options): { metadata: Metadata; changes: readonly string[] } {
   let found: Record<string, string> | null = null;
   let kept = 0;
   let isCut = false;
+  let replaced: string | null = null;
   for (const header in headers) {
     if (!header.startsWith(prefix) || header.length === prefix.length) continue;
     // safety: without a prototype, a name such as __proto__ is an entry like any other
@@ -56,9 +57,12 @@ export function withHeaders(metadata: Metadata, headers: Readonly<Record<string,
     const entry = header.slice(prefix.length, prefix.length + limits.max_length);
     const value = decoded(headers[header] ?? '');
     isCut ||= kept >= limits.max_entries || value.length > limits.max_length || header.length - prefix.length > limits.max_length;
-    if (kept++ < limits.max_entries) found[entry] = begin(value, limits.max_length);
+    // safety: who pays, and whose limits count, is what the operator wrote and not what the caller says
+    if (Object.hasOwn(metadata, entry)) replaced = value === metadata[entry] ? replaced : entry;
+    else if (kept++ < limits.max_entries) found[entry] = begin(value, limits.max_length);
   }
-  return { metadata: found ?? metadata, isCut };
+  if (!isCut && replaced === null) return { metadata: found ?? metadata, changes: nothing };
+  return { metadata: found ?? metadata, changes: [...(isCut ? [`cut to ${limits.max_entries} entries of ${limits.max_length} characters`] : []), ...(replaced === null ? [] : [`${replaced} is what the key sets`])] };
 }
 
 /** The text of a header value. Node makes each byte one character; most clients send UTF-8, so valid UTF-8 is decoded, anything else is kept. */

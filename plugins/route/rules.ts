@@ -32,7 +32,7 @@ export default definePlugin({
       const rules = context.addressing === 'provider' ? undefined : compiled.get(context.policy);
       const rule = rules?.find(({ holds }) => holds.every((one) => one(context)));
       const left = rule?.candidates.filter(({ model }) => model.deactivated_at === null || Date.parse(model.deactivated_at) > clock()) ?? [];
-      return left.length === 0 ? candidates : left;
+      return left.length === 0 ? candidates : [...left, ...candidates.filter(({ isFallback }) => isFallback)];
     });
   },
 });

@@ -7,6 +7,7 @@
  */
 import type { Message } from '../../core/chat.ts';
 import type { Candidate, Normalised } from '../../core/pipeline/context.ts';
+import { inOrder } from '../../core/pipeline/catalogue.ts';
 import { noted } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
 
@@ -23,14 +24,14 @@ export default definePlugin({
     hooks.route.tap((candidates, context) => {
       const { policy, isDryRun } = context;
       if (policy.sticky === null) return candidates;
-      const standing = candidates.filter(({ dropped }) => dropped === null);
+      const standing = candidates.filter(({ dropped, isFallback }) => dropped === null && !isFallback);
       const value = standing.length < 2 ? null : valueOf(policy.sticky, context);
       if (value === null) return candidates;
       const offers = Array.from(Map.groupBy(standing, ({ mapping }) => mapping).values());
       const chosen = policy.strategy === 'ordered' || policy.strategy === 'cheapest' ? offers : byRank(offers, ([one]) => rank(value, offerOf(one as Candidate), (one as Candidate).weight));
       const ordered = chosen.flatMap((offer) => (offer.length === 1 ? offer : byRank(offer, ({ target }) => rank(value, target, 1))));
       if (isDryRun) ordered[0] = noted(ordered[0] as Candidate, { by: name, text: `requests with the same ${policy.sticky} go here` });
-      return [...ordered, ...candidates.filter(({ dropped }) => dropped !== null)];
+      return inOrder(ordered, candidates, policy);
     });
   },
 });

@@ -9,7 +9,7 @@ import { options } from './plugins.ts';
 
 const folder = new URL('cases/', import.meta.url);
 const separator = '# --- expect ---\n';
-const env = { SET: 'value-set', OTHER: 'other', NUMBER: '64' };
+const env = { SET: 'value-set-in-the-environment', OTHER: 'other', NUMBER: '64' };
 
 describe('a faulty config file', () => {
   test.each(readdirSync(folder))('%s', async (name) => {

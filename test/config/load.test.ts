@@ -89,7 +89,7 @@ describe('reasoning of a mapping', () => {
 describe('policies', () => {
   test('inherit what they leave out', async () => {
     const { routing } = await loadGood(`providers: { mock: {} }\nmodels:\n${model('a')}routing:\n  default: { max_attempts: 5, timeout_ms: { idle: 9 } }\n  models:\n    auto: { candidates: [a], strategy: ordered, timeout_ms: { connect: 7 } }\n`);
-    expect(routing.models.get('auto')).toEqual({ candidates: [{ model: 'a', weight: 1 }], rules: [], sticky: null, hedgeMs: null, cache: false, strategy: 'ordered', maxAttempts: 5, retry: { sameTarget: 1, baseMs: 200, maxMs: 2000 }, timeouts: { connect: 7, firstByte: 120000, idle: 9, total: 900000 } });
+    expect(routing.models.get('auto')).toEqual({ candidates: [{ model: 'a', weight: 1 }], fallbacks: [], rules: [], sticky: null, hedgeMs: null, cache: false, strategy: 'ordered', maxAttempts: 5, retry: { sameTarget: 1, baseMs: 200, maxMs: 2000 }, timeouts: { connect: 7, firstByte: 120000, idle: 9, total: 900000 } });
   });
 });
 

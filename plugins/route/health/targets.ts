@@ -13,6 +13,8 @@ export type Told = Pick<AttemptResult, 'outcome' | 'status' | 'retryAfterMs'> & 
 
 export const isTold = ({ outcome }: Pick<AttemptResult, 'outcome'>): boolean => isOfKey(outcome) || outcome === 'upstream_rate_limited';
 
+const mostTargets = 20_000;
+
 /** All targets and keys of the process, by name. They outlive a reload. */
 export class Targets {
   readonly #targets = new Map<string, Pair>();
@@ -77,6 +79,8 @@ export class Targets {
     const key = this.#keys.get(account) ?? new Target();
     this.#keys.set(account, key);
     const pair = { target: new Target(), key };
+    // safety: behind a wildcard, callers choose the names
+    if (this.#targets.size >= mostTargets) this.#targets.delete(this.#targets.keys().next().value as string);
     this.#targets.set(name, pair);
     return pair;
   }

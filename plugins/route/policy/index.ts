@@ -4,10 +4,11 @@
  *
  * `ordered`: as the config lists them. `cheapest`: by price. `fastest`: by the time to the first piece of their recent answers.
  * `weighted`: each gets the share of requests that its `weight` says. `balanced`: the same, with the weight multiplied by the score
- * of `score.ts`. The order behind the first is that of the fallbacks.
+ * of `score.ts`. The order behind the first is that in which the others are tried. Models under `fallbacks` come after them, as the config lists them.
  */
 import type { Policy } from '../../../core/config.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
+import { inOrder } from '../../../core/pipeline/catalogue.ts';
 import { noted } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { Observed } from './observed.ts';
@@ -15,6 +16,8 @@ import { priceOf, scoresOf } from './score.ts';
 import { Shares } from './shares.ts';
 
 const name = 'route/policy';
+
+const mostNames = 20_000;
 
 /** One provider's offer of one model: a candidate for each of the provider's keys. */
 type Offer = readonly [Candidate, ...Candidate[]];
@@ -59,6 +62,8 @@ const perMillion = (pico: number): string => String(Number((pico / 4e6).toPrecis
 /** Offers in the order of a turn in which each gets its share. */
 function sharedOut(weighed: readonly (Placed & { readonly weight: number })[], { request, isDryRun }: Normalised, { shares }: Known): readonly Placed[] {
   const own = shares.get(request.model) ?? new Shares();
+  // safety: behind a wildcard, callers choose the names
+  if (shares.size > mostNames) shares.clear();
   shares.set(request.model, own);
   const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
   const placed = own.turn(weighed.map((one) => ({ id: one.offer[0].target, weight: one.weight, value: one })), isDryRun);
@@ -72,11 +77,11 @@ export default definePlugin({
   apply({ hooks, state }) {
     const known: Known = { observed: state('observed', () => new Observed()), shares: new Map() };
     hooks.route.tap((candidates, context) => {
-      const standing = candidates.filter(({ dropped }) => dropped === null);
+      const standing = candidates.filter(({ dropped, isFallback }) => dropped === null && !isFallback);
       if (standing.length < 2 && !context.isDryRun) return candidates;
       const placed = orders[context.policy.strategy](offersOf(standing), context, known);
       const ordered = placed.flatMap(({ offer, why }) => (context.isDryRun ? offer.map((candidate) => noted(candidate, { by: name, text: `${context.policy.strategy}: ${why()}` })) : offer));
-      return standing.length === candidates.length ? ordered : [...ordered, ...candidates.filter(({ dropped }) => dropped !== null)];
+      return inOrder(ordered, candidates, context.policy);
     });
     hooks.attempted.tap((result, context) => known.observed.learn(result, context.attempt.candidate, context.request.stream));
   },

@@ -11,6 +11,8 @@ const freshMs = 60_000;
 /** Before the first calls: as if two had been answered. */
 const trusted = 2;
 
+const mostSeen = 20_000;
+
 interface Times {
   ms: number | null;
   /** `performance.now()` of the last answer, or of the request that is to measure. */
@@ -69,6 +71,8 @@ export class Observed {
     if (known !== undefined) return known;
     const name = `${mapping.providerId}/${mapping.externalId}`;
     const seen = this.#seen.get(name) ?? { calls: 0, answered: 0, plain: { ms: null, at: 0 }, stream: { ms: null, at: 0 } };
+    // safety: behind a wildcard, callers choose the names
+    if (this.#seen.size >= mostSeen) this.#seen.clear();
     this.#seen.set(name, seen);
     this.#known.set(mapping, seen);
     return seen;

@@ -4,9 +4,10 @@
  * them). It answers only for providers whose dialect is `mock`. Nothing is random: the same request gives the same answer.
  */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
-import type { Streaming } from '../../../core/pipeline/context.ts';
+import { drop } from '../../../core/pipeline/context.ts';
+import type { Candidate, Streaming } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { sourceOf } from '../../../core/pipeline/hooks.ts';
+import { EARLY, sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { composeAnswer } from './answer.ts';
@@ -42,14 +43,21 @@ export default definePlugin<Options>({
   schema,
   serves: ['mock'],
   apply(gateway, { pace_ms: paceMs = 15 }) {
+    if ([...gateway.config.providers.values()].some(({ missing, dialect }) => missing === null && dialect !== 'mock')) gateway.hooks.route.tap({ stage: EARLY }, withoutMock);
     gateway.hooks.open.tap((ctx) => (speaksMock(ctx) ? open(ctx, paceMs) : undefined));
   },
 });
 
 // ---
 
-function speaksMock({ attempt: { candidate } }: Streaming): boolean {
-  return (candidate.mapping.dialect ?? candidate.provider.dialect) === 'mock';
+const isMock = ({ mapping, provider }: Candidate): boolean => (mapping.dialect ?? provider.dialect) === 'mock';
+
+const speaksMock = ({ attempt }: Streaming): boolean => isMock(attempt.candidate);
+
+/** safety: once a provider is on, a caller who wants a model gets an error where it is down, and not an echo of the prompt. */
+function withoutMock(candidates: readonly Candidate[]): readonly Candidate[] {
+  if (!candidates.some(isMock) || candidates.every(isMock)) return candidates;
+  return candidates.map((candidate) => (isMock(candidate) ? drop(candidate, { by: 'stream/mock', reason: 'the mock stands in for no real provider', error: null }) : candidate));
 }
 
 async function open(ctx: Streaming, defaultPaceMs: number): Promise<ChunkSource> {

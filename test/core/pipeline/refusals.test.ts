@@ -75,7 +75,7 @@ describe('the metadata of a refused request', () => {
       [401, own],
       [401, own],
       [404, own],
-      ...[404, 404, 400, 400, 200].map((status) => [status, { team: 'search', ...own }]),
+      ...[404, 404, 400, 400, 200].map((status) => [status, { ...own, team: 'search', shop: 'a' }]),
     ]);
   });
 

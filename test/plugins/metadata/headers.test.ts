@@ -37,8 +37,8 @@ describe('metadata/headers', () => {
   ])('reads a value in %s', (_, sent, wanted) => expect(read({ 'x-gateway-city': sent })).toEqual({ city: wanted }));
 
   it('counts characters, and leaves no half of one', () => {
-    const { metadata, isCut } = withHeaders({}, { 'x-gateway-a': asBytes('ü'.repeat(256)) }, limits);
-    expect([metadata['a'], isCut]).toEqual(['ü'.repeat(256), false]);
+    const { metadata, changes } = withHeaders({}, { 'x-gateway-a': asBytes('ü'.repeat(256)) }, limits);
+    expect([metadata['a'], changes]).toEqual(['ü'.repeat(256), []]);
     expect(read({ 'x-gateway-a': asBytes(`${'x'.repeat(255)}😀`) })['a']).toBe('x'.repeat(255));
   });
 
@@ -61,14 +61,22 @@ describe('metadata/headers', () => {
     const headers = fc.dictionary(fc.string({ maxLength: 300 }).map((name) => `x-gateway-${name}`), fc.string({ maxLength: 400 }), { maxKeys: 50 });
     fc.assert(
       fc.property(headers, (sent) => {
-        const { metadata, isCut } = withHeaders({}, sent, limits);
+        const { metadata, changes } = withHeaders({}, sent, limits);
         const entries = Object.entries(metadata);
         expect(entries.length).toBeLessThanOrEqual(32);
         for (const [name, value] of entries) expect(Math.max(name.length, value.length)).toBeLessThanOrEqual(256);
         const named = Object.entries(sent).filter(([name]) => name.length > 'x-gateway-'.length);
-        expect(isCut).toBe(named.length > 32 || named.some(([name, value]) => name.length > 266 || value.length > 256));
+        expect(changes.length > 0).toBe(named.length > 32 || named.some(([name, value]) => name.length > 266 || value.length > 256));
       }),
     );
+  });
+
+  it('leaves what the key of the caller sets, and says so', async () => {
+    const { chat, records } = await gatewayOf({ ...oneUpstream((await provider()).url), keys: [{ name: 'search', key: 'a-key-of-the-search-team', metadata: { Team: 'search' } }] });
+    await chat({}, { authorization: 'Bearer a-key-of-the-search-team', 'x-gateway-team': 'evil', 'x-gateway-user': 'ann' });
+    await chat({}, { authorization: 'Bearer a-key-of-the-search-team', 'x-gateway-team': 'search' });
+    expect(records.map(({ metadata }) => metadata)).toEqual([{ team: 'search', user: 'ann' }, { team: 'search' }]);
+    expect(records.map(({ adjustments }) => adjustments)).toEqual([[{ parameter: 'metadata', change: 'team is what the key sets' }], []]);
   });
 
   it('flags a cut in the record and answers all the same', async () => {

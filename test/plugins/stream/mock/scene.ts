@@ -42,7 +42,7 @@ export function scene(content: string | readonly Message[], { attempt, provider,
 export async function open(context: Streaming): Promise<ChunkSource | undefined> {
   const hooks = createHooks<Gateway>();
   // no pace unless a test asks for one: nothing here waits
-  void mock.apply({ hooks: tapsOf(hooks, mock.name) } as unknown as Gateway, { pace_ms: 0 });
+  void mock.apply({ hooks: tapsOf(hooks, mock.name), config: { providers: new Map() } } as unknown as Gateway, { pace_ms: 0 });
   return await hooks.open.promise(context);
 }
 

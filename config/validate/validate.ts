@@ -1,14 +1,14 @@
 /** Checks each file against the root schema, and the options of each plugin against the plugin's own schema. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { Ajv } from 'ajv';
-import { noOptions } from '../core/host/plugin.ts';
-import type { AnyPlugin } from '../core/host/plugin.ts';
-import { gatewaySchema } from '../schemas/gateway.ts';
+import { noOptions } from '../../core/host/plugin.ts';
+import type { AnyPlugin } from '../../core/host/plugin.ts';
+import { gatewaySchema } from '../../schemas/gateway.ts';
 import { diagnose } from './diagnose.ts';
-import { writtenAs } from './expand.ts';
-import type { Findings } from './problems.ts';
-import type { Reading } from './read.ts';
-import type { Path } from './source.ts';
+import { writtenAs } from '../expand.ts';
+import type { Findings } from '../problems.ts';
+import type { Reading } from '../read.ts';
+import type { Path } from '../source.ts';
 
 const ajv = new Ajv({
   // cost: optimising takes 50 ms of the start and saves less, because the validated values are small

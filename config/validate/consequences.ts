@@ -5,7 +5,7 @@
  * as an unknown key.
  */
 import type { ErrorObject } from 'ajv';
-import { nearest } from '../core/names.ts';
+import { nearest } from '../../core/names.ts';
 
 /** Takes all errors of one Ajv run and returns those that a person has to mend, in the same order. */
 export function withoutConsequences(errors: readonly ErrorObject[]): ErrorObject[] {

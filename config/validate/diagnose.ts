@@ -1,12 +1,12 @@
 /** Turns the errors of a validator into sentences for the person who edits the YAML: where, what is wrong, what to write. */
 import type { ErrorObject } from 'ajv';
 import { withoutConsequences } from './consequences.ts';
-import type { Expansion } from './expand.ts';
-import { writtenAs } from './expand.ts';
-import { didYouMean } from './problems.ts';
-import type { Path, Source } from './source.ts';
-import { isSecretPath } from './masks.ts';
-import { literalAt } from './source.ts';
+import type { Expansion } from '../expand.ts';
+import { writtenAs } from '../expand.ts';
+import { didYouMean } from '../problems.ts';
+import type { Path, Source } from '../source.ts';
+import { isSecretPath } from '../masks.ts';
+import { literalAt } from '../source.ts';
 
 /** One fault of a file, in words. */
 export interface Diagnosis {
