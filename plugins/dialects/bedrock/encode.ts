@@ -5,7 +5,7 @@ import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { isFields } from '../../../core/wire/fields.ts';
 import { claudeSchema } from '../families/claude-schema.ts';
 import { beganWithoutThinking, claudeTerms } from '../families/claude.ts';
-import { refuseNone } from '../families/thinkers.ts';
+import { refuseNone, thinksAlways } from '../families/thinkers.ts';
 import { CachePoints } from './cache-points.ts';
 import { type Block, unsupported } from './media.ts';
 import { type Conversation, encodeConversation, readConversation } from './messages.ts';
@@ -156,7 +156,8 @@ class Draft {
       return nothing;
     }
     if (effort === null) return nothing;
-    if (effort === 'none' && this.#model.alwaysThinks === true) refuseNone(this.#target);
+    const { mapping, model } = this.#target;
+    if (effort === 'none' && (this.#model.alwaysThinks === true || thinksAlways(mapping.externalId, model.id))) refuseNone(this.#target);
     const said = this.#model.effort(effort);
     if (said === null) this.adjustments.add('reasoning_effort', 'dropped');
     else if (said.word !== effort) this.adjustments.add('reasoning_effort', `changed to ${said.word}`);

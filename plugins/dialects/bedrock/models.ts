@@ -10,7 +10,7 @@ export interface ModelClass {
   readonly match: RegExp;
   /** The `additionalModelRequestFields` for an effort, and the model's word for it. Null: the model cannot be told. */
   readonly effort: (effort: Effort) => { readonly word: string; readonly fields: Fields } | null;
-  /** Its thinking cannot be turned off. */
+  /** Its thinking cannot be turned off here. */
   readonly alwaysThinks?: true;
   /** Parameters that are a 400. */
   readonly refuses?: readonly Refused[];
@@ -41,8 +41,7 @@ const classes: readonly ModelClass[] = [
   // wire: the newest Claude models take neither a forced tool nor `any` (Anthropic: Adaptive thinking: they always think)
   { family: 'claude', match: /(?:opus|sonnet|haiku)-5[-.]5/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true, refusesForcing: true },
   { family: 'claude', match: /anthropic|claude/, effort: cannot, topK: (value) => ({ top_k: value }), caches: true },
-  // wire: the thinking of gpt-oss cannot be turned off (OpenAI: gpt-oss model card)
-  { family: 'openai', match: /gpt-oss/, alwaysThinks: true, effort: asEffort((word) => ({ reasoning_effort: word })) },
+  { family: 'openai', match: /gpt-oss/, effort: asEffort((word) => ({ reasoning_effort: word })) },
   // wire: 400 "This model doesn't support the stopSequences field", and the same for temperature and topP (Amazon Bedrock, as of 2026-11)
   { family: 'openai', match: /(?:^|\/)openai\./, effort: asEffort((word) => ({ reasoning_effort: word })), refuses: ['temperature', 'top_p', 'stop'] },
   // wire: under a cross-region id the same models do not know `reasoning_effort`, but `reasoning.effort` (Amazon Bedrock, as of 2026-11)

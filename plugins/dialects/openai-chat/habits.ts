@@ -2,6 +2,7 @@
 import type { Effort } from '../../../core/chat.ts';
 import type { Identity, Target } from '../../../core/wire/dialect.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
+import { thinksAlways } from '../families/thinkers.ts';
 import type { UsageHabits } from './usage.ts';
 
 /** How a vendor is told an effort. `word` is for the adjustment, and is the caller's own word if nothing changes; `fields` go into the body. */
@@ -145,5 +146,6 @@ export function habitsNamed(vendor: Vendor, externalId: string, id: string): Hab
   const names = vendor.namesDeployments === true ? [externalId, id] : [externalId];
   const family = vendor.families?.find(({ match }) => names.some((name) => match.test(name.toLowerCase())));
   const drops = [...(vendor.drops ?? []), ...(family?.drops ?? [])];
-  return { ...standard, ...vendor, ...family, drops };
+  const habits = { ...standard, ...vendor, ...family, drops };
+  return thinksAlways(externalId, id) ? { ...habits, efforts: { ...habits.efforts, none: null } } : habits;
 }

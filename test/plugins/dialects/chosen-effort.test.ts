@@ -137,6 +137,8 @@ describe('the effort none', () => {
     ['anthropic', 'claude-fable-5'], ['anthropic', 'claude-opus-5-5'], ['bedrock', 'us.anthropic.claude-fable-5-v1:0'], ['bedrock', 'openai.gpt-oss-120b-1:0'], ['bedrock', 'us.deepseek.r1-v1:0'],
     ['google', 'gemini-2.5-pro'], ['google', 'gemini-3-pro-preview'], ['google', 'gemini-3.7-flash'],
     ['deepseek', 'deepseek-reasoner'], ['groq', 'openai/gpt-oss-20b'], ['groq', 'deepseek-r1-distill-llama-70b'], ['together', 'openai/gpt-oss-20b'], ['together', 'deepseek-ai/DeepSeek-R1'], ['cerebras', 'gpt-oss-120b'], ['fireworks', 'accounts/fireworks/models/gpt-oss-120b'], ['ollama', 'gpt-oss:20b'], ['vllm', 'openai/gpt-oss-20b'],
+    ['huggingface', 'zai-org/GLM-5.3'], ['fireworks', 'accounts/fireworks/models/glm-5p3-flash'], ['together', 'zai-org/GLM-5.3'], ['bedrock', 'global.zai.glm-5.3'],
+    ['moonshot', 'kimi-k2.7-code-highspeed'], ['fireworks', 'accounts/fireworks/models/kimi-k2p7-code'], ['bedrock', 'moonshot.kimi-k2-thinking'], ['bedrock', 'minimax.minimax-m2.5'], ['bedrock', 'mistral.magistral-small-2509'], ['openrouter', 'minimax/minimax-m2.7'], ['openrouter', 'qwen/qwen3-235b-a22b-thinking-2507'], ['nebius', 'Qwen/QwQ-32B'],
     ['mistral', 'magistral-medium-latest'], ['perplexity', 'sonar-reasoning-pro'], ['zai', 'glm-5.3'], ['xai', 'grok-3-mini'], ['xai', 'grok-4.20-reasoning'],
   ];
 
@@ -153,6 +155,10 @@ describe('the effort none', () => {
     ['google', 'gemini-2.5-flash', { generationConfig: { thinkingConfig: { thinkingBudget: 0 } } }],
     ['google', 'gemini-3-flash-preview', { generationConfig: { thinkingConfig: { thinkingLevel: 'minimal' } } }],
     ['deepseek', 'deepseek-v4-pro', { thinking: { type: 'disabled' } }],
+    // wire: Ollama's template of R1 leaves the thinking empty
+    ['ollama', 'deepseek-r1:8b', { reasoning_effort: 'none' }],
+    ['moonshot', 'kimi-k2.6', { thinking: { type: 'disabled' } }],
+    ['fireworks', 'accounts/fireworks/models/glm-5p2', { reasoning_effort: 'none' }],
     ['xai', 'grok-4', { reasoning_effort: 'none' }],
     ['xai', 'grok-4.20-non-reasoning', {}],
     ['openai-responses', 'gpt-5.1', { reasoning: { effort: 'none' } }],
