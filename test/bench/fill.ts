@@ -47,8 +47,14 @@ function payloadOf(number: number): string {
   });
 }
 
+/** What is drained: so many records, each as the JSON of a record with its bodies. */
+export interface Traffic {
+  readonly records: number;
+  payloadOf(this: void, number: number): string;
+}
+
 /** A journal of that many segments, as a gateway would have left it behind. */
-function writeJournal(folder: string, from: number, to: number): void {
+function writeJournal(folder: string, { from, to, payloadOf }: { from: number; to: number; payloadOf: Traffic['payloadOf'] }): void {
   for (let at = from, segment = 2; at < to; at += perSegment, segment++) {
     const frames = Array.from({ length: Math.min(perSegment, to - at) }, (_, index) => ({ kind: FINISHED, payload: payloadOf(at + index) }) as const);
     writeFileSync(pathOf(folder, segment), encodeFrames(frames));
@@ -59,13 +65,13 @@ function writeJournal(folder: string, from: number, to: number): void {
 export const idOf = (number: number): string => idAt(begin + Math.floor((number / records) * days * day), number);
 
 /** Milliseconds and CPU microseconds that draining took. */
-export async function fill(store: Store, dataDir: string): Promise<{ drainMs: number; cpuUs: number }> {
+export async function fill(store: Store, dataDir: string, traffic: Traffic = { records, payloadOf }): Promise<{ drainMs: number; cpuUs: number }> {
   const root = join(dataDir, 'journal');
   let drainMs = 0;
   let cpuUs = 0;
-  for (let at = 0; at < records; at += slice) {
+  for (let at = 0; at < traffic.records; at += slice) {
     const { folder, claim } = createInstance(root);
-    writeJournal(folder, at, Math.min(records, at + slice));
+    writeJournal(folder, { from: at, to: Math.min(traffic.records, at + slice), payloadOf: traffic.payloadOf });
     const drain = new Drain({ store, root, folder, retentionDays: 0, warn: (message, facts) => process.stderr.write(`${message} ${JSON.stringify(facts)}\n`), disk: () => {} });
     const [started, cpu] = [performance.now(), process.cpuUsage()];
     await drain.finish();
