@@ -15,7 +15,7 @@ const pages = {
   models: ['models', 'Models', () => withStyles('pages', import('./pages/models.js')).then((page) => page.ModelsPage)],
   providers: ['providers', 'Providers', () => withStyles('pages', import('./pages/providers.js')).then((page) => page.ProvidersPage)],
   keys: ['keys', 'Keys', () => withStyles('pages', import('./pages/keys.js')).then((page) => page.KeysPage)],
-  playground: ['playground', 'Playground', () => withStyles('request', withStyles('pages', import('./pages/playground.js'))).then((page) => page.PlaygroundPage)],
+  playground: ['playground', 'Playground', () => withStyles('playground', withStyles('request', withStyles('pages', import('./pages/playground.js')))).then((page) => page.PlaygroundPage)],
   connect: ['connect', 'Connect', () => withStyles('request', withStyles('pages', import('./pages/connect.js'))).then((page) => page.ConnectPage)],
   config: ['config', 'Config', () => withStyles('request', withStyles('pages', import('./pages/config.js'))).then((page) => page.ConfigPage)],
   login: ['login', 'Sign in', () => withStyles('pages', import('./pages/login.js')).then((page) => page.LoginPage)],

@@ -2,7 +2,7 @@
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { ago, exact } from '../parts/format.js';
-import { Json } from '../parts/request-detail.js';
+import { Json } from '../parts/json.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 

@@ -4,7 +4,7 @@ import { eventsOf } from './lines.js';
 
 /**
  * What has come of an answer. Times are in milliseconds from the request; `cutBy` is the message of the error that ended a stream.
- * @typedef {{ text: string, reasoning: string, toolCalls: { name: string, arguments: string }[], usage: any, id: string | null, firstMs: number | null, totalMs: number | null, finish: string | null, model: string | null, cutBy: string | null }} Answer
+ * @typedef {{ text: string, reasoning: string, toolCalls: { id: string, name: string, arguments: string }[], usage: any, id: string | null, firstMs: number | null, totalMs: number | null, finish: string | null, model: string | null, cutBy: string | null }} Answer
  */
 
 /** An answer of which nothing has come. @returns {Answer} */
@@ -33,7 +33,7 @@ export async function complete(body, { headers, signal, tell }) {
   if (!body.stream) {
     const { choices = [], usage, model } = await response.json();
     const { message = {}, finish_reason: finish } = choices[0] ?? {};
-    Object.assign(answer, { text: message.content ?? '', reasoning: message.reasoning ?? '', toolCalls: (message.tool_calls ?? []).map((call) => call.function), usage, finish, model });
+    Object.assign(answer, { text: message.content ?? '', reasoning: message.reasoning ?? '', toolCalls: (message.tool_calls ?? []).map((call) => ({ id: call.id, ...call.function })), usage, finish, model });
     return told(true);
   }
   for await (const event of eventsOf(response)) {
@@ -51,12 +51,13 @@ export async function complete(body, { headers, signal, tell }) {
 function take(answer, { choices = [], usage, model }) {
   if (usage) answer.usage = usage;
   if (model) answer.model = model;
-  const { delta = {}, finish_reason: finish } = choices[0] ?? {};
+  // of several answers to one request the first is shown; the log has all
+  const { delta = {}, finish_reason: finish } = choices.find(({ index }) => index === 0) ?? {};
   answer.text += delta.content ?? '';
   answer.reasoning += delta.reasoning ?? '';
   if (finish) answer.finish = finish;
-  for (const { index, function: called = {} } of delta.tool_calls ?? []) {
-    const call = (answer.toolCalls[index] ??= { name: '', arguments: '' });
+  for (const { index, id = '', function: called = {} } of delta.tool_calls ?? []) {
+    const call = (answer.toolCalls[index] ??= { id, name: '', arguments: '' });
     call.name += called.name ?? '';
     call.arguments += called.arguments ?? '';
   }

@@ -23,7 +23,8 @@ export function Conversation({ record: { request, response, outcome } }) {
   </ol>`;
 }
 
-function Message({ message }) {
+/** One message. @param {{ message: any }} props */
+export function Message({ message }) {
   const { role, content, tool_call_id: callId, tool_calls: calls = message.toolCalls } = message;
   const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
   const reasoning = message.reasoning ?? message.reasoning_content;

@@ -7,6 +7,7 @@ import { CostLines } from './cost-lines.js';
 import { about, costMark } from './estimate.js';
 import { count, duration, exact, money, speed, unknown } from './format.js';
 import { Icon } from './icons.js';
+import { Json } from './json.js';
 import { withParams } from './location.js';
 import { usePrinting } from './printing.js';
 import { RequestFacts } from './request-facts.js';
@@ -41,7 +42,7 @@ function Title({ record }) {
       <${Copy} text=${() => `${location.origin}/dashboard/logs/${id}`} what="link" label="Link" />
       ${request !== null && html`<${Copy} text=${() => curlOf(request)} what="curl" label="curl" />`}
       <${Copy} text=${() => JSON.stringify(record, null, 2)} what="JSON" label="JSON" />
-      ${request !== null && html`<a class="button" href=${`/dashboard/playground?replay=${id}`}><${Icon} name="replay" /><span class="button-text">Replay</span></a>`}
+      ${request !== null && html`<a class="button" href=${`/dashboard/playground?replay=${id}`}><${Icon} name="replay" /><span class="button-text">Replay</span></a><a class="button" title="Send it to two other models too" href=${`/dashboard/playground?replay=${id}&compare=yes`}><${Icon} name="columns" /><span class="button-text">Compare</span></a>`}
     </div>
   </header>`;
 }
@@ -99,10 +100,4 @@ function Reasoning({ record: { reasoningContent, usage, usageEstimated, reasonin
   if (reasoningContent) return html`<div class="prose-head"><span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`}</span><${Copy} text=${reasoningContent} what="reasoning" label="Copy" /></div><div class="prose reasoning">${reasoningContent}</div>`;
   if (request === null && (bodies === false || usage.reasoningTokens > 0)) return html`<${NoBodies} record=${{ outcome: '' }} bodies=${bodies} />`;
   return html`<${Notice} icon="more" title=${usage.reasoningTokens > 0 ? 'The provider kept its reasoning to itself' : 'No reasoning'}>${usage.reasoningTokens > 0 ? `It counted ${count(usage.reasoningTokens)} tokens of it and sent no text.` : 'The answer came without any.'}<//>`;
-}
-
-/** A value as formatted JSON, with a button that copies it. */
-export function Json({ value, what }) {
-  const text = JSON.stringify(value, null, 2) ?? 'null';
-  return html`<div class="code"><pre tabindex="0" aria-label=${what}><code>${text}</code></pre><${Copy} text=${text} what=${what} /></div>`;
 }

@@ -62,3 +62,81 @@ test('what was written is still there after a look elsewhere', async () => {
   await page.goBack();
   expect(await prompt().inputValue()).toBe('A long thought of mine');
 });
+
+const messages = (): any[] => sent.map(({ body }) => body.messages);
+const lane = (name: string) => page.getByRole('region', { name });
+
+test('two models answer side by side, turn after turn, each in its own conversation', async () => {
+  await button('Compare with another model').click();
+  await page.getByRole('combobox', { name: 'Second model' }).selectOption('unpriced');
+  await prompt().fill('First [[pace:5]]');
+  await button('Send').click();
+  for (const name of ['auto', 'unpriced']) await lane(`Answer of ${name}`).locator('.took').getByText('First token').waitFor();
+  await prompt().fill('Second');
+  await button('Send').click();
+  await expect.poll(() => page.locator('.took').count()).toBe(4);
+  expect(sent.map(({ body }) => body.model)).toEqual(['auto', 'unpriced', 'auto', 'unpriced']);
+  expect(messages()[2].map(({ role, content }: any) => [role, content])).toEqual([['user', 'First [[pace:5]]'], ['assistant', 'First'], ['user', 'Second']]);
+  await button('Again').click();
+  await expect.poll(() => sent.length).toBe(6);
+  expect(messages().slice(4)).toEqual(messages().slice(2, 4));
+  await button('Start over').click();
+  expect(await prompt().inputValue()).toBe('First [[pace:5]]');
+});
+
+test('a tool call takes its result, and the answer goes on', async () => {
+  await page.getByText('Tools', { exact: true }).click();
+  await page.getByLabel('Tools as JSON').fill('[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]');
+  await prompt().fill('Rain? [[tool]]');
+  await button('Send').click();
+  await page.getByLabel('Result of get_weather').fill('Rain all day');
+  await button('Send the result').click();
+  await page.locator('.answer .prose').getByText('Rain all day').waitFor();
+  expect(messages()[1].at(-1)).toEqual({ role: 'tool', tool_call_id: messages()[1].at(-2).tool_calls[0].id, content: 'Rain all day' });
+});
+
+test('an image that is dropped goes along, and a schema shapes the answer', async () => {
+  const files = await page.evaluateHandle(`(() => { const data = new DataTransfer(); data.items.add(new File([Uint8Array.from(atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='), (letter) => letter.charCodeAt(0))], 'dot.png', { type: 'image/png' })); return data; })()`);
+  await page.locator('.ask').dispatchEvent('drop', { dataTransfer: files });
+  await page.getByAltText('Image 1').waitFor();
+  await page.getByText('JSON schema', { exact: true }).click();
+  await page.getByLabel('JSON schema of the answer').fill('{"type":"object","properties":{"colour":{"const":"red"}},"required":["colour"]}');
+  await button('Send').click();
+  await page.locator('.answer .prose').getByText('"colour":"red"').waitFor();
+  expect(messages()[0][0].content.map(({ type }: any) => type)).toEqual(['text', 'image_url']);
+});
+
+test('a shared link holds the form, and never the key', async () => {
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await button('Compare with another model').click();
+  await page.getByRole('textbox', { name: 'System' }).fill('Answer in Grüße');
+  await page.getByText('Key of the gateway').click();
+  await page.getByLabel('Key', { exact: true }).fill('a-secret-key');
+  await button('Share').click();
+  await page.getByText('Link copied').waitFor();
+  const link = await page.evaluate<string>('navigator.clipboard.readText()');
+  const other = await scene.open(link.slice(scene.gateway.url.length));
+  await expect.poll(() => other.getByRole('textbox', { name: 'System' }).inputValue()).toBe('Answer in Grüße');
+  expect([await other.getByRole('combobox', { name: 'Second model' }).inputValue(), await other.getByLabel('Key', { exact: true }).inputValue()]).toEqual([await page.getByRole('combobox', { name: 'Second model' }).inputValue(), '']);
+  await other.goto(`${scene.gateway.url}/dashboard/playground#nonsense`);
+  await other.reload();
+  await other.getByText('The form in this link cannot be read.').waitFor();
+  await other.close();
+});
+
+test('a logged request runs on other models, as it was sent', async () => {
+  const id = await scene.chat('Compare me', { seed: 7, tool_choice: 'none' }, { 'x-gateway-team': 'search' });
+  await page.goto(`${scene.gateway.url}/dashboard/logs/${id}`);
+  await page.getByRole('link', { name: 'Compare' }).click();
+  await page.getByRole('combobox', { name: 'Second model' }).waitFor();
+  await expect.poll(() => prompt().inputValue()).toBe('Compare me');
+  await button('Send').click();
+  await expect.poll(() => sent.length).toBeGreaterThan(1);
+  expect(sent.map(({ body: { messages: asked, seed, tool_choice }, headers }) => [{ messages: asked, seed, tool_choice }, headers['x-gateway-team']])).toEqual(sent.map(() => [{ messages: [{ role: 'user', content: 'Compare me' }], seed: 7, tool_choice: 'none' }, 'search']));
+});
+
+test('a request without its text says why it cannot be sent again', async () => {
+  const id = await scene.chat('Secret', {}, { 'x-log-bodies': 'off' });
+  await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}`);
+  await page.getByText('bodies were off for this request').waitFor();
+});

@@ -1,0 +1,28 @@
+/** One model of the playground: its turns, and fields for the results of its tool calls. */
+import { html } from './html.js';
+import { Message } from './conversation.js';
+import { Icon } from './icons.js';
+import { PlaygroundAnswer } from './playground-answer.js';
+import { openCalls } from './playground-lanes.js';
+import { Notice } from './states.js';
+
+/**
+ * @param {{ model: string, turns: import('./playground-lanes.js').Turn[], isAlone: boolean, results: Record<string, string>, setResult: (id: string, text: string) => void, sendResults: () => void }} props
+ */
+export function Lane({ model, turns, isAlone, results, setResult, sendResults }) {
+  const calls = openCalls(turns);
+  return html`<section class="lane" aria-label=${isAlone ? 'Answer' : `Answer of ${model}`}>
+    ${!isAlone && html`<h2 class="lane-name" title=${model}>${model}</h2>`}
+    ${turns.length === 0 && html`<div class="answer-empty soft">The answer appears here, thinking apart.</div>`}
+    ${turns.map((turn, at) => html`<${Turn} key=${at} turn=${turn} />`)}
+    ${calls.length > 0 && html`<form class="results" onSubmit=${(event) => { event.preventDefault(); sendResults(); }}>
+      ${calls.map(({ id, name }) => html`<label class="area" key=${id}>Result of ${name}<textarea rows="2" class="mono" value=${results[id] ?? ''} onInput=${(event) => setResult(id, event.target.value)} /></label>`)}
+      <button class="button"><${Icon} name="playground" />Send the ${calls.length === 1 ? 'result' : 'results'}</button></form>`}
+  </section>`;
+}
+
+function Turn({ turn: { asked, answer, fault, isRunning } }) {
+  return html`<ol class="conversation">${asked.map((message, at) => html`<${Message} key=${at} message=${message} />`)}</ol>
+    ${fault !== null && html`<${Notice} tone=${fault.code === 'stopped' ? 'quiet' : 'bad'} title=${fault.code === 'stopped' ? 'Stopped' : (fault.code ?? 'It failed')}>${fault.message} ${fault.status === 401 && 'Write one under “Key of the gateway”. '}${answer.id !== null && answer.totalMs !== null && html`<a href=${`/dashboard/logs/${answer.id}`}>Its row in the log</a>`}<//>`}
+    ${(fault === null || answer.text !== '' || answer.reasoning !== '') && html`<${PlaygroundAnswer} answer=${answer} isRunning=${isRunning} />`}`;
+}

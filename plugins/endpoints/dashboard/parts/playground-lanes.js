@@ -1,0 +1,39 @@
+/** What the models of the playground have answered so far: each has a lane of its own with its turns. */
+import { ApiError } from './api.js';
+import { complete, nothing } from './chat-stream.js';
+
+/**
+ * One turn: the messages that were sent for it, and what came.
+ * @typedef {{ asked: any[], answer: import('./chat-stream.js').Answer, fault: any, isRunning: boolean }} Turn
+ */
+
+/** A turn whose answer goes into the conversation: only whole answers do. @param {Turn} turn */
+const isAnswered = ({ answer, fault, isRunning }) => !isRunning && fault === null && answer.cutBy === null && answer.totalMs !== null;
+
+/** The answer as a message of the conversation. */
+const messageOf = ({ text, toolCalls }) => ({ role: 'assistant', content: text === '' && toolCalls.length > 0 ? null : text, ...(toolCalls.length > 0 && { tool_calls: toolCalls.map(({ id, name, arguments: args }) => ({ id, type: 'function', function: { name, arguments: args } })) }) });
+
+/** The messages of all turns that were answered. @param {Turn[]} turns */
+export const historyOf = (turns) => turns.filter(isAnswered).flatMap(({ asked, answer }) => [...asked, messageOf(answer)]);
+
+/** The tool calls that still wait for a result. @param {Turn[]} turns */
+export const openCalls = (turns) => (turns.some(({ isRunning }) => isRunning) ? [] : (turns.filter(isAnswered).at(-1)?.answer.toolCalls ?? []));
+
+/** @param {Turn[]} turns @param {Record<string, string>} results by the id of the call */
+export const resultsOf = (turns, results) => openCalls(turns).map(({ id }) => ({ role: 'tool', tool_call_id: id, content: results[id] ?? '' }));
+
+/**
+ * Asks one model for one turn. `tell` gets the turn each time when more of it is known.
+ * @param {any} body @param {any[]} asked @param {{ headers: Record<string, string>, signal: AbortSignal, tell: (turn: Turn) => void }} how
+ */
+export async function runTurn(body, asked, { headers, signal, tell }) {
+  let turn = { asked, answer: nothing(), fault: /** @type {any} */ (null), isRunning: true };
+  const said = (changes) => tell((turn = { ...turn, ...changes }));
+  said({});
+  try {
+    await complete(body, { headers, signal, tell: (answer) => said({ answer }) });
+    said({ isRunning: false });
+  } catch (error) {
+    said({ isRunning: false, fault: signal.aborted ? new ApiError(0, 'stopped', 'You stopped it here.') : error });
+  }
+}

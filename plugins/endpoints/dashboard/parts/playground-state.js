@@ -1,0 +1,99 @@
+/** What stands in the playground: the form, and for each model its lane. Sends the turns. */
+import { useEffect, useRef, useState } from './html.js';
+import { ask } from './api.js';
+import { choices, firstChoice } from './callable.js';
+import { historyOf, resultsOf, runTurn } from './playground-lanes.js';
+import { formIn } from './playground-link.js';
+import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, settingsOf, whyNot } from './playground-request.js';
+
+/** @typedef {import('./playground-lanes.js').Turn} Turn */
+
+/** Kept while the dashboard is open, so that people can look at another page and come back. `results`: of tool calls, by their id. */
+let draft = { form: emptyForm, lanes: /** @type {Turn[][]} */ ([[]]), key: '', results: /** @type {Record<string, string>} */ ({}) };
+
+/** @typedef {typeof draft} Draft */
+
+const mostCompared = 3;
+
+/** The models that are used most, beside the one that is chosen. @param {any} models @param {string} chosen */
+function othersOf(models, chosen) {
+  const used = new Map(models.data.map(({ id, use }) => [id, use?.requests ?? 0]));
+  return choices(models, chosen).filter((name) => name !== chosen && used.has(name)).sort((a, b) => used.get(b) - used.get(a)).slice(0, mostCompared - 1);
+}
+
+/** The form that sends a logged request again. @param {string} id */
+async function loggedForm(id) {
+  const record = await ask(`/api/logs/${encodeURIComponent(id)}`);
+  const why = whyNot(record);
+  if (why !== null) throw new Error(`This request cannot be sent again. ${why}`);
+  return formOf(record.request, record.metadata);
+}
+
+/** The draft, filled from the address: `replay` is the id of a logged request, `model` a name, `compare` adds two other models, and a form may be behind the `#`. @param {URLSearchParams} params @param {any} models */
+function useDraft(params, models) {
+  const [state, setState] = useState(params.has('model') ? { ...draft, form: { ...draft.form, models: [params.get('model') ?? ''] } } : draft);
+  const [note, setNote] = useState(/** @type {string | null} */ (null));
+  draft = state;
+  const change = (/** @type {(before: Draft) => Partial<Draft>} */ changes) => setState((before) => (draft = { ...before, ...changes(before) }));
+  const replay = params.get('replay');
+  useEffect(() => {
+    const fill = async () => {
+      const form = replay === null ? await formIn(location.hash) : await loggedForm(replay);
+      change(() => ({ form, lanes: [[]] }));
+    };
+    if (replay !== null || location.hash !== '') fill().catch(({ message }) => setNote(message));
+  }, [replay]);
+  const isCompared = params.has('compare');
+  const [model = ''] = state.form.models;
+  useEffect(() => {
+    if (isCompared && models !== null && model !== '') change(({ form }) => (form.models.length > 1 ? {} : { form: { ...form, models: [model, ...othersOf(models, model)] } }));
+  }, [isCompared, models === null, model]);
+  return { ...state, change, note };
+}
+
+/** The bytes of a text in UTF-8, one character for each byte, as `fetch` takes header values. @param {string} text */
+const asBytes = (text) => String.fromCharCode(...new TextEncoder().encode(text));
+
+/** @param {Record<string, string>} metadata @param {string} key */
+const headersOf = (metadata, key) => ({ ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-gateway-${name}`, asBytes(value)])), ...(key !== '' && { authorization: `Bearer ${key}` }) });
+
+/** @param {URLSearchParams} params @param {any} models the answer of `/api/models` */
+export function usePlayground(params, models) {
+  const { form, lanes, key, results, change, note } = useDraft(params, models);
+  const running = useRef(/** @type {AbortController | null} */ (null));
+  useEffect(() => () => running.current?.abort(), []);
+  const chosen = form.models.map((name, at) => (name === '' && at === 0 ? firstChoice(models) : name));
+  const { settings, metadata, problem } = settingsOf(form);
+  const turnsOf = (at) => lanes[at] ?? [];
+  const isRunning = lanes.some((turns) => turns.some((turn) => turn.isRunning));
+  const hasTurns = lanes.some((turns) => turns.length > 0);
+  const asked = askedOf(form);
+  const isEmpty = asked === null && (form.earlier.length === 0 || hasTurns);
+  const set = (changes) => change((before) => ({ form: { ...before.form, ...changes } }));
+  const bodyOf = (at, turns, more) => ({ model: chosen[at], messages: [...beforeOf(form), ...historyOf(turns), ...more], ...settings });
+  const nextOf = (at) => [...resultsOf(turnsOf(at), results), ...(asked === null ? [] : [asked])];
+
+  /** Asks these models at once; `of` gives the turns before, and the messages of the new turn. */
+  const run = (places, of) => {
+    running.current = new AbortController();
+    for (const at of places) {
+      const { turns, more } = of(at);
+      const tell = (turn) => change((before) => ({ lanes: chosen.map((_, lane) => (lane === at ? [...turns, turn] : (before.lanes[lane] ?? []))) }));
+      void runTurn(bodyOf(at, turns, more), more, { headers: headersOf(metadata, key), signal: running.current.signal, tell });
+    }
+  };
+  const all = chosen.map((_, at) => at);
+  const send = () => {
+    if (problem !== null || isRunning || isEmpty) return;
+    run(all, (at) => ({ turns: turnsOf(at), more: nextOf(at) }));
+    set({ user: '', images: [] });
+  };
+  const again = () => run(all, (at) => ({ turns: turnsOf(at).slice(0, -1), more: (turnsOf(at).at(-1) ?? turnsOf(0).at(-1))?.asked ?? [] }));
+  const startOver = () => {
+    const begun = lanes.flat()[0]?.asked.at(-1);
+    change(() => ({ lanes: [[]] }));
+    if (asked === null) set(fieldsOf(begun) ?? {});
+  };
+  const sendResults = (at) => run([at], () => ({ turns: turnsOf(at), more: resultsOf(turnsOf(at), results) }));
+  return { form: { ...form, models: chosen }, key, results, note, metadata, problem, isRunning, hasTurns, isEmpty, body: bodyOf(0, turnsOf(0), nextOf(0)), turnsOf, change, set, send, again, startOver, sendResults, stop: () => running.current?.abort() };
+}

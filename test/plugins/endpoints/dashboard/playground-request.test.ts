@@ -1,0 +1,63 @@
+/** The form of the playground: a logged request that goes through it comes out as it was. */
+import { describe, expect, test } from 'vitest';
+
+const { askedOf, beforeOf, formOf, settingsOf, whyNot } = await import(new URL('../../../../plugins/endpoints/dashboard/parts/playground-request.js', import.meta.url).href);
+
+/** The body that the form sends for a logged request. */
+function again(request: object): object {
+  const form = formOf(request, {});
+  const asked = askedOf(form);
+  return { model: form.models[0], messages: [...beforeOf(form), ...(asked === null ? [] : [asked])], ...settingsOf(form).settings };
+}
+
+const user = (content: unknown): object => ({ role: 'user', content });
+const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } };
+
+describe('a logged request', () => {
+  test.each<[string, object]>([
+    ['parameters without a field', { messages: [user('Hi')], n: 2, seed: 3, top_p: 0.5, stop: ['x'], tool_choice: { type: 'function', function: { name: 'f' } }, logit_bias: { 5: 1 }, weird: { of: [1] } }],
+    ['a format', { messages: [user('Hi')], response_format: { type: 'json_object' } }],
+    ['a schema that is not strict', { messages: [user('Hi')], response_format: { type: 'json_schema', json_schema: { name: 'town', schema: { type: 'object' } } } }],
+    ['tools, a limit and a temperature of 0', { messages: [user('Hi')], tools: [{ type: 'function', function: { name: 'f' } }], max_completion_tokens: 5, temperature: 0 }],
+    ['an effort', { messages: [user('Hi')], reasoning_effort: 'max' }],
+    ['a budget', { messages: [user('Hi')], reasoning: { max_tokens: 2000 } }],
+    ['reasoning with more to it', { messages: [user('Hi')], reasoning: { effort: 'high', exclude: true } }],
+    ['an image', { messages: [{ role: 'system', content: 'Be brief' }, user([{ type: 'text', text: 'What is it?' }, image])] }],
+    ['an image alone', { messages: [user([image])] }],
+    ['an image with a detail', { messages: [user([{ type: 'text', text: 'a' }, { ...image, image_url: { ...image.image_url, detail: 'low' } }])] }],
+    ['a text after its image', { messages: [user([image, { type: 'text', text: 'What is it?' }])] }],
+    ['a tool loop', { messages: [user('Hi'), { role: 'assistant', content: null, tool_calls: [call] }, { role: 'tool', tool_call_id: 'c1', content: '4' }] }],
+    ['a user with a name', { messages: [{ role: 'user', content: 'Hi', name: 'Ann' }] }],
+    ['a stream', { messages: [user('Hi')], stream: true, stream_options: { include_usage: true } }],
+  ])('with %s is sent as it was', (_, request) => {
+    expect(again({ model: 'm', ...request })).toEqual({ model: 'm', ...request });
+  });
+
+  test('leaves behind what only its own door knows', () => {
+    expect(again({ model: 'm', messages: [{ role: 'system', content: 'a', native: { fields: {} } }, user('b')], native: {}, door: { store: true } })).toEqual({ model: 'm', messages: [{ role: 'system', content: 'a' }, user('b')] });
+  });
+
+  test('keeps its metadata', () => expect(settingsOf(formOf({ model: 'm', messages: [] }, { team: 'a' })).metadata).toEqual({ team: 'a' }));
+
+  test.each<[object, RegExp | null]>([
+    [{ request: null, path: '/v1/chat/completions' }, /bodies were off/],
+    [{ request: { model: 'm', input: ['a'] }, path: '/v1/embeddings' }, /no.* chat request \(\/v1\/embeddings\)/],
+    [{ request: { model: 'm', messages: [] }, path: '/v1/messages' }, null],
+  ])('that cannot be sent again says why', (record, words) => {
+    if (words === null) expect(whyNot(record)).toBe(null);
+    else expect(whyNot(record)).toMatch(words);
+  });
+});
+
+describe('the form', () => {
+  const problemOf = (changes: object): unknown => settingsOf({ ...formOf({ model: 'm', messages: [] }, {}), ...changes }).problem;
+  test.each([[{ tools: '{}' }, 'Tools must be a JSON list.'], [{ schema: '[]' }, 'JSON schema must be a JSON object.'], [{ more: '{' }, /More: this is not valid JSON/], [{ metadata: [['a b', '']] }, /"a b" is not a valid header name/], [{}, null]])('%j: %s', (changes, words) => {
+    if (words instanceof RegExp) expect(problemOf(changes)).toMatch(words);
+    else expect(problemOf(changes)).toBe(words);
+  });
+
+  test('makes a format of a schema', () => {
+    expect(settingsOf({ ...formOf({ model: 'm', messages: [] }, {}), schema: '{"type":"object"}' }).settings).toEqual({ response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema: { type: 'object' } } } });
+  });
+});
