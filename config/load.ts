@@ -104,7 +104,8 @@ function resolveConfig(main: Reading, { plugins, known, overrides, bound, home, 
   const redis = isSound('redis') ? resolveRedis(main, findings) : null;
   if (server === null || routing === null || findings.problems.length > 0) return null;
   const content = { server, keys, providers, models: models.filter((model) => !isWildcard(model)), wildcards: models.filter(isWildcard), routing, redis, limits };
-  const hash = fingerprint({ ...content, plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })) });
+  // where a key is written says nothing of what it may
+  const hash = fingerprint({ ...content, keys: keys.map(({ writtenAt: _, ...key }) => key), plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })) });
   return deepFreeze({ hash, ...content, plugins: plugins.entries });
 }
 

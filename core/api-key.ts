@@ -38,3 +38,14 @@ export function createAdminKey(): string {
   const body = `gwa_${base62(random(32), 43)}`;
   return body + base62(BigInt(crc32(body)), 6);
 }
+
+/** The part of a caller's key that is no secret; null: it is no key of this form. */
+export const prefixOf = (key: string): string | null => /^(gwk_[0-9A-Za-z]{12})_/.exec(key)?.[1] ?? null;
+
+/** The moment of a date (its first one, by UTC), or of a time with its zone, both in ISO 8601, in epoch milliseconds. Null: it is none, or of a day that does not exist. */
+export function momentOf(text: string): number | null {
+  const [, day = ''] = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? [];
+  const midnight = new Date(`${day}T00:00:00Z`);
+  const moment = Date.parse(text);
+  return Number.isNaN(moment) || Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day) ? null : moment;
+}

@@ -60,11 +60,27 @@ export interface Server {
 /** `reasoning` is the API's own; many clients read `reasoning_content`, and some show both. */
 export type ReasoningField = 'reasoning' | 'reasoning_content';
 
+/** What is known of one key. The key itself is not kept. */
+export interface KeyHash {
+  /** SHA-256 of the key as 64 hex digits. */
+  readonly hash: string;
+  /** The part of the key that is no secret, `gwk_` and its id; null: it has none, or it is not known. */
+  readonly prefix: string | null;
+  /** Epoch milliseconds from which on it is refused, that of its entry included; null: never. */
+  readonly expiresAt: number | null;
+}
+
 /** One entry of `keys`. */
 export interface KeyEntry {
   readonly name: string;
-  /** SHA-256 of the key as 64 hex digits. The key itself is not kept. */
-  readonly hash: string;
+  /** One for each key of the caller: while a key is rotated, the new one and the old one. */
+  readonly hashes: readonly KeyHash[];
+  /** Epoch milliseconds from which on no key of the caller is good; null: never. */
+  readonly expiresAt: number | null;
+  /** Every key of the caller is refused. */
+  readonly disabled: boolean;
+  /** Where the config has the entry: `gateway.config.yaml:12`. Null: it is not from the config. */
+  readonly writtenAt: string | null;
   /** Globs over root ids, aliases and policy names; null: every model. */
   readonly models: readonly string[] | null;
   /** Metadata that is added to each request with this key. */

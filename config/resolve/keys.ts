@@ -1,37 +1,90 @@
 /** Resolves `keys`. Only the hashes of the keys stay in memory. */
-import type { KeyEntry } from '../../core/config.ts';
-import { shortestKey } from '../../core/api-key.ts';
+import { momentOf, prefixOf, shortestKey } from '../../core/api-key.ts';
+import type { KeyEntry, KeyHash } from '../../core/config.ts';
 import { patternOf } from '../../core/names.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
 import { sha256 } from '../fingerprint.ts';
-import type { Entries } from '../merge.ts';
+import type { Entries, Entry } from '../merge.ts';
 import { keyOf, placeOf } from '../merge.ts';
 import type { Findings } from '../problems.ts';
+import { locate } from '../source.ts';
+import type { Path } from '../source.ts';
 import { resolveAmounts } from './limits.ts';
 
 /**
  * Resolves the entries that passed the schema. An entry with both `key` and `hash`, or with neither, and two entries with the
- * same key are faults; a glob that matches no name is a warning.
+ * same key are faults; a glob that matches no name, and a key that has expired or soon will, are warnings.
  * @param names all names that a caller can ask for: root ids, aliases, policies with candidates
  */
 export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>, findings: Findings): KeyEntry[] {
   const known = [...names];
   const owners = new Map<string, string>();
   return [...entries.values()].filter(({ isSound }) => isSound).flatMap((entry) => {
-    const { name, key, hash, models, metadata: written, log_bodies: logBodies, cache, limits, reasoning_fields: reasoningFields = null } = entry.value;
+    const { name, key, hash, models, metadata: written, log_bodies: logBodies, cache, limits, disabled, reasoning_fields: reasoningFields = null } = entry.value;
     if (key !== undefined && hash !== undefined) findings.error(keyOf(entry, 'hash'), 'has both `key` and `hash`', 'leave one of them out');
     if (key === undefined && hash === undefined) findings.error(placeOf(entry), 'needs `key` or `hash`', 'for example key: ${SEARCH_KEY}');
-    const digest = key === undefined ? hash?.slice('sha256:'.length) : sha256(key.trim());
-    if (digest === undefined) return [];
+    const expiresAt = momentAt(entry, ['expires'], findings);
+    const hashes = secretsOf(entry).map(({ path, digest, prefix, isShort }): KeyHash => {
+      if (isShort) findings.warn(placeOf(entry, ...path), `is shorter than ${shortestKey} characters, so it can be guessed`, 'take one that `gateway keys create` makes');
+      const owner = owners.get(digest);
+      if (owner !== undefined) findings.error(placeOf(entry, ...path), `is also the key of "${owner}"`, 'give each entry a key of its own');
+      owners.set(digest, name);
+      return { hash: digest, prefix, expiresAt: earliest(expiresAt, typeof path[1] === 'number' ? momentAt(entry, [path[0] as string, path[1], 'expires'], findings) : null) };
+    });
+    if (hashes.length === 0) return [];
+    warnOfEnd(entry, hashes, findings);
     const metadata = Object.fromEntries(Object.entries(written).map(([one, value]) => [one.toLowerCase(), value]));
-    if (key !== undefined && key.trim().length < shortestKey) findings.warn(placeOf(entry, 'key'), `is shorter than ${shortestKey} characters, so it can be guessed`, 'take one that `gateway keys create` makes');
-    const owner = owners.get(digest);
-    if (owner !== undefined) findings.error(placeOf(entry, key === undefined ? 'hash' : 'key'), `is also the key of "${owner}"`, 'give each entry a key of its own');
-    owners.set(digest, name);
     models?.forEach((glob, index) => {
       const pattern = patternOf(glob);
       if (!known.some((id) => pattern.test(id))) findings.warn(placeOf(entry, 'models', index), `"${glob}" matches no model`);
     });
-    return [{ name, hash: digest, models: models ?? null, metadata: Object.fromEntries(Object.entries(metadata).map(([label, value]) => [label.toLowerCase(), value])), logBodies, cache, reasoningFields, limits: limits === undefined ? null : resolveAmounts(limits, (...inside) => placeOf(entry, 'limits', ...inside), findings) }];
+    const { file, line } = locate(entry.reading.source, entry.path, 'value');
+    const amounts = limits === undefined ? null : resolveAmounts(limits, (...inside) => placeOf(entry, 'limits', ...inside), findings);
+    return [{ name, hashes, expiresAt, disabled, writtenAt: `${file}:${line}`, models: models ?? null, metadata, logBodies, cache, reasoningFields, limits: amounts }];
   });
+}
+
+interface Written {
+  /** Inside the entry. */
+  readonly path: Path;
+  readonly digest: string;
+  readonly prefix: string | null;
+  /** It can be guessed. */
+  readonly isShort: boolean;
+}
+
+/** The keys of an entry, each by its hash. */
+function secretsOf({ value: { key, hash } }: Entry<KeyBlock>): Written[] {
+  const field = key === undefined ? 'hash' : 'key';
+  const given = key ?? hash ?? [];
+  return (typeof given === 'string' ? [{ one: given, path: [field] }] : given.map((one, at) => ({ one, path: [field, at] }))).map(({ one, path }) => {
+    const text = typeof one === 'string' ? one : 'key' in one ? one.key : one.hash;
+    const whole = typeof one === 'string' ? path : [...path, field];
+    return field === 'hash' ? { path: whole, digest: text.slice('sha256:'.length), prefix: null, isShort: false } : { path: whole, digest: sha256(text.trim()), prefix: prefixOf(text.trim()), isShort: text.trim().length < shortestKey };
+  });
+}
+
+/** The moment that an entry says; null: it says none. A text that is no date is reported to `findings`. */
+function momentAt(entry: Entry<KeyBlock>, path: readonly [string, ...Path], findings: Findings): number | null {
+  const text = path.reduce<unknown>((value, step) => (typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[step] : undefined), entry.value);
+  if (typeof text !== 'string') return null;
+  const moment = momentOf(text);
+  if (moment === null) findings.error(placeOf(entry, ...path), `"${text}" is not a date`, 'write it as 2027-01-31 or 2027-01-31T18:00:00Z');
+  return moment;
+}
+
+const earliest = (one: number | null, other: number | null): number | null => (one === null ? other : other === null ? one : Math.min(one, other));
+
+const day = 86_400_000;
+/** How long before its end a key is warned of. */
+export const warnBeforeMs = 7 * day;
+
+/** Warns of an entry whose last key has expired or soon will. Of several keys, an old one is meant to end. */
+function warnOfEnd(entry: Entry<KeyBlock>, hashes: readonly KeyHash[], findings: Findings): void {
+  const last = Math.max(...hashes.map(({ expiresAt }) => expiresAt ?? Infinity));
+  const left = last - Date.now();
+  if (entry.value.disabled || left > warnBeforeMs) return;
+  const when = new Date(last).toISOString().slice(0, 16).replace('T', ' ');
+  const message = left <= 0 ? `the key "${entry.id}" expired on ${when} UTC and is refused` : `the key "${entry.id}" expires on ${when} UTC`;
+  findings.warn(placeOf(entry), message, 'see `gateway keys rotate`');
 }

@@ -1,4 +1,5 @@
 /** Resolves `models`, the catalogue: fills in what an entry leaves out, and checks names, prices and dates. */
+import { momentOf } from '../../core/api-key.ts';
 import type { Mapping, Model, Pricing, ReasoningAbility } from '../../core/config.ts';
 import type { MappingBlock, ModelBlock, ReasoningBlock } from '../../schemas/models.ts';
 import type { PricingBlock } from '../../schemas/pricing.ts';
@@ -201,13 +202,6 @@ function checkMapping(layer: Layer<ModelBlock>, [mapping, path]: readonly [Mappi
 function checkDates(entry: Layer<ModelBlock>, findings: Findings): void {
   for (const field of ['deprecated_at', 'deactivated_at'] as const) {
     const date = entry.value[field];
-    if (date !== undefined && date !== null && !isDate(date)) findings.error(placeOf(entry, field), `"${date}" is not a date`, 'write it as 2026-01-31 or 2026-01-31T12:00:00Z');
+    if (date !== undefined && date !== null && momentOf(date) === null) findings.error(placeOf(entry, field), `"${date}" is not a date`, 'write it as 2026-01-31 or 2026-01-31T12:00:00Z');
   }
-}
-
-/** Whether a text is a date or a time with its zone in ISO 8601, of a day that exists. */
-function isDate(text: string): boolean {
-  const [, day = ''] = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? [];
-  const midnight = new Date(`${day}T00:00:00Z`);
-  return !Number.isNaN(Date.parse(text)) && !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);
 }

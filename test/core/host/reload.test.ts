@@ -189,4 +189,22 @@ describe('the former gateway', () => {
     expect((await readEvents(running)).done).toBe(true);
     await expect.poll(() => closed).toEqual(['first']);
   });
+
+  it('ends the requests of a key that the next config disables, and takes no other', async () => {
+    const up = await provider(streams(said('a', 'b', 'c'), { everyMs: 30 }), streams(said('d')));
+    const { write, reload, current } = await watched(up.url);
+    const keys = (more: object = {}): object => ({ keys: [{ name: 'a', key: ['key-of-a-0123456789', 'new-of-a-0123456789'], ...more }, { name: 'b', key: 'key-of-b-0123456789' }] });
+    write('second', keys());
+    await reload();
+    const { url, drain } = await listen({ ...current().config.server, port: 0, service: current });
+    ends.push(() => drain(0, []));
+    const ask = (key: string): Promise<Response> => fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` }, body: JSON.stringify({ model: 'plain', stream: true, messages: [{ role: 'user', content: 'hi' }] }) });
+    const running = await ask('new-of-a-0123456789');
+    write('third', keys({ disabled: true }));
+    await reload();
+    const after = await Promise.all(['key-of-a-0123456789', 'new-of-a-0123456789', 'key-of-b-0123456789'].map(ask));
+    expect(after.map(({ status }) => status)).toEqual([401, 401, 200]);
+    expect(await readEvents(running)).toMatchObject({ done: true, text: 'abc' });
+    await Promise.all(after.map((response) => response.text()));
+  });
 });

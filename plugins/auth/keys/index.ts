@@ -3,11 +3,12 @@
  * key may use. Without `keys` in the YAML every request is let in. This plugin never keeps, prints or forwards a key.
  */
 import { hash } from 'node:crypto';
-import type { Candidate, Normalised, Principal } from '../../core/pipeline/context.ts';
-import { GatewayError } from '../../core/errors.ts';
-import { patternOf } from '../../core/names.ts';
-import { EARLY } from '../../core/pipeline/hooks.ts';
-import { definePlugin } from '../../core/host/plugin.ts';
+import type { KeyEntry } from '../../../core/config.ts';
+import type { Candidate, Normalised, Principal } from '../../../core/pipeline/context.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { patternOf } from '../../../core/names.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
 
 const name = 'auth/keys';
 const nobody: Principal = { key: null, models: null, metadata: {} };
@@ -17,20 +18,22 @@ export default definePlugin({
   summary: 'API keys from the YAML, by Authorization: Bearer, x-api-key or api-key; which models each may use',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, config }) {
-    const principals = new Map<string, Principal>(config.keys.map((key) => [key.hash, { key: key.name, models: key.models, metadata: key.metadata, logBodies: key.logBodies, cache: key.cache, ...(key.reasoningFields !== null && { reasoningFields: key.reasoningFields }) }]));
+    const holders = new Map(config.keys.flatMap(holdersOf));
     const patterns = new Map(config.keys.flatMap(({ models }) => models ?? []).map((glob) => [glob, patternOf(glob)]));
     const mayUse = (globs: readonly string[], model: string): boolean => globs.some((glob) => patterns.get(glob)?.test(model));
 
     // cost: a hash for each request is a fortieth of the CPU of a plain request (test/bench). Only keys of the config get in, so callers cannot fill it
-    const known = new Map<string, Principal>();
-    hooks.auth.tap(({ headers }) => {
-      if (principals.size === 0) return nobody;
+    const known = new Map<string, Holder>();
+    hooks.auth.tap(({ headers, createdAt }) => {
+      if (holders.size === 0) return nobody;
       const key = keyOf(headers);
       if (key === null) return undefined;
       // the time of a look-up may tell something about a hash, but a hash tells nothing about the key: no constant time is needed
-      const principal = known.get(key) ?? principals.get(hash('sha256', key));
-      if (principal !== undefined) known.set(key, principal);
-      return principal;
+      const holder = known.get(key) ?? holders.get(hash('sha256', key));
+      if (holder === undefined) return undefined;
+      known.set(key, holder);
+      if (holder.disabled || (holder.expiresAt !== null && createdAt >= holder.expiresAt)) throw refusalOf(holder);
+      return holder.principal;
     });
 
     hooks.route.tap({ stage: EARLY }, (candidates, context) => {
@@ -40,6 +43,25 @@ export default definePlugin({
     });
   },
 });
+
+/** Whom a key stands for, and until when. */
+interface Holder {
+  readonly principal: Principal;
+  readonly expiresAt: number | null;
+  readonly disabled: boolean;
+}
+
+/** The holder of each key of an entry, by the hash of the key. */
+function holdersOf({ name: key, hashes, disabled, models, metadata, logBodies, cache, reasoningFields }: KeyEntry): [string, Holder][] {
+  const principal: Principal = { key, models, metadata, logBodies, cache, ...(reasoningFields !== null && { reasoningFields }) };
+  return hashes.map(({ hash: digest, expiresAt }) => [digest, { principal, expiresAt, disabled }]);
+}
+
+/** safety: only who has the key learns that it was good once. */
+function refusalOf({ principal, expiresAt, disabled }: Holder): GatewayError {
+  const why = disabled ? 'is disabled' : `expired on ${new Date(expiresAt ?? 0).toISOString().replace('.000', '')}`;
+  return new GatewayError('invalid_api_key', `The API key of "${principal.key}" ${why}.`, { plugin: name });
+}
 
 /** The key of the request, from `Authorization: Bearer`, `x-api-key` or `api-key`; null where the request has no key in a valid form. */
 function keyOf(headers: Normalised['headers']): string | null {

@@ -1,8 +1,8 @@
 /** auth/keys: who is recognised, and which models a key may use. */
 import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { oneUpstream } from '../../_kit/gateway.ts';
-import { errorOf, gatewayOf, provider } from '../../core/scene.ts';
+import { oneUpstream } from '../../../_kit/gateway.ts';
+import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
 
 const key = 'sk-team-0123456789';
 const bearer = { authorization: `Bearer ${key}` };
@@ -29,10 +29,46 @@ describe('auth/keys', () => {
     expect(records[0]?.key).toBe('b');
   });
 
-  it('adds the metadata of the key, under that of the request', async () => {
+  it('takes every key of a list, each until its own end and that of the entry', async () => {
+    const now = Date.parse('2026-06-01T12:00:00Z');
+    const up = await provider();
+    const hash = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+    const { chat, records } = await gatewayOf({
+      ...oneUpstream(up.url),
+      keys: [
+        { name: 'a', key: ['a-new-0123456789abcd', { key: 'a-old-0123456789abcd', expires: '2026-06-01T12:00:01Z' }, { key: 'a-gone-0123456789abc', expires: '2026-06-01' }] },
+        { name: 'b', hash: [hash('b-new-0123456789abcd'), { hash: hash('b-old-0123456789abcd'), expires: '2027-01-01' }], expires: '2026-06-01T12:00:00Z' },
+        { name: 'c', key: 'c-off-0123456789abcd', disabled: true },
+      ],
+    }, { clock: () => now });
+    const asked = async (key: string): Promise<string> => {
+      const response = await chat({}, { authorization: `Bearer ${key}` });
+      return response.ok ? 'ok' : `${(await errorOf(response.clone())).code} ${(await errorOf(response)).message}`;
+    };
+    expect(await Promise.all(['a-new-0123456789abcd', 'a-old-0123456789abcd', 'a-gone-0123456789abc', 'b-new-0123456789abcd', 'b-old-0123456789abcd', 'c-off-0123456789abcd'].map(asked))).toEqual([
+      'ok',
+      'ok',
+      'invalid_api_key The API key of "a" expired on 2026-06-01T00:00:00Z.',
+      'invalid_api_key The API key of "b" expired on 2026-06-01T12:00:00Z.',
+      'invalid_api_key The API key of "b" expired on 2026-06-01T12:00:00Z.',
+      'invalid_api_key The API key of "c" is disabled.',
+    ]);
+    expect(records.filter(({ status }) => status === 200).map(({ key }) => key)).toEqual(['a', 'a']);
+    expect(up.asked).toHaveLength(2);
+  });
+
+  it('refuses a key from its end on, also one that it has let in before', async () => {
+    let now = Date.parse('2026-06-01T12:00:00Z');
+    const { chat } = await gatewayOf({ ...oneUpstream((await provider()).url), keys: [{ name: 'team', key, expires: '2026-06-01T12:00:10Z' }] }, { clock: () => now });
+    const first = (await chat({}, bearer)).status;
+    now += 10_000;
+    expect([first, (await chat({}, bearer)).status]).toEqual([200, 401]);
+  });
+
+  it('adds the metadata of the key, over that of the request', async () => {
     const { chat, records } = await withKeys({ name: 'team', key, metadata: { team: 'search', tenant: 'default' } });
     await chat({}, { ...bearer, 'x-gateway-tenant': 'acme' });
-    expect({ ...records[0]?.metadata }).toEqual({ team: 'search', tenant: 'acme' });
+    expect({ ...records[0]?.metadata }).toEqual({ team: 'search', tenant: 'default' });
   });
 
   it.each<[string, string[], string, number]>([
