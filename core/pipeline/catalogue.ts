@@ -107,7 +107,9 @@ function createPassage(config: Config, entries: ReadonlyMap<string, Entry>): (na
     const rest = name.slice(model.id.length - 1);
     const policy = config.routing.default;
     const known = model.providers.flatMap(({ providerId }) => entries.get(`${providerId}/${rest}`)?.resolved.candidates ?? []);
-    const own = { ...model, id: name, name, providers: model.providers.map((mapping) => ({ ...mapping, externalId: mapping.externalId.replace('*', () => rest) })) };
+    // replies name a model with its provider in front: not twice
+    const id = model.id.endsWith('/*') && config.providers.has(model.id.slice(0, -2)) ? rest : name;
+    const own = { ...model, id, name, providers: model.providers.map((mapping) => ({ ...mapping, externalId: mapping.externalId.replace('*', () => rest) })) };
     const candidates = known.length > 0 ? known : candidatesOf(own, config.providers);
     return { models: [...new Set(candidates.map(({ model: behind }) => behind))], resolved: { addressing: 'alias', policy, candidates } };
   };

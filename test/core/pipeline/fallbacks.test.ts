@@ -1,0 +1,58 @@
+/** Fallbacks by name: models that are asked where none of those before has answered. */
+import { describe, expect, it } from 'vitest';
+import { answers, completion } from '../../_kit/upstream.ts';
+import { errorOf, gatewayOf, provider } from '../scene.ts';
+
+const down = answers({ error: { message: 'down' } }, { status: 503 });
+
+interface Scene {
+  /** How many providers serve the model `main`. */
+  readonly mains?: number;
+  readonly policy?: object;
+  readonly routing?: object;
+}
+
+/** `main` fails everywhere; `second` and `third` answer. */
+async function scene({ mains = 1, policy = {}, routing = {} }: Scene) {
+  const [failing, answering] = [await provider(down), await provider(answers(completion('saved')))];
+  const ids = Array.from({ length: mains }, (_, at) => `main-${at}`);
+  const model = (id: string, providers: readonly string[]): object => ({ id, pricing: { prompt: '9', completion: '9' }, providers: providers.map((providerId) => ({ providerId, streaming: true })) });
+  return await gatewayOf({
+    providers: { ...Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: failing.url, api_key: 'k' }])), other: { dialect: 'openai-chat', base_url: answering.url, api_key: 'k' } },
+    models: [model('main', ids), { ...model('second', ['other']), pricing: { prompt: '1', completion: '1' } }, model('third', ['other'])],
+    routing: { default: { strategy: 'ordered', retry: { same_target: 0 } }, models: { main: { fallbacks: ['second', 'third'], ...policy }, ...routing } },
+  });
+}
+
+const triedBy = ({ records }: Awaited<ReturnType<typeof scene>>): string[][] => records.map(({ attempts }) => attempts.map(({ provider: id, model }) => `${id}/${model}`));
+
+describe('fallbacks of a model', () => {
+  it('answer in its place, and the reply names the model that answered', async () => {
+    const gateway = await scene({});
+    expect(await (await gateway.chat({ model: 'main' })).json()).toMatchObject({ model: 'other/second', provider: 'other' });
+    expect(triedBy(gateway)).toEqual([['main-0/main', 'other/second']]);
+  });
+
+  it.each(['cheapest', 'balanced', 'weighted', 'fastest'])('come after the model itself, also where the order is %s', async (strategy) => {
+    const gateway = await scene({ policy: { strategy } });
+    await gateway.chat({ model: 'main' });
+    expect(triedBy(gateway)).toEqual([['main-0/main', 'other/second']]);
+  });
+
+  it('have the last of the calls that are allowed', async () => {
+    const gateway = await scene({ mains: 5, policy: { max_attempts: 3 } });
+    expect((await gateway.chat({ model: 'main' })).status).toBe(200);
+    expect(triedBy(gateway)).toEqual([['main-0/main', 'main-1/main', 'other/second']]);
+  });
+
+  it('stand behind the candidates of a policy too', async () => {
+    const gateway = await scene({ routing: { auto: { candidates: ['main'], fallbacks: ['third'] } } });
+    expect(await (await gateway.chat({ model: 'auto' })).json()).toMatchObject({ model: 'other/third' });
+  });
+
+  it('are not asked where the caller names the provider', async () => {
+    const gateway = await scene({});
+    expect((await errorOf(await gateway.chat({ model: 'main-0/main' }))).code).toBe('upstream_unavailable');
+    expect(triedBy(gateway)).toEqual([['main-0/main']]);
+  });
+});

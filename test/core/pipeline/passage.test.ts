@@ -1,0 +1,50 @@
+/** Wildcards: models whose id ends with `*` let names through that no entry has. */
+import { describe, expect, it } from 'vitest';
+import { errorOf, gatewayOf, provider } from '../scene.ts';
+
+const known = { id: 'gpt-known', pricing: { prompt: '0.001', completion: '0.002' }, context_length: 1000, providers: [{ providerId: 'openai', externalId: 'gpt-known' }] };
+
+async function scene(more: object = {}) {
+  const up = await provider();
+  const gateway = await gatewayOf({
+    providers: { openai: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
+    models: [known, { id: 'openai/*', providers: [{ providerId: 'openai' }] }, { id: 'ft-*', providers: [{ providerId: 'openai', externalId: 'ft:company:*' }] }],
+    ...more,
+  });
+  return { ...gateway, up, sent: () => up.asked.map(({ json }) => json['model']) };
+}
+
+describe('a wildcard', () => {
+  it.each([['openai/gpt-new', 'gpt-new', 'gpt-new'], ['openai/meta/llama-9:free', 'meta/llama-9:free', 'meta/llama-9:free'], ['ft-7', 'ft:company:7', 'ft-7']])('lets %s through as %s, at a price that nobody knows', async (model, name, id) => {
+    const { chat, records, sent } = await scene();
+    expect(await (await chat({ model })).json()).toMatchObject({ model: `openai/${id}`, provider: 'openai' });
+    expect(sent()).toEqual([name]);
+    expect(records[0]).toMatchObject({ model: id, requestedModel: model, cost: null });
+  });
+
+  it('takes price and abilities from the catalogue where that knows the model', async () => {
+    const { chat, records } = await scene();
+    expect((await chat({ model: 'openai/gpt-known' })).status).toBe(200);
+    expect(records[0]).toMatchObject({ model: 'gpt-known', cost: '0.02' });
+  });
+
+  it('lets through what a request may hold: tools, images, efforts', async () => {
+    const { chat, up } = await scene();
+    const content = [{ type: 'text', text: 'What?' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }];
+    expect((await chat({ model: 'openai/gpt-new', reasoning_effort: 'high', messages: [{ role: 'user', content }], tools: [{ type: 'function', function: { name: 'f' } }] })).status).toBe(200);
+    expect(up.asked[0]?.json).toMatchObject({ reasoning_effort: 'high', tools: [{}] });
+  });
+
+  it.each(['openai/', 'openai/../admin', 'openai/a?b', 'openai/a b', 'openai/a//b', `openai/${'x'.repeat(300)}`, 'openai'])('lets nothing through that could lead elsewhere: %j', async (model) => {
+    const { chat, up } = await scene();
+    expect((await errorOf(await chat({ model }))).code).toBe('model_not_found');
+    expect(up.asked).toEqual([]);
+  });
+
+  it('holds a caller to the models of its key', async () => {
+    const { chat } = await scene({ keys: [{ name: 'a', key: 'the-key-of-the-caller', models: ['openai/gpt-*'] }] });
+    const key = { authorization: 'Bearer the-key-of-the-caller' };
+    expect((await chat({ model: 'openai/gpt-new' }, key)).status).toBe(200);
+    expect((await errorOf(await chat({ model: 'openai/o9' }, key))).code).toBe('model_not_allowed');
+  });
+});
