@@ -4,13 +4,15 @@ import { createServer } from 'node:https';
 import type { ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { AnyPlugin } from '../../../core/host/plugin.ts';
 import { isPublic } from '../../../plugins/stream/upstream/images/addresses.ts';
 import type { Reach } from '../../../plugins/stream/upstream/images/addresses.ts';
 import { upstreamBy } from '../../../plugins/stream/upstream/index.ts';
 import { trustedCertificate } from '../../_kit/certificate.ts';
 import { quietPlugins } from '../../_kit/gateway.ts';
 import { answers, completion, pause } from '../../_kit/upstream.ts';
-import { errorOf, gatewayOf, provider } from '../../core/scene.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { errorOf, gatewayOf, probe, provider } from '../../core/scene.ts';
 
 describe('an address is one of the public internet', () => {
   it.each(['8.8.8.8', '1.1.1.1', '172.15.255.255', '172.32.0.1', '100.63.255.255', '100.128.0.1', '192.167.255.255', '223.255.255.255', '2606:4700::1111', '2a00:1450:4001:81b::200e', '::ffff:8.8.8.8'])('%s', (address) => expect(isPublic(address)).toBe(true));
@@ -76,18 +78,20 @@ afterAll(() => {
 const gemini = answers({ candidates: [{ content: { role: 'model', parts: [{ text: 'A dot.' }] }, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 } });
 const converse = answers({ output: { message: { role: 'assistant', content: [{ text: 'A dot.' }] } }, stopReason: 'end_turn', usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 } });
 
+const claude = answers({ type: 'message', role: 'assistant', content: [{ type: 'text', text: 'A dot.' }], stop_reason: 'end_turn', usage: { input_tokens: 3, output_tokens: 2 } });
+
 const reach: Reach = { isAllowed: (address) => address === '127.0.0.1', resolve: async () => ['127.0.0.1'], longestMs: 400 };
 
 /** A gateway whose images may come from this machine; the model `plain` is one of Gemini, `other` one of Bedrock. */
-async function house({ ways = {}, more = {}, step = gemini }: { ways?: Partial<Reach>; more?: object; step?: typeof gemini } = {}) {
+async function house({ ways = {}, more = {}, step = gemini, others = [] }: { ways?: Partial<Reach>; more?: object; step?: typeof gemini; others?: readonly AnyPlugin[] } = {}) {
   asked = [];
   const up = await provider(step);
   const plugins = quietPlugins.filter((name) => name !== 'stream/upstream');
   const base = up.url.replace(/\/v1$/, '');
-  const providers = { google: { base_url: base, api_key: 'k' }, bedrock: { base_url: base, api_key: 'k' }, openai: { base_url: base, api_key: 'k' } };
+  const providers = { vertex: { base_url: base, api_key: 'k', project: 'p' }, google: { base_url: base, api_key: 'k' }, bedrock: { base_url: base, api_key: 'k' }, openai: { base_url: base, api_key: 'k' } };
   const model = (id: string, ...by: string[]): object => ({ id, free: true, providers: by.map((providerId) => ({ providerId, externalId: 'gemini-2.5-flash', vision: true })) });
-  const models = [model('plain', 'google'), model('other', 'bedrock'), model('both', 'google', 'openai')];
-  const gateway = await gatewayOf({ plugins, providers, models, routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } }, ...more }, { plugins: [upstreamBy({ ...reach, ...ways })] });
+  const models = [model('plain', 'google'), model('other', 'bedrock'), model('both', 'google', 'openai'), { id: 'claude', free: true, providers: [{ providerId: 'vertex', externalId: 'claude-haiku-4-5@20251001', dialect: 'anthropic', vision: true }] }];
+  const gateway = await gatewayOf({ plugins, providers, models, routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } }, ...more }, { plugins: [upstreamBy({ ...reach, ...ways }), ...others] });
   const see = (addresses: string[], more: object = {}, signal?: AbortSignal) => gateway.post({ model: 'plain', messages: [{ role: 'system', content: 'Look.' }, { role: 'user', content: [{ type: 'text', text: 'What is it?' }, ...addresses.map((url) => ({ type: 'image_url', image_url: { url } }))] }], ...more }, signal === undefined ? {} : { signal });
   return { ...gateway, up, see, sent: () => up.asked.at(-1)?.json };
 }
@@ -124,6 +128,13 @@ describe('an image by its address', () => {
     const messages = [{ role: 'user', content: 'Look.' }, { role: 'assistant', content: null, tool_calls: calls }, { role: 'tool', tool_call_id: 'c', content: [{ type: 'image_url', image_url: at('/a.png') }] }];
     expect((await post({ model: 'other', messages })).status).toBe(200);
     expect(JSON.stringify(sent()?.['messages'])).toContain(`{"format":"png","source":{"bytes":"${png.toString('base64')}"}}`);
+  });
+
+  it.each([['/v1/chat/completions', { type: 'image_url', image_url: { url: '' } }], ['/v1/messages', { type: 'image', source: { type: 'url', url: '' } }]])('goes as bytes to a Claude of Vertex AI, from %s', async (path, image) => {
+    const { post, sent } = await house({ step: claude });
+    const part = JSON.parse(JSON.stringify(image).replace('"url":""', `"url":"${at('/a.png')}"`)) as object;
+    expect((await post({ model: 'claude', max_tokens: 10, messages: [{ role: 'user', content: [part] }] }, { path })).status).toBe(200);
+    expect(sent()?.['messages'][0].content).toEqual([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: png.toString('base64') } }]);
   });
 
   it('is left to a provider that fetches it itself', async () => {
@@ -225,5 +236,23 @@ describe('what images take is bounded', () => {
     await left;
     await expect.poll(() => sockets.size).toBeLessThan(open);
     await expect.poll(() => records).toMatchObject([{ outcome: 'gone' }]);
+  });
+
+  it('by its request: none is fetched for one that is over', async () => {
+    let goOn = (): void => {};
+    const held = new Promise<undefined>((resolve) => { goOn = () => resolve(undefined); });
+    let taps = 0;
+    const waits = probe(({ hooks }) => hooks.open.tapPromise({ name: 'test/waits', stage: EARLY }, () => (taps++, held)), 'test/waits');
+    const { see, records, get } = await house({ others: [waits] });
+    const leaving = new AbortController();
+    const left = expect(see([at('/a.png')], {}, leaving.signal)).rejects.toThrow();
+    await expect.poll(() => taps).toBe(1);
+    leaving.abort();
+    await left;
+    await expect.poll(() => records).toMatchObject([{ outcome: 'gone' }]);
+    goOn();
+    await see([at('/b.bin')]);
+    expect(asked).toEqual(['/b.bin']);
+    expect(await (await get('/metrics')).text()).toContain('gateway_image_fetches_total{outcome="fetched"} 1\n');
   });
 });

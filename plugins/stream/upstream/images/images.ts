@@ -75,6 +75,8 @@ export class Images {
   }
 
   #image(address: string, context: Streaming): Promise<string> {
+    // nobody would end what is begun after the end of the request
+    context.attempt.cancellation.throwIfCancelled();
     const of = this.#running.get(context) ?? { over: new AbortController(), images: new Map<string, Promise<string>>(), bytes: 0 };
     this.#running.set(context, of);
     const image = of.images.get(address) ?? this.#fetch(address, of, context);
