@@ -138,7 +138,7 @@ const openai: Form = {
     }
   },
   thinks: () => true,
-  scene: ({ tools = [], input }) => ({ tools, results: input.filter(({ type }: any) => type.endsWith('call_output')) }),
+  scene: ({ tools = [], input }) => ({ tools, results: input.filter(({ type }: any) => type?.endsWith('call_output') === true) }),
   write(response, { thought, state, call }, isStream) {
     const reasoning = { id: `rs_${state.slice(0, 8)}`, type: 'reasoning', summary: [{ type: 'summary_text', text: thought }], encrypted_content: state };
     const second = call === null ? { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Done.', annotations: [] }] } : { id: `fc_${call.id}`, type: 'function_call', call_id: call.id, name: call.name, arguments: JSON.stringify(call.input), status: 'completed' };
