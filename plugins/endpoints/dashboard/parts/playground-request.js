@@ -1,4 +1,5 @@
 /** The form of the playground, and the chat requests that it describes. What a field of the form does not cover is JSON under `more`. */
+import { chatOf } from './snippets.js';
 
 /** The values of the form before somebody changes them. `earlier`: messages that go along as they are. `images`: addresses, most of them `data:`. */
 export const emptyForm = { models: [''], system: '', earlier: /** @type {any[]} */ ([]), user: 'Hello! Explain in two sentences what you are.', images: /** @type {string[]} */ ([]), effort: '', budget: '', maxTokens: '', temperature: '', stream: true, tools: '', schema: '', more: '', metadata: [['', '']] };
@@ -62,23 +63,21 @@ export function fieldsOf(message) {
   return isPlain ? { user: hasText ? first.text : '', images: images.map((part) => part.image_url.url) } : null;
 }
 
-/** A message without what only the door of the logged request understands. */
-const withoutNative = (message) => Object.fromEntries(Object.entries(message).filter(([name]) => name !== 'native'));
 
 const pretty = (value) => (value === undefined ? '' : JSON.stringify(value, null, 2));
 
 /** The form that sends a logged request again. @param {any} request @param {Record<string, string>} metadata @returns {Form} */
 export function formOf(request, metadata) {
-  const { model, messages = [], stream, stream_options: _options, reasoning_effort: effort, reasoning, max_completion_tokens: maxTokens, temperature, tools, response_format: format, native: _native, door: _door, ...more } = request;
-  const all = messages.map(withoutNative);
-  const hasSystem = all[0]?.role === 'system' && typeof all[0].content === 'string' && Object.keys(all[0]).length === 2;
-  const rest = hasSystem ? all.slice(1) : all;
+  const { model, messages = [], stream, stream_options: _options, reasoning_effort: effort, reasoning, max_completion_tokens: maxTokens, temperature, tools, response_format: format, ...more } = chatOf(request);
+  const [first] = messages;
+  const hasSystem = first?.role === 'system' && typeof first.content === 'string' && Object.keys(first).length === 2;
+  const rest = hasSystem ? messages.slice(1) : messages;
   const last = fieldsOf(rest.at(-1));
   const isBudget = Object.keys(reasoning ?? {}).join() === 'max_tokens';
   return {
     ...emptyForm,
     models: [model],
-    system: hasSystem ? all[0].content : '',
+    system: hasSystem ? first.content : '',
     earlier: last === null ? rest : rest.slice(0, -1),
     ...(last ?? { user: '', images: [] }),
     effort: effort ?? '',

@@ -8,10 +8,11 @@ import { about, costMark } from './estimate.js';
 import { count, duration, exact, money, speed, unknown } from './format.js';
 import { Icon } from './icons.js';
 import { Json } from './json.js';
+import { Later } from './later.js';
 import { withParams } from './location.js';
 import { usePrinting } from './printing.js';
 import { RequestFacts } from './request-facts.js';
-import { curlOf } from './snippets.js';
+import { chatOf, curlOf } from './snippets.js';
 import { Fault, Notice, Skeleton } from './states.js';
 import { StatusMark } from './status-mark.js';
 import { Waterfall } from './waterfall.js';
@@ -40,7 +41,7 @@ function Title({ record }) {
     <div class="detail-tools">
       <${Copy} text=${id} what="id" label="Id" />
       <${Copy} text=${() => `${location.origin}/dashboard/logs/${id}`} what="link" label="Link" />
-      ${request !== null && html`<${Copy} text=${() => curlOf(request)} what="curl" label="curl" />`}
+      ${request !== null && html`<${Copy} text=${() => curlOf(chatOf(request), record.metadata)} what="curl" label="curl" />`}
       <${Copy} text=${() => JSON.stringify(record, null, 2)} what="JSON" label="JSON" />
       ${request !== null && html`<a class="button" href=${`/dashboard/playground?replay=${id}`}><${Icon} name="replay" /><span class="button-text">Replay</span></a><a class="button" title="Send it to two other models too" href=${`/dashboard/playground?replay=${id}&compare=yes`}><${Icon} name="columns" /><span class="button-text">Compare</span></a>`}
     </div>
@@ -60,6 +61,8 @@ function Figures({ record }) {
   return html`<dl class="figures">${figures.map(([name, value, title]) => html`<div key=${name} title=${title}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
+const asSent = () => import('./as-sent.js').then((part) => part.AsSent);
+
 function Tabs({ data, params }) {
   const { usage: { reasoningTokens }, usageEstimated, reasoningEstimated } = data.record;
   const isPrinting = usePrinting();
@@ -69,6 +72,7 @@ function Tabs({ data, params }) {
     ['facts', 'Details', null],
     ['cost', 'Tokens and cost', null],
     ['request', 'Request', null],
+    ['sent', 'As sent', null],
     ['response', 'Response', null],
     ['raw', 'Raw', null],
   ];
@@ -84,6 +88,7 @@ function Tab({ name, data }) {
   if (name === 'facts') return html`<${RequestFacts} data=${data} />`;
   if (name === 'cost') return html`<${CostLines} data=${data} />`;
   if (name === 'raw') return html`<${Json} value=${record} what="record" />`;
+  if (name === 'sent') return html`<${Later} load=${asSent} data=${data} />`;
   if (name === 'reasoning') return html`<${Reasoning} record=${record} bodies=${data.bodies} />`;
   if (record.request === null && record.response === null) return html`<${NoBodies} record=${record} bodies=${data.bodies} />`;
   if (name === 'request') return html`<${Json} value=${record.request} what="request" />`;

@@ -3,10 +3,21 @@
 const base = () => `${location.origin}/v1`;
 const indent = (text, by) => text.split('\n').join(`\n${' '.repeat(by)}`);
 
-/** @param {object} body @param {Record<string, string>} [metadata] */
+/** A logged request as a caller of the chat door sends it: without what only its own door understands. @param {any} request */
+export function chatOf(request) {
+  const { native: _native, door: _door, ...body } = request ?? {};
+  return Array.isArray(body.messages) ? { ...body, messages: body.messages.map((message) => Object.fromEntries(Object.entries(message).filter(([name]) => name !== 'native'))) } : body;
+}
+
+/** The system takes no argument of more than 128 kB, so a longer body comes from standard input. */
+const longest = 100_000;
+
+/** @param {any} body @param {Record<string, string>} [metadata] */
 export function curlOf(body, metadata = {}) {
   const headers = Object.entries(metadata).map(([name, value]) => ` \\\n  -H '${shell(`x-gateway-${name}: ${value}`)}'`);
-  return `curl ${body.stream ? '-N ' : ''}${base()}/chat/completions \\\n  -H 'content-type: application/json' \\\n  -H "authorization: Bearer $GATEWAY_KEY"${headers.join('')} \\\n  -d '${shell(JSON.stringify(body))}'`;
+  const text = JSON.stringify(body);
+  const data = new TextEncoder().encode(text).length > longest ? `--data-binary @- <<'JSON'\n${text}\nJSON\n` : `-d '${shell(text)}'`;
+  return `curl ${body.stream ? '-N ' : ''}${base()}/${'messages' in body ? 'chat/completions' : 'embeddings'} \\\n  -H 'content-type: application/json' \\\n  -H "authorization: Bearer $GATEWAY_KEY"${headers.join('')} \\\n  ${data}`;
 }
 
 const shell = (text) => text.replaceAll("'", `'\\''`);
