@@ -1,4 +1,4 @@
-/** log/metrics: the alerts that are shipped, and the expressions in the docs, ask for what a scrape really has. */
+/** log/metrics: the alerts and the Grafana dashboard that are shipped, and the expressions in the docs, ask for what a scrape really has. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -20,10 +20,18 @@ interface Rule {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
+interface Board {
+  readonly annotations: { readonly list: readonly { readonly name: string; readonly expr: string }[] };
+  readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
+  readonly templating: { readonly list: readonly { readonly name: string; readonly definition: string }[] };
+}
+
 const rules = (parse(read('examples/prometheus-alerts.yaml')) as { groups: { rules: Rule[] }[] }).groups.flatMap((group) => group.rules);
 const readme = read('plugins/log/metrics/README.md');
 const documented = /```promql\n([\s\S]*?)```/.exec(readme)?.[1]?.replaceAll(/^#.*$/gm, '') ?? '';
-const asked = [...rules.map(({ alert, expr }) => [alert, expr] as const), ...rules.map(({ alert, annotations }) => [`${alert} (text)`, annotations['description'] ?? ''] as const), ['the README', documented] as const];
+const board = JSON.parse(read('deploy/grafana/dashboards/model-gateway.json')) as Board;
+const drawn = [...board.templating.list.map(({ name, definition }) => [`the variable ${name}`, definition] as const), ...board.annotations.list.map(({ name, expr }) => [name, expr] as const), ...board.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [`the panel ${title}`, expr] as const))];
+const asked = [...drawn, ...rules.map(({ alert, expr }) => [alert, expr] as const), ...rules.map(({ alert, annotations }) => [`${alert} (text)`, annotations['description'] ?? ''] as const), ['the README', documented] as const];
 
 /** Names of labels by the metric; every metric of a gateway that has answered, failed, and kept a log. */
 const known = new Map<string, Set<string>>();
@@ -32,10 +40,15 @@ beforeAll(async () => {
   const log: LogReader = memoryLog();
   const keeping = probe((gateway) => gateway.log.provide({ ...log, status: async () => ({ ...(await log.status()), lastDrainAt: Date.now() }) }));
   const failing = await provider(answers({}, { status: 429, headers: { 'retry-after-ms': '1' } }), answers({ error: { message: 'no' } }, { status: 503 }));
-  const { chat, get } = await gatewayOf(twoUpstreams(failing.url, (await provider(answers(completion('hello')), streams(said('hello')), answers({}, { status: 503 }))).url), { plugins: [keeping] });
+  const answering = await provider(answers(completion('hello')), streams(said('hello')), answers({}, { status: 503 }), answers(completion('hello')));
+  const config = twoUpstreams(failing.url, answering.url);
+  const free = { id: 'unpriced', providers: [{ providerId: 'two', externalId: 'plain-1' }] };
+  const { chat, get } = await gatewayOf({ ...config, models: [...(config['models'] as object[]), free], limits: [{ by: 'all', requests_per_minute: 4 }] }, { plugins: [keeping] });
   await chat({});
   await (await chat({ stream: true })).text();
   await chat({});
+  await chat({ model: 'unpriced' });
+  expect((await chat({})).status).toBe(429);
   await get('/nowhere');
   for (const { name, labels } of parseExposition(await (await get('/metrics')).text())) known.set(name, new Set([...(known.get(name) ?? []), ...Object.keys(labels)]));
 });
@@ -44,7 +57,7 @@ const text = /"(?:[^"\\]|\\.)*"/g;
 
 /** Every metric with the labels that its braces name. */
 const metricsIn = (expression: string): { name: string; labels: string[] }[] =>
-  Array.from(expression.replaceAll(text, '""').matchAll(/\b((?:gateway|process|nodejs)_\w+)(?:\{([^}]*)\})?/g), ([, name = '', matchers = '']) => ({ name, labels: Array.from(matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g), ([, label = '']) => label) }));
+  Array.from(expression.replaceAll(/\bjob=~"\$job"/g, '').replaceAll(text, '""').matchAll(/\b((?:gateway|process|nodejs)_\w+)(?:\{([^}]*)\})?/g), ([, name = '', matchers = '']) => ({ name, labels: Array.from(matchers.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g), ([, label = '']) => label) }));
 
 /** The labels that a sum keeps, with the first metric it is of. */
 const sumsIn = (expression: string): { name: string; labels: string[] }[] =>
@@ -84,8 +97,7 @@ describe('the table in the README', () => {
   it('names every metric of the gateway, with its labels, and no other', () => {
     const rows = Array.from(readme.matchAll(/^\| (`gateway_.*?) \| (.*?) \|/gm), ([, names = '', labels = '']) => ({ names: names.match(/gateway_\w+/g) ?? [], labels: labels.match(/\w+/g) ?? [] }));
     const families = Array.from(known.keys(), (name) => name.replace(/_seconds_(?:bucket|sum|count)$/, '_seconds')).filter((name) => name.startsWith('gateway_') && name !== 'gateway_build_info');
-    // only an unpriced answer would bring it
-    expect(rows.flatMap(({ names }) => names).sort()).toEqual([...new Set([...families, 'gateway_requests_unpriced_total'])].sort());
+    expect(rows.flatMap(({ names }) => names).sort()).toEqual([...new Set(families)].sort());
     for (const { names, labels } of rows) {
       for (const name of names) for (const label of known.get(name) ?? known.get(`${name}_sum`) ?? []) expect(labels, name).toContain(label);
     }
