@@ -8,6 +8,7 @@ export const shippedPlugins = [
   'endpoints/health',
   'endpoints/logs',
   'endpoints/dashboard',
+  'endpoints/openapi',
   'auth/keys',
   'metadata/headers',
   'normalise/reasoning',

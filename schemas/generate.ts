@@ -1,15 +1,27 @@
 /**
- * `npm run generate`: writes `gateway.schema.json` for editors, from the root schema and all plugins under `plugins/`.
+ * `npm run generate`: writes `gateway.schema.json` for editors, from the root schema and all plugins under `plugins/`, and the schemas of
+ * what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that they name.
  * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
  */
-import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { loadConfig } from '../config/load.ts';
+import { shippedPlugins as shippedNames } from '../config/shipped-plugins.ts';
+import { startGateway } from '../core/host/gateway.ts';
+import { createPluginLoader } from '../core/host/loader.ts';
+import type { AnyPlugin } from '../core/host/plugin.ts';
+import type { Route } from '../core/http/routes.ts';
 import { compose } from './compose.ts';
 import type { Documented } from './compose.ts';
 
-const pluginsFolder = new URL('../plugins/', import.meta.url);
+const root = new URL('../', import.meta.url);
+const pluginsFolder = new URL('plugins/', root);
 /** The address of the generated file. */
 export const schemaFile = new URL('gateway.schema.json', import.meta.url);
+/** The address of the generated schemas of what endpoints take and answer. */
+export const typesFile = new URL('endpoints/openapi/types.json', pluginsFolder);
 
 /** Imports every `<stage>/<name>.ts` and `<stage>/<name>/index.ts` under `plugins/` and returns those whose default export is a plugin. */
 export async function shippedPlugins(): Promise<Documented[]> {
@@ -35,15 +47,51 @@ function candidates(stage: URL): URL[] {
   return [...files, ...inFolders];
 }
 
-async function writeSchema(): Promise<void> {
+/** The endpoints of all shipped plugins: a gateway with the shipped config, which serves nothing. */
+async function shippedRoutes(): Promise<readonly Route[]> {
+  const home = mkdtempSync(join(tmpdir(), 'gateway-generate-'));
+  const loadPlugin = createPluginLoader(pluginsFolder);
+  const loaded = await loadConfig(fileURLToPath(new URL('gateway.config.yaml', root)), { env: {}, home, loadPlugin, shippedPlugins: shippedNames });
+  if (!loaded.ok) throw new Error('gateway.config.yaml has faults: npm run gateway -- check');
+  let routes: readonly Route[] = [];
+  const probe: AnyPlugin = { name: 'schemas/probe', summary: 'sees the endpoints', apply: (gateway) => void (routes = gateway.routes.all()) };
+  const gateway = await startGateway({ config: loaded.config, plugins: [...loaded.plugins, { plugin: probe, options: {} }], write: () => {} });
+  await gateway.close();
+  rmSync(home, { recursive: true });
+  return routes;
+}
+
+/** The text of `types.json`: the schemas of all types that endpoints name, and of those that these refer to, for OpenAPI 3.1. */
+export async function typesText(): Promise<string> {
+  const { createGenerator } = await import('ts-json-schema-generator');
+  const names = new Set((await shippedRoutes()).flatMap(({ about }) => [about?.body, about?.error, ...Object.values(about?.answer ?? {})].flat()).filter((shape) => typeof shape === 'string'));
+  const generator = createGenerator({ path: fileURLToPath(new URL('{core,plugins}/**/*.ts', root)), tsconfig: fileURLToPath(new URL('tsconfig.json', root)), skipTypeCheck: true, expose: 'export', jsDoc: 'extended', encodeRefs: false });
+  const all = Object.assign({}, ...[...names].filter((name) => name !== 'ErrorReply').map((name) => generator.createSchema(name).definitions)) as Record<string, unknown>;
+  const sorted = Object.fromEntries(Object.entries(all).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  return `${JSON.stringify(modern(sorted), null, 1).replaceAll('"#/definitions/', '"#/components/schemas/')}\n`;
+}
+
+/** From draft 7 to that of OpenAPI 3.1: a list with an entry for each place is named otherwise. */
+function modern(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(modern);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const parts = Object.fromEntries(Object.entries(schema).map(([key, part]) => [key, modern(part)]));
+  if (!Array.isArray(parts['items'])) return parts;
+  const { items, additionalItems = true, ...others } = parts;
+  return { ...others, prefixItems: items, items: additionalItems };
+}
+
+async function writeAll(): Promise<void> {
   const plugins = await shippedPlugins();
   writeFileSync(schemaFile, schemaText(plugins));
   console.log(`schemas/gateway.schema.json: ${plugins.length} plugins`);
+  writeFileSync(typesFile, await typesText());
+  console.log('plugins/endpoints/openapi/types.json');
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [what, ...flags] = process.argv.slice(2);
   if (what === 'catalogue' && flags[0] === '--check') (await import('./catalogue/check.ts')).check(flags.slice(1));
   else if (what === 'catalogue') await (await import('./catalogue/build.ts')).run(flags);
-  else await writeSchema();
+  else await writeAll();
 }

@@ -20,7 +20,7 @@ import { tapsOf } from './taps.ts';
 import type { Door } from '../pipeline/door.ts';
 import { Refusals } from '../pipeline/refusals.ts';
 import { InFlight } from '../http/in-flight.ts';
-import type { Endpoint, Routes } from '../http/routes.ts';
+import type { Endpoint, Route, Routes } from '../http/routes.ts';
 import { SignIns } from '../http/sign-ins.ts';
 import type { WorkerPeers } from '../workers/peers.ts';
 import { createService } from '../http/server.ts';
@@ -58,8 +58,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
   const watch = guard(hooks, logger, returns);
-  const endpoints: Endpoint[] = [];
-  const doors: Door[] = [];
+  const { endpoints, doors, routesOf } = createRoutes();
   const dialects = new Map<string, Dialect>(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
   const teardowns: Teardown[] = [];
   const log = createLogAccess();
@@ -81,7 +80,6 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     checkHealth: async (report: HealthReport, query: HealthQuery) => await hooks.health.promise(await ownChecks(report, query, { inFlight, redis }), query),
   };
 
-  const routesOf = (plugin: string): Routes => ({ add: (endpoint) => void endpoints.push(blaming(plugin, endpoint)), addDoor: (door) => void doors.push(door) });
   const gatewayOf = (plugin: string, own: Logger): Gateway => ({ ...shared, hooks: tapsOf(hooks, plugin), routes: routesOf(plugin), state: held.of(plugin), peers: others?.of(plugin) ?? null, logger: own });
   const closing = async (): Promise<void> => {
     await hooks.close.promise(gatewayOf('core/host', logger));
@@ -153,6 +151,27 @@ const blaming = (plugin: string, endpoint: Endpoint): Endpoint => ({
     }
   },
 });
+
+/** What plugins add to the port. */
+function createRoutes() {
+  const endpoints: Endpoint[] = [];
+  const doors: Door[] = [];
+  const routes: Route[] = [];
+  const routesOf = (plugin: string): Routes => ({
+    add(endpoint) {
+      endpoints.push(blaming(plugin, endpoint));
+      routes.push(routeOf(plugin, endpoint));
+    },
+    addDoor(door) {
+      doors.push(door);
+      routes.push(routeOf(plugin, { method: 'POST', ...door }));
+    },
+    all: () => routes,
+  });
+  return { endpoints, doors, routesOf };
+}
+
+const routeOf = (plugin: string, { method, path, auth = 'key', about = null }: Pick<Endpoint, 'method' | 'path' | 'auth'> & { readonly about?: Route['about'] }): Route => ({ plugin, method, path, auth, about });
 
 function blame<T>(plugin: string, work: () => T): T {
   let result: T;

@@ -1,7 +1,7 @@
 /** The HTTP endpoints that plugins add. `core/http/server.ts` serves them; whatever they answer or throw has one error shape. */
 import type { Arrived, Principal } from '../pipeline/context.ts';
 import type { Answer } from '../pipeline/answer.ts';
-import type { Door } from '../pipeline/door.ts';
+import type { About, Door } from '../pipeline/door.ts';
 
 /** A plain endpoint: a function of the request. */
 export interface Endpoint {
@@ -17,6 +17,8 @@ export interface Endpoint {
   readonly auth?: 'key' | 'admin' | 'none';
   /** Most bytes of its requests' bodies, 64 KiB where absent. `server.limits.body` bounds it too. */
   readonly bodyLimit?: number;
+  /** Absent: the OpenAPI document has no more than its path. */
+  readonly about?: About;
   handle(request: EndpointRequest): Answer | Promise<Answer>;
 }
 
@@ -33,7 +35,16 @@ export interface EndpointRequest {
   body(): Promise<Buffer>;
 }
 
+/** An endpoint or a door, as others see it. */
+export interface Route extends Required<Pick<Endpoint, 'method' | 'path' | 'auth'>> {
+  /** The name of the plugin that added it. */
+  readonly plugin: string;
+  readonly about: About | null;
+}
+
 export interface Routes {
   add(endpoint: Endpoint): void;
   addDoor(door: Door): void;
+  /** What all plugins have added. */
+  all(): readonly Route[];
 }

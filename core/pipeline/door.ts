@@ -1,8 +1,26 @@
 /** A front door: a wire format in which callers ask for completions. */
-import type { ChatRequest, Chunk } from '../chat.ts';
-import type { ReasoningField } from '../config.ts';
+import type { ChatRequest, Chunk, ReasoningField } from '../chat.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Reply } from './reply.ts';
+
+/** The name of an exported type, whose schema `npm run generate` writes (`plugins/endpoints/openapi`), one of several such, or a JSON Schema. */
+export type Shape = string | readonly string[] | object;
+
+/** What the OpenAPI document says of an endpoint, beside what follows from its path and from who may ask. */
+export interface About {
+  /** One line: what it does. */
+  readonly summary: string;
+  /** Query parameters: what each does. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** The JSON body of a request. */
+  readonly body?: Shape;
+  /** The body of an answer, by media type; null: a text. That of `text/event-stream` is the data of one event. */
+  readonly answer: Readonly<Record<string, Shape | null>>;
+  /** The statuses of that answer; [200] where absent. */
+  readonly status?: readonly number[];
+  /** The body of an error reply; that of the chat completions API where absent. */
+  readonly error?: Shape;
+}
 
 /** What the caller's wire format needs to know beside the chunks. */
 export interface ReplyHead {
@@ -39,4 +57,6 @@ export interface Door {
   encode(reply: Reply, head: ReplyHead): string;
   /** The body of an error reply, as JSON text; that of the chat completions API where absent. @param id of the request */
   refusal?(error: GatewayError, id: string): string;
+  /** Absent: the OpenAPI document has no more than its path. */
+  readonly about?: About;
 }

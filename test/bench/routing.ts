@@ -75,7 +75,7 @@ const standIn = (config: Config, doors: Door[]): Partial<Gateway> => ({
   peers: null,
   log: createLogAccess(),
   metrics: { add: () => {}, read: async () => [] },
-  routes: { add: () => {}, addDoor: (door) => void doors.push(door) },
+  routes: { add: () => {}, addDoor: (door) => void doors.push(door), all: () => [] },
   dialects: new Map(),
 });
 

@@ -133,7 +133,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
   const gateway: Gateway = {
     hooks: tapsOf(hooks, plugin.name),
     dialects,
-    routes: { add() {}, addDoor() {} },
+    routes: { add() {}, addDoor() {}, all: () => [] },
     log: createLogAccess(),
     config,
     redis: null,

@@ -4,17 +4,20 @@
  */
 import type { ChatRequest, Chunk, FinishReason, Usage } from '../../../core/chat.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { Door, Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
+import type { About, Door, Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
 import type { Reply } from '../../../core/pipeline/reply.ts';
 import { isFields } from '../../../core/wire/fields.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { usageOf, wordOf } from './encode.ts';
 import { parseChatRequest } from './parse.ts';
+import type { TextCompletion } from './wire.ts';
 
 /** Parameters that no chat has, and what each asks where it asks for nothing. */
 const refused: Readonly<Record<string, readonly unknown[]>> = { echo: [false], suffix: [''], logprobs: [], best_of: [1], tools: [], messages: [] };
 
-export const completionsDoor: Omit<Door, 'path'> = { parse: parseCompletion, encoder: (head) => new CompletionEncoder(head), encode: encodeCompletion };
+const about: About = { summary: 'Continue a text, for clients from before chats', body: 'CompletionRequest', answer: { 'application/json': 'TextCompletion', 'text/event-stream': 'TextCompletion' } };
+
+export const completionsDoor: Omit<Door, 'path'> = { parse: parseCompletion, encoder: (head) => new CompletionEncoder(head), encode: encodeCompletion, about };
 
 function parseCompletion(body: unknown): ChatRequest {
   if (!isFields(body)) return parseChatRequest(body);
@@ -34,12 +37,12 @@ function promptOf(prompt: unknown): string {
   throw new GatewayError('unsupported_value', '"prompt" must be one text. Send several prompts as several requests, and tokens as text.', { param: 'prompt' });
 }
 
-const headOf = ({ id, created, model }: ReplyHead): object => ({ id: `cmpl-${id}`, object: 'text_completion', created, model });
-const choiceOf = (index: number, text: string, reason: string | null): object => ({ index, text, logprobs: null, finish_reason: reason });
+const headOf = ({ id, created, model }: ReplyHead): Omit<TextCompletion, 'choices' | 'usage'> => ({ id: `cmpl-${id}`, object: 'text_completion', created, model });
+const choiceOf = (index: number, text: string, reason: string | null): TextCompletion['choices'][number] => ({ index, text, logprobs: null, finish_reason: reason });
 
 function encodeCompletion({ choices, usage }: Reply, head: ReplyHead): string {
   const counts = usageOf(usage);
-  return JSON.stringify({ ...headOf(head), choices: choices.map(({ text, finish }, index) => choiceOf(index, text, wordOf(finish, head))), ...(counts !== null && { usage: counts }) });
+  return JSON.stringify({ ...headOf(head), choices: choices.map(({ text, finish }, index) => choiceOf(index, text, wordOf(finish, head))), ...(counts !== null && { usage: counts }) } satisfies TextCompletion);
 }
 
 class CompletionEncoder implements Encoder {

@@ -5,6 +5,7 @@ import type { GatewayError } from '../../../core/errors.ts';
 import type { Encoder, ReplyHead } from '../../../core/pipeline/door.ts';
 import type { FoldedChoice, FoldedToolCall, Reply } from '../../../core/pipeline/reply.ts';
 import { readsFunctions } from './functions.ts';
+import type { ChatAnswer, ChatCompletion, ChatToolCall, ChatUsage } from './wire.ts';
 
 const openaiWords: Readonly<Record<FinishReason, string>> = { completed: 'stop', length_limit: 'length', tool_calls: 'tool_calls', content_filter: 'content_filter' };
 
@@ -13,7 +14,7 @@ export const wordOf = (reason: FinishReason | null, { finishReason, request }: R
   reason === null ? null : finishReason === 'unified' ? reason : reason === 'tool_calls' && readsFunctions(request) ? 'function_call' : openaiWords[reason];
 
 /** The `usage` object of a reply. Counts that the provider did not send are left out; null where the provider sent none. */
-export function usageOf(usage: Usage): object | null {
+export function usageOf(usage: Usage): ChatUsage | null {
   const prompt = promptTokens(usage);
   const completion = completionTokens(usage);
   if (prompt === null && completion === null) return null;
@@ -34,8 +35,8 @@ export function usageOf(usage: Usage): object | null {
 }
 
 /** The counts that a provider gave; null where it gave none. */
-function said(counts: Readonly<Record<string, number | null | undefined>>): object | null {
-  const given = Object.entries(counts).filter(([, count]) => count !== null && count !== undefined);
+function said(counts: Readonly<Record<string, number | null | undefined>>): Readonly<Record<string, number>> | null {
+  const given = Object.entries(counts).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
   return given.length === 0 ? null : Object.fromEntries(given);
 }
 
@@ -54,10 +55,10 @@ export function encodeReply(reply: Reply, head: ReplyHead): string {
     ...Object.assign({}, ...reply.choices.map((choice) => extrasOn('reply', choice))),
     choices: reply.choices.map((choice, index) => ({ index, message: messageOf(choice, head), ...extrasOn('choice', choice), finish_reason: wordOf(choice.finish, head) })),
     ...(usage !== null && { usage }),
-  });
+  } satisfies ChatCompletion);
 }
 
-function messageOf(choice: FoldedChoice, { reasoningFields, request }: ReplyHead): object {
+function messageOf(choice: FoldedChoice, { reasoningFields, request }: ReplyHead): ChatAnswer {
   const { text, reasoning, refusal, details, toolCalls } = choice;
   return {
     role: 'assistant',
@@ -70,7 +71,7 @@ function messageOf(choice: FoldedChoice, { reasoningFields, request }: ReplyHead
   };
 }
 
-const encodeCall = ({ id, name, arguments: input }: FoldedToolCall): object => ({ id, type: 'function', function: { name, arguments: input } });
+const encodeCall = ({ id, name, arguments: input }: FoldedToolCall): ChatToolCall => ({ id, type: 'function', function: { name, arguments: input } });
 
 /** wire: an answer in the form from before tools has one call (OpenAI: Chat, deprecated `function_call`). */
 const oldCall = ([call]: readonly FoldedToolCall[]): object => (call === undefined ? {} : { function_call: { name: call.name, arguments: call.arguments } });
@@ -127,7 +128,7 @@ class StreamEncoder implements Encoder {
   readonly #begun: boolean[] = [];
   /** The finish reasons by choice. They are sent at the end, because the event of the last one has the usage, which comes after it. */
   readonly #finishes = new Map<number, FinishReason>();
-  #usage: object | null = null;
+  #usage: ChatUsage | null = null;
 
   constructor(head: ReplyHead) {
     this.#head = head;

@@ -4,13 +4,15 @@
  */
 import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import type { Door } from '../../../core/pipeline/door.ts';
+import type { About, Door } from '../../../core/pipeline/door.ts';
 import { isFields } from '../../../core/wire/fields.ts';
 import { completionsDoor } from './completions.ts';
 import { createEncoder, encodeReply } from './encode.ts';
 import { parseChatRequest } from './parse.ts';
 
-const chatDoor: Omit<Door, 'path'> = { parse: (body, headers) => withUsageApart(parseChatRequest(body), headers), encoder: createEncoder, encode: encodeReply };
+const about: About = { summary: 'Answer a chat', body: 'ChatCompletionRequest', answer: { 'application/json': 'ChatCompletion', 'text/event-stream': 'ChatCompletionChunk' } };
+
+const chatDoor: Omit<Door, 'path'> = { parse: (body, headers) => withUsageApart(parseChatRequest(body), headers), encoder: createEncoder, encode: encodeReply, about };
 
 /**
  * wire: the accumulator of openai-java 4.101 reads nothing but the usage of an event that has one, so it must not be the event with the

@@ -6,6 +6,7 @@ import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { EndpointRequest } from '../../../core/http/routes.ts';
 import { json } from '../../../core/pipeline/answer.ts';
+import type { About } from '../../../core/pipeline/door.ts';
 import { assetHeaders, pageHeaders } from './page-headers.ts';
 import { createProviderWatch, seenTogether } from './provider-watch.ts';
 import type { Seen } from './provider-watch.ts';
@@ -15,7 +16,7 @@ import type { StaticFiles } from './static-files.ts';
 import { configView, keysView, modelsView, providersView } from './views-config.ts';
 import { requestView } from './views-request.ts';
 import { breakdownView, logsView, overviewView } from './views.ts';
-import type { ViewRequest } from './views.ts';
+import type { Part, ViewRequest } from './views.ts';
 
 export default definePlugin({
   name: 'endpoints/dashboard',
@@ -44,17 +45,18 @@ export default definePlugin({
       const answer = serveFile(file, arrived.headers);
       return { ...answer, headers: { ...assetHeaders, ...answer.headers } };
     };
-    // the page itself has no data, so everybody may load it; each view refuses callers without access, and the page then shows the sign-in
-    routes.add({ method: 'GET', path: '/dashboard', auth: 'none', title: 'Dashboard', handle: () => page(site()) });
-    routes.add({ method: 'GET', path: '/dashboard/**:path', auth: 'none', handle: below });
-    routes.add({ method: 'POST', path: '/api/session', auth: 'none', bodyLimit: 4096, handle: signIn.begin });
-    routes.add({ method: 'DELETE', path: '/api/session', auth: 'none', handle: signIn.end });
+    // the page has no data, so everybody may load it; each view refuses callers without access, and the page then shows the sign-in
+    routes.add({ method: 'GET', path: '/dashboard', auth: 'none', title: 'Dashboard', about: aboutPage, handle: () => page(site()) });
+    routes.add({ method: 'GET', path: '/dashboard/**:path', auth: 'none', about: aboutPage, handle: below });
+    routes.add({ method: 'POST', path: '/api/session', auth: 'none', bodyLimit: 4096, about: { ...aboutSession, summary: 'Sign a browser in', body: 'SignIn' }, handle: signIn.begin });
+    routes.add({ method: 'DELETE', path: '/api/session', auth: 'none', about: { ...aboutSession, summary: 'Sign a browser out' }, handle: signIn.end });
 
     const view = (path: string, answer: (asked: ViewRequest, request: EndpointRequest) => Promise<Answer>): void =>
       routes.add({
         method: 'GET',
         path,
         auth: 'admin',
+        about: aboutView,
         async handle(request) {
           const reader = log.reader();
           if (reader === null) throw noLog();
@@ -71,9 +73,8 @@ export default definePlugin({
         method: 'GET',
         path,
         auth: 'admin',
-        async handle() {
-          return confidential(await describe({ reader: log.reader(), now: clock() }));
-        },
+        about: aboutView,
+        handle: async () => confidential(await describe({ reader: log.reader(), now: clock() })),
       });
     described('/api/providers', async (asked) => await providersView(config, { ...asked, seen: await seen() }));
     described('/api/keys', (asked) => keysView(config, asked));
@@ -87,14 +88,20 @@ function page({ page: pageOf, scriptHash }: StaticFiles, path = 'overview'): Ans
   return { headers: pageHeaders(scriptHash), body: pageOf(/^logs\/./.test(path) ? 'request' : path) };
 }
 
+const aboutPage: About = { summary: 'The dashboard, a page for browsers', answer: { 'text/html': null, '*/*': null } };
+const aboutSession = { answer: { 'application/json': 'SignedIn' } };
+/** The pages and these answers change together. */
+const aboutView: About = { summary: 'Data of the dashboard. It may change in any release: programs ask /api/logs, /api/stats and /api/series', answer: { 'application/json': { type: 'object' }, 'application/x-ndjson': null } };
+
 const confidentially = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 const confidential = (value: object): Answer => json(value, { headers: confidentially });
 
 /** An answer that sends each part as a line of JSON as soon as the part is ready. */
-async function inParts(parts: AsyncGenerator<object, void>): Promise<Answer> {
+async function inParts(parts: AsyncGenerator<Part, void>): Promise<Answer> {
   // the answer begins with the first part, so an error before that is still a normal error reply
-  const first = await parts.next();
-  const body = ReadableStream.from(linesOf(first.value ?? {}, parts));
+  const first = (await parts.next()).value ?? { more: false };
+  // most are whole at once, and those have a tag by which a client knows them again
+  const body = first.more ? ReadableStream.from(linesOf(first, parts)) : `${JSON.stringify(first)}\n`;
   return { headers: { ...confidentially, 'content-type': 'application/x-ndjson' }, body };
 }
 

@@ -9,6 +9,15 @@ import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { EndpointRequest } from '../../../core/http/routes.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 
+export interface SignIn {
+  /** The admin key. */
+  readonly key: string;
+}
+
+export interface SignedIn {
+  readonly signed_in: boolean;
+}
+
 /**
  * Makes the handlers for `POST` and `DELETE /api/session`. `begin` throws a `GatewayError`: `bad_request` where there is no admin
  * key, `invalid_api_key` for a wrong one, `too_many_attempts`. Both throw `permission_denied` for requests of other sites, and
@@ -22,13 +31,13 @@ export function createSignIn({ config, signIns, logger }: Pick<Gateway, 'config'
     const { key } = (parseJson(await body(), 4) ?? {}) as { key?: unknown };
     if (typeof key !== 'string' || !(await signIns.isRight([key], adminKey.reveal(), { address, logger }))) throw new GatewayError('invalid_api_key', 'The admin key is not valid.', { param: 'key' });
     const { value } = newSession(adminKey, arrived.createdAt + sessionMs);
-    return json({ signed_in: true }, { headers: { 'set-cookie': cookie(value, arrived.headers, sessionMs / 1000), 'cache-control': 'no-store' } });
+    return json({ signed_in: true } satisfies SignedIn, { headers: { 'set-cookie': cookie(value, arrived.headers, sessionMs / 1000), 'cache-control': 'no-store' } });
   };
   const end = ({ arrived }: EndpointRequest): Answer => {
     refuseForeign(arrived.headers);
     const session = sessionOf(arrived, signIns);
     if (session !== null) signIns.ended.add(session, { dataDir, now: arrived.createdAt });
-    return json({ signed_in: false }, { headers: { 'set-cookie': cookie('', arrived.headers, 0), 'cache-control': 'no-store' } });
+    return json({ signed_in: false } satisfies SignedIn, { headers: { 'set-cookie': cookie('', arrived.headers, 0), 'cache-control': 'no-store' } });
   };
   /** Who signed in may call models from these pages, without a key of the config; on record as the key `dashboard`. */
   const caller = (arrived: Arrived): Principal | undefined => {

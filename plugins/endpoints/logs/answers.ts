@@ -2,10 +2,31 @@
 import type { Arrived } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { badFilter, parseDimension, parseLogFilter, parseSort, parseSpan, resolveQuery } from '../../../core/log/query.ts';
-import type { LogQuery, LogReader } from '../../../core/log/store.ts';
+import type { LogFacets, LogQuery, LogReader, StatsRow } from '../../../core/log/store.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import { columnsBy, csvOf } from './csv.ts';
+import type { AttemptSums } from './csv.ts';
+
+export interface LogSums {
+  readonly data: readonly (StatsRow | AttemptSums)[];
+}
+
+export interface LogSeries {
+  readonly from: string;
+  readonly to: string;
+  readonly bucketMs: number;
+  /** `at` is the begin of the step. */
+  readonly data: readonly ((StatsRow & { readonly at: string }) | (AttemptSums & { readonly at: string }))[];
+}
+
+export interface LogFacetList {
+  readonly data: LogFacets;
+}
+
+export interface MetadataKeys {
+  readonly data: readonly string[];
+}
 
 /** A request that was let in. */
 export interface LogRequest {
@@ -103,6 +124,6 @@ function bucketOf(text: string | null, range: number): number {
   return size;
 }
 
-export const listFacets = async (asked: LogRequest): Promise<Answer> => json({ data: await asked.reader.facets(queryOf(asked)) });
+export const listFacets = async (asked: LogRequest): Promise<Answer> => json({ data: await asked.reader.facets(queryOf(asked)) } satisfies LogFacetList);
 
-export const listMetadataKeys = async (asked: LogRequest): Promise<Answer> => json({ data: await asked.reader.metadataKeys(queryOf(asked)) });
+export const listMetadataKeys = async (asked: LogRequest): Promise<Answer> => json({ data: await asked.reader.metadataKeys(queryOf(asked)) } satisfies MetadataKeys);

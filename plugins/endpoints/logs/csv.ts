@@ -52,6 +52,9 @@ const statsColumns = [
 /** Of attempts, which have no tokens and no cost of their own. */
 const attemptColumns = ['value', 'requests', 'errors', 'rescued', 'latencyP50Ms', 'latencyP95Ms', 'latencyP99Ms'] as const satisfies readonly (keyof StatsRow)[];
 
+/** A row of sums of attempts. */
+export type AttemptSums = Pick<StatsRow, (typeof attemptColumns)[number]>;
+
 /** The columns of sums by a dimension. */
 export const columnsBy = (by: string | null): readonly (keyof StatsRow)[] => (isOfAttempts(by) ? attemptColumns : statsColumns);
 

@@ -2,9 +2,11 @@
  * The request log over HTTP, for scripts, the command line and the dashboard: lists, single records, sums, an export and a live
  * tail, all under one grammar of filters (`core/log/query.ts`). Asks whatever plugin keeps the log. Needs admin access.
  */
-import { noLog } from '../../../core/log/store.ts';
+import { attemptDimensions, dimensions, filterHelp } from '../../../core/log/fields.ts';
+import { noLog, sorts } from '../../../core/log/store.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
+import type { About } from '../../../core/pipeline/door.ts';
 import { listFacets, listMetadataKeys, listRequests, oneRequest, series, stats } from './answers.ts';
 import type { LogRequest } from './answers.ts';
 import { logCommands } from './commands/commands.ts';
@@ -25,11 +27,12 @@ export default definePlugin({
     const shared = peers === null ? null : new SharedTail({ peers, reader: log.reader, hasWatchers: () => hub?.hasWatchers === true, heard: (records) => hub?.offer(records) });
     hooks.boot.tap(() => shared?.open());
     peers?.answer('status', async () => await log.reader()?.status());
-    const get = (path: string, answer: (asked: LogRequest) => Promise<Answer>): void =>
+    const get = (path: string, about: About, answer: (asked: LogRequest) => Promise<Answer>): void =>
       routes.add({
         method: 'GET',
         path,
         auth: 'admin',
+        about,
         async handle({ arrived, params, query }) {
           const reader = log.reader();
           if (reader === null) throw noLog();
@@ -38,18 +41,19 @@ export default definePlugin({
         },
       });
 
-    get('/api/logs', listRequests);
-    get('/api/logs/export', exportRequests);
-    get('/api/logs/stream', (asked) => tailRequests(asked, (hub ??= createHub(asked.reader)), shared));
-    get('/api/logs/:id', oneRequest);
-    get('/api/stats', stats);
-    get('/api/series', series);
-    get('/api/facets', listFacets);
-    get('/api/metadata-keys', listMetadataKeys);
+    get('/api/logs', { summary: 'Requests, the newest first', query: { ...filters, sort: `The largest first: ${sorts.join(', ')}.`, limit: '1 to 1000; 50 where absent.', cursor: '`next` of the page before.' }, answer: { 'application/json': 'LogPage' } }, listRequests);
+    get('/api/logs/export', { summary: 'All requests that the filters leave, as a file', query: { ...filters, format: 'jsonl or csv.', limit: 'At most so many.' }, answer: { 'application/jsonl': null, 'text/csv': null } }, exportRequests);
+    get('/api/logs/stream', { summary: 'Requests as they end', query: filters, answer: { 'text/event-stream': 'LoggedRequest' } }, (asked) => tailRequests(asked, (hub ??= createHub(asked.reader)), shared));
+    get('/api/logs/:id', { summary: 'One request with its texts', answer: { 'application/json': 'LoggedWhole' } }, oneRequest);
+    get('/api/stats', { summary: 'Sums, whole or by a dimension', query: { ...filters, ...sums, limit: 'At most so many rows.' }, answer: { 'application/json': 'LogSums', 'text/csv': null } }, stats);
+    get('/api/series', { summary: 'Sums over time', query: { ...filters, ...sums, bucket: 'The length of a step: 1m, 1h.' }, answer: { 'application/json': 'LogSeries', 'text/csv': null } }, series);
+    get('/api/facets', { summary: 'The values that requests have, with their counts', query: filters, answer: { 'application/json': 'LogFacetList' } }, listFacets);
+    get('/api/metadata-keys', { summary: 'The names of metadata on record', query: filters, answer: { 'application/json': 'MetadataKeys' } }, listMetadataKeys);
     routes.add({
       method: 'GET',
       path: '/api/status',
       auth: 'admin',
+      about: { summary: 'What runs, and how its log is doing', answer: { 'application/json': 'GatewayStatus' } },
       async handle() {
         return { ...(await describeGateway({ config, checkHealth, reader: log.reader(), peers })), headers: { 'content-type': 'application/json', ...protective } };
       },
@@ -60,5 +64,8 @@ export default definePlugin({
     };
   },
 });
+
+const filters = Object.fromEntries(filterHelp.map(({ name, placeholder, help, prefix = name }) => [prefix === name ? name : `${prefix}<key>`, `${placeholder}: ${help}`]));
+const sums = { by: `A dimension: ${[...dimensions, ...attemptDimensions, 'meta.<key>', 'field.<name>'].join(', ')}.`, format: 'json or csv.' };
 
 const protective = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };

@@ -3,6 +3,7 @@ import type { Config } from '../../../core/config.ts';
 import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
+import type { HealthReport } from '../../../core/pipeline/hooks.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
 import { version } from '../../../core/version.ts';
@@ -33,6 +34,22 @@ const added = (one: StoreStatus, other: StoreStatus): StoreStatus => ({
   lastDrainAt: one.lastDrainAt === null || other.lastDrainAt === null ? (one.lastDrainAt ?? other.lastDrainAt) : Math.max(one.lastDrainAt, other.lastDrainAt),
 });
 
+/** The answer of `GET /api/status`. */
+export interface GatewayStatus {
+  readonly version: string;
+  readonly health: HealthReport;
+  /** null: no plugin keeps the log. */
+  readonly log: StoreStatus | null;
+  readonly config: {
+    readonly hash: string;
+    /** How many. */
+    readonly models: number;
+    /** `missing`: the variable that is not set. */
+    readonly providers: readonly { readonly id: string; readonly isOn: boolean; readonly missing: string | null }[];
+    readonly plugins: readonly string[];
+  };
+}
+
 const notConfigured = { connected: false, error: 'not configured' };
 
 export async function describeGateway({ config, checkHealth, reader, peers }: Described): Promise<Answer> {
@@ -47,5 +64,5 @@ export async function describeGateway({ config, checkHealth, reader, peers }: De
       providers: Array.from(config.providers.values(), ({ id, missing }) => ({ id, isOn: missing === null, missing })),
       plugins: config.plugins.map(({ use }) => use),
     },
-  });
+  } satisfies GatewayStatus);
 }

@@ -2,6 +2,7 @@
 import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
+import type { About } from '../../../core/pipeline/door.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import type { Dialect } from '../../../core/wire/dialect.ts';
 import { encodeCount, estimated, isCount, parseCount } from './count.ts';
@@ -13,6 +14,9 @@ import { withThinking } from './unthinking.ts';
 
 /** Some clients have a base URL without /v1. */
 const paths = ['/v1/messages', '/messages'];
+
+const about: About = { summary: 'Answer a conversation in the form of the Messages API', body: 'MessagesRequest', answer: { 'application/json': 'MessagesReply', 'text/event-stream': 'MessagesEvent' }, error: 'MessagesError' };
+const aboutCount: About = { summary: 'Count the tokens of a request', body: 'MessagesCountRequest', answer: { 'application/json': 'MessagesCount' }, error: 'MessagesError' };
 
 export default definePlugin({
   name: 'endpoints/messages',
@@ -35,8 +39,8 @@ export default definePlugin({
       return { ...headers, 'request-id': headers['x-request-id'] ?? '', ...(request !== null && estimates.has(request) && { 'x-estimated': 'true' }) };
     });
     for (const path of paths) {
-      routes.addDoor({ path, parse: parseMessages, encoder: createEncoder, encode: encodeMessage, refusal: errorBody });
-      routes.addDoor({ path: `${path}/count_tokens`, parse: parseCount, encoder: createEncoder, encode: encodeCount, refusal: errorBody });
+      routes.addDoor({ path, parse: parseMessages, encoder: createEncoder, encode: encodeMessage, refusal: errorBody, about });
+      routes.addDoor({ path: `${path}/count_tokens`, parse: parseCount, encoder: createEncoder, encode: encodeCount, refusal: errorBody, about: aboutCount });
     }
   },
 });

@@ -8,10 +8,16 @@ import type { Described } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import type { EndpointRequest } from '../../../core/http/routes.ts';
+import type { About } from '../../../core/pipeline/door.ts';
 import { EARLY } from '../../../core/pipeline/hooks.ts';
 import { createEncoder, encodeReply } from './encode.ts';
 import { cannotStore, createKeptResponses, type KeptResponses, lookUp } from './kept.ts';
 import { form, keptOf, parseResponseRequest, type Unread, withItems } from './parse.ts';
+import type { DeletedResponse } from './wire.ts';
+
+const about: About = { summary: 'Answer in the form of the Responses API', body: 'ResponsesRequest', answer: { 'application/json': 'ResponseObject', 'text/event-stream': 'ResponsesEvent' } };
+const aboutKept: About = { summary: 'A response that is kept', answer: { 'application/json': 'ResponseObject' } };
+const aboutDeleted: About = { summary: 'Delete a response that is kept', answer: { 'application/json': 'DeletedResponse' } };
 
 export default definePlugin({
   name: 'endpoints/responses',
@@ -34,9 +40,9 @@ export default definePlugin({
     // before all others: they see the whole conversation. cost: requests of other doors wait for no promise
     hooks.normalise.tap({ stage: EARLY - 1 }, (request, context) => (request.form === form ? complete(request, context) : undefined));
     for (const prefix of ['/v1', '']) {
-      routes.addDoor({ path: `${prefix}/responses`, parse, encoder: createEncoder, encode: encodeReply });
-      routes.add({ method: 'GET', path: `${prefix}/responses/:id`, handle: async (request) => await show(request, kept) });
-      routes.add({ method: 'DELETE', path: `${prefix}/responses/:id`, handle: async (request) => await remove(request, kept) });
+      routes.addDoor({ path: `${prefix}/responses`, parse, encoder: createEncoder, encode: encodeReply, about });
+      routes.add({ method: 'GET', path: `${prefix}/responses/:id`, about: aboutKept, handle: async (request) => await show(request, kept) });
+      routes.add({ method: 'DELETE', path: `${prefix}/responses/:id`, about: aboutDeleted, handle: async (request) => await remove(request, kept) });
     }
   },
 });
@@ -69,7 +75,7 @@ async function show(request: EndpointRequest, kept: KeptResponses): ReturnType<t
 async function remove(request: EndpointRequest, kept: KeptResponses): Promise<ReturnType<typeof json>> {
   const id = idIn(request);
   if (!(await kept.forget(id, request.principal?.key ?? null))) throw notKept(id);
-  return json({ id, object: 'response', deleted: true });
+  return json({ id, object: 'response', deleted: true } satisfies DeletedResponse);
 }
 
 const notKept = (id: string): GatewayError => new GatewayError('record_not_found', `There is no response "${id.slice(0, 100)}" that is kept for this key.`, { param: 'id' });

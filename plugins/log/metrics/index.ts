@@ -60,6 +60,7 @@ export default definePlugin<Options>({
     routes.add({
       method: 'GET',
       path: '/metrics',
+      about: { summary: 'Metrics for Prometheus', answer: { 'text/plain': null } },
       auth: isPublic ? 'none' : 'admin',
       async handle({ arrived }) {
         const pieces = peers === null ? (await own()).pieces : [(await peers.atParent(await textOf(await own()), parentMs)) as string];

@@ -25,6 +25,10 @@ export interface ShownTarget {
   readonly failures: number;
 }
 
+export interface ShownTargets {
+  readonly data: readonly ShownTarget[];
+}
+
 interface Parts {
   readonly targets: Targets;
   readonly config: Config;
@@ -44,15 +48,17 @@ export function addTargetRoutes(routes: Routes, { targets, config, peers }: Part
     method: 'GET',
     path: '/api/targets',
     auth: 'admin',
+    about: { summary: 'The targets of providers that are on, and which of them rest', answer: { 'application/json': 'ShownTargets' } },
     async handle() {
       const others = ((await peers?.ask('targets', null)) ?? []) as ShownTarget[][];
-      return json({ data: others.reduce(combined, own()) }, protective);
+      return json({ data: others.reduce(combined, own()) } satisfies ShownTargets, protective);
     },
   });
   routes.add({
     method: 'POST',
     path: '/api/targets/wake',
     auth: 'admin',
+    about: { summary: 'End the rest of a target', query: { name: 'The target, as GET /api/targets names it.' }, answer: { 'application/json': 'ShownTarget' } },
     handle({ query }) {
       const name = query.get('name') ?? '';
       if (!all.has(name)) throw new GatewayError('invalid_value', `There is no target "${name.slice(0, 200)}".${didYouMean(name, all.keys())} See GET /api/targets.`, { param: 'name' });

@@ -28,6 +28,15 @@ export interface ShownLimit extends ExplainedLimit {
   readonly beginsAnewAt: string | null;
 }
 
+export interface ShownLimits {
+  /** At most 1,000. */
+  readonly data: readonly ShownLimit[];
+  /** How many there are. */
+  readonly total: number;
+  /** Requests that were refused because of a limit, by the code of the error. */
+  readonly refusals: Readonly<Record<string, number>>;
+}
+
 /** safety: callers make up metadata values without end. */
 const mostShown = 1000;
 /** safety: each value is a series in the database of whoever scrapes. */
@@ -41,10 +50,11 @@ export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
     method: 'GET',
     path: '/api/limits',
     auth: 'admin',
+    about: { summary: 'The limits and budgets that are in use, the fullest first', query: { by: 'all, key, model, provider or meta.<name>: only those.' }, answer: { 'application/json': 'ShownLimits' } },
     async handle({ query }) {
       const by = query.get('by');
       const limits = (await shownLimits(parts)).filter((one) => by === null || one.by === by);
-      return json({ data: limits.slice(0, mostShown), total: limits.length, refusals: Object.fromEntries(parts.refusals) }, protective);
+      return json({ data: limits.slice(0, mostShown), total: limits.length, refusals: Object.fromEntries(parts.refusals) } satisfies ShownLimits, protective);
     },
   });
 }

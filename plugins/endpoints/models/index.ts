@@ -7,13 +7,14 @@
  *
  * A request with the header `anthropic-version` gets pages in the form of the Messages API, by `limit`, `after_id` and `before_id`.
  */
-import type { Config, Mapping, Model, Policy, Pricing } from '../../core/config.ts';
-import { GatewayError } from '../../core/errors.ts';
-import { definePlugin } from '../../core/host/plugin.ts';
-import { json } from '../../core/pipeline/answer.ts';
-import type { Answer } from '../../core/pipeline/answer.ts';
-import type { Arrived } from '../../core/pipeline/context.ts';
-import { didYouMean, nearest } from '../../core/names.ts';
+import type { Config, Mapping, Model, Policy, Pricing } from '../../../core/config.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import { definePlugin } from '../../../core/host/plugin.ts';
+import { json } from '../../../core/pipeline/answer.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
+import type { Arrived } from '../../../core/pipeline/context.ts';
+import { didYouMean, nearest } from '../../../core/names.ts';
+import type { ModelInfo, ModelMapping, ModelPage, ModelRecord } from './wire.ts';
 
 interface Entry {
   readonly model: Model;
@@ -28,9 +29,17 @@ interface Entry {
 }
 
 /** The query parameters that are on or off. */
-const switches = ['include_deactivated', 'exclude_deprecated', 'no_training', 'include_unavailable'] as const;
+const switchHelp = {
+  include_deactivated: 'true: models that are gone, too.',
+  exclude_deprecated: 'true: without models that will go.',
+  no_training: 'true: only models and providers that do not train on requests.',
+  include_unavailable: 'true: models too whose providers are all off.',
+};
 
-type Switches = Readonly<Record<(typeof switches)[number], boolean>>;
+type Switches = Readonly<Record<keyof typeof switchHelp, boolean>>;
+const switches = Object.keys(switchHelp) as (keyof Switches)[];
+
+const queryHelp = { ...switchHelp, limit: 'In the form of the Messages API: models on a page.', after_id: 'In that form: the model before the page.', before_id: 'In that form: the model after the page.' };
 
 export default definePlugin({
   name: 'endpoints/models',
@@ -57,6 +66,7 @@ export default definePlugin({
       method: 'GET',
       path,
       auth: 'none',
+      about: { summary: 'The models, with what they can do and what they cost', query: queryHelp, answer: { 'application/json': ['ModelList', 'ModelPage'] }, error: ['ErrorReply', 'MessagesError'] },
       handle({ arrived, query }) {
         const shown = (): { readonly entry: Entry; readonly text: string }[] => {
           const asked = switchesOf(query);
@@ -74,6 +84,7 @@ export default definePlugin({
       method: 'GET',
       path,
       auth: 'none',
+      about: { summary: 'One model', answer: { 'application/json': ['ModelRecord', 'ModelInfo'] }, error: ['ErrorReply', 'MessagesError'] },
       handle({ arrived, params }) {
         const id = params['id'] ?? '';
         const found = (): Model => {
@@ -125,7 +136,7 @@ const usualPage = 20;
 const largestPage = 1000;
 
 /** A page of models: those after a model or before one, and the first ones where neither is named. */
-function pageOf(models: readonly Model[], query: URLSearchParams): object {
+function pageOf(models: readonly Model[], query: URLSearchParams): ModelPage {
   const limit = Number(query.get('limit') ?? usualPage);
   if (!Number.isInteger(limit) || limit < 1 || limit > largestPage) throw new GatewayError('invalid_value', `"limit" must be a whole number from 1 to ${largestPage}.`, { param: 'limit' });
   const before = placeOf(models, query, 'before_id');
@@ -144,7 +155,7 @@ function placeOf(models: readonly Model[], query: URLSearchParams, name: 'after_
   return place;
 }
 
-const modelInfo = ({ id, name, created, context_length: context, max_output_tokens: most }: Model): object =>
+const modelInfo = ({ id, name, created, context_length: context, max_output_tokens: most }: Model): ModelInfo =>
   ({ type: 'model', id, display_name: name, created_at: new Date(created * 1000).toISOString(), max_input_tokens: context, max_tokens: most });
 
 /** The model of a name like `provider/model`; undefined where that provider does not serve it. */
@@ -221,7 +232,7 @@ function policyAsModel(name: string, { strategy }: Policy, models: readonly Mode
 const timeOf = (date: string | null): number => (date === null ? Infinity : Date.parse(date));
 
 /** The model record of the API; the specification sets its fields and their spelling. */
-function listingOf(model: Model, mappings: readonly Mapping[]): object {
+function listingOf(model: Model, mappings: readonly Mapping[]): ModelRecord {
   const { providers: _, stated: _stated, max_output_tokens: maxOutput, pricing, per_request_limits: limits, deprecated_at: deprecated, deactivated_at: deactivated, ...fields } = model;
   return {
     ...fields,
@@ -239,12 +250,12 @@ function listingOf(model: Model, mappings: readonly Mapping[]): object {
   };
 }
 
-function mappingOf(mapping: Mapping, model: Model): object {
+function mappingOf(mapping: Mapping, model: Model): ModelMapping {
   const { dialect: _, weight: _weight, pricing, reasoning, ...fields } = mapping;
   return { ...fields, pricing: pricesOf(pricing ?? model.pricing), reasoning: reasoning !== null };
 }
 
-const pricesOf = ({ prompt, completion, image, per_second, tiers, peak }: Pricing): object => ({
+const pricesOf = ({ prompt, completion, image, per_second, tiers, peak }: Pricing): ModelMapping['pricing'] => ({
   ...(prompt !== undefined && { prompt }),
   ...(completion !== undefined && { completion }),
   ...(image !== undefined && { image }),

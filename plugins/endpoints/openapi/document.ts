@@ -1,0 +1,103 @@
+/** Makes the OpenAPI document of a list of endpoints. */
+import { readFileSync } from 'node:fs';
+import { adminCookie } from '../../../core/http/admin.ts';
+import type { Route } from '../../../core/http/routes.ts';
+import type { About, Shape } from '../../../core/pipeline/door.ts';
+import { version } from '../../../core/version.ts';
+
+type Schemas = Readonly<Record<string, object>>;
+
+const description = `One request shape and one response shape in front of many model providers.
+
+Every answer has \`x-request-id\`, the id under which the request is on record. A header \`X-Gateway-<Name>\` of a request is stored with it as metadata.
+On requests for a model \`x-dry-run: true\` says where the request would go, \`x-cache\` (on, no-store, refresh) is about kept answers, and \`x-log-bodies: off\`
+keeps its text off the record. The answer names the provider in \`x-provider\`, and parameters that were changed or left out in \`x-adjusted\`.
+GET takes HEAD too.`;
+
+const securitySchemes = {
+  key: { type: 'http', scheme: 'bearer', description: 'The key of a caller; `x-api-key` takes it too. A gateway without `keys` asks for none.' },
+  adminKey: { type: 'http', scheme: 'bearer', description: 'The admin key. A gateway without `keys` asks programs on its own machine for none.' },
+  session: { type: 'apiKey', in: 'cookie', name: adminCookie, description: 'The session of the dashboard.' },
+};
+
+const security: Readonly<Record<Route['auth'], readonly object[]>> = { none: [], key: [{ key: [] }, {}], admin: [{ adminKey: [] }, { session: [] }, {}] };
+
+/** @param errorCodes all codes that the gateway and its plugins may answer with */
+export function documentOf(routes: readonly Route[], errorCodes: ReadonlySet<string>): object {
+  const paths = Map.groupBy(routes, ({ path }) => templateOf(path));
+  const document = {
+    openapi: '3.1.0',
+    info: { title: 'Model Gateway', version, description },
+    paths: Object.fromEntries(Array.from(paths, ([path, all]) => [path, Object.fromEntries(all.map((route) => [route.method.toLowerCase(), operationOf(route)]))])),
+  };
+  return { ...document, components: { securitySchemes, schemas: schemasOf(document, errorCodes) } };
+}
+
+/** `/v1/models/**:id` → `/v1/models/{id}` */
+const templateOf = (path: string): string => path.replaceAll(/(?:\*\*)?:(\w+)/g, '{$1}');
+
+function operationOf({ plugin, method, path, auth, about }: Route): object {
+  const params = Array.from(path.matchAll(/:(\w+)/g), ([, name]) => ({ name, in: 'path', required: true, schema: { type: 'string' } }));
+  const words = path.split(/\W+/).filter((word) => word !== '');
+  const { summary, query = {}, body, status = [200], error = 'ErrorReply' } = about ?? unknown(plugin);
+  return {
+    operationId: [method.toLowerCase(), ...words.map((word) => word.charAt(0).toUpperCase() + word.slice(1))].join(''),
+    summary,
+    tags: [plugin],
+    security: security[auth],
+    parameters: [...params, ...Object.entries(query).map(([name, text]) => ({ name, in: 'query', description: text, schema: { type: 'string' } }))],
+    ...(body !== undefined && { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body) } } } }),
+    responses: {
+      ...Object.fromEntries(status.map((code) => [code, { description: code < 400 ? 'The answer.' : 'The same, of what does not work.', content: contentOf((about ?? unknown(plugin)).answer) }])),
+      default: { description: 'An error.', content: { 'application/json': { schema: schemaOf(error) } } },
+    },
+  };
+}
+
+const unknown = (plugin: string): About => ({ summary: `An endpoint of ${plugin}`, answer: { '*/*': null } });
+
+/** OpenAPI 3.1 has no place for the schema of one event; `itemSchema` is the name that 3.2 gives it. */
+const contentOf = (answer: About['answer']): object =>
+  Object.fromEntries(Object.entries(answer).map(([media, shape]) => [media, shape === null ? {} : media === 'text/event-stream' ? { schema: { type: 'string' }, 'x-itemSchema': schemaOf(shape) } : { schema: schemaOf(shape) }]));
+
+const refTo = '#/components/schemas/';
+
+const schemaOf = (shape: Shape): object => (Array.isArray(shape) ? { anyOf: (shape as string[]).map(schemaOf) } : typeof shape === 'string' ? { $ref: refTo + shape } : shape);
+
+const namesIn = (value: object): string[] => Array.from(JSON.stringify(value).matchAll(/"#\/components\/schemas\/(\w+)"/g), ([, name = '']) => name);
+
+/** The schemas that the document refers to, and those that these refer to. */
+function schemasOf(document: object, errorCodes: ReadonlySet<string>): Schemas {
+  const known = { ...(JSON.parse(readFileSync(new URL('types.json', import.meta.url), 'utf8')) as Schemas), ErrorReply: errorReply(errorCodes) };
+  const needed = new Map<string, object>();
+  const need = (value: object): void => {
+    for (const name of namesIn(value)) {
+      const schema = known[name as keyof typeof known] as object | undefined;
+      if (schema === undefined) throw new Error(`"${name}" is not in types.json: npm run generate`);
+      if (needed.has(name)) continue;
+      needed.set(name, schema);
+      need(schema);
+    }
+  };
+  need(document);
+  return Object.fromEntries([...needed].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+}
+
+const errorReply = (codes: ReadonlySet<string>): object => ({
+  type: 'object',
+  additionalProperties: false,
+  required: ['error'],
+  properties: {
+    error: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['message', 'type', 'param', 'code'],
+      properties: {
+        message: { type: 'string', description: 'For people; it may change.' },
+        type: { type: 'string' },
+        param: { type: ['string', 'null'], description: 'The parameter at fault.' },
+        code: { type: 'string', description: `For programs. A refusal of a provider keeps the code of the provider; those of the gateway: ${[...codes].join(', ')}.` },
+      },
+    },
+  },
+});

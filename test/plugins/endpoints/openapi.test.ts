@@ -1,0 +1,248 @@
+/** GET /openapi.json: what it says of each endpoint is held against what a gateway really answers, and takes. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Route } from '../../../core/http/routes.ts';
+import { typesFile, typesText } from '../../../schemas/generate.ts';
+import { oneUpstream, testGateway } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import type { Step } from '../../_kit/upstream.ts';
+import { answers, completion, said, startUpstream, streams } from '../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../_kit/upstream.ts';
+
+const key = 'sk-caller-0123456789abcdef';
+const adminKey = 'admin-0123456789abcdef';
+const as = (who: string): Record<string, string> => ({ authorization: `Bearer ${who}` });
+const chat = { model: 'plain', messages: [{ role: 'user', content: 'hi' }] };
+const mocked = { model: 'mock', messages: [{ role: 'user', content: 'Weather in Rome? Think.' }] };
+const tool = { type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: { city: { type: 'string' } } } } };
+
+let folder: string;
+let up: ScriptedUpstream;
+let gateway: TestGateway;
+let routes: readonly Route[];
+let document: any;
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+
+const vectors = { object: 'list', model: 'v', data: [{ object: 'embedding', index: 0, embedding: [0.5, 0.25] }], usage: { prompt_tokens: 3, total_tokens: 3 } };
+const speaks: Step = (response, asked) => {
+  const step = asked.url.endsWith('/embeddings') ? answers(vectors) : asked.json['stream'] === true ? streams(said('Hel', 'lo.')) : answers(completion('Hello.', { annotations: [] }));
+  return step(response, asked);
+};
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gateway-openapi-'));
+  up = await startUpstream(speaks);
+  const { providers, models, ...more } = oneUpstream(up.url) as { providers: object; models: object[] };
+  const mock = { id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock', streaming: true, tools: true, reasoning: true }] };
+  const embedding = { id: 'vectors', architecture: { output_modalities: ['embeddings'] }, pricing: { prompt: '0.000001' }, providers: [{ providerId: 'up', externalId: 'v' }] };
+  gateway = await testGateway({
+    config: {
+      ...more,
+      server: { data_dir: folder, admin_key: adminKey },
+      keys: [{ name: 'caller', key, limits: { requests_per_minute: 10_000, budget: { dollars: '50', per: 'day' } } }],
+      providers: { ...providers, mock: { dialect: 'mock' } },
+      models: [...models, mock, embedding],
+    },
+    use: ['log/journal', 'endpoints/dashboard'],
+    plugins: [{ name: 'test/routes', summary: 'sees the endpoints', schema: {}, apply: (parts) => void (routes = parts.routes.all()) }],
+  });
+  document = await (await gateway.get('/openapi.json')).json();
+  ajv.addSchema(document, 'doc');
+});
+afterAll(async () => {
+  await gateway?.close();
+  await up?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Case {
+  readonly path?: string;
+  readonly body?: object;
+  readonly headers?: Record<string, string>;
+}
+
+const post = (body: object, more: Case = {}): Case => ({ body, ...more });
+const at = (path: string, more: Case = {}): Case => ({ path, ...more });
+const input = { model: 'plain', input: 'hi', max_output_tokens: 100 };
+const messages = { ...chat, max_tokens: 100 };
+const inForm = { 'anthropic-version': '2023-06-01' };
+const json = { 'content-type': 'application/json' };
+
+/** An id of something that the setup has made. */
+const made = { response: '', deleted: '', request: '' };
+
+/** How each endpoint is asked with success, by its operation without /v1. A path that is missing here fails the test. */
+const asked: Readonly<Record<string, () => Case[]>> = {
+  'POST /chat/completions': () => [post(chat), post({ ...chat, stream: true }), post({ ...chat, stream: true, stream_options: { include_usage: true } }), post({ ...mocked, tools: [tool] }), post({ ...mocked, reasoning_effort: 'low', stream: true })],
+  'POST /{host}/deployments/{model}/chat/completions': () => [at('/openai/deployments/plain/chat/completions', post({ messages: chat.messages }))],
+  'POST /completions': () => [post({ model: 'plain', prompt: 'hi' }), post({ model: 'plain', prompt: ['hi'], stream: true })],
+  'POST /messages': () => [post(messages), post({ ...messages, stream: true }), post({ ...messages, ...mocked, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } })],
+  'POST /messages/count_tokens': () => [post(messages)],
+  'POST /responses': () => [post(input), post({ ...input, stream: true }), post({ ...input, model: 'mock', reasoning: { effort: 'low', summary: 'auto' } })],
+  'GET /responses/{id}': () => [at(`/responses/${made.response}`)],
+  'DELETE /responses/{id}': () => [at(`/responses/${made.deleted}`)],
+  'POST /embeddings': () => [post({ model: 'vectors', input: 'hi' }), post({ model: 'vectors', input: ['hi'], encoding_format: 'base64' })],
+  'GET /models': () => [at('/models'), at('/models?include_unavailable=true&no_training=true'), at('/models?limit=1', { headers: inForm })],
+  'GET /models/{id}': () => [at('/models/plain'), at('/models/up/plain', { headers: inForm })],
+  'GET /': () => [at('/'), at('/?skip=redis,database')],
+  'GET /health/live': () => [at('/health/live')],
+  'GET /health/ready': () => [at('/health/ready')],
+  'GET /openapi.json': () => [at('/openapi.json')],
+  'GET /api/logs': () => [at('/api/logs?limit=20'), at('/api/logs?model=plain&sort=cost')],
+  'GET /api/logs/export': () => [at('/api/logs/export'), at('/api/logs/export?format=csv')],
+  'GET /api/logs/stream': () => [at('/api/logs/stream')],
+  'GET /api/logs/{id}': () => [at(`/api/logs/${made.request}`)],
+  'GET /api/stats': () => [at('/api/stats'), at('/api/stats?by=model'), at('/api/stats?by=attempt.target'), at('/api/stats?by=model&format=csv')],
+  'GET /api/series': () => [at('/api/series?since=1h'), at('/api/series?by=attempt.provider'), at('/api/series?format=csv')],
+  'GET /api/facets': () => [at('/api/facets')],
+  'GET /api/metadata-keys': () => [at('/api/metadata-keys')],
+  'GET /api/status': () => [at('/api/status')],
+  'GET /api/limits': () => [at('/api/limits'), at('/api/limits?by=key')],
+  'GET /api/targets': () => [at('/api/targets')],
+  'POST /api/targets/wake': () => [at('/api/targets/wake?name=up/plain-1')],
+  'POST /api/session': () => [post({ key: adminKey }, { headers: json })],
+  'DELETE /api/session': () => [at('/api/session', { headers: json })],
+  'GET /api/providers': () => [at('/api/providers')],
+  'GET /api/keys': () => [at('/api/keys')],
+  'GET /api/models': () => [at('/api/models')],
+  'GET /api/config': () => [at('/api/config')],
+  'GET /api/views/overview': () => [at('/api/views/overview')],
+  'GET /api/views/logs': () => [at('/api/views/logs')],
+  'GET /api/views/breakdown': () => [at('/api/views/breakdown')],
+  'GET /api/views/request/{id}': () => [at(`/api/views/request/${made.request}`)],
+  'GET /dashboard': () => [at('/dashboard')],
+  'GET /dashboard/{path}': () => [at('/dashboard/logs')],
+  'GET /metrics': () => [at('/metrics')],
+};
+
+/** How each endpoint is asked so that it refuses, where no key that is missing makes it refuse. */
+const refused: Readonly<Record<string, Case>> = {
+  'GET /models': at('/models?no_training=perhaps'),
+  'GET /models/{id}': at('/models/nothing', { headers: inForm }),
+  'POST /api/session': post({ key: 'wrong' }, { headers: json }),
+  'DELETE /api/session': at('/api/session'),
+  'GET /dashboard/{path}': at('/dashboard/assets/0/x.js'),
+};
+
+/** These answer everybody. */
+const neverRefuse = new Set(['GET /', 'GET /health/live', 'GET /health/ready', 'GET /openapi.json', 'GET /dashboard']);
+
+interface Operation {
+  readonly name: string;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly spec: any;
+}
+
+const operations = (): Operation[] =>
+  Object.entries<object>(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, spec]): Operation => ({ name: `${method.toUpperCase()} ${path}`, method: method.toUpperCase() as Operation['method'], path, spec })));
+
+const tableName = ({ method, path }: Operation): string => `${method} ${path.replace(/^\/v1\//, '/')}`;
+
+const send = async ({ method, path }: Operation, one: Case, who: string | null): Promise<Response> => {
+  const own = (one.path ?? path).replace(/^(?=\/)/, path.startsWith('/v1/') ? '/v1' : '');
+  return await gateway.ask(one.path === undefined ? path : own, { method, headers: { ...(who !== null && as(who)), ...(one.body !== undefined && json), ...one.headers }, ...(one.body !== undefined && { body: JSON.stringify(one.body) }) });
+};
+
+const keyFor = ({ spec }: Operation): string => (JSON.stringify(spec.security).includes('adminKey') ? adminKey : key);
+
+const pointer = (...steps: string[]): string => `doc#/${steps.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
+
+/** What is wrong with an answer, as lines. */
+async function faultsOf({ method, path, spec }: Operation, response: Response): Promise<string[]> {
+  const status = String(response.status) in spec.responses ? String(response.status) : 'default';
+  const media = (response.headers.get('content-type') ?? '').split(';')[0] ?? '';
+  const { content } = spec.responses[status];
+  const found = content[media] ?? content['*/*'];
+  if (found === undefined) return [`${status} with ${media} is not in the document: ${await response.text()}`];
+  const place = ['paths', path, method.toLowerCase(), 'responses', status, 'content', media];
+  const check = (value: unknown, last: string): string[] => {
+    const validate = ajv.getSchema(pointer(...place, last));
+    return validate === undefined ? ['no schema'] : validate(value) ? [] : (validate.errors ?? []).map(({ instancePath, message, params }) => `${status} ${instancePath} ${message} ${JSON.stringify(params)}`);
+  };
+  if (found['x-itemSchema'] !== undefined) return (await eventsOf(response)).flatMap((one) => check(one, 'x-itemSchema'));
+  if (found.schema === undefined) return (await response.text()) === '' ? ['an empty answer'] : [];
+  return check(await response.json(), 'schema');
+}
+
+/** The data of the events; of a stream without an end, that of the first. */
+async function eventsOf(response: Response): Promise<unknown[]> {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  let text = '';
+  const isEndless = response.headers.get('x-accel-buffering') !== null;
+  for (;;) {
+    const { done, value } = await reader.read();
+    text += Buffer.from(value ?? []).toString();
+    if (done || (isEndless && /^data: .*\n\n/m.test(text))) break;
+  }
+  if (isEndless) await reader.cancel();
+  const data = Array.from(text.matchAll(/^data: (.*)$/gm), ([, one = '']) => one).filter((one) => one !== '[DONE]');
+  expect(data.length).toBeGreaterThan(0);
+  return data.map((one) => JSON.parse(one) as unknown);
+}
+
+describe('the OpenAPI document', () => {
+  test('is made of what `npm run generate` writes', async () => {
+    expect(readFileSync(typesFile, 'utf8')).toBe(await typesText());
+  });
+
+  test('has every endpoint of the gateway and no other, each described', () => {
+    const served = routes.map(({ method, path }) => `${method} ${path.replaceAll(/(?:\*\*)?:(\w+)/g, '{$1}')}`);
+    expect(operations().map(({ name }) => name).toSorted()).toEqual(served.toSorted());
+    expect(routes.filter(({ about }) => about === null).map(({ path }) => path)).toEqual([]);
+    const ids = operations().map(({ spec }) => spec.operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(Object.keys(asked).toSorted()).toEqual([...new Set(operations().map(tableName))].toSorted());
+  });
+
+  test('says what is really answered', async () => {
+    const response = async (): Promise<string> => ((await (await gateway.post(input, { path: '/v1/responses', headers: as(key) })).json()) as { id: string }).id;
+    made.request = (await gateway.post(chat, { headers: { ...as(key), 'x-gateway-team': 'search' } })).headers.get('x-request-id') ?? '';
+    const faults: string[] = [];
+    for (const operation of operations()) {
+      made.response = await response();
+      made.deleted = await response();
+      for (const one of asked[tableName(operation)]?.() ?? []) {
+        const answer = send(operation, one, keyFor(operation));
+        if (operation.path.endsWith('/stream')) void gateway.post(chat, { headers: as(key) }).then(async (reply) => await reply.text());
+        const reply = await answer;
+        if (reply.status !== 200) faults.push(`${operation.name}: ${reply.status} ${await reply.text()}`);
+        else faults.push(...(await faultsOf(operation, reply)).map((fault) => `${operation.name} ${JSON.stringify(one)}: ${fault}`));
+      }
+    }
+    expect(faults).toEqual([]);
+  });
+
+  test('says what a refusal looks like', async () => {
+    const faults: string[] = [];
+    for (const operation of operations().filter(({ name }) => !neverRefuse.has(name))) {
+      const named = refused[tableName(operation)];
+      const reply = named === undefined ? await send(operation, asked[tableName(operation)]?.()[0] ?? {}, null) : await send(operation, named, null);
+      if (reply.status < 400) faults.push(`${operation.name}: ${reply.status}`);
+      else faults.push(...(await faultsOf(operation, reply)).map((fault) => `${operation.name}: ${fault}`));
+    }
+    expect(faults).toEqual([]);
+  });
+
+  test('names the parameters of a request that the gateway checks, and those that it needs', async () => {
+    const faults: string[] = [];
+    for (const operation of operations().filter(({ spec, path }) => spec.requestBody !== undefined && !path.startsWith('/v1/') && !path.startsWith('/{'))) {
+      const place = ['paths', operation.path, 'post', 'requestBody', 'content', 'application/json', 'schema'];
+      const validate = ajv.getSchema(pointer(...place));
+      const good = asked[tableName(operation)]?.()[0]?.body as Record<string, unknown>;
+      for (const one of asked[tableName(operation)]?.() ?? []) if (validate?.(one.body) !== true) faults.push(`${operation.name} refuses ${JSON.stringify(one.body)}: ${ajv.errorsText(validate?.errors)}`);
+      const { properties, required } = document.components.schemas[operation.spec.requestBody.content['application/json'].schema.$ref.split('/').at(-1)] as { properties: Record<string, object>; required: string[] };
+      const wrong = (name: string): object[] => [12.5, 'x', true, { a: 1 }, [[{}]], -1].filter((value) => validate?.({ ...good, [name]: value }) === false).map((value) => ({ ...good, [name]: value }));
+      const bad = [...required.map((name) => Object.fromEntries(Object.entries(good).filter(([field]) => field !== name))), ...Object.keys(properties).flatMap((name) => wrong(name).slice(0, 2))];
+      for (const body of bad) {
+        const reply = await send(operation, post(body, { headers: json }), key);
+        if (reply.status < 400) faults.push(`${operation.name} takes ${JSON.stringify(body)}`);
+        await reply.text();
+      }
+    }
+    expect(faults).toEqual([]);
+  });
+});
