@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import type { ReasoningField } from './chat.ts';
+import type { Amounts } from './limits.ts';
 
 /** A new key for a caller. The key is shown once; only its hash is kept. */
 export interface ApiKey {
@@ -48,4 +50,78 @@ export function momentOf(text: string): number | null {
   const midnight = new Date(`${day}T00:00:00Z`);
   const moment = Date.parse(text);
   return Number.isNaN(moment) || Number.isNaN(midnight.getTime()) || !midnight.toISOString().startsWith(day) ? null : moment;
+}
+
+/** What is known of one key. The key itself is not kept. */
+export interface KeyHash {
+  /** SHA-256 of the key as 64 hex digits. */
+  readonly hash: string;
+  /** The part of the key that is no secret, `gwk_` and its id; null: it has none, or it is not known. */
+  readonly prefix: string | null;
+  /** Epoch milliseconds from which on it is refused, that of its entry included; null: never. */
+  readonly expiresAt: number | null;
+}
+
+/** One entry of `keys`. */
+export interface KeyEntry {
+  readonly name: string;
+  /** One for each key of the caller: while a key is rotated, the new one and the old one. */
+  readonly hashes: readonly KeyHash[];
+  /** Epoch milliseconds from which on no key of the caller is good; null: never. */
+  readonly expiresAt: number | null;
+  /** Every key of the caller is refused. */
+  readonly disabled: boolean;
+  /** Where the config has the entry: `gateway.config.yaml:12`. Null: it is not from the config. */
+  readonly writtenAt: string | null;
+  /** Globs over root ids, aliases and policy names; null: every model. */
+  readonly models: readonly string[] | null;
+  /** Metadata that is added to each request with this key. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** Whether the log may store the prompts and answers of requests with this key. */
+  readonly logBodies: boolean;
+  /** Whether answers to this key are kept for its exact repeats. */
+  readonly cache: boolean;
+  /** Instead of those of the server; null: those. */
+  readonly reasoningFields: readonly ReasoningField[] | null;
+  /** Null: only those of the `limits` block. */
+  readonly limits: Amounts | null;
+}
+
+/** Callers' keys by name: those of the config, and those that a plugin has beside them. Whoever knows a caller by name finds here what is its due. */
+export class CallerKeys {
+  readonly #written: ReadonlyMap<string, KeyEntry>;
+  readonly #brought = new Map<string, KeyEntry>();
+  readonly #listeners: ((names: readonly string[]) => void)[] = [];
+
+  constructor(written: readonly KeyEntry[]) {
+    this.#written = new Map(written.map((key) => [key.name, key]));
+  }
+
+  /** Null: there is no such key. */
+  get(name: string): KeyEntry | null {
+    return this.#written.get(name) ?? this.#brought.get(name) ?? null;
+  }
+
+  all(): KeyEntry[] {
+    return [...this.#written.values(), ...this.#brought.values()];
+  }
+
+  /** Whether the config has a key of this name. No plugin can bring another one then. */
+  isWritten(name: string): boolean {
+    return this.#written.has(name);
+  }
+
+  /** Takes keys, or with null takes them away, and tells who listens. */
+  bring(changes: ReadonlyMap<string, KeyEntry | null>): void {
+    for (const [name, key] of changes) {
+      if (key === null || this.#written.has(name)) this.#brought.delete(name);
+      else this.#brought.set(name, key);
+    }
+    for (const listener of this.#listeners) listener([...changes.keys()]);
+  }
+
+  /** Calls back with the names of keys that have changed. It ends with the gateway. */
+  onChange(listener: (names: readonly string[]) => void): void {
+    this.#listeners.push(listener);
+  }
 }

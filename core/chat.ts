@@ -265,3 +265,6 @@ export function totalTokens(usage: Usage): number | null {
   const completion = completionTokens(usage);
   return completion === null ? null : sum(promptTokens(usage), completion);
 }
+
+/** `reasoning` is the API's own; many clients read `reasoning_content`, and some show both. */
+export type ReasoningField = 'reasoning' | 'reasoning_content';

@@ -2,7 +2,8 @@
  * The resolved configuration that the core and the plugins read. `config/` makes it from YAML, checked and frozen. A request
  * keeps the configuration that it began with; a reload gives a new object to new requests.
  */
-import type { Effort } from './chat.ts';
+import type { KeyEntry } from './api-key.ts';
+import type { Effort, ReasoningField } from './chat.ts';
 import type { Amounts, Limit, ServerLimits } from './limits.ts';
 import type { Secret } from './secret.ts';
 
@@ -55,44 +56,6 @@ export interface Server {
   /** Under which names chat replies have the text of the reasoning. */
   readonly reasoningFields: readonly ReasoningField[];
   readonly limits: ServerLimits;
-}
-
-/** `reasoning` is the API's own; many clients read `reasoning_content`, and some show both. */
-export type ReasoningField = 'reasoning' | 'reasoning_content';
-
-/** What is known of one key. The key itself is not kept. */
-export interface KeyHash {
-  /** SHA-256 of the key as 64 hex digits. */
-  readonly hash: string;
-  /** The part of the key that is no secret, `gwk_` and its id; null: it has none, or it is not known. */
-  readonly prefix: string | null;
-  /** Epoch milliseconds from which on it is refused, that of its entry included; null: never. */
-  readonly expiresAt: number | null;
-}
-
-/** One entry of `keys`. */
-export interface KeyEntry {
-  readonly name: string;
-  /** One for each key of the caller: while a key is rotated, the new one and the old one. */
-  readonly hashes: readonly KeyHash[];
-  /** Epoch milliseconds from which on no key of the caller is good; null: never. */
-  readonly expiresAt: number | null;
-  /** Every key of the caller is refused. */
-  readonly disabled: boolean;
-  /** Where the config has the entry: `gateway.config.yaml:12`. Null: it is not from the config. */
-  readonly writtenAt: string | null;
-  /** Globs over root ids, aliases and policy names; null: every model. */
-  readonly models: readonly string[] | null;
-  /** Metadata that is added to each request with this key. */
-  readonly metadata: Readonly<Record<string, string>>;
-  /** Whether the log may store the prompts and answers of requests with this key. */
-  readonly logBodies: boolean;
-  /** Whether answers to this key are kept for its exact repeats. */
-  readonly cache: boolean;
-  /** Instead of those of the server; null: those. */
-  readonly reasoningFields: readonly ReasoningField[] | null;
-  /** Null: only those of the `limits` block. */
-  readonly limits: Amounts | null;
 }
 
 /** One entry of `providers`. */

@@ -47,7 +47,8 @@ export type { Endpoint, EndpointRequest, Routes } from './http/routes.ts';
 export type { Door, Encoder, ReplyHead } from './pipeline/door.ts';
 
 // the config as it was read
-export type { Config, KeyEntry, Mapping, Model, Policy, Pricing, Provider, Server } from './config.ts';
+export type { CallerKeys, KeyEntry, KeyHash } from './api-key.ts';
+export type { Config, Mapping, Model, Policy, Pricing, Provider, Server } from './config.ts';
 export { Secret } from './secret.ts';
 export type { Facts, Logger } from './logger.ts';
 

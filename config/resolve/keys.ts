@@ -1,6 +1,6 @@
 /** Resolves `keys`. Only the hashes of the keys stay in memory. */
 import { momentOf, prefixOf, shortestKey } from '../../core/api-key.ts';
-import type { KeyEntry, KeyHash } from '../../core/config.ts';
+import type { KeyEntry, KeyHash } from '../../core/api-key.ts';
 import { patternOf } from '../../core/names.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
 import { sha256 } from '../fingerprint.ts';

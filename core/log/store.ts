@@ -4,6 +4,7 @@
  */
 import type { RequestRecord } from '../pipeline/context.ts';
 import { GatewayError } from '../errors.ts';
+import type { KeyTable } from './keys.ts';
 
 /** A record as the log shows it in a list. */
 export type LoggedRequest = Omit<RequestRecord, 'request' | 'response' | 'reasoningContent' | 'served' | 'sent' | 'standsFor'>;
@@ -208,6 +209,8 @@ export interface LogReader {
   catchUp(): Promise<void>;
   /** Calls back with each record as it is finished; returns the way to stop. Synchronous and in this process. */
   onRecord(listener: (record: LoggedRequest) => void): () => void;
+  /** Callers' keys that are kept in the same database; absent: this log keeps none. */
+  readonly keys?: KeyTable;
 }
 
 /** Connects the plugin that keeps the log with the plugins that show it. Each gateway has one. */

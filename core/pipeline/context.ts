@@ -2,8 +2,8 @@
  * What plugins see of a request. There is one object for each request, and each stage sees it through a type that has the fields
  * set by then: a plugin that reads a field too early does not compile. Only the core assigns; a tap returns values.
  */
-import type { ChatRequest, Reasoning, Usage, UsageDetails } from '../chat.ts';
-import type { Config, Mapping, Model, Policy, Pricing, Provider, ReasoningField } from '../config.ts';
+import type { ChatRequest, Reasoning, ReasoningField, Usage, UsageDetails } from '../chat.ts';
+import type { Config, Mapping, Model, Policy, Pricing, Provider } from '../config.ts';
 import type { Adjustment } from '../chat.ts';
 import type { GatewayError } from '../errors.ts';
 import type { Reply } from './reply.ts';

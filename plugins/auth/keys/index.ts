@@ -3,7 +3,7 @@
  * key may use. Without `keys` in the YAML every request is let in. This plugin never keeps, prints or forwards a key.
  */
 import { hash } from 'node:crypto';
-import type { KeyEntry } from '../../../core/config.ts';
+import type { KeyEntry } from '../../../core/api-key.ts';
 import type { Candidate, Normalised, Principal } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { patternOf } from '../../../core/names.ts';

@@ -3,6 +3,7 @@
  * before the last byte of its answer leaves (`log`); a worker drains the journal into the store, SQLite or PostgreSQL. Nothing
  * here fails or bends a request, or holds it up by more than its own write.
  */
+import { hash } from 'node:crypto';
 import type { FromSchema } from 'json-schema-to-ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
@@ -60,7 +61,7 @@ export default definePlugin<Options>({
     const disk = ({ removed, elsewhere }: { removed: number; elsewhere: number }): void => writer?.onDisk(removed, elsewhere);
     const client = createClient({ logger, disk });
     const trouble = (): string | null => writer?.trouble ?? null;
-    log.provide(createLogReader({ client, others: new OtherJournals(peers, client), events, trouble, counts: () => writer?.counts ?? { written: 0, dropped: 0, bodiesDropped: 0 }, retentionDays, bodies }));
+    log.provide(createLogReader({ client, others: new OtherJournals(peers, client), events, trouble, counts: () => writer?.counts ?? { written: 0, dropped: 0, bodiesDropped: 0 }, retentionDays, bodies, place: hash('sha256', `${store} ${url ?? dataDir}`) }));
 
     hooks.boot.tapPromise(async () => {
       instance = begin(root);

@@ -18,9 +18,11 @@ export interface ReaderParts {
   trouble(): string | null;
   readonly retentionDays: number;
   readonly bodies: boolean;
+  /** Stands for the database. */
+  readonly place: string;
 }
 
-export function createLogReader({ client, others, events, counts, trouble, retentionDays, bodies }: ReaderParts): LogReader {
+export function createLogReader({ client, others, events, counts, trouble, retentionDays, bodies, place }: ReaderParts): LogReader {
   return {
     list: (query, page) => others.before(() => wholePage(client.list, query, page)).catch(refuse),
     exportRows: (query, page) => others.before(() => wholePage(client.exportRows, query, page)).catch(refuse),
@@ -34,6 +36,13 @@ export function createLogReader({ client, others, events, counts, trouble, reten
     catchUp: async () => void (await Promise.all([client.flush().catch(refuse), others.flush()])),
     status: () => statusOf({ client, counts, trouble, retentionDays, bodies }),
     onRecord: (listener) => events.onRecord(listener),
+    keys: {
+      place,
+      changes: (since) => client.keyChanges(since).catch(refuseKeys),
+      write: (change) => client.writeKey(change).catch(refuseKeys),
+      events: (query) => client.keyEvents(query).catch(refuseKeys),
+      lastUsed: (names) => others.before(() => client.lastUsed(names)).catch(refuseKeys),
+    },
   };
 }
 
@@ -61,8 +70,13 @@ function refuse(thrown: unknown): never {
   throw new GatewayError('log_unavailable', `The request log cannot be read now: ${thrown.fault}. New requests are kept in the journal, and the log will show them later.`, { cause: thrown, retryAfterMs: 1000 });
 }
 
+function refuseKeys(thrown: unknown): never {
+  if (!(thrown instanceof StoreUnavailable)) throw thrown;
+  throw new GatewayError('keys_unavailable', `The database that keeps callers' keys does not answer now: ${thrown.fault}. Keys that are known are good meanwhile.`, { cause: thrown, retryAfterMs: 1000 });
+}
+
 /** The state of the log, also while the store or its thread does not answer. */
-async function statusOf({ client, counts, trouble, retentionDays, bodies }: Omit<ReaderParts, 'events' | 'others'>): Promise<StoreStatus> {
+async function statusOf({ client, counts, trouble, retentionDays, bodies }: Omit<ReaderParts, 'events' | 'others' | 'place'>): Promise<StoreStatus> {
   const { written, dropped, bodiesDropped } = counts();
   const settings = { dropped, bodiesDropped, retentionDays, bodies };
   try {

@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Logger } from '../../../../core/logger.ts';
-import type { CallResult, Ask, Call, OwnCalls, Told, WorkerSettings } from './rpc.ts';
+import type { CallResult, Ask, Call, KeyCalls, OwnCalls, Told, WorkerSettings } from './rpc.ts';
 import { MigrationError } from '../store/migrations.ts';
 import type { Reader, StoreFault } from '../store/store.ts';
 
@@ -19,7 +19,7 @@ export class StoreUnavailable extends Error {
   }
 }
 
-export interface StoreClient extends Reader, Pick<OwnCalls, 'ping' | 'state' | 'flush' | 'forget'> {
+export interface StoreClient extends Reader, KeyCalls, Pick<OwnCalls, 'ping' | 'state' | 'flush' | 'forget'> {
   /** Starts the worker. Resolves after the first attempt to open the store, also when that failed; rejects when a migration failed. */
   open(settings: WorkerSettings): Promise<void>;
   /** Gives the worker this time to drain the journal, then ends the worker. True: the store has the whole journal. */
@@ -82,6 +82,10 @@ export function createClient(events: ClientEvents): StoreClient {
     state: reading('state'),
     flush: reading('flush'),
     forget: reading('forget'),
+    keyChanges: reading('keyChanges'),
+    writeKey: reading('writeKey'),
+    keyEvents: reading('keyEvents'),
+    lastUsed: reading('lastUsed'),
   };
 }
 

@@ -1,4 +1,5 @@
 /** The messages between the request thread and the worker of the store. */
+import type { KeyStore as Keys } from '../store/keys.ts';
 import type { StoreStatus } from '../../../../core/log/store.ts';
 import type { StoreFault, StoreSettings } from '../store/store.ts';
 
@@ -11,8 +12,16 @@ export interface WorkerSettings extends StoreSettings {
 
 export const readCalls = ['list', 'exportRows', 'get', 'stats', 'series', 'faults', 'facets', 'metadataKeys'] as const;
 
+/** The calls about callers' keys, by the name of the call. */
+export interface KeyCalls {
+  keyChanges: Keys['changes'];
+  writeKey: Keys['write'];
+  keyEvents: Keys['events'];
+  lastUsed: Keys['lastUsed'];
+}
+
 /** What can be called beside the read calls of the store. */
-export interface OwnCalls {
+export interface OwnCalls extends KeyCalls {
   /** Deletes the bodies of a record. False: it had none. */
   forget(id: string): Promise<boolean>;
   ping(): Promise<void>;

@@ -162,6 +162,10 @@ const own: OwnCalls = {
     await inTurn(nearly);
     return await store.forget(id);
   },
+  keyChanges: async (since) => await openKeys().changes(since),
+  writeKey: async (change) => await openKeys().write(change),
+  keyEvents: async (query) => await openKeys().events(query),
+  lastUsed: async (names) => await openKeys().lastUsed(names),
   async finish(withinMs) {
     phase.isClosing = true;
     wake();
@@ -179,6 +183,11 @@ const own: OwnCalls = {
     return result === true;
   },
 };
+
+function openKeys(): Store['keyStore'] {
+  if (!isOpen) throw new Unavailable();
+  return store.keyStore;
+}
 
 class Unavailable extends Error {}
 

@@ -120,4 +120,15 @@ export const postgresMigrations: readonly Migration[] = [
       alter table gateway_bodies add column upstream text;
     `,
   },
+  {
+    id: 5,
+    name: 'keys of callers',
+    // a version is the id of the event that made it
+    sql: `
+      create table gateway_keys (name text collate "C" primary key, version bigint not null, data text);
+      create index gateway_keys_version on gateway_keys (version);
+      create table gateway_key_events (id bigint generated always as identity primary key, at bigint not null, name text collate "C" not null, action text not null, actor text not null, address text, details text not null);
+      create index gateway_key_events_name on gateway_key_events (name, id);
+    `,
+  },
 ];

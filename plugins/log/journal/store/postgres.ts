@@ -13,6 +13,8 @@ import { complete, periodsOf, spans } from '../sums/rollup.ts';
 import { unfilled } from './backfill.ts';
 import type { Filled } from './backfill.ts';
 import type { Period } from '../sums/rollup.ts';
+import { createKeyStore } from './keys.ts';
+import type { KeyStore, Steps } from './keys.ts';
 import { createReader } from './read.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine } from '../sql/engine.ts';
@@ -41,6 +43,7 @@ const grammar: Grammar = {
 /** Keys of the advisory locks: two numbers that no other program is likely to use. */
 const migrationLock = '727472101';
 const partitionLock = '727472102';
+const keyLock = '727472103';
 
 /** Types of the columns, by what they hold. A column of the type `jsonb` takes `json` too. */
 const columnTypes: Readonly<Record<FieldKind, string>> = { id: 'uuid', time: 'bigint', text: 'text', flag: 'boolean', status: 'integer', number: 'integer', rate: 'real', milliseconds: 'integer', dollars: 'bigint', json: 'json' };
@@ -98,6 +101,7 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
   const roller = new Roller(engine);
   return {
     ...createReader(engine),
+    keyStore: keyStoreOf(writing),
     open: () => migrateAt(url),
     async insert(rows) {
       try {
@@ -185,6 +189,25 @@ async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>):
   // safety: all have ended before the batch is tried again
   const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected');
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+}
+
+const keyStoreOf = (pool: Pool): KeyStore => createKeyStore({
+  ...grammar,
+  all: async (sql, params) => (await pool.query<Record<string, unknown>>(sql, [...params])).rows,
+  change: (steps) => connected(pool, (client) => within(client, async () => {
+    await client.query(`select pg_advisory_xact_lock(${keyLock})`);
+    return await runSteps(client, steps);
+  })),
+  list: (names) => `json_array_elements_text(${names}::json) k(value)`,
+});
+
+async function runSteps<T>(client: PoolClient, steps: Steps<T>): Promise<T> {
+  let step = steps.next();
+  while (step.done !== true) {
+    const [sql, params] = step.value;
+    step = steps.next((await client.query<Record<string, unknown>>(sql, [...params])).rows);
+  }
+  return step.value;
 }
 
 async function fillIn(client: PoolClient, rows: readonly Filled[]): Promise<void> {

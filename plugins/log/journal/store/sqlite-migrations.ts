@@ -122,4 +122,15 @@ export const sqliteMigrations: readonly Migration[] = [
       create index gateway_attempts_provider on gateway_attempts (provider, id);
     `,
   },
+  {
+    id: 6,
+    name: 'keys of callers',
+    // a version is the id of the event that made it, and is never given twice
+    sql: `
+      create table gateway_keys (name text primary key, version integer not null, data text) without rowid;
+      create index gateway_keys_version on gateway_keys (version);
+      create table gateway_key_events (id integer primary key autoincrement, at integer not null, name text not null, action text not null, actor text not null, address text, details text not null);
+      create index gateway_key_events_name on gateway_key_events (name, id);
+    `,
+  },
 ];

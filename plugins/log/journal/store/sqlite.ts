@@ -17,6 +17,8 @@ import { unfilled } from './backfill.ts';
 import type { Filled } from './backfill.ts';
 import { bodySql, defineBody, forgetBody, insertBodies, prepareBlocks } from './blocks.ts';
 import type { BlockStatements } from './blocks.ts';
+import { createKeyStore } from './keys.ts';
+import type { Steps } from './keys.ts';
 import { createReader } from './read.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Statement } from '../sql/engine.ts';
@@ -100,16 +102,12 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
     grammar,
     all: async (sql: string, params: readonly unknown[]) => opened().prepare(sql).all(...(params as SQLInputValue[])),
     floor: () => floorOf(retentionDays, Date.now()),
-    async swap(first, second) {
-      const run = ({ sql, values }: Statement): number => Number(opened().prepare(sql).run(...(values as SQLInputValue[])).changes);
-      within(opened(), () => {
-        if (run(first) > 0) run(second);
-      });
-    },
+    swap: async (first, second) => within(opened(), () => swap(opened(), first, second)),
   };
   const roller = new Roller(engine);
   return {
     ...createReader(engine),
+    keyStore: createKeyStore({ ...grammar, all: engine.all, change: async (steps) => within(opened(), () => runSteps(opened(), steps)), list: (names) => `json_each(${names}) k` }),
     async open() {
       mkdirSync(dataDir, { recursive: true, mode: 0o700 });
       database ??= openFile(sqliteFile(dataDir), isDurable);
@@ -240,6 +238,20 @@ function deleteSome(database: DatabaseSync, before: string): boolean {
     database.prepare('delete from gateway_requests where id <= ?').run(last);
   });
   return true;
+}
+
+function swap(database: DatabaseSync, first: Statement, second: Statement): void {
+  const run = ({ sql, values }: Statement): number => Number(database.prepare(sql).run(...(values as SQLInputValue[])).changes);
+  if (run(first) > 0) run(second);
+}
+
+function runSteps<T>(database: DatabaseSync, steps: Steps<T>): T {
+  let step = steps.next();
+  while (step.done !== true) {
+    const [sql, params] = step.value;
+    step = steps.next(database.prepare(sql).all(...(params as SQLInputValue[])));
+  }
+  return step.value;
 }
 
 function migrating(database: DatabaseSync): Migrating {

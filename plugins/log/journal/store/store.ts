@@ -1,6 +1,7 @@
 /** What a store is. There are two, SQLite and PostgreSQL, and one contract suite runs on both. Only the worker uses them. */
 import type { Fault, ListOptions, LogFacets, LoggedDetail, LoggedWhole, LogPage, LogQuery, Series, SeriesOptions, StatsOptions, StatsRow } from '../../../../core/log/store.ts';
 import type { Row } from '../sql/rows.ts';
+import type { KeyStore } from './keys.ts';
 
 /** Where records are kept. */
 export interface StoreSettings {
@@ -43,6 +44,8 @@ export interface Store extends Reader {
   blame(error: unknown): 'row' | 'store';
   /** Deletes the bodies of a record. False: it had none. */
   forget(id: string): Promise<boolean>;
+  /** Callers' keys. */
+  readonly keyStore: KeyStore;
   close(): Promise<void>;
 }
 

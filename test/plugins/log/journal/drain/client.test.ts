@@ -34,7 +34,7 @@ beforeEach(() => {
   writer = new JournalWriter({ folder: instance.folder, maxBytes: 2 ** 30, isDurable: false, logger });
   client = createClient({ logger, disk: ({ removed, elsewhere }) => writer.onDisk(removed, elsewhere) });
   events = createEvents(logger);
-  reader = createLogReader({ client, others: new OtherJournals(null, client), events, counts: () => writer.counts, trouble: () => writer.trouble, retentionDays: 0, bodies: true });
+  reader = createLogReader({ client, others: new OtherJournals(null, client), events, counts: () => writer.counts, trouble: () => writer.trouble, retentionDays: 0, bodies: true, place: 'of the test' });
 });
 afterEach(async () => {
   await writer.close();

@@ -263,6 +263,46 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await keeping.close();
   });
 
+  test("keeps callers' keys, each change with its event, and tells what has changed since", async () => {
+    const own = await open(1000);
+    const { keyStore: keys } = own;
+    const change = (name: string, from: number, data: string | null, action = 'create') => ({ name, from, data, event: { at: 1000 + from, action, by: 'api', address: from === 0 ? '10.0.0.7' : null, details: '{"a":"ä"}' } });
+    expect(await keys.changes(0)).toEqual({ version: 0, keys: [], isWhole: false });
+    const a = (await keys.write(change('a', 0, '{"n":1}'))) as number;
+    const b = (await keys.write(change('b', 0, '{"n":2}'))) as number;
+    expect(b).toBeGreaterThan(a);
+    expect(await keys.changes(0)).toEqual({ version: b, keys: [{ name: 'a', version: a, data: '{"n":1}' }, { name: 'b', version: b, data: '{"n":2}' }], isWhole: true });
+    const changed = (await keys.write(change('a', a, '{"n":3}', 'change'))) as number;
+    expect([await keys.write(change('a', 0, '{}')), await keys.write(change('a', a, '{}')), await keys.write(change('c', 9, '{}'))]).toEqual([null, null, null]);
+    const gone = (await keys.write(change('b', b, null, 'delete'))) as number;
+    expect(await keys.changes(b)).toEqual({ version: gone, keys: [{ name: 'a', version: changed, data: '{"n":3}' }, { name: 'b', version: gone, data: null }], isWhole: false });
+    expect(await keys.changes(gone)).toEqual({ version: gone, keys: [], isWhole: false });
+    const again = (await keys.write(change('b', 0, '{"n":4}'))) as number;
+    // a database that was put back to what it was before
+    expect(await keys.changes(again + 100)).toMatchObject({ version: again, isWhole: true, keys: [{ name: 'a' }, { name: 'b', data: '{"n":4}' }] });
+    const events = await keys.events({ name: null, before: null, limit: 10 });
+    expect(events.map(({ id, name, action }) => [id, name, action])).toEqual([[again, 'b', 'create'], [gone, 'b', 'delete'], [changed, 'a', 'change'], [b, 'b', 'create'], [a, 'a', 'create']]);
+    expect(events[4]).toEqual({ id: a, at: 1000, name: 'a', action: 'create', by: 'api', address: '10.0.0.7', details: '{"a":"ä"}' });
+    expect((await keys.events({ name: 'b', before: again, limit: 1 })).map(({ id }) => id)).toEqual([gone]);
+    expect((await keys.events({ name: null, before: b, limit: 10 })).map(({ id }) => id)).toEqual([a]);
+    await own.close();
+  });
+
+  test('lets one of two win who change a key at the same moment, and gives versions in the order in which they are seen', async () => {
+    const own = await open(1000);
+    const event = { at: 1, action: 'create', by: 'api', address: null, details: '{}' };
+    const written = await Promise.all(Array.from({ length: 20 }, (_, at) => own.keyStore.write({ name: `k${at % 4}`, from: 0, data: '{}', event })));
+    expect(written.filter((version) => version !== null)).toHaveLength(4);
+    expect((await own.keyStore.events({ name: null, before: null, limit: 100 }))).toHaveLength(4);
+    await own.close();
+  });
+
+  test('knows when each key was last used', async () => {
+    const last = (key: string): number => Math.max(...records.filter((record) => record.key === key).map(({ at }) => at));
+    expect(await store.keyStore.lastUsed(['team-1', 'nobody', 'team-0'])).toEqual({ 'team-0': last('team-0'), 'team-1': last('team-1') });
+    expect(await store.keyStore.lastUsed([])).toEqual({});
+  });
+
   test('opens again on what there is', async () => {
     await store.open();
     expect(await found(where('model', 'in', 'plain'), 1)).toEqual([297]);

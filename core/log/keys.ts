@@ -1,0 +1,67 @@
+/** Callers' keys that are kept in the database of the log: the interface of the plugin that keeps them for the plugin that knows what they mean. */
+
+/** One key. The database does not read what it is. */
+export interface KeptKey {
+  readonly name: string;
+  /** Grows with each change of any key. */
+  readonly version: number;
+  /** JSON; null: the key was deleted. */
+  readonly data: string | null;
+}
+
+/** What has changed since a version. */
+export interface KeptChanges {
+  readonly version: number;
+  readonly keys: readonly KeptKey[];
+  /** These are all keys: nothing else is kept. */
+  readonly isWhole: boolean;
+}
+
+/** One line of the audit list. */
+export interface KeyEvent {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly name: string;
+  /** `create`, `change`, `rotate`, `disable`, `enable` or `delete`. */
+  readonly action: string;
+  /** By what means: `dashboard`, `cli` or `api`. */
+  readonly by: string;
+  /** Of the client that asked; null: a command on the gateway's own machine. */
+  readonly address: string | null;
+  /** JSON: what was set. It holds no key and no hash. */
+  readonly details: string;
+}
+
+export interface NumberedKeyEvent extends KeyEvent {
+  readonly id: number;
+}
+
+export interface KeyChange {
+  readonly name: string;
+  /** The version that the change was made from; 0: there is no such key. */
+  readonly from: number;
+  readonly data: string | null;
+  readonly event: Omit<KeyEvent, 'name'>;
+}
+
+export interface KeyEventQuery {
+  /** Null: of all keys. */
+  readonly name: string | null;
+  /** Only those with a lower id; null: the newest. */
+  readonly before: number | null;
+  readonly limit: number;
+}
+
+/** Every call rejects with a GatewayError `keys_unavailable` when the database is away. */
+export interface KeyTable {
+  /** Stands for the database, so that keys of one are not taken for those of another. */
+  readonly place: string;
+  /** cost: asked every other second; where nothing has changed, it is one look into an index. */
+  changes(since: number): Promise<KeptChanges>;
+  /** Writes the key and its line of the audit list together, and gives its new version. Null: somebody else has changed the key meanwhile. */
+  write(change: KeyChange): Promise<number | null>;
+  /** Newest first. */
+  events(query: KeyEventQuery): Promise<readonly NumberedKeyEvent[]>;
+  /** When each of these keys was last used, in epoch milliseconds, as far as the log reaches back. */
+  lastUsed(names: readonly string[]): Promise<Readonly<Record<string, number>>>;
+}

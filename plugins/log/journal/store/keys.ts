@@ -1,0 +1,63 @@
+/** The tables of callers' keys, in either database. A key is one row, and stays as a row without data when it is deleted, so that others learn of it. */
+import type { KeptChanges, KeptKey, KeyChange, KeyEventQuery, KeyTable, NumberedKeyEvent } from '../../../../core/log/keys.ts';
+import type { StoredRow } from '../sql/rows.ts';
+import { timeOf } from '../sql/id-time.ts';
+
+type All = (sql: string, params: readonly unknown[]) => Promise<readonly StoredRow[]>;
+
+/** Statements of which each may need the rows of the one before. A generator, because SQLite must run them without an await: other work of its thread would get into the transaction. */
+export type Steps<T> = Generator<readonly [sql: string, params: readonly unknown[]], T, readonly StoredRow[]>;
+
+/** A database, as the tables of keys need it. */
+export interface KeyDatabase {
+  readonly all: All;
+  /** Runs all statements in one transaction, while nobody else changes a key: versions are seen in the order in which they were given. */
+  change<T>(steps: Steps<T>): Promise<T>;
+  placeholder(number: number): string;
+  idOf(value: unknown): string;
+  /** The rows of a JSON list of texts, as `k.value`. */
+  list(placeholder: string): string;
+}
+
+export type KeyStore = Omit<KeyTable, 'place'>;
+
+export function createKeyStore({ all, change, placeholder, idOf, list }: KeyDatabase): KeyStore {
+  const [first, second, third, fourth, fifth, sixth] = [1, 2, 3, 4, 5, 6].map(placeholder);
+  const sql = {
+    newest: 'select coalesce(max(version), 0) as version from gateway_keys',
+    after: `select name, version, data from gateway_keys where version > ${first} order by version`,
+    one: `select version, data from gateway_keys where name = ${first}`,
+    tell: `insert into gateway_key_events (at, name, action, actor, address, details) values (${first}, ${second}, ${third}, ${fourth}, ${fifth}, ${sixth}) returning id`,
+    put: `insert into gateway_keys (name, version, data) values (${first}, ${second}, ${third}) on conflict (name) do update set version = excluded.version, data = excluded.data`,
+    used: `select k.value as name, (select r.id from gateway_requests r where r.key_name = k.value order by r.id desc limit 1) as used from ${list(first as string)}`,
+  };
+  function* write({ name, from, data, event: { at, action, by, address, details } }: KeyChange): Steps<number | null> {
+    const [known] = yield [sql.one, [name]];
+    if ((known === undefined || known['data'] === null ? 0 : Number(known['version'])) !== from) return null;
+    const [event] = yield [sql.tell, [at, name, action, by, address, details]];
+    const version = Number(event?.['id']);
+    yield [sql.put, [name, version, data]];
+    return version;
+  }
+  return {
+    async changes(since): Promise<KeptChanges> {
+      const newest = Number((await all(sql.newest, []))[0]?.['version']);
+      if (newest === since) return { version: since, keys: [], isWhole: false };
+      // another database has taken the place of the one that was read before
+      const from = newest < since ? 0 : since;
+      const keys = (await all(sql.after, [from])).map(({ name, version, data }): KeptKey => ({ name: String(name), version: Number(version), data: data as string | null }));
+      return { version: Math.max(newest, keys.at(-1)?.version ?? 0), keys, isWhole: from === 0 };
+    },
+    write: (written: KeyChange) => change(write(written)),
+    async events({ name, before, limit }: KeyEventQuery): Promise<readonly NumberedKeyEvent[]> {
+      const params = [limit, ...[before, name].filter((value) => value !== null)];
+      const conditions = [...(before === null ? [] : [`id < ${placeholder(2)}`]), ...(name === null ? [] : [`name = ${placeholder(params.length)}`])];
+      const rows = await all(`select id, at, name, action, actor, address, details from gateway_key_events ${conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`} order by id desc limit ${first}`, params);
+      return rows.map(({ id, at, name: of, action, actor, address, details }) => ({ id: Number(id), at: Number(at), name: String(of), action: String(action), by: String(actor), address: address as string | null, details: String(details) }));
+    },
+    async lastUsed(names) {
+      const rows = names.length === 0 ? [] : await all(sql.used, [JSON.stringify(names)]);
+      return Object.fromEntries(rows.flatMap(({ name, used }) => (used === null ? [] : [[String(name), timeOf(idOf(used))]])));
+    },
+  };
+}
