@@ -7,9 +7,9 @@ import type { Dialect, Target } from '../../../core/wire/dialect.ts';
 import { failure } from './answer.ts';
 import { connectionsBy, unreachable } from './connection.ts';
 import type { ConnectionRequest } from './connection.ts';
-import { wayTo } from './egress.ts';
+import { wayTo } from '../../../core/wire/egress/way.ts';
 import { HttpAnswer } from './http-answer.ts';
-import * as undici from './undici.ts';
+import * as undici from '../../../core/wire/egress/undici.ts';
 
 const limitMs = 10_000;
 const connectMs = 5000;

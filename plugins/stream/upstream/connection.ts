@@ -1,9 +1,9 @@
 import type { buildConnector, Client, Dispatcher } from 'undici';
 import { GatewayError } from '../../../core/errors.ts';
 import { AnswerHead } from './answer-head.ts';
-import { connectorOf } from './egress.ts';
-import type { Connect, Way } from './egress.ts';
-import * as undici from './undici.ts';
+import { connectorOf } from '../../../core/wire/egress/way.ts';
+import type { Connect, Way } from '../../../core/wire/egress/way.ts';
+import * as undici from '../../../core/wire/egress/undici.ts';
 
 interface Fault {
   readonly code?: string;

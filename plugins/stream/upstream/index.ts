@@ -19,13 +19,13 @@ import { bodySource, streamSource } from './answer.ts';
 import { connectionsBy } from './connection.ts';
 import { dispatch } from './dispatch.ts';
 import type { AttemptParts, Upstream } from './dispatch.ts';
-import { wayTo } from './egress.ts';
+import { wayTo } from '../../../core/wire/egress/way.ts';
 import { embed } from './embeddings.ts';
 import { createIdentities } from './identities.ts';
 import { publicInternet } from './images/addresses.ts';
 import type { Reach } from './images/addresses.ts';
 import { Images, noImages } from './images/images.ts';
-import * as undici from './undici.ts';
+import * as undici from '../../../core/wire/egress/undici.ts';
 
 const busyWarningMs = 60_000;
 

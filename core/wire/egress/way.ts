@@ -1,11 +1,11 @@
-/** The way out to a provider: straight, or in a tunnel through a proxy (CONNECT). Either way the provider's own certificate is checked. */
+/** The way out to a provider, or to another address that the operator names: straight, or in a tunnel through a proxy (CONNECT). Either way the server's own certificate is checked. */
 import { request as askPlain } from 'node:http';
 import { request as askTls } from 'node:https';
 import { createRequire } from 'node:module';
 import type { Socket } from 'node:net';
 import type { buildConnector } from 'undici';
-import type { Provider } from '../../../core/config.ts';
-import { isLoopback } from '../../../core/wire/address.ts';
+import type { Provider } from '../../config.ts';
+import { isLoopback } from '../address.ts';
 import * as undici from './undici.ts';
 
 const { getProxyForUrl } = createRequire(import.meta.url)('proxy-from-env') as { getProxyForUrl(url: string): string };

@@ -1,0 +1,32 @@
+/** Posts JSON to an address that the operator has named, on the same way out as requests to providers. */
+import { request } from 'node:http';
+import { connectorOf, wayTo } from './way.ts';
+
+/** Resolves with the status. A redirect is not followed. Rejects where no answer comes. */
+export async function postJson(url: string, body: object, signal: AbortSignal): Promise<number> {
+  const { hostname, host, protocol, port, pathname, search, username, password } = new URL(url);
+  const connect = connectorOf(wayTo(url, { proxy: null, ca: null }));
+  const bytes = Buffer.from(JSON.stringify(body));
+  const login = username === '' ? null : Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
+  const headers = { host, 'content-type': 'application/json', 'content-length': bytes.length, 'user-agent': 'model-gateway', ...(login !== null && { authorization: `Basic ${login}` }) };
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  const asked = request({
+    method: 'POST',
+    path: pathname + search,
+    headers,
+    signal,
+    createConnection: (_, opened) => {
+      const opening = connect({ hostname, host, protocol, port: port || (protocol === 'https:' ? '443' : '80') }, (error, socket) => (error === null ? opened(null, socket) : opened(error, undefined as never)));
+      signal.addEventListener('abort', () => opening.destroy(new Error('it took too long')), { once: true });
+      return undefined;
+    },
+  });
+  asked.once('error', reject);
+  asked.once('response', (response) => {
+    response.once('error', reject);
+    response.once('end', () => resolve(response.statusCode ?? 0));
+    response.resume();
+  });
+  asked.end(bytes);
+  return await promise;
+}
