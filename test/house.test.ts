@@ -104,7 +104,8 @@ describe('the house', () => {
 
   test('names no provider in shared code', () => {
     const vendors = /\b(?:openai(?!'|\.|-chat|Words)|anthropic(?!-version'|-beta')|claude|gemini|bedrock|deepseek|mistral|groq|xai|together|fireworks|openrouter|cerebras|perplexity|moonshot|alibaba|ollama|vllm|vertex|cohere|minimax|huggingface|nvidia|sambanova|databricks|cloudflare|nebius|deepinfra|baseten|novita|hyperbolic|lmstudio|llamacpp)\b/i;
-    const shared = sources.filter((file) => !file.startsWith('plugins/dialects/') && file !== 'config/shipped-plugins.ts');
+    // what other gateways call their vendors is what an import is about
+    const shared = sources.filter((file) => !file.startsWith('plugins/dialects/') && !file.startsWith('config/import/') && file !== 'config/shipped-plugins.ts');
     const broken = shared.flatMap((file) => read(file).split('\n').flatMap((line, at) => (vendors.test(line) && !isProse(line) ? [`${file}:${at + 1} ${line.trim()}`] : [])));
     expect(broken).toEqual([]);
   });

@@ -217,6 +217,8 @@ async function route(flags: FlagValues, words: readonly string[]): Promise<void>
 const coreRuns: Readonly<Record<CoreCommand['name'], (flags: FlagValues, words: readonly string[]) => Promise<void> | void>> = {
   start,
   init,
+  // cost: its modules are loaded where somebody asks for them
+  import: async (flags, words) => (await import('../../config/import/command.ts')).importConfig({ ...output, words, out: flags.text('out'), catalogue: (await loadGood(shippedConfig)).config.models }),
   restart: restartRunning,
   check,
   models,

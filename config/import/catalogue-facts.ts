@@ -1,0 +1,86 @@
+/** What the shipped catalogue knows of a model: its prices and abilities, as an entry of another file says them. */
+import type { Mapping, Model, ReasoningAbility } from '../../core/config.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export interface Known {
+  readonly model: Model;
+  /** At the same vendor; null: the catalogue knows the model elsewhere only. */
+  readonly mapping: Mapping | null;
+}
+
+/** Without the regions from which a cloud serves it: `us.`, `global.` */
+const ofAnyRegion = (externalId: string): string => externalId.replace(/^[a-z]{2,6}\.(?=[a-z]\w*\.)/, '');
+
+/** Finds models by the names that vendors give them. */
+export class CatalogueFacts {
+  readonly #models: readonly Model[];
+  readonly #byName = new Map<string, Model>();
+
+  constructor(models: readonly Model[]) {
+    this.#models = models;
+    for (const model of models) for (const name of [...model.aliases, model.id]) this.#byName.set(name, model);
+  }
+
+  /** By the vendor and its name of the model; where that is not known, by the names of the model elsewhere. */
+  find(vendor: string, names: readonly string[]): Known | null {
+    for (const name of names) {
+      for (const model of this.#models) {
+        const mapping = model.providers.find(({ providerId, externalId }) => providerId === vendor && ofAnyRegion(externalId) === ofAnyRegion(name));
+        if (mapping !== undefined) return { model, mapping };
+      }
+    }
+    const model = names.map((name) => this.#byName.get(name)).find((found) => found !== undefined);
+    return model === undefined ? null : { model, mapping: model.providers.find(({ providerId }) => providerId === vendor) ?? null };
+  }
+
+  /** Ids of models and of providers that an own entry may meet where the catalogue is included. */
+  isId(name: string): boolean {
+    return this.#byName.get(name)?.id === name;
+  }
+
+  isAlias(name: string): boolean {
+    const found = this.#byName.get(name);
+    return found !== undefined && found.id !== name;
+  }
+
+  serves(providerId: string): boolean {
+    return this.#models.some(({ providers }) => providers.some((mapping) => mapping.providerId === providerId));
+  }
+}
+
+const nothing = (value: unknown): boolean => value === null || value === undefined || value === false || value === 0 || (typeof value === 'object' && Object.keys(value).length === 0);
+
+/** Only what says something. */
+export const said = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).filter(([, value]) => !nothing(value)));
+
+/** The facts of the model, without its id and providers. */
+export function modelFacts({ model, mapping }: Known): Fields {
+  const { stated } = model;
+  const modalities = said({ input_modalities: stated?.input_modalities, output_modalities: model.architecture.output_modalities.includes('embeddings') ? model.architecture.output_modalities : null });
+  const pricing = mapping?.pricing ?? model.pricing;
+  return {
+    ...said({ architecture: modalities, context_length: model.context_length, max_output_tokens: model.max_output_tokens }),
+    ...Object.fromEntries(Object.entries({ json_output: stated?.json_output, structured_outputs: stated?.structured_outputs }).filter(([, value]) => typeof value === 'boolean')),
+    pricing: Object.keys(pricing).length === 0 ? 'unknown' : pricing,
+  };
+}
+
+/** What the model can do at the vendor. */
+export function mappingFacts({ model, mapping }: Known): Fields {
+  const near = mapping ?? model.providers[0];
+  if (near === undefined) return {};
+  const { vision, tools, parallelToolCalls, cancellation, streaming } = near;
+  // a budget is a field of the vendor's own
+  const reasoning = near.reasoning === null ? null : reasoningFacts(mapping === null ? { ...near.reasoning, max_tokens: false } : near.reasoning);
+  return { ...(streaming ? {} : { streaming }), ...said({ vision, cancellation: mapping !== null && cancellation, tools, parallelToolCalls, reasoning }) };
+}
+
+function reasoningFacts({ efforts, max_tokens: budget, auto_effort: auto, exposes, think_tags: tags }: ReasoningAbility): Fields | true {
+  const usual = efforts === null ? 'low' : (['low', 'medium', 'high', 'xhigh'] as const).find((effort) => efforts.includes(effort)) ?? null;
+  const fields = { ...said({ efforts, max_tokens: budget, think_tags: tags }), ...(auto === usual ? {} : { auto_effort: auto }), ...(exposes === 'text' ? {} : { exposes }) };
+  return Object.keys(fields).length === 0 ? true : fields;
+}
+
+/** Of a model that nobody knows everything may be asked, and the provider decides. No automatic effort: it may be no reasoning model. */
+export const anything: Fields = { vision: true, tools: true, parallelToolCalls: true, reasoning: { auto_effort: null } };

@@ -1,0 +1,82 @@
+/** A config in the making: what a config file of another gateway becomes here, and what of it does not come along. */
+import type { Foreign, Path } from './foreign.ts';
+
+/** An entry of the new file, with a remark that stands beside it. */
+export interface Item {
+  readonly value: Readonly<Record<string, unknown>>;
+  readonly remark: string;
+}
+
+/** Something of the other file that has no counterpart, or a wider one. */
+export interface Note {
+  /** 0: it is about nothing that stands there. */
+  readonly line: number;
+  /** What stands there, without its value where that may be a secret. */
+  readonly what: string;
+  readonly todo: string;
+}
+
+export class Draft {
+  readonly server: Record<string, unknown> = {};
+  readonly keys: Item[] = [];
+  readonly providers = new Map<string, Item>();
+  readonly models = new Map<string, Item>();
+  readonly policies = new Map<string, Record<string, unknown>>();
+  /** `routing.default`. */
+  readonly usual: Record<string, unknown> = {};
+  readonly limits: Item[] = [];
+  readonly notes: Note[] = [];
+  /** Options of plugins by name. */
+  readonly options = new Map<string, Record<string, unknown>>();
+  /** Variables that stand for a secret of the other file: the name, and the line that has the secret. */
+  readonly secrets = new Map<string, number>();
+  redis: string | null = null;
+  /** Whether the catalogue is included. */
+  includes = false;
+  readonly source: Foreign;
+  readonly #byLiteral = new Map<string, string>();
+  readonly #taken: Set<string>;
+
+  /** @param taken names of variables that the other file uses itself */
+  constructor(source: Foreign, taken: Iterable<string>) {
+    this.source = source;
+    this.#taken = new Set(taken);
+  }
+
+  note(path: Path, todo: string, what = nameOf(path)): void {
+    this.notes.push({ line: this.source.lineOf(path), what, todo });
+  }
+
+  /** A secret that stands in the other file itself becomes a variable. The same secret gets the same one. */
+  secret(literal: string, name: string, path: Path): string {
+    const known = this.#byLiteral.get(literal);
+    if (known !== undefined) return reference(known);
+    let free = name;
+    for (let count = 2; this.#taken.has(free); count += 1) free = `${name}_${count}`;
+    this.#taken.add(free);
+    this.#byLiteral.set(literal, free);
+    this.secrets.set(free, this.source.lineOf(path));
+    return reference(free);
+  }
+
+  policy(id: string): Record<string, unknown> {
+    const policy = this.policies.get(id) ?? {};
+    this.policies.set(id, policy);
+    return policy;
+  }
+
+  plugin(name: string, options: Readonly<Record<string, unknown>>): void {
+    this.options.set(name, { ...this.options.get(name), ...options });
+  }
+}
+
+export const reference = (name: string): string => `\${${name}}`;
+
+/** A text that is no reference: a dollar is written twice. */
+export const literal = (text: string): string => text.replaceAll('$', '$$$$');
+
+/** `model_list[2].litellm_params.temperature` */
+export const nameOf = (path: Path): string => path.reduce<string>((text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`), '');
+
+/** The name of a variable for something of this name: `azure-eu` is `AZURE_EU`. */
+export const variableOf = (name: string): string => name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_').replaceAll(/^_+|_+$/g, '');

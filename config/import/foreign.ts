@@ -1,0 +1,63 @@
+/** Reads a config file of another gateway: its values, and the line of each. */
+import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument } from 'yaml';
+import type { Document, Node } from 'yaml';
+import { Exit } from '../../core/exit.ts';
+
+export type Fields = Readonly<Record<string, unknown>>;
+export type Path = readonly (string | number)[];
+
+export interface Foreign {
+  /** Its name, as the caller gave it. */
+  readonly name: string;
+  readonly value: Fields;
+  /** The line of a value, from 1; where the text does not have it, the line of what it stands in. */
+  lineOf(path: Path): number;
+}
+
+/** Takes YAML and JSON. Throws an `Exit` where the text is neither. */
+export function readForeign(name: string, text: string): Foreign {
+  const lines = new LineCounter();
+  // safety: the parser's own warnings go to stderr, and quote the file with its secrets
+  const document = parseDocument(text, { lineCounter: lines, merge: true, uniqueKeys: false, prettyErrors: false, logLevel: 'error' });
+  const [fault] = document.errors;
+  if (fault !== undefined) throw new Exit(1, `${name}:${lines.linePos(fault.pos[0]).line} is not valid YAML: ${faultOf(fault.code)}`);
+  const value: unknown = document.toJS();
+  if (!isFields(value)) throw new Exit(1, `${name} is not a config: it has no map at its top`);
+  return { name, value, lineOf: (path) => lines.linePos(startOf(document, path)).line };
+}
+
+/** The parser's code as words: its message may quote the line. A star without quotes is the usual fault of wildcards. */
+const faultOf = (code: string): string => (code === 'BAD_ALIAS' || code === 'UNEXPECTED_TOKEN' ? 'a value that begins with * or another special character needs quotes' : code.toLowerCase().replaceAll('_', ' '));
+
+function startOf(document: Document, path: Path): number {
+  let at: Node | null = document.contents;
+  let start = at?.range?.[0] ?? 0;
+  for (const step of path) {
+    const holder: unknown = isAlias(at) ? at.resolve(document) : at;
+    const pair = isMap(holder) ? holder.items.find(({ key }) => String(isScalar(key) ? key.value : key) === String(step)) : undefined;
+    const next: unknown = isSeq(holder) ? holder.items[Number(step)] : pair?.value;
+    const shown: unknown = pair === undefined ? next : pair.key;
+    if (!isNode(shown)) return start;
+    start = shown.range?.[0] ?? start;
+    at = isNode(next) ? next : null;
+  }
+  return start;
+}
+
+export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
+export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
+export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+export const textsOf = (value: unknown): readonly string[] => (typeof value === 'string' ? [value] : listOf(value).filter((one) => typeof one === 'string'));
+export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null);
+
+/** A number, also one in quotes. */
+export function numberOf(value: unknown): number | null {
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) ? number : null;
+}
+
+/** A whole number of at least 1. */
+export function countOf(value: unknown): number | null {
+  const number = numberOf(value);
+  return number === null || number < 1 ? null : Math.round(number);
+}

@@ -1,0 +1,128 @@
+/** The entries of `model_list`: which of them the gateway can ask, and at which provider. */
+import type { Draft } from '../draft.ts';
+import { variableOf } from '../draft.ts';
+import type { Fields, Path } from '../foreign.ts';
+import { countOf, fieldsOf, listOf, numberOf, textOf } from '../foreign.ts';
+import { Given } from './given.ts';
+import type { Account } from './vendors.ts';
+import { splitName, usualVendors, vendors } from './vendors.ts';
+
+/** One entry that the gateway can ask. */
+export interface Deployment {
+  readonly group: string;
+  readonly path: Path;
+  readonly params: Fields;
+  readonly info: Fields;
+  readonly account: Account;
+  readonly providerId: string;
+  /** The vendor by LiteLLM's prefix. */
+  readonly prefix: string;
+}
+
+/** Parameters of a request that LiteLLM sets for its callers. */
+const ofRequests = new Set(['temperature', 'max_tokens', 'max_completion_tokens', 'top_p', 'top_k', 'seed', 'stop', 'n', 'presence_penalty', 'frequency_penalty', 'reasoning_effort', 'thinking', 'response_format', 'user', 'logit_bias', 'tools', 'tool_choice', 'extra_body', 'allowed_openai_params', 'verbosity', 'service_tier', 'dimensions', 'encoding_format', 'input_type']);
+/** Parameters that other parts of this import read, or that say what the gateway does anyway. */
+const readElsewhere = ['model', 'custom_llm_provider', 'rpm', 'tpm', 'weight', 'order', 'timeout', 'stream_timeout', 'max_retries', 'num_retries', 'max_parallel_requests', 'max_budget', 'budget_duration', 'input_cost_per_token', 'output_cost_per_token', 'cache_read_input_token_cost', 'cache_creation_input_token_cost', 'drop_params', 'litellm_credential_name', 'api_type', 'stream', 'merge_reasoning_content_in_choices'];
+/** Kinds of models that the gateway has no door for. */
+const otherModes = new Set(['image_generation', 'image_edit', 'audio_transcription', 'audio_speech', 'rerank', 'moderation', 'completion', 'batch', 'ocr', 'video_generation', 'realtime', 'search', 'vector_store']);
+
+const advice: Readonly<Record<string, string>> = {
+  mock_response: 'here a provider with `dialect: mock` answers without a network, by its own script (plugins/stream/mock)',
+  tags: 'a policy with `rules` picks candidates by key or metadata (docs/staying-up.md)',
+  tag_regex: 'a policy with `rules` picks candidates by key or metadata (docs/staying-up.md)',
+  ssl_verify: '`ca` of the provider trusts certificates of your own; nothing turns the check off',
+  organization: 'write one provider for each organisation, with headers: { openai-organization: … }',
+  extra_headers: '`headers` of the provider take texts only',
+};
+
+/** Reads the list. What cannot be asked is noted. */
+export function readDeployments(draft: Draft): Deployment[] {
+  const credentials = new Map(listOf(draft.source.value['credential_list']).map(fieldsOf).map((entry) => [entry['credential_name'], fieldsOf(entry['credential_values'])]));
+  return listOf(draft.source.value['model_list']).flatMap((raw, at) => {
+    const entry = fieldsOf(raw);
+    const own = fieldsOf(entry['litellm_params']);
+    const params = { ...credentials.get(own['litellm_credential_name']), ...own };
+    const one = { group: textOf(entry['model_name']) ?? textOf(params['model']) ?? '', path: ['model_list', at, 'litellm_params'], params, info: fieldsOf(entry['model_info']) };
+    if (params['model'] !== '*') return readOne(one, draft);
+    draft.note([...one.path, 'model'], `every vendor was open by its prefix; here are ${usualVendors.join(', ')}. For others add a provider and { id: "NAME/*", providers: [{ providerId: NAME }] }`);
+    return usualVendors.flatMap((vendor) => readOne({ ...one, group: `${vendor}/*`, params: { ...params, model: `${vendor}/*` } }, draft));
+  });
+}
+
+type Read = Pick<Deployment, 'group' | 'path' | 'params' | 'info'>;
+
+function readOne(read: Read, draft: Draft): Deployment[] {
+  const { group, path, params, info } = read;
+  const name = textOf(params['model']) ?? '';
+  const leave = (reason: string): Deployment[] => {
+    draft.note([...path, 'model'], `left out: ${reason}`, `${group} (${name})`);
+    return [];
+  };
+  const mode = textOf(info['mode']) ?? '';
+  if (otherModes.has(mode)) return leave(`the gateway has no door for the mode ${mode}`);
+  const split = splitName(name, textOf(params['custom_llm_provider']));
+  if (split === null) return leave('nobody knows the vendor of this name; write the prefix of one, or a provider with `dialect: openai-chat` and its `base_url`');
+  const vendor = Object.hasOwn(vendors, split.prefix) ? vendors[split.prefix] : undefined;
+  if (vendor === undefined) return leave(`there is no dialect for ${split.prefix}. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``);
+  const given = new Given(split.model, params, { path, draft });
+  const account = vendor(given);
+  if (typeof account === 'string') return leave(account);
+  const whole = withHeaders(account, given);
+  given.use(...readElsewhere);
+  for (const left of given.left()) noteLeft(left, [...path, left], draft);
+  return [{ ...read, account: whole, providerId: providerFor(whole, draft, draft.source.lineOf(path)), prefix: split.prefix }];
+}
+
+const sendable = (header: string): string => header.replaceAll(/[^\w!#$%&'*+.^`|~-]+/g, '-');
+
+/** Headers of vendors that are no secrets. */
+const plainHeaders = /^(?:anthropic-(?:version|beta)|openai-(?:organization|project|beta)|user-agent|http-referer|x-title)$/i;
+
+function withHeaders(account: Account, given: Given): Account {
+  const own = { ...fieldsOf(given.params['headers']), ...fieldsOf(given.params['extra_headers']) };
+  const texts = Object.keys(own).filter((name) => textOf(own[name]) !== null);
+  given.use('headers', 'extra_headers');
+  if (texts.length === 0) return account;
+  const headers = new Given('', own, { draft: given.draft, path: [...given.path, 'extra_headers'] });
+  // safety: nobody knows which header has a secret
+  const value = (name: string): string => (plainHeaders.test(name) ? headers.text(name) : headers.secret(name, variableOf(`${account.name} ${name}`))) ?? '';
+  const named = texts.map((name) => [sendable(name), value(name)]);
+  for (const name of texts) if (sendable(name) !== name) given.draft.note([...given.path, 'extra_headers'], `no header can have this name; it is sent as ${sendable(name)}`, name);
+  return { ...account, entry: { ...account.entry, headers: { ...(account.entry['headers'] as object | undefined), ...Object.fromEntries(named) } } };
+}
+
+function noteLeft(name: string, path: Path, draft: Draft): void {
+  const todo = advice[name] ?? (ofRequests.has(name) ? 'the gateway sets no parameters for its callers: let them send it, or set it in a plugin at `normalise`' : 'has no counterpart');
+  draft.note(path, todo);
+}
+
+/** The provider with this entry, made where there is none. */
+function providerFor({ name, entry, hint = null }: Account, draft: Draft, line: number): string {
+  const { dialect, ...fields } = entry;
+  const same = [...draft.providers].find(([, { value }]) => JSON.stringify(value['dialect'] === undefined ? { dialect: name, ...value } : value) === JSON.stringify({ dialect, ...fields }));
+  if (same !== undefined) return same[0];
+  const wanted = hint === null || !draft.providers.has(name) ? name : `${name}-${hint.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')}`;
+  let id = wanted;
+  for (let count = 2; draft.providers.has(id); count += 1) id = `${wanted}-${count}`;
+  draft.providers.set(id, { value: { ...(id === dialect ? {} : { dialect }), ...fields }, remark: `line ${line}` });
+  return id;
+}
+
+/** Its share of the group's requests, by the first of these that any of the group has. Null: all have the same. */
+export function weightsOf(deployments: readonly Deployment[]): readonly number[] | null {
+  for (const metric of ['weight', 'rpm', 'tpm']) {
+    const shares = deployments.map(({ params }) => numberOf(params[metric]) ?? 0);
+    const largest = Math.max(...shares);
+    if (largest <= 0) continue;
+    if (shares.every((share) => share === largest)) return null;
+    // the schema takes more than 0 and at most 1000
+    return shares.map((share) => Math.max(0.001, largest > 1000 ? Number(((share / largest) * 1000).toPrecision(3)) : share));
+  }
+  return null;
+}
+
+/** The amounts that a deployment may take in a minute, and at one time. */
+export function amountsOf({ params }: Deployment, isEnforced: boolean): Fields {
+  const [requests, tokens, concurrent] = [countOf(params['rpm']), countOf(params['tpm']), countOf(params['max_parallel_requests'])];
+  return { ...(isEnforced && requests !== null && { requests_per_minute: requests }), ...(isEnforced && tokens !== null && { tokens_per_minute: tokens }), ...(concurrent !== null && { concurrent }) };
+}

@@ -1,0 +1,83 @@
+/** The parameters of one deployment, as the new file writes them: references in its own form, secrets as variables. */
+import type { Draft } from '../draft.ts';
+import { literal, reference, variableOf } from '../draft.ts';
+import type { Fields, Path } from '../foreign.ts';
+import { isFields, textOf } from '../foreign.ts';
+
+const environ = /^os\.environ\/(.+)$/;
+
+/** Names of variables that the file refers to. */
+export function variablesOf(value: unknown): string[] {
+  if (typeof value === 'string') return [environ.exec(value)?.[1] ?? []].flat();
+  if (Array.isArray(value)) return value.flatMap(variablesOf);
+  return isFields(value) ? Object.values(value).flatMap(variablesOf) : [];
+}
+
+/** A value as the new file writes it. */
+export function written(text: string): string {
+  const variable = environ.exec(text)?.[1];
+  return variable === undefined ? literal(text) : reference(variable);
+}
+
+/** Words that stand where a key is wanted and none is needed. */
+const noKey = /^(?:none|null|empty|dummy|not-needed|no-key|)$/i;
+
+export class Given {
+  readonly params: Fields;
+  readonly path: Path;
+  readonly draft: Draft;
+  /** The name of the model without the vendor's prefix. */
+  readonly model: string;
+  readonly #used: Set<string>;
+
+  constructor(model: string, params: Fields, place: { readonly path: Path; readonly draft: Draft; readonly used?: Set<string> }) {
+    this.model = model;
+    this.params = params;
+    this.path = place.path;
+    this.draft = place.draft;
+    this.#used = place.used ?? new Set();
+  }
+
+  /** The same under another name of the model. */
+  named(model: string): Given {
+    return new Given(model, this.params, { path: this.path, draft: this.draft, used: this.#used });
+  }
+
+  /** The first of these that is set. */
+  text(...names: readonly string[]): string | null {
+    for (const name of names) this.#used.add(name);
+    const name = names.find((one) => textOf(this.params[one]) !== null);
+    const found = name === undefined ? null : textOf(this.params[name]);
+    if (name === undefined || found === null) return null;
+    // safety: an address may hold a password
+    return /^\w+:\/\/[^/]*@/.test(found) ? this.draft.secret(found, variableOf(name), [...this.path, name]) : written(found);
+  }
+
+  /** Null: not set. `none`: set, and no key is needed. @param variable the name that a literal key gets */
+  secret(name: string, variable: string): string | null {
+    this.#used.add(name);
+    const text = textOf(this.params[name]);
+    if (text === null) return null;
+    if (noKey.test(text)) return 'none';
+    return environ.test(text) ? written(text) : this.draft.secret(text, variable, [...this.path, name]);
+  }
+
+  /** Whether one of these is set, whatever its value. */
+  has(...names: readonly string[]): boolean {
+    return names.some((name) => this.params[name] !== undefined && this.params[name] !== null);
+  }
+
+  use(...names: readonly string[]): void {
+    for (const name of names) this.#used.add(name);
+  }
+
+  note(name: string, todo: string): void {
+    this.#used.add(name);
+    this.draft.note([...this.path, name], todo);
+  }
+
+  /** Parameters that nobody has asked for. */
+  left(): string[] {
+    return Object.keys(this.params).filter((name) => !this.#used.has(name) && this.params[name] !== null);
+  }
+}

@@ -1,0 +1,135 @@
+/** Groups of deployments (`model_name`) as models, wildcards among them. */
+import type { Known } from '../catalogue-facts.ts';
+import type { CatalogueFacts } from '../catalogue-facts.ts';
+import { anything, mappingFacts, modelFacts } from '../catalogue-facts.ts';
+import type { Draft } from '../draft.ts';
+import type { Fields } from '../foreign.ts';
+import { countOf, numberOf, textOf } from '../foreign.ts';
+import type { Deployment } from './deployments.ts';
+import { weightsOf } from './deployments.ts';
+
+/** Makes the models. Returns the id of each group's model, by the group's name. */
+export function writeModels(deployments: readonly Deployment[], facts: CatalogueFacts, draft: Draft): Map<string, string> {
+  const groups = Map.groupBy(deployments, ({ group }) => group);
+  const ids = new Map<string, string>();
+  for (const [group, all] of groups) {
+    const members = inOrder(all);
+    const id = idOf(group, members, draft);
+    if (id === null) continue;
+    ids.set(group, id);
+    if (id.endsWith('*')) writeWildcard(id, members, draft);
+    else writeModel(id, members, { facts, draft });
+  }
+  dropUnused(draft);
+  draft.includes = mayInclude(draft, facts);
+  if (draft.includes) for (const [id, item] of draft.models) if (facts.isId(id)) draft.models.set(id, { ...item, value: { ...item.value, providers: { replace: item.value['providers'] } } });
+  return ids;
+}
+
+const targetOf = ({ providerId, account }: Deployment): string => `${providerId}/${account.externalId}`;
+
+/** Providers of entries that did not come along. */
+function dropUnused({ models, providers }: Draft): void {
+  const used = new Set([...models.values()].flatMap(({ value }) => (value['providers'] as readonly Fields[]).map(({ providerId }) => providerId)));
+  for (const id of providers.keys()) if (!used.has(id)) providers.delete(id);
+}
+
+/** By their `order`, and each target once. */
+function inOrder(members: readonly Deployment[]): Deployment[] {
+  const targets = members.map(targetOf);
+  return members.filter((member, at) => targets.indexOf(targetOf(member)) === at).toSorted((a, b) => (numberOf(a.params['order']) ?? Infinity) - (numberOf(b.params['order']) ?? Infinity));
+}
+
+function idOf(group: string, [first]: readonly Deployment[], draft: Draft): string | null {
+  const path = [...(first?.path.slice(0, 2) ?? []), 'model_name'];
+  if (group.includes('*') && !/^[^*]*\*$/.test(group)) {
+    draft.note(path, 'left out: a wildcard has its * at the end', group);
+    return null;
+  }
+  const id = group.trim().replaceAll(/\s+/g, '-');
+  if (id !== group) draft.note(path, `names have no spaces here: callers ask for ${id}`, group);
+  return id;
+}
+
+function writeWildcard(id: string, members: readonly Deployment[], draft: Draft): void {
+  const open = members.filter(({ account, path, group }) => {
+    if (/^[^*]*\*?$/.test(account.externalId)) return true;
+    draft.note([...path, 'model'], 'left out: a wildcard has its * at the end', group);
+    return false;
+  });
+  if (open.length > 0) draft.models.set(id, { value: { id, providers: mappingsOf(open, () => ({})) }, remark: linesOf(open, draft) });
+}
+
+/**
+ * Whether the catalogue may be included, from which wildcards know their prices. It opens the catalogue's models of each provider by their ids, so
+ * only where a wildcard opens all of these providers anyway; and no name here may be an alias there.
+ */
+function mayInclude(draft: Draft, facts: CatalogueFacts): boolean {
+  const wildcards = [...draft.models.values()].filter(({ value }) => String(value['id']).endsWith('*'));
+  if (wildcards.length === 0) return false;
+  const open = new Set(wildcards.flatMap(({ value }) => (value['providers'] as readonly Fields[]).map(({ providerId }) => providerId)));
+  const isSafe = [...draft.providers.keys()].every((id) => open.has(id) || !facts.serves(id)) && [...draft.models.keys()].every((id) => !facts.isAlias(id));
+  if (!isSafe) draft.notes.push({ line: 0, what: 'wildcards', todo: 'prices of what they let through are not known. `include: [model-gateway/config/catalogue/*.yaml]` knows them, and opens the models of the catalogue by their ids too' });
+  return isSafe;
+}
+
+interface Sources {
+  readonly facts: CatalogueFacts;
+  readonly draft: Draft;
+}
+
+function writeModel(id: string, members: readonly Deployment[], { facts, draft }: Sources): void {
+  const known = members.map((member) => facts.find(member.account.name, namesOf(member, id)));
+  const first = known.find((one) => one !== null) ?? null;
+  const shared = { ...(first === null ? { pricing: 'unknown' } : modelFacts(first)), ...factsOf(members) };
+  const prices = members.map(pricesOf);
+  const own = prices.find((price) => price !== null) ?? null;
+  const same = own !== null && prices.every((price) => JSON.stringify(price) === JSON.stringify(own));
+  const isVector = (shared as { architecture?: { output_modalities?: unknown } }).architecture?.output_modalities !== undefined;
+  const ability = (member: Deployment, at: number): Fields => ({ ...abilitiesOf(member, known[at] ?? (first === null ? null : { ...first, mapping: null }), isVector), ...(!same && prices[at] !== null && { pricing: prices[at] }) });
+  const remark = first === null ? 'prices and abilities are not known: say what you know' : `prices and abilities as ${first.model.id} of the catalogue, at the time of the import`;
+  draft.models.set(id, { value: { id, ...shared, ...(same && { pricing: own }), providers: mappingsOf(members, ability) }, remark: `${linesOf(members, draft)}; ${remark}` });
+}
+
+/** Names under which the catalogue may know it. */
+function namesOf({ account, info }: Deployment, id: string): string[] {
+  const base = textOf(info['base_model'])?.split('/').at(-1);
+  return [base, account.externalId, account.externalId.split('/').at(-1), id].filter((name) => name !== undefined);
+}
+
+/** What `model_info` says of the model. */
+function factsOf(members: readonly Deployment[]): Fields {
+  const first = (name: string): number | null => members.map(({ info }) => countOf(info[name])).find((count) => count !== null) ?? null;
+  const [input, output] = [first('max_input_tokens'), first('max_output_tokens') ?? first('max_tokens')];
+  const isVector = members.some(({ info, account }) => info['mode'] === 'embedding' || (info['mode'] === undefined && /embed/i.test(account.externalId)));
+  return { ...(isVector && { architecture: { output_modalities: ['embeddings'] } }), ...(input !== null && { context_length: input }), ...(output !== null && !isVector && { max_output_tokens: output }) };
+}
+
+/** Prices of its own, as decimals. */
+function pricesOf({ params, info }: Deployment): Fields | null {
+  const price = (name: string): string | null => decimal(numberOf(params[name]) ?? numberOf(info[name]));
+  const all = { prompt: price('input_cost_per_token'), completion: price('output_cost_per_token'), input_cache_read: price('cache_read_input_token_cost'), input_cache_write: price('cache_creation_input_token_cost') };
+  const stated = Object.entries(all).filter(([, value]) => value !== null);
+  return stated.length === 0 ? null : Object.fromEntries(stated);
+}
+
+/** A number without an exponent. */
+const decimal = (number: number | null): string | null => (number === null || number < 0 ? null : number.toFixed(14).replace(/\.?0+$/, ''));
+
+function abilitiesOf({ account, info, prefix }: Deployment, known: Known | null, isVector: boolean): Fields {
+  if (isVector) return {};
+  const own = account.dialect ?? (prefix === 'openai' && account.name === 'openai' ? known?.mapping?.dialect : null) ?? null;
+  const stated = (name: string, field: string): Fields => (typeof info[name] === 'boolean' ? { [field]: info[name] } : {});
+  const told = { ...stated('supports_vision', 'vision'), ...stated('supports_function_calling', 'tools'), ...stated('supports_parallel_function_calling', 'parallelToolCalls'), ...(info['supports_reasoning'] === false && { reasoning: false }) };
+  return { ...(own !== null && { dialect: own }), ...(known === null ? anything : mappingFacts(known)), ...told };
+}
+
+function mappingsOf(members: readonly Deployment[], ability: (member: Deployment, at: number) => Fields): Fields[] {
+  const weights = weightsOf(members);
+  return members.map((member, at) => ({ providerId: member.providerId, externalId: member.account.externalId, ...(weights !== null && { weight: weights[at] }), ...(member.account.dialect !== undefined && { dialect: member.account.dialect }), ...ability(member, at) }));
+}
+
+function linesOf(members: readonly Deployment[], { source }: Draft): string {
+  const lines = members.map(({ path }) => source.lineOf(path));
+  return `${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}`;
+}

@@ -1,0 +1,187 @@
+/** Strategies, retries, fallbacks, aliases, time limits and rests: `router_settings`, and what `litellm_settings` says of the same. */
+import type { Draft } from '../draft.ts';
+import { nameOf } from '../draft.ts';
+import type { Fields, Path } from '../foreign.ts';
+import { fieldsOf, listOf, numberOf, textOf, textsOf } from '../foreign.ts';
+import { amountsOf } from './deployments.ts';
+import type { Deployment } from './deployments.ts';
+import { budgetOf } from './budgets.ts';
+
+export interface Groups {
+  /** The id of each group's model. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly deployments: readonly Deployment[];
+}
+
+/** A setting that stands in one of the two sections. The router's own counts more. */
+interface Setting {
+  readonly path: Path;
+  readonly value: unknown;
+}
+
+function settingOf({ source }: Draft, name: string): Setting | null {
+  for (const section of ['router_settings', 'litellm_settings']) {
+    const value = fieldsOf(source.value[section])[name];
+    if (value !== undefined && value !== null) return { path: [section, name], value };
+  }
+  return null;
+}
+
+/** What both sections may say, and this file reads. */
+export const routingSettings: readonly string[] = [
+  'routing_strategy', 'num_retries', 'timeout', 'request_timeout', 'stream_timeout', 'allowed_fails', 'cooldown_time', 'disable_cooldowns', 'fallbacks', 'context_window_fallbacks',
+  'content_policy_fallbacks', 'default_fallbacks', 'model_group_alias', 'provider_budget_config', 'optional_pre_call_checks',
+];
+
+export function writeRouting(draft: Draft, groups: Groups): void {
+  const strategy = writeStrategy(draft, groups);
+  writeAliases(draft, groups);
+  writeRetries(draft);
+  writeTimeouts(draft, groups);
+  writeRests(draft);
+  writeFallbacks(draft, groups);
+  writeDeploymentLimits(draft, groups, strategy.startsWith('usage-based') || textsOf(settingOf(draft, 'optional_pre_call_checks')?.value).includes('enforce_model_rate_limits'));
+  writeProviderBudgets(draft, groups);
+}
+
+const strategies: Readonly<Record<string, string>> = { 'simple-shuffle': 'weighted', 'least-busy': 'balanced', 'usage-based-routing': 'weighted', 'usage-based-routing-v2': 'weighted', 'latency-based-routing': 'fastest', 'cost-based-routing': 'cheapest', 'provider-budget-routing': 'weighted' };
+const otherwise: Readonly<Record<string, string>> = {
+  'least-busy': 'here balanced: shares by price, success and speed',
+  'usage-based-routing': 'here shares by rpm and tpm, with the same numbers as limits',
+  'usage-based-routing-v2': 'here shares by rpm and tpm, with the same numbers as limits',
+};
+
+function writeStrategy(draft: Draft, { ids, deployments }: Groups): string {
+  const setting = settingOf(draft, 'routing_strategy');
+  const name = textOf(setting?.value) ?? 'simple-shuffle';
+  const strategy = strategies[name];
+  if (setting !== null && strategy === undefined) draft.note(setting.path, 'has no counterpart; here weighted', nameOf(setting.path) + `: ${name}`);
+  else if (setting !== null && otherwise[name] !== undefined) draft.note(setting.path, otherwise[name], nameOf(setting.path) + `: ${name}`);
+  draft.usual['strategy'] = strategy ?? 'weighted';
+  for (const [group, id] of ids) {
+    const members = deployments.filter((member) => member.group === group && numberOf(member.params['order']) !== null);
+    if (members.length > 0 && !id.endsWith('*')) draft.policy(id)['strategy'] = 'ordered';
+  }
+  return name;
+}
+
+function writeAliases(draft: Draft, { ids }: Groups): void {
+  const setting = settingOf(draft, 'model_group_alias');
+  for (const [alias, target] of Object.entries(fieldsOf(setting?.value))) {
+    const path = [...(setting?.path ?? []), alias];
+    const group = textOf(target) ?? textOf(fieldsOf(target)['model']) ?? '';
+    const id = ids.get(group);
+    const item = id === undefined ? undefined : draft.models.get(id);
+    if (id === undefined || item === undefined || id.endsWith('*')) draft.note(path, `left out: no model of this file is called ${group}`);
+    else if (draft.models.has(alias)) draft.note(path, `left out: ${alias} is the name of a model itself`);
+    else draft.models.set(id, { ...item, value: withAlias(item.value, alias) });
+  }
+}
+
+const withAlias = ({ id, aliases, ...rest }: Fields, alias: string): Fields => ({ id, aliases: [...listOf(aliases), alias], ...rest });
+
+/** LiteLLM tries this often again where nothing is said. */
+const usualRetries = 2;
+const mostAttempts = 10;
+
+const retriesOf = (draft: Draft): number | null => {
+  const count = numberOf(settingOf(draft, 'num_retries')?.value);
+  return count === null || count < 0 ? null : Math.round(count);
+};
+
+function writeRetries(draft: Draft): void {
+  const retries = retriesOf(draft);
+  if (retries === null) return;
+  draft.usual['max_attempts'] = Math.min(mostAttempts, retries + 1);
+  draft.usual['retry'] = { same_target: Math.min(mostAttempts, retries) };
+  if (retries >= mostAttempts) draft.note(settingOf(draft, 'num_retries')?.path ?? [], `a request asks providers ${mostAttempts} times at most`);
+}
+
+const milliseconds = (seconds: number): number => Math.max(1, Math.round(seconds * 1000));
+/** That of the schema. */
+const usualTotal = 900_000;
+const limitsOfTime = (firstByte: number): Fields => ({ first_byte: firstByte, ...(firstByte > usualTotal && { total: firstByte }) });
+
+function writeTimeouts(draft: Draft, { ids, deployments }: Groups): void {
+  const setting = settingOf(draft, 'timeout') ?? settingOf(draft, 'request_timeout');
+  const seconds = numberOf(setting?.value);
+  if (seconds !== null && seconds > 0) draft.usual['timeout_ms'] = limitsOfTime(milliseconds(seconds));
+  const ofStreams = settingOf(draft, 'stream_timeout');
+  if (ofStreams !== null) draft.note(ofStreams.path, 'plain requests and streams have the same limits: timeout_ms.first_byte and timeout_ms.idle');
+  for (const [group, id] of ids) {
+    const own = deployments.filter((member) => member.group === group).map(({ params }) => numberOf(params['timeout']) ?? 0).filter((one) => one > 0);
+    if (own.length > 0 && !id.endsWith('*')) draft.policy(id)['timeout_ms'] = limitsOfTime(milliseconds(Math.max(...own)));
+  }
+}
+
+const longestRest = 60_000;
+
+/** When a deployment rests. It stands with each provider here. */
+function writeRests(draft: Draft): void {
+  const [fails, cooldown] = [numberOf(settingOf(draft, 'allowed_fails')?.value), numberOf(settingOf(draft, 'cooldown_time')?.value)];
+  const isOff = settingOf(draft, 'disable_cooldowns')?.value === true;
+  if (!isOff && fails === null && cooldown === null) return;
+  const breaker = isOff ? false : { ...(fails !== null && { failures: Math.max(1, Math.round(fails) + 1) }), ...(cooldown !== null && cooldown > 0 && { rest_ms: Math.min(longestRest, milliseconds(cooldown)) }) };
+  if (cooldown !== null && milliseconds(cooldown) > longestRest) draft.note(settingOf(draft, 'cooldown_time')?.path ?? [], 'a rest begins with a minute at most');
+  for (const [id, item] of draft.providers) draft.providers.set(id, { ...item, value: { ...item.value, breaker } });
+}
+
+function writeFallbacks(draft: Draft, { ids, deployments }: Groups): void {
+  const usual = settingOf(draft, 'default_fallbacks');
+  const wanted = new Map<string, Set<string>>();
+  const add = (group: string, name: string, path: Path): void => {
+    const [from, to] = [ids.get(group), modelOf(name, { draft, ids, deployments })];
+    if (from === undefined || from.endsWith('*')) draft.note(path, 'left out: fallbacks stand under the id of a model, and this is none', `fallbacks of ${group}`);
+    else if (to === null) draft.note(path, 'left out: no model of this file has this name', `fallback ${name} of ${group}`);
+    else if (to !== from) wanted.set(from, (wanted.get(from) ?? new Set()).add(to));
+  };
+  for (const kind of ['fallbacks', 'context_window_fallbacks']) {
+    const setting = settingOf(draft, kind);
+    listOf(setting?.value).forEach((entry, at) => {
+      for (const [group, names] of Object.entries(fieldsOf(entry))) {
+        const path = [...(setting?.path ?? []), at, group];
+        const groups = group === '*' ? [...ids.keys()].filter((name) => !name.endsWith('*')) : [group];
+        for (const from of groups) for (const name of textsOf(names)) add(from, name, path);
+      }
+    });
+    if (setting !== null && kind === 'context_window_fallbacks') draft.note(setting.path, 'here they are fallbacks like the others; a prompt that is too long goes on to those with a larger context_length');
+  }
+  for (const name of textsOf(usual?.value)) for (const [group, id] of ids) if (!id.endsWith('*')) add(group, name, usual?.path ?? []);
+  const ofContent = settingOf(draft, 'content_policy_fallbacks');
+  if (ofContent !== null) draft.note(ofContent.path, 'has no counterpart: what a filter of a provider refuses is told to the caller');
+  const retries = retriesOf(draft) ?? usualRetries;
+  for (const [id, fallbacks] of wanted) Object.assign(draft.policy(id), { fallbacks: [...fallbacks], max_attempts: Math.min(mostAttempts, (retries + 1) * (1 + fallbacks.size)) });
+}
+
+/** The model that a fallback names: by its group, by an alias, or by the id of one deployment. */
+function modelOf(name: string, { draft, ids, deployments }: Groups & { draft: Draft }): string | null {
+  const own = ids.get(name) ?? ids.get(deployments.find(({ info }) => info['id'] === name)?.group ?? '') ?? [...draft.models].find(([, { value }]) => listOf(value['aliases']).includes(name))?.[0];
+  return own === undefined || own.endsWith('*') ? null : own;
+}
+
+/** Limits and budgets of single deployments: those of their provider, where it serves nothing else. */
+function writeDeploymentLimits(draft: Draft, { deployments }: Groups, isEnforced: boolean): void {
+  for (const member of deployments) {
+    const { params, path, providerId } = member;
+    const budget = budgetOf(params['max_budget'], params['budget_duration']);
+    const amounts = { ...amountsOf(member, isEnforced), ...(typeof budget === 'object' && budget !== null && { budget }) };
+    if (typeof budget === 'string') draft.note([...path, 'max_budget'], budget);
+    if (Object.keys(amounts).length === 0) continue;
+    const isAlone = deployments.filter((other) => other.providerId === providerId).length === 1;
+    if (isAlone) draft.limits.push({ value: { by: 'provider', match: providerId, ...amounts }, remark: `line ${draft.source.lineOf(path)}` });
+    else draft.note(path, `limits count by provider, and ${providerId} serves other models too: give this model a provider of its own, or limit by model`, `limits of ${member.group}`);
+  }
+}
+
+function writeProviderBudgets(draft: Draft, { deployments }: Groups): void {
+  const setting = settingOf(draft, 'provider_budget_config');
+  for (const [vendor, config] of Object.entries(fieldsOf(setting?.value))) {
+    const path = [...(setting?.path ?? []), vendor];
+    const { budget_limit: limit, max_budget: most, time_period: period, budget_duration: duration } = fieldsOf(config);
+    const budget = budgetOf(limit ?? most, period ?? duration);
+    const ids = new Set(deployments.filter(({ prefix }) => prefix === vendor).map(({ providerId }) => providerId));
+    const [id] = ids;
+    if (typeof budget === 'object' && budget !== null && id !== undefined && ids.size === 1) draft.limits.push({ value: { by: 'provider', match: id, budget }, remark: `line ${draft.source.lineOf(path)}` });
+    else draft.note(path, typeof budget === 'string' ? budget : ids.size === 0 ? 'no model of this file is from there' : `it is several providers here, each with a budget of its own: ${[...ids].join(', ')}`);
+  }
+}

@@ -1,0 +1,177 @@
+/** `litellm_settings`, `router_settings`, `general_settings` and the other sections: keys, limits, cache, Redis, callbacks, the log. */
+import type { Draft } from '../draft.ts';
+import { literal, reference } from '../draft.ts';
+import type { Fields, Path } from '../foreign.ts';
+import { countOf, fieldsOf, listOf, numberOf, textOf, textsOf } from '../foreign.ts';
+import { budgetOf } from './budgets.ts';
+import { Given, written } from './given.ts';
+import { routingSettings } from './routing.ts';
+import { sections, settingsAdvice } from './without-counterpart.ts';
+
+type Read = (value: unknown, at: { readonly draft: Draft; readonly path: Path; readonly section: Fields }) => void;
+
+const nothingToDo: Read = () => {};
+
+export function writeSettings(draft: Draft): void {
+  const { value } = draft.source;
+  for (const name of ['litellm_settings', 'router_settings', 'general_settings']) {
+    const section = fieldsOf(value[name]);
+    for (const [setting, given] of Object.entries(section)) {
+      if (given === null || (name !== 'general_settings' && routingSettings.includes(setting))) continue;
+      const read = Object.hasOwn(readers, setting) ? readers[setting] : undefined;
+      if (read !== undefined) read(given, { draft, path: [name, setting], section });
+      else if (given !== false) draft.note([name, setting], settingsAdvice[setting] ?? 'has no counterpart');
+    }
+  }
+  for (const [name, section] of Object.entries(value)) {
+    if (['model_list', 'credential_list', 'litellm_settings', 'router_settings', 'general_settings'].includes(name) || section === null) continue;
+    if (name === 'environment_variables') for (const variable of Object.keys(fieldsOf(section))) draft.note([name, variable], 'put it into the environment, or into .env beside the file');
+    else draft.note([name], sections[name] ?? 'has no counterpart');
+  }
+  const stored = fieldsOf(value['general_settings'])['store_prompts_in_spend_logs'] === true;
+  draft.plugin('log/journal', { store: 'sqlite', bodies: stored, retention_days: retentionOf(fieldsOf(value['general_settings'])['maximum_spend_logs_retention_period']) });
+  if (!stored) draft.notes.push({ line: 0, what: 'log/journal', todo: 'LiteLLM keeps no prompts and answers in its log, so `bodies` is false here; true shows them on the dashboard' });
+  draft.plugin('log/otel', { endpoint: '${OTEL_EXPORTER_OTLP_ENDPOINT:-}' });
+}
+
+/** Days, of LiteLLM's `30d`. */
+const retentionOf = (period: unknown): number => Number(/^(\d+)d$/.exec(textOf(period) ?? '')?.[1] ?? 30);
+
+const budget: Read = (amount, { draft, path, section }) => {
+  const found = budgetOf(amount, section['budget_duration']);
+  if (typeof found === 'string') draft.note(path, found);
+  else if (found !== null) draft.limits.push({ value: { by: 'all', budget: found }, remark: `line ${draft.source.lineOf(path)}` });
+};
+
+/** What each new key gets: here a limit of every key. */
+const ofKeys: Read = (value, { draft, path }) => {
+  const given = fieldsOf(value);
+  const amounts = keyAmounts(given);
+  const left = Object.keys(given).filter((name) => !amountNames.has(name));
+  for (const name of left) draft.note([...path, name], 'write it at each key under `keys`');
+  if (typeof amounts === 'string') draft.note(path, amounts);
+  else if (Object.keys(amounts).length > 0) draft.limits.push({ value: { by: 'key', ...amounts }, remark: `line ${draft.source.lineOf(path)}` });
+};
+
+const amountNames = new Set(['max_budget', 'budget_duration', 'rpm_limit', 'tpm_limit', 'max_parallel_requests']);
+
+/** The limits of a key, by LiteLLM's names. A text: why its budget has no counterpart. */
+export function keyAmounts(given: Fields): Fields | string {
+  const found = budgetOf(given['max_budget'], given['budget_duration']);
+  if (typeof found === 'string') return found;
+  const [requests, tokens, concurrent] = [countOf(given['rpm_limit']), countOf(given['tpm_limit']), countOf(given['max_parallel_requests'])];
+  return { ...(requests !== null && { requests_per_minute: requests }), ...(tokens !== null && { tokens_per_minute: tokens }), ...(concurrent !== null && { concurrent }), ...(found !== null && { budget: found }) };
+}
+
+const masterKey: Read = (value, { draft, path }) => {
+  const given = new Given('', { master_key: value }, { path: path.slice(0, 1), draft });
+  draft.keys.push({ value: { name: 'master', key: given.secret('master_key', 'LITELLM_MASTER_KEY') ?? reference('LITELLM_MASTER_KEY') }, remark: `line ${draft.source.lineOf(path)}` });
+  draft.note(path, 'here it is a key of a caller. The dashboard and /api have another one: the first start prints it, or `server.admin_key` sets it');
+};
+
+const callbacks: Read = (value, { draft, path }) => {
+  for (const name of new Set(textsOf(value))) {
+    if (name === 'prometheus') continue;
+    if (name === 'otel' || name === 'opentelemetry') draft.note(path, 'log/otel sends traces where OTEL_EXPORTER_OTLP_ENDPOINT points (LiteLLM reads OTEL_ENDPOINT too), over HTTP, port 4318', name);
+    else draft.note(path, 'where it takes OTLP over HTTP, log/otel sends traces there (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_HEADERS); else a plugin at `log` (examples/webhook.ts)', name);
+  }
+};
+
+const cached: Read = (value, { draft, section, path }) => {
+  if (value !== true) return;
+  const params = fieldsOf(section['cache_params']);
+  if (params['mode'] === 'default_off') draft.note(path, 'a request asks for the cache by the header x-cache: on', 'cache_params.mode: default_off');
+  else draft.usual['cache'] = true;
+  draft.note(path, 'a kept answer is given to the caller who asked for it, and to nobody else (docs/cache.md)');
+};
+
+const cacheTypes: Readonly<Record<string, string>> = { s3: 'kept in memory, or in Redis', gcs: 'kept in memory, or in Redis', disk: 'kept in memory, or in Redis', 'azure-blob': 'kept in memory, or in Redis' };
+
+const cacheParams: Read = (value, { draft, path, section }) => {
+  const params = fieldsOf(value);
+  if (section['cache'] !== true) return;
+  const type = textOf(params['type']) ?? 'redis';
+  const seconds = countOf(params['ttl']);
+  if (seconds !== null) draft.plugin('stream/cache', { ttl_seconds: seconds });
+  if (type === 'redis') writeRedis(params, { draft, path });
+  else if (type !== 'local') draft.note([...path, 'type'], cacheTypes[type] ?? 'only exact repeats are answered from the cache, in memory or in Redis', type);
+  for (const name of ['namespace', 'supported_call_types', 'max_connections', 'similarity_threshold']) if (params[name] !== undefined) draft.note([...path, name], name === 'supported_call_types' ? 'chat, messages, responses and embeddings are cached' : 'has no counterpart');
+};
+
+interface Place {
+  readonly draft: Draft;
+  readonly path: Path;
+}
+
+/** One address instead of host, port and password. The cache and the router may name the same. */
+function writeRedis(params: Fields, { draft, path }: Place): void {
+  for (const name of ['redis_startup_nodes', 'sentinel_nodes', 'service_name', 'gcp_service_account']) {
+    if (params[name] !== undefined) draft.note([...path, name], 'one Redis is asked, at one address: write redis: { url: … }');
+  }
+  const given = new Given('', params, { path, draft });
+  const url = given.secret('redis_url', 'REDIS_URL') ?? given.secret('url', 'REDIS_URL');
+  const host = given.text('redis_host', 'host');
+  const password = given.secret('redis_password', 'REDIS_PASSWORD') ?? given.secret('password', 'REDIS_PASSWORD');
+  const [port, database] = [given.text('redis_port', 'port') ?? '6379', given.text('redis_db', 'db')];
+  const name = given.text('username', 'redis_username') ?? '';
+  if (password !== null && password !== 'none') draft.note(path, 'in an address, other characters than letters, digits and - . _ ~ of a password are written as %XX', 'the password of Redis');
+  const access = password === null || password === 'none' ? '' : `${name}:${password}@`;
+  draft.redis = url ?? (host === null ? reference('REDIS_URL') : `${params['ssl'] === true ? 'rediss' : 'redis'}://${access}${host}:${port}${database === null ? '' : `/${database}`}`);
+}
+
+const redisOfRouter: Read = (_, { draft, path, section }) => {
+  if (draft.redis === null) writeRedis(section, { draft, path: path.slice(0, 1) });
+};
+
+const identity: Read = (value, { draft, path }) => draft.note(path, `tokens of other issuers need a plugin at \`auth\`${typeof value === 'string' ? ', instead of this file' : ''}`);
+
+const readers: Readonly<Record<string, Read>> = {
+  drop_params: nothingToDo,
+  modify_params: nothingToDo,
+  set_verbose: nothingToDo,
+  json_logs: nothingToDo,
+  debug_level: nothingToDo,
+  enable_pre_call_checks: nothingToDo,
+  budget_duration: nothingToDo,
+  enable_azure_ad_token_refresh: nothingToDo,
+  store_prompts_in_spend_logs: nothingToDo,
+  maximum_spend_logs_retention_period: nothingToDo,
+  maximum_spend_logs_retention_interval: nothingToDo,
+  set_max_fallbacks: nothingToDo,
+  disable_spend_logs: (value, { draft, path }) => void (value === true && draft.note(path, 'every request is on record; `log/journal` without its line under `plugins` keeps nothing')),
+  turn_off_message_logging: nothingToDo,
+  master_key: masterKey,
+  max_budget: budget,
+  default_key_generate_params: ofKeys,
+  success_callback: callbacks,
+  failure_callback: callbacks,
+  callbacks,
+  service_callback: callbacks,
+  service_callbacks: callbacks,
+  audit_log_callbacks: callbacks,
+  cache: cached,
+  cache_responses: cached,
+  cache_params: cacheParams,
+  redis_host: redisOfRouter,
+  redis_url: redisOfRouter,
+  redis_port: nothingToDo,
+  redis_password: nothingToDo,
+  redis_db: nothingToDo,
+  global_max_parallel_requests: (value, { draft, path }) => {
+    const concurrent = countOf(value);
+    if (concurrent !== null) draft.limits.push({ value: { by: 'all', concurrent }, remark: `line ${draft.source.lineOf(path)}` });
+  },
+  max_parallel_requests: (value, { draft, path }) => {
+    const concurrent = countOf(value);
+    if (concurrent !== null) draft.limits.push({ value: { by: 'provider', concurrent }, remark: `line ${draft.source.lineOf(path)}` });
+  },
+  max_request_size_mb: (value, { draft }) => {
+    const size = numberOf(value);
+    if (size !== null && size > 0) draft.server['limits'] = { body: Math.round(size * 1024 * 1024) };
+  },
+  completion_model: (value, { draft, path }) => draft.note(path, `a request names its model; a policy of another name may stand for it: routing: { models: { NAME: { candidates: [${literal(String(value))}] } } }`),
+  custom_auth: identity,
+  enable_jwt_auth: identity,
+  database_url: (value, { draft, path }) => draft.note(path, `the log has its own database: log/journal with { store: postgres, url: ${typeof value === 'string' && value.startsWith('os.environ/') ? written(value) : '${DATABASE_URL}'} }, in another one than LiteLLM's. Its keys come along by \`gateway import litellm CONFIG KEYS.json\` (docs/coming-from-litellm.md)`),
+  blocked_user_list: (value, { draft, path }) => draft.note(path, `has no counterpart for ${listOf(value).length} users: refuse them in a plugin at \`normalise\``),
+};

@@ -1,0 +1,38 @@
+/** A config file of LiteLLM's proxy as a draft of one for this gateway. */
+import { CatalogueFacts } from '../catalogue-facts.ts';
+import { Draft } from '../draft.ts';
+import type { Foreign } from '../foreign.ts';
+import { fieldsOf, textsOf } from '../foreign.ts';
+import type { Model } from '../../../core/config.ts';
+import type { Deployment } from './deployments.ts';
+import { readDeployments } from './deployments.ts';
+import { variablesOf } from './given.ts';
+import { writeModels } from './models.ts';
+import { writeRouting } from './routing.ts';
+import { writeSettings } from './settings.ts';
+import { writeKeys } from './virtual-keys.ts';
+
+export interface FromLitellm {
+  readonly source: Foreign;
+  /** The answer of LiteLLM's `GET /key/list`; null: none is given. */
+  readonly keys: Foreign | null;
+  /** The shipped catalogue. */
+  readonly catalogue: readonly Model[];
+}
+
+export function translate({ source, keys, catalogue }: FromLitellm): Draft {
+  const draft = new Draft(source, variablesOf(source.value));
+  const deployments = readDeployments(draft);
+  const ids = writeModels(deployments, new CatalogueFacts(catalogue), draft);
+  writeSettings(draft);
+  writeRouting(draft, { ids, deployments });
+  if (keys !== null) writeKeys({ keys, draft, accessGroups: accessGroupsOf(deployments) });
+  if (draft.models.size === 0) draft.note(['model_list'], 'no model came along, so nothing can be asked', 'model_list');
+  return draft;
+}
+
+function accessGroupsOf(deployments: readonly Deployment[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const { info, group } of deployments) for (const name of textsOf(fieldsOf(info)['access_groups'])) groups.set(name, [...(groups.get(name) ?? []), group]);
+  return groups;
+}

@@ -1,0 +1,51 @@
+/** Keys that LiteLLM keeps in its database, from the answer of its `GET /key/list?return_full_object=true`. Callers keep their keys: both programs keep SHA-256 of them. */
+import type { Draft } from '../draft.ts';
+import type { Fields, Foreign } from '../foreign.ts';
+import { fieldsOf, listOf, textOf, textsOf } from '../foreign.ts';
+import { keyAmounts } from './settings.ts';
+
+export interface KeySources {
+  readonly keys: Foreign;
+  readonly draft: Draft;
+  /** Names of models by `model_info.access_groups`. */
+  readonly accessGroups: ReadonlyMap<string, readonly string[]>;
+}
+
+export function writeKeys({ keys, draft, accessGroups }: KeySources): void {
+  const rows = listOf(keys.value['keys'] ?? keys.value['data']).map(fieldsOf);
+  const names = new Set(draft.keys.map(({ value }) => value['name']));
+  rows.forEach((row, at) => {
+    const line = keys.lineOf([keys.value['keys'] === undefined ? 'data' : 'keys', at]);
+    const note = (todo: string): void => void draft.notes.push({ line, what: `${keys.name}: ${nameOf(row)}`, todo });
+    const token = textOf(row['token']) ?? '';
+    if (!/^[0-9a-f]{64}$/.test(token)) return note('left out: it has no `token` with the hash of the key. Ask with return_full_object=true');
+    let name = nameOf(row);
+    for (let count = 2; names.has(name); count += 1) name = `${nameOf(row)}-${count}`;
+    names.add(name);
+    const amounts = keyAmounts(row);
+    if (typeof amounts === 'string') note(amounts);
+    const models = textsOf(row['models']).flatMap((model) => accessGroups.get(model) ?? model).filter((model) => !model.startsWith('all-'));
+    if (textsOf(row['models']).includes('all-team-models')) note('it may use the models of its team: write them under `models`');
+    draft.keys.push({
+      value: {
+        name,
+        hash: `sha256:${token}`,
+        ...(models.length > 0 && { models: [...new Set(models)] }),
+        ...withMetadata(row),
+        ...(typeof amounts === 'object' && Object.keys(amounts).length > 0 && { limits: amounts }),
+        ...(row['blocked'] === true && { disabled: true }),
+        ...(textOf(row['expires']) !== null && { expires: new Date(textOf(row['expires']) ?? '').toISOString() }),
+      },
+      remark: '',
+    });
+  });
+}
+
+const nameOf = (row: Fields): string => textOf(row['key_alias']) ?? textOf(row['key_name']) ?? 'key';
+
+/** The team, the user, and what else are texts. */
+function withMetadata(row: Fields): Fields {
+  const own = Object.entries(fieldsOf(row['metadata'])).filter(([name, value]) => typeof value === 'string' && /^[\w-]+$/.test(name));
+  const metadata = { ...Object.fromEntries(own), ...(textOf(row['team_id']) !== null && { team: textOf(row['team_id']) }), ...(textOf(row['user_id']) !== null && { user: textOf(row['user_id']) }) };
+  return Object.keys(metadata).length === 0 ? {} : { metadata };
+}

@@ -1,0 +1,42 @@
+/** Configs of another gateway, imported and loaded as `gateway check` does it. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { draftText } from '../../../config/import/write.ts';
+import type { Draft } from '../../../config/import/draft.ts';
+import { readForeign } from '../../../config/import/foreign.ts';
+import { translate } from '../../../config/import/litellm/translate.ts';
+import { loadConfig } from '../../../config/load.ts';
+import type { Loaded } from '../../../config/load.ts';
+import { shippedPlugins } from '../../../config/shipped-plugins.ts';
+import { loadPlugin } from '../../_kit/gateway.ts';
+import { folderOf } from '../folder.ts';
+
+export const examples = fileURLToPath(new URL('litellm/', import.meta.url));
+
+const load = (file: string, env: Record<string, string>): Promise<Loaded> => loadConfig(file, { env, loadPlugin, shippedPlugins });
+
+const shipped = await load(fileURLToPath(new URL('../../../gateway.config.yaml', import.meta.url)), {});
+export const catalogue = shipped.ok ? shipped.config.models : [];
+
+export interface Imported {
+  readonly draft: Draft;
+  readonly text: string;
+  readonly loaded: Loaded;
+  /** `line: what: todo` for each note. */
+  readonly notes: readonly string[];
+}
+
+/** A value for each variable that the new file names: an address where it stands for one. */
+const valuesFor = (text: string): Record<string, string> =>
+  Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)/g), ([, name = '']) => [name, /BASE|URL/.test(name) ? `https://${name.toLowerCase().replaceAll('_', '-')}.example` : `${name.toLowerCase().replaceAll('_', '-')}-with-enough-characters`]));
+
+export async function imported(yaml: string, keys: string | null = null): Promise<Imported> {
+  const draft = translate({ source: readForeign('config.yaml', yaml), keys: keys === null ? null : readForeign('keys.json', keys), catalogue });
+  const text = draftText(draft, { of: 'LiteLLM', command: 'gateway import litellm' }, shippedPlugins);
+  const folder = folderOf({ 'gateway.config.yaml': text });
+  const loaded = await load(join(folder, 'gateway.config.yaml'), valuesFor(text));
+  return { draft, text, loaded, notes: draft.notes.map(({ line, what, todo }) => `${line}: ${what}: ${todo}`) };
+}
+
+export const example = (name: string): string => readFileSync(join(examples, name), 'utf8');
