@@ -10,7 +10,8 @@ import { join } from 'node:path';
 export const versions = {
   claudeCode: '2.1.330',
   codex: '0.169.0',
-  python: { openai: '2.54.0', anthropic: '2.12.0', litellm: '1.106.2' },
+  // litellm imports mcp for each call with tools, and does not require it
+  python: { openai: '2.54.0', anthropic: '2.12.0', litellm: '1.106.2', mcp: '2.3.0' },
   openaiJava: '4.101.0',
 } as const;
 

@@ -31,6 +31,8 @@ class Content {
   readonly #calls: readonly FoldedToolCall[];
   #thought: Thought | null = null;
   #text: Text | null = null;
+  /** State that came after a text. wire: the last block of a message cannot be thinking (Anthropic: error text), so it goes before the text where nothing follows. */
+  #late: object[] = [];
 
   constructor(calls: readonly FoldedToolCall[]) {
     this.#calls = calls;
@@ -58,6 +60,7 @@ class Content {
 
   blocks(): readonly object[] {
     this.#close();
+    if (this.#late.length > 0) this.#blocks.splice(-1, 0, ...this.#late);
     return this.#blocks;
   }
 
@@ -78,8 +81,15 @@ class Content {
 
   /** The state of the thought before it, or one that stands by itself. */
   #addDetail(detail: ReasoningDetail): void {
-    if (this.#thought === null) this.#push({ type: 'redacted_thinking', data: toOpaque(detail) });
+    if (this.#thought === null) this.#addState({ type: 'redacted_thinking', data: toOpaque(detail) });
     else if (this.#thought.take(detail)) this.#close();
+  }
+
+  #addState(block: object): void {
+    const isAfterText = fieldsOf(this.#blocks.at(-1))['type'] === 'text';
+    if (!isAfterText) return this.#push(block);
+    this.#text = null;
+    this.#late.push(block);
   }
 
   #addNative(name: string, value: unknown): void {
@@ -90,13 +100,14 @@ class Content {
 
   #push(block: object): void {
     this.#close();
-    this.#blocks.push(block);
+    this.#blocks.push(...this.#late, block);
+    this.#late = [];
   }
 
   #close(): void {
     const thought = this.#thought;
     this.#thought = null;
     this.#text = null;
-    if (thought !== null) this.#blocks.push({ type: 'thinking', thinking: thought.text, signature: thought.signature });
+    if (thought !== null) this.#push({ type: 'thinking', thinking: thought.text, signature: thought.signature });
   }
 }

@@ -29,6 +29,9 @@ class StreamEncoder implements Encoder {
   /** cost: the part of a delta event that is the same for the whole block, serialised once */
   #opening = '';
   #held: Chunk[] = [];
+  /** State after a text, for clients that want the text last. It is sent if another block follows. */
+  #late: Readonly<Record<string, unknown>>[] = [];
+  #isAfterText = false;
   #out = '';
 
   constructor(head: ReplyHead) {
@@ -114,6 +117,8 @@ class StreamEncoder implements Encoder {
 
   #start(open: Open, block: string): void {
     this.#close();
+    this.#sendLate();
+    this.#isAfterText = open.kind === 'text';
     this.#begin();
     const [type, field] = deltas[open.kind];
     this.#open = open;
@@ -129,8 +134,19 @@ class StreamEncoder implements Encoder {
 
   /** The state of the thought before it, or one that stands by itself. */
   #addDetail(detail: ReasoningDetail): void {
-    if (this.#open?.kind !== 'thinking') this.#addBlock({ type: 'redacted_thinking', data: toOpaque(detail) });
-    else if (this.#open.thought.take(detail)) this.#close();
+    if (this.#open?.kind === 'thinking') {
+      if (this.#open.thought.take(detail)) this.#close();
+      return;
+    }
+    const block = { type: 'redacted_thinking', data: toOpaque(detail) };
+    if (this.#isAfterText && this.#head.request.door?.['text_last'] === true) this.#late.push(block);
+    else this.#addBlock(block);
+  }
+
+  #sendLate(): void {
+    const late = this.#late;
+    this.#late = [];
+    for (const block of late) this.#addBlock(block);
   }
 
   #addNative(name: string, value: unknown): void {
@@ -145,6 +161,8 @@ class StreamEncoder implements Encoder {
   /** A block that is whole. wire: the input of a call comes as a delta, also where the provider runs the tool (Anthropic: Streaming messages) */
   #addBlock(block: Readonly<Record<string, unknown>>): void {
     this.#close();
+    this.#sendLate();
+    this.#isAfterText = false;
     this.#begin();
     const { input } = block;
     const isCall = typeof input === 'object' && input !== null;

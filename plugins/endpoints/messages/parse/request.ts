@@ -43,8 +43,12 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
     rest: topK === null ? {} : { top_k: topK },
     form,
     native: nativeOf({ ...more, metadata }, thoughts, betasIn(headers)),
+    ...(wantsTextLast(headers) && { door: { text_last: true } }),
   };
 }
+
+/** wire: Claude Code 2.1.330 takes the last block of an answer for its result: where that block is thinking, `claude -p` prints nothing */
+const wantsTextLast = ({ 'user-agent': agent = '' }: Readonly<Record<string, string | undefined>>): boolean => agent.startsWith('claude-cli/');
 
 /** wire: some providers take at most 64 characters (OpenAI: error text of `user`), and Claude Code sends more. A hash names the same user. */
 const shortId = (id: string): string => (id.length <= 64 ? id : createHash('sha256').update(id).digest('hex'));

@@ -1,4 +1,4 @@
-/** One gateway with a provider of the Messages API (`claude`), one of chat completions (`open`) and one that reasons (`thinker`), and what a stream says. */
+/** One gateway with a provider of the Messages API (`claude`), one of chat completions (`open`) one that reasons (`thinker`) and one whose state comes after its text (`late`), and what a stream says. */
 import { expect } from 'vitest';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
@@ -13,7 +13,7 @@ export interface Scene {
   /** Asks the door. `sent` is what the provider got; undefined where it was not asked. */
   ask(body: Fields, headers?: Record<string, string>, path?: string): Promise<{ status: number; headers: Headers; body: Fields; sent: Fields; asked: ScriptedUpstream['asked'][number] }>;
   /** The events of a streamed answer. */
-  stream(body: Fields): Promise<Fields[]>;
+  stream(body: Fields, headers?: Record<string, string>): Promise<Fields[]>;
 }
 
 export const message = (content: Fields[], more: Fields = {}): Fields => ({ id: 'msg_up', type: 'message', role: 'assistant', model: 'claude-sonnet-4-5', content, stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 5, output_tokens: 3 }, ...more });
@@ -28,6 +28,7 @@ export async function scene(...steps: Step[]): Promise<Scene> {
     providers: {
       vendor: { dialect: 'anthropic', base_url: up.url, api_key: 'k' },
       other: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' },
+      signer: { dialect: 'gemini', base_url: up.url, api_key: 'k' },
     },
     models: [
       model('claude', 'vendor', 'claude-sonnet-4-5', reasons),
@@ -35,6 +36,7 @@ export async function scene(...steps: Step[]): Promise<Scene> {
       model('dull', 'vendor', 'claude-3-5-haiku', false),
       model('open', 'other', 'open-1', false),
       model('thinker', 'other', 'thinker-1', reasons),
+      model('late', 'signer', 'gemini-3-pro-preview', { efforts: ['low', 'high'] }),
     ],
     routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
   });
@@ -49,8 +51,8 @@ export async function scene(...steps: Step[]): Promise<Scene> {
       const asked = up.asked[before]!;
       return { status: response.status, headers: response.headers, body: (await response.json()) as Fields, sent: asked?.json, asked };
     },
-    async stream(body) {
-      const response = await post('/v1/messages', { max_tokens: 1000, messages: [{ role: 'user', content: 'Hi' }], stream: true, ...body });
+    async stream(body, headers) {
+      const response = await post('/v1/messages', { max_tokens: 1000, messages: [{ role: 'user', content: 'Hi' }], stream: true, ...body }, headers);
       expect(response.headers.get('content-type')).toContain('text/event-stream');
       const blocks = (await response.text()).split('\n\n').filter((block) => block !== '' && !block.startsWith(':'));
       return blocks.map((block) => {

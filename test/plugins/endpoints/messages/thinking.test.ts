@@ -1,7 +1,7 @@
 /** Thinking through the Messages API: how it is asked for, and how its state comes back over turns. */
 import { describe, expect, it } from 'vitest';
-import { answers, completion } from '../../../_kit/upstream.ts';
-import { type Fields, message, opened, scene } from './scene.ts';
+import { answers, completion, streams } from '../../../_kit/upstream.ts';
+import { blocksOf, type Fields, message, opened, scene } from './scene.ts';
 
 const yes = answers(completion('Yes.'));
 const adaptive = (effort?: string): Fields => ({ thinking: { type: 'adaptive' }, ...(effort !== undefined && { output_config: { effort } }) });
@@ -115,5 +115,44 @@ describe('the state of a thought', () => {
       messages: [{ role: 'user', content: 'Weather?' }, { role: 'assistant', content: 'Let me look.', reasoning_details: [{ type: 'reasoning.text', text: first!['thinking'], signature: first!['signature'] }, { type: 'reasoning.encrypted', data: second!['data'] }] }, { role: 'user', content: 'Go on.' }],
     });
     expect(up.asked.at(-1)?.json['messages'][1].content).toEqual([...blocks.slice(0, 2), blocks[2]]);
+  });
+});
+
+describe('state that a provider gives after its text', () => {
+  const said = (...parts: Fields[]): Fields => ({ candidates: [{ index: 0, content: { role: 'model', parts } }] });
+  const call = { functionCall: { id: 'f1', name: 'weather', args: {} } };
+  const ended = (...parts: Fields[]): Fields => ({ candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }] });
+  const late = [{ text: 'Hm.', thought: true }, { text: 'Yes.' }, { text: '', thoughtSignature: 'LATE' }];
+  const pieces = (...bodies: Fields[]): string[] => bodies.map((body) => `data: ${JSON.stringify(body)}\n\n`);
+  const claudeCode = { 'user-agent': 'claude-cli/2.1.330 (external, cli)' };
+
+  it('stands before the text in a whole answer, and goes back', async () => {
+    const { ask, up } = await scene(answers(ended(...late)));
+    const { body } = await ask({ model: 'late' });
+    expect(body['content'].map(({ type }: Fields) => type)).toEqual(['thinking', 'redacted_thinking', 'text']);
+    await ask({ model: 'late', messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content: body['content'] }, { role: 'user', content: 'And?' }] });
+    expect(up.asked.at(-1)!.text).toContain('LATE');
+  });
+
+  it('is the last block of a stream', async () => {
+    const { stream } = await scene(streams(pieces(said(late[0]!, late[1]!), ended(late[2]!))));
+    expect(blocksOf(await stream({ model: 'late' })).map(({ type }) => type)).toEqual(['thinking', 'text', 'redacted_thinking']);
+  });
+
+  it('is left out for Claude Code, which takes the last block for its result', async () => {
+    const { stream } = await scene(streams(pieces(said(late[0]!, late[1]!), ended(late[2]!))));
+    const events = await stream({ model: 'late' }, claudeCode);
+    expect(blocksOf(events).map(({ type }) => type)).toEqual(['thinking', 'text']);
+    expect(events.slice(-2).map(({ type }) => type)).toEqual(['message_delta', 'message_stop']);
+  });
+
+  it('goes to Claude Code too where a call follows', async () => {
+    const { stream } = await scene(streams(pieces(said({ text: 'Yes.', thoughtSignature: 'LATE' }), ended(call))));
+    expect(blocksOf(await stream({ model: 'late', tools: [{ name: 'weather', input_schema: { type: 'object' } }] }, claudeCode)).map(({ type }) => type)).toEqual(['text', 'redacted_thinking', 'tool_use']);
+  });
+
+  it('goes to Claude Code too after a call', async () => {
+    const { stream } = await scene(streams(pieces(said({ text: 'Yes.' }), ended({ ...call, thoughtSignature: 'LATE' }))));
+    expect(blocksOf(await stream({ model: 'late', tools: [{ name: 'weather', input_schema: { type: 'object' } }] }, claudeCode)).map(({ type }) => type)).toEqual(['text', 'tool_use', 'redacted_thinking']);
   });
 });
