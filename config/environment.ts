@@ -8,10 +8,10 @@ import { parseEnv } from 'node:util';
 import type { Findings } from './problems.ts';
 import { parseSource } from './source.ts';
 
-/** All variables by name, and the files that some of them came from. */
+/** All variables by name. */
 export interface Environment {
   readonly values: Readonly<Record<string, string | undefined>>;
-  /** Absolute paths of the files that were read. */
+  /** Absolute paths of the files that were looked for, whether they exist or not. */
   readonly files: readonly string[];
 }
 
@@ -21,9 +21,9 @@ export interface Environment {
  * @param own the environment of the process
  */
 export function readEnvironment(folder: string, own: Readonly<Record<string, string | undefined>>, findings: Findings): Environment {
-  const files = ['.env', '.env.local'].map((name) => join(folder, name)).filter((file) => existsSync(file));
+  const files = ['.env', '.env.local'].map((name) => join(folder, name));
   const values: Record<string, string | undefined> = {};
-  for (const file of files) {
+  for (const file of files.filter((name) => existsSync(name))) {
     try {
       Object.assign(values, parseEnv(readFileSync(file, 'utf8')));
     } catch (thrown) {

@@ -49,7 +49,7 @@ export type Loaded =
       readonly plugins: readonly LoadedPlugin[];
       readonly named: readonly NamedPlugin[];
       readonly warnings: readonly Problem[];
-      /** Absolute paths of all files that were read: the config, its includes, `.env` files, certificates and `${file:...}` references. */
+      /** Absolute paths of all files that were looked for, also those that do not exist: the config, its includes and their globs, `.env` files, certificates and `${file:...}` references. */
       readonly files: readonly string[];
     }
   | { readonly ok: false; readonly problems: readonly Problem[]; readonly files: readonly string[]; readonly named: readonly NamedPlugin[] };
@@ -105,7 +105,7 @@ function resolveConfig(main: Reading, { plugins, known, overrides, bound, home, 
   if (server === null || routing === null || findings.problems.length > 0) return null;
   const content = { server, keys, providers, models: models.filter((model) => !isWildcard(model)), wildcards: models.filter(isWildcard), routing, redis, limits };
   // where a key is written says nothing of what it may
-  const hash = fingerprint({ ...content, keys: keys.map(({ writtenAt: _, ...key }) => key), plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })) });
+  const hash = fingerprint({ ...content, keys: keys.map((key) => ({ ...key, writtenAt: null })), plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })) });
   return deepFreeze({ hash, ...content, plugins: plugins.entries });
 }
 

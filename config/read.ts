@@ -61,7 +61,7 @@ export function readConfig(shown: string, context: ReadContext): Reading {
     }
     const parsed = toValue(source, context);
     if (file !== main) refuseMainBlocks(source, parsed.value, context.findings);
-    const wanted = includedFiles(source, parsed.value, context.findings);
+    const wanted = includedFiles(source, parsed.value, context);
     // a file that is included twice is read once, at its first include
     const includes = wanted.flatMap((path) => (visited.has(realPath(path)) ? [] : [read(path)]));
     const { models } = parsed.value;
@@ -175,7 +175,7 @@ function refuseMainBlocks(source: Source, value: Record<string, unknown>, findin
 /** Files that come with the gateway are named like this, wherever it is installed. */
 const ofPackage = 'model-gateway/';
 
-function includedFiles(source: Source, { include }: Record<string, unknown>, findings: Findings): string[] {
+function includedFiles(source: Source, { include }: Record<string, unknown>, { findings, files }: ReadContext): string[] {
   if (!Array.isArray(include)) return [];
   const folder = dirname(source.file);
   return (include as unknown[]).flatMap((pattern, index) => {
@@ -184,10 +184,12 @@ function includedFiles(source: Source, { include }: Record<string, unknown>, fin
     const isGlob = /[*?[{]/.test(pattern);
     const shipped = pattern.startsWith(ofPackage) ? pattern.slice(ofPackage.length) : null;
     const from = shipped === null ? folder : packageFolder;
-    const matches = globSync(shipped ?? pattern, { cwd: from }).map((match) => resolve(from, match)).toSorted();
-    if (matches.length === 0 && isGlob) findings.warn(place, 'matches no file');
-    if (matches.length === 0 && !isGlob) findings.error(place, `no such file: ${pattern}`, `it is looked for in ${from}`);
-    return isGlob ? matches.filter((match) => statSync(match).isFile()) : matches;
+    const matches = globSync(shipped ?? pattern, { cwd: from }).map((match) => resolve(from, match)).filter((match) => !isGlob || statSync(match).isFile()).toSorted();
+    // a file that comes later is a change too
+    if (isGlob) files.push(resolve(from, shipped ?? pattern));
+    // safety: a folder that was renamed or emptied would take its models from a running gateway
+    if (matches.length === 0) findings.error(place, isGlob ? 'matches no file' : `no such file: ${pattern}`, `it is looked for in ${from}`);
+    return matches;
   });
 }
 

@@ -5,6 +5,7 @@ import type { AnyPlugin, LoadedPlugin } from '../../core/host/plugin.ts';
 import { writtenAs } from '../expand.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
+import { locate } from '../source.ts';
 import type { Path } from '../source.ts';
 import { validateOptions } from '../validate/validate.ts';
 
@@ -52,10 +53,14 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
   const named: NamedPlugin[] = [];
   const wanted = wantedPlugins(main, loader.shippedPlugins);
   const { plugins: list = loader.shippedPlugins } = main.value;
+  const places = new Map<string, Place>();
   let isComplete = Array.isArray(list) && list.length === wanted.length;
   for (const { use, options, path, place } of wanted) {
     try {
       const plugin = await loader.loadPlugin(use, dirname(main.source.file));
+      const other = places.get(plugin.name);
+      if (other !== undefined) findings.error(place, `the plugin "${plugin.name}" is listed twice`, `the other one is at ${placeWords(other)}`);
+      places.set(plugin.name, place);
       named.push({ use, plugin });
       validateOptions({ reading: main, base: path, value: options }, plugin, findings);
       loaded.push({ plugin, options });
@@ -66,6 +71,11 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
     }
   }
   return { loaded, entries, named, isComplete };
+}
+
+function placeWords({ source, path }: Place): string {
+  const { file, line } = locate(source, path, 'value');
+  return `${file}:${line}`;
 }
 
 function wantedPlugins({ source, value }: Reading, shipped: readonly string[]): WantedPlugin[] {

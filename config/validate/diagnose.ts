@@ -47,6 +47,7 @@ export function diagnose(errors: readonly ErrorObject[], origin: Origin): Diagno
 const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) => Sentence>> = {
   additionalProperties(error) {
     const key = textParam(error, 'additionalProperty');
+    if (key === '<<') return { message: 'merge keys of YAML are not read', hint: 'write the fields themselves', key };
     return { message: 'unknown key', hint: didYouMean(key, siblings(error)), key };
   },
   required: (error) => ({ message: `needs "${textParam(error, 'missingProperty')}"` }),

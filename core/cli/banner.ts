@@ -4,6 +4,7 @@ import { relative } from 'node:path';
 import { styleText } from 'node:util';
 import type { Config } from '../config.ts';
 import { adminKeyFile, usesKeptAdminKey } from '../host/admin-key.ts';
+import type { Logger } from '../logger.ts';
 import { version } from '../version.ts';
 
 export interface BannerFacts {
@@ -65,4 +66,9 @@ function networkOf(url: string): string {
   if (hostname !== '0.0.0.0' && hostname !== '[::]') return styleText('dim', 'this machine only; --host 0.0.0.0 with keys to expose');
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []).filter(({ internal, family }) => !internal && family === 'IPv4');
   return addresses.map(({ address }) => `http://${address}:${port}/v1`).join(', ');
+}
+
+/** What a process log says in place of the banner's list: providers that are off. */
+export function reportOff({ providers }: Config, logger: Logger): void {
+  for (const { id, missing } of providers.values()) if (missing !== null) logger.info(`provider off: ${missing} is not set`, { provider: id });
 }

@@ -27,7 +27,7 @@ import { numberOfWorker, serveForParent } from '../run/worker.ts';
 import { version } from '../version.ts';
 import type { WorkerPeers } from '../workers/peers.ts';
 import { askRunning } from './ask-running.ts';
-import { bannerOf } from './banner.ts';
+import { bannerOf, reportOff } from './banner.ts';
 import { asksForList, configFileOf, findCommand, groupOf, nearCommand, parseCommandLine, unknownCommand } from './command-line.ts';
 import { writeConfig } from './begin/init.ts';
 import { outlive } from './begin/mishaps.ts';
@@ -132,6 +132,7 @@ async function start(flags: FlagValues): Promise<void> {
     logger, places, unkeptKeys, withAdminKey, tellAdminKey,
     async read(bound) {
       const loaded = await load(file, { overrides, ...(bound !== undefined && { bound }) });
+      if (loaded.ok && numberOfWorker() === null) warn(loaded.warnings);
       return loaded.ok ? loaded : { problems: formatProblems(loaded.problems), files: loaded.files };
     },
     build: async ({ config, plugins }, peers) => await build({ config: withAdminKey(config), plugins }, peers),
@@ -153,14 +154,9 @@ async function start(flags: FlagValues): Promise<void> {
   const { pages } = current();
   const isText = process.stdout.isTTY && !flags.has('json');
   process.stdout.write(isText ? bannerOf({ url, config, pages, file: resolve(file), startedInMs: performance.now() }) : `${JSON.stringify({ msg: 'listening', url, version })}\n`);
-  if (!isText && file !== shippedConfig) reportOff(config);
+  if (!isText && file !== shippedConfig) reportOff(config, logger);
   tellAdminKey(url, pages);
   await tellReady();
-}
-
-/** Providers that are off, said once. */
-function reportOff({ providers }: Config): void {
-  for (const { id, missing } of providers.values()) if (missing !== null) logger.info(`provider off: ${missing} is not set`, { provider: id });
 }
 
 async function check(flags: FlagValues): Promise<void> {
@@ -171,6 +167,8 @@ async function check(flags: FlagValues): Promise<void> {
   const faults = warnings.filter(({ isFault }) => isFault === true);
   warn(warnings.filter(({ isFault }) => isFault !== true));
   if (faults.length > 0) throw new Exit(1, formatProblems(faults));
+  const trial = await startGateway({ ...loaded, write: toStderr, isTrial: true }).catch(exit);
+  await trial.close();
   const on = [...config.providers.values()].filter(({ missing }) => missing === null);
   output.print(`${file} is fine: ${config.models.length} models, ${on.length} of ${config.providers.size} providers on, ${config.plugins.length} plugins\n`);
 }

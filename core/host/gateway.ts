@@ -37,6 +37,8 @@ export interface GatewayParts {
   readonly states?: States;
   /** The other workers, where this process is one of several. */
   readonly peers?: WorkerPeers | null;
+  /** The plugins are applied and not booted: nothing is opened, and a plugin that refuses says so. */
+  readonly isTrial?: boolean;
 }
 
 export interface RunningGateway extends Service {
@@ -54,7 +56,7 @@ export interface RunningGateway extends Service {
 }
 
 /** Applies and boots every plugin. Throws an error that names the plugin that refuses; those before it are torn down. */
-export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch, states = new States(), peers = null }: GatewayParts): Promise<RunningGateway> {
+export async function startGateway({ config, plugins, write, clock = Date.now, fetch: fetcher = fetch, states = new States(), peers = null, isTrial = false }: GatewayParts): Promise<RunningGateway> {
   const logger = createLogger(write);
   const hooks = createHooks<Gateway>();
   const watch = guard(hooks, logger, returns);
@@ -67,7 +69,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const signIns = held.of('core/host')('sign-ins', () => new SignIns(peers?.forGateway().of('core/host') ?? null));
   const inFlight = held.of('core/host')('in flight', () => new InFlight());
   const redis = openRedis(config, held.of('core/host'), logger);
-  await redis?.open();
+  if (!isTrial) await redis?.open();
   const others = peers?.forGateway();
   let isLeaving = false;
   const shared = {
@@ -102,7 +104,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     }
     watch.seal();
     if (doors.length > 0 && hooks.auth.taps.length === 0) logger.warn('no plugin recognises callers, so every request for a model is refused with 401; list a plugin of auth/ under plugins');
-    await hooks.boot.promise(gatewayOf('core/host', logger)).catch(refuseBoot);
+    if (!isTrial) await hooks.boot.promise(gatewayOf('core/host', logger)).catch(refuseBoot);
   } catch (error) {
     await closing();
     throw error;

@@ -1,8 +1,10 @@
 /** Finds plugins: the shipped ones by their path under `plugins/`, others by the path of a file or by the name of an npm package. */
+import { execFile } from 'node:child_process';
 import { existsSync, globSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
 import { resolvePackage, serveOwnName } from './own-package.ts';
 import type { Places } from './places.ts';
 import type { AnyPlugin } from './plugin.ts';
@@ -24,11 +26,11 @@ export function createPluginLoader(root: URL, places?: Places) {
     const { file, isShipped } = find(folder, use, baseDir);
     if (!isShipped) serveOwnName();
     const { href } = pathToFileURL(file);
-    const module: unknown = await import(href).catch((cause: unknown) => {
-      throw new Error(`cannot be loaded: ${reasonOf(cause)}`, { cause });
+    const module = await (import(href) as Promise<object>).catch(async (cause: unknown) => {
+      throw new Error(`cannot be loaded: ${await placeOf(cause, file)}${reasonOf(cause)}`, { cause });
     });
     const plugin = (module as { default?: unknown }).default;
-    const fault = faultOf(plugin);
+    const fault = 'module.exports' in module ? isCommonJs : faultOf(plugin);
     if (fault !== null) throw new Error(`is not a plugin: ${fault}`);
     const found = plugin as AnyPlugin;
     if (isShipped && found.name !== use) throw new Error(`calls itself "${found.name}"; a plugin's name is its path`);
@@ -67,6 +69,19 @@ function packageFile(use: string, baseDir: string): string | null {
     throw new Error(`cannot be loaded: ${reasonOf(cause)}`, { cause });
   }
 }
+
+const runs = promisify(execFile);
+
+/** Where a file is not JavaScript or TypeScript: `file:line: `. Empty for every other reason. */
+async function placeOf(cause: unknown, file: string): Promise<string> {
+  if (!(cause instanceof SyntaxError)) return '';
+  // Node begins the stack of faults in TypeScript with their place; for faults in JavaScript only its own check prints it
+  const said = /^\/.*:\d+\n/.test(cause.stack ?? '') ? cause.stack : await runs(process.execPath, ['--check', file]).then(() => '', ({ stderr }: { stderr?: string }) => stderr);
+  const [, place = ''] = /^(\/.*:\d+)\n/.exec(said ?? '') ?? [];
+  return place === '' ? '' : `${place}: `;
+}
+
+const isCommonJs = 'it is CommonJS. Write `export default` in place of `module.exports`, and `import` in place of `require`; let the name of the file end with .mjs, or write "type": "module" into the package.json of its folder';
 
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);

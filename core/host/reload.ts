@@ -4,7 +4,7 @@
  * reported, and the last good config keeps serving.
  */
 import { createHash } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { glob, readFile, stat } from 'node:fs/promises';
 import type { Server } from '../config.ts';
 import type { RunningGateway } from './gateway.ts';
 import { tellReload } from './last-reload.ts';
@@ -17,6 +17,7 @@ export type Rebuilt<Gateway extends Replaced = RunningGateway> = { readonly gate
 
 export interface Watching<Gateway extends Replaced = RunningGateway> {
   readonly logger: Logger;
+  /** Absolute paths, and globs: what matches one of them is a file of its own in this list. */
   readonly files: readonly string[];
   /** The host and port that are open, and the number of processes that serve there. Only a restart can change them. */
   readonly bound: Fixed;
@@ -103,8 +104,15 @@ function waiting(bound: Fixed, next: Server): string[] {
 
 async function fingerprint(files: readonly string[]): Promise<string> {
   const hash = createHash('sha256');
-  for (const file of files) hash.update(file).update(await readFile(file).catch(() => 'missing'));
+  for (const file of files) hash.update(file).update(await readFile(file).catch(() => namesBy(file)));
   return hash.digest('hex');
+}
+
+/** What is known of a path that is no file: the names that match it as a glob. */
+async function namesBy(pattern: string): Promise<string> {
+  const names: string[] = [];
+  if (/[*?[{]/.test(pattern)) for await (const name of glob(pattern)) names.push(name);
+  return names.length === 0 ? 'missing' : names.toSorted().join('\n');
 }
 
 async function changedSince(files: readonly string[], time: number): Promise<boolean> {

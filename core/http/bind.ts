@@ -33,7 +33,7 @@ export interface GivenPort {
 /** Somebody else listens on the port. */
 export class PortInUse extends Error {}
 
-/** What this process was given is no socket that it can serve on. */
+/** There is no socket that this process can serve on: it was given none, or may not open one there. */
 export class UnusableSocket extends Error {}
 
 const anyHosts = new Set(['0.0.0.0', '::', '']);
@@ -62,13 +62,36 @@ async function bindNew(settings: ServerOptions, host: string, port: number): Pro
     const { address, port: bound } = listener.server.address() as AddressInfo;
     return { server: listener.server, address, url: urlOf(host, bound, null) };
   } catch (cause) {
-    throw refused(cause, { host, port });
+    throw await refused(cause, { host, port });
   }
 }
 
-function refused(cause: unknown, { host, port }: Place): unknown {
-  const taken = (cause as NodeJS.ErrnoException).code === 'EADDRINUSE' || (cause instanceof Error && cause.name === 'GetPortError');
-  return taken ? new PortInUse(`Port ${port} on ${host} is in use. Stop what listens there, or choose another: --port ${port + 1}`, { cause }) : cause;
+/** What is wrong with the place. listhen calls every refusal a port that is not free, so the system is asked once more. */
+async function refused(cause: unknown, { host, port }: Place): Promise<unknown> {
+  const { code, name } = cause as NodeJS.ErrnoException;
+  const reason = name === 'GetPortError' ? await refusalOf({ host, port }) : code;
+  if (reason === 'EADDRINUSE') return new PortInUse(`Port ${port} on ${host} is in use. Stop what listens there, or choose another: --port ${port + 1}`, { cause });
+  const why = reason === undefined ? undefined : reasons[reason];
+  return why === undefined ? cause : new UnusableSocket(why({ host, port }), { cause });
+}
+
+const reasons: Readonly<Record<string, ((place: Place) => string) | undefined>> = {
+  EACCES: ({ port }) => `This user may not open port ${port}: ports below 1024 need a right of their own. Choose another: --port 4000, or give the process CAP_NET_BIND_SERVICE.`,
+  EADDRNOTAVAIL: ({ host }) => `This machine has no address ${host}, which server.host names. Write one that it has: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`,
+  ENOTFOUND: ({ host }) => `No address is known for the name ${host}, which server.host has. Write an address: 127.0.0.1 for this machine alone, 0.0.0.0 for all its addresses.`,
+};
+
+/** The code of the error; a port that turns out to be free was in use a moment ago. */
+async function refusalOf(place: Place): Promise<string> {
+  const probe = createServer();
+  try {
+    await opened(probe, place);
+    return 'EADDRINUSE';
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code ?? '';
+  } finally {
+    probe.close();
+  }
 }
 
 async function inherit(server: PlainServer, fd: number, tls: Tls | null): Promise<Omit<Bound, 'server'>> {
@@ -91,8 +114,8 @@ const opened = (server: PlainServer, where: { fd: number } | { host: string; por
 /** Opens the port for a server that exists, such as one that hands its connections over. Throws as `bindPort` does. */
 export async function bindPlain(server: PlainServer, { host, port, inherited = null, tls = null }: Place): Promise<Omit<Bound, 'server'>> {
   if (inherited !== null) return await inherit(server, inherited, tls);
-  await opened(server, { host, port }).catch((cause: unknown) => {
-    throw refused(cause, { host, port });
+  await opened(server, { host, port }).catch(async (cause: unknown) => {
+    throw await refused(cause, { host, port });
   });
   const at = server.address() as AddressInfo;
   return { address: at.address, url: urlOf(host, at.port, tls) };

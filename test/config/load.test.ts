@@ -208,7 +208,7 @@ describe('included files', () => {
 describe('everything that was read', () => {
   test('is listed, so that it can be watched', async () => {
     const loaded = await load({ 'gateway.config.yaml': 'include: [./a.yaml]\nserver: { admin_key: "${file:key}" }', 'a.yaml': 'models: []', key: 'k-0123456789abcdef', '.env': 'A=1' });
-    expect(loaded.files.map((file) => file.slice(loaded.folder.length + 1)).toSorted()).toEqual(['.env', 'a.yaml', 'gateway.config.yaml', 'key']);
+    expect(loaded.files.map((file) => file.slice(loaded.folder.length + 1)).toSorted()).toEqual(['.env', '.env.local', 'a.yaml', 'gateway.config.yaml', 'key']);
   });
 
   test('is frozen, maps included', async () => {

@@ -1,6 +1,9 @@
 /** The process: how it starts, refuses, reloads, drains, and what it answers to clients that do not speak HTTP well. */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rawExchange, run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
@@ -56,6 +59,29 @@ describe.concurrent('the command line', () => {
   test('refuses a bad config at its place', async () => {
     const running = start('providers:\n  mock: { dialect: mok }\n');
     await expect(running).rejects.toThrow(/ended with 1\n.*gateway\.config\.yaml:2:20 .*Did you mean "mock"|ended with 1[\s\S]*:2:20[\s\S]*mock/i);
+  });
+
+  test('says where a plugin cannot be read, and what to write', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-plugins-'));
+    writeFileSync(join(folder, 'typed.ts'), 'export default {\n  a b,\n};');
+    writeFileSync(join(folder, 'plain.mjs'), 'export default {\n\n  a b,\n};');
+    writeFileSync(join(folder, 'old.cjs'), 'module.exports = { name: "a/b" };');
+    const file = join(folder, 'gateway.config.yaml');
+    writeFileSync(file, 'providers: { mock: {} }\nplugins: [stream/mock, ./typed.ts, ./plain.mjs, ./old.cjs]');
+    const { code, stderr } = await run(['check', '--config', file]);
+    expect(code).toBe(1);
+    for (const words of [`${folder}/typed.ts:2: `, `${folder}/plain.mjs:3: `, 'it is CommonJS. Write `export default`']) expect(stderr).toContain(words);
+    rmSync(folder, { recursive: true });
+  });
+
+  test('checks what start would refuse: plugins are applied too', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-check-'));
+    const file = join(folder, 'gateway.config.yaml');
+    writeFileSync(file, 'providers: { mock: {} }\nplugins: [stream/mock, { use: log/journal, with: { store: postgres } }]');
+    const { code, stderr } = await run(['check', '--config', file]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('The plugin "log/journal" refuses to start: `store: postgres` needs `url`')]);
+    expect(readdirSync(folder)).toEqual(['gateway.config.yaml']);
+    rmSync(folder, { recursive: true });
   });
 
   test('refuses to be open on a network', async () => {

@@ -1,7 +1,7 @@
 /** A changed config: a good one is swapped in, a bad one is not, and nothing half written is loaded. */
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import type { Config } from '../../../core/config.ts';
@@ -110,6 +110,38 @@ describe('a config that', () => {
     await reload();
     expect([name(), lines.length]).toEqual(['first', 1]);
     expect(lines[0]).toContain('did you mean');
+  });
+
+  it('gets a .env, or a file that a glob finds, is swapped in', async () => {
+    const { file, write, reload, name, built } = await watched();
+    write('second', { include: ['./more/*.yaml'], server: { admin_key: '${NOT_YET:-a-key-that-is-long-enough}' } });
+    const more = join(dirname(file), 'more');
+    mkdirSync(more);
+    writeFileSync(join(more, 'a.yaml'), 'models: [{ id: a, free: true, providers: [{ providerId: up }] }]');
+    await reload();
+    expect(name()).toBe('second');
+    writeFileSync(join(more, 'b.yaml'), 'models: [{ id: b, free: true, providers: [{ providerId: up }] }]');
+    await reload();
+    expect(built.at(-1)?.models.map(({ id }) => id)).toEqual(['a', 'b', 'plain', 'thinker', 'budgeted']);
+    writeFileSync(join(dirname(file), '.env'), 'NOT_YET=another-key-that-is-long-enough');
+    await reload();
+    expect(built.at(-1)?.server.adminKey?.reveal()).toBe('another-key-that-is-long-enough');
+  });
+
+  it('loses the folder of its includes is not used, until the folder is back', async () => {
+    const { file, write, reload, lines, built } = await watched();
+    write('second', { include: ['./more/*.yaml'] });
+    const more = join(dirname(file), 'more');
+    mkdirSync(more);
+    writeFileSync(join(more, 'a.yaml'), 'models: [{ id: a, free: true, providers: [{ providerId: up }] }]');
+    await reload();
+    renameSync(more, `${more}-away`);
+    await reload();
+    expect([built.length, lines.at(-1)]).toEqual([1, expect.stringContaining('include[0]: matches no file')]);
+    mkdirSync(more);
+    writeFileSync(join(more, 'b.yaml'), 'models: [{ id: b, free: true, providers: [{ providerId: up }] }]');
+    await reload();
+    expect(built.at(-1)?.models.some(({ id }) => id === 'b')).toBe(true);
   });
 
   it('is mended is swapped in after all', async () => {
