@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 if (major < 22 || (major === 22 && minor < 19)) {
-  process.stderr.write(`Model Gateway needs Node 22.19 or newer, this is ${process.version}. In its own folder, npm start brings the right one.\n`);
+  process.stderr.write(`Model Gateway needs Node 22.19 or newer, this is ${process.version}. This brings the right one: npx -p node@24 -p model-gateway model-gateway (in the project's own folder: npm start)\n`);
   process.exit(1);
 }
 

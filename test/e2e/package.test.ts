@@ -128,7 +128,7 @@ describe('the tarball', () => {
   test('says in one line what it needs where Node is too old', async () => {
     const older = `data:text/javascript,${encodeURIComponent("Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.1' } }); Object.defineProperty(process, 'version', { value: 'v20.18.1' });")}`;
     const { code, stderr, stdout } = await run(['check'], { cwd: project.folder, main: project.main, env: { NODE_OPTIONS: `--import ${older}` } });
-    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/^Model Gateway needs Node 22\.19 or newer, this is v20\.18\.1\..*\n$/)]);
+    expect([code, stdout, stderr]).toEqual([1, '', expect.stringMatching(/^Model Gateway needs Node 22\.19 or newer, this is v20\.18\.1\. .*npx -p node@24 -p model-gateway model-gateway.*\n$/)]);
   });
 
   test('reads its own config, catalogue and plugins', async () => {
