@@ -15,7 +15,7 @@ import { createCors } from './cors.ts';
 import { closingItsRequest, dropSlowReader, toWebResponse, writeCompletion } from './outflow.ts';
 import { complete, identify, refuse } from '../pipeline/pipeline.ts';
 import { unlessCancelled } from '../cancellation.ts';
-import { compressed } from '../log/compressed.ts';
+import { compressed, unlessKnown } from '../log/compressed.ts';
 import type { Pipeline } from '../pipeline/pipeline.ts';
 import type { Answer, Completion } from '../pipeline/answer.ts';
 import type { Door } from '../pipeline/door.ts';
@@ -225,8 +225,8 @@ const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Wor
   const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange, endpoint.bodyLimit));
   const answer = await unlessCancelled(exchange.cancellation, endpoint.handle({ arrived: exchange.view, principal, params: paramsOf(event), query: event.url.searchParams, address, body }));
   exchange.stopClock();
-  // the answers for the dashboard and for scripts are large and repeat themselves
-  const coded = endpoint.path.startsWith('/api/') ? await compressed(answer, exchange.headers['accept-encoding']) : answer;
+  // the answers for the dashboard and for scripts are large, repeat themselves, and are asked for again and again
+  const coded = endpoint.path.startsWith('/api/') ? await compressed(endpoint.method === 'GET' ? unlessKnown(answer, exchange.headers['if-none-match']) : answer, exchange.headers['accept-encoding']) : answer;
   if (!(coded.body instanceof ReadableStream)) return coded;
   const isEndless = coded.isEndless === true;
   if (isEndless) running.endless.add(exchange);

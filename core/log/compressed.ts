@@ -1,4 +1,8 @@
-/** Answers of the log, compressed for clients that take it: their JSON repeats itself, and takes a tenth of the bytes then. */
+/**
+ * Answers of the log with fewer bytes: nothing where the client has the same answer already, else compressed for clients that take it,
+ * because their JSON repeats itself.
+ */
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, createBrotliCompress, createGzip, gzip } from 'node:zlib';
@@ -19,6 +23,19 @@ const smallest = 1400;
 const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
 
 const whole = { br: promisify(brotliCompress), gzip: promisify(gzip) };
+
+/**
+ * The answer with a tag of its content, or 304 where that is the tag of the answer that the client has. A page that asks every ten
+ * seconds gets a body only where something has changed.
+ * @param known its header `if-none-match`
+ */
+export function unlessKnown(answer: Answer, known: string | undefined): Answer {
+  const { body, status = 200, headers } = answer;
+  if (status !== 200 || typeof body !== 'string') return answer;
+  // weak: the bytes differ by coding
+  const etag = `W/"${hash('sha1', body, 'base64url')}"`;
+  return known?.split(/\s*,\s*/).includes(etag) === true ? { status: 304, headers: { ...headers, etag }, body: '' } : { ...answer, headers: { ...headers, etag } };
+}
 
 /** The same answer in that coding. Events are left as they are: each has to arrive at once, and through proxies that may hold back what is compressed. */
 export async function compressed(answer: Answer, accepted: string | undefined): Promise<Answer> {

@@ -5,7 +5,7 @@
  */
 import { badFilter, FilterBuilder } from './query.ts';
 import type { LogFilter } from './query.ts';
-import { looksLikeId } from './record-id.ts';
+import { idAlone } from './record-id.ts';
 
 interface Word {
   readonly text: string;
@@ -20,8 +20,9 @@ const bareWord = /[^\s]+/y;
 
 export function parseLogSearch(text: string): LogFilter {
   const builder = new FilterBuilder();
-  if (looksLikeId(text.trim())) {
-    builder.add('id', text.trim());
+  const id = idAlone(text);
+  if (id !== null) {
+    builder.add('id', id);
     return builder.build();
   }
   const words: string[] = [];

@@ -24,8 +24,9 @@ async function useOf(by: string, { reader, now }: UseOptions, days: number): Pro
 }
 
 export async function providersView({ providers, models }: Config, { seen, ...asking }: UseOptions & { readonly seen: (provider: string) => Seen | null }): Promise<object> {
-  const to = asking.now;
-  const from = Math.floor(to / stripMs) * stripMs - day + stripMs;
+  // whole periods, so that the answer stays the same where nothing happens
+  const to = Math.floor(asking.now / stripMs) * stripMs + stripMs;
+  const from = to - day;
   const [use, tried] = await Promise.all([useOf('provider', asking, 1), asking.reader === null ? [] : attemptsOver(asking.reader, { from, to: null, conditions: [], text: null }, stripMs).catch(() => [])]);
   const data = Array.from(providers.values(), (provider) => ({
     ...shownProvider(provider),

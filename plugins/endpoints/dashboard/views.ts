@@ -49,11 +49,14 @@ function bucketOf({ params, now }: ViewRequest, query: LogQuery, by: string | nu
   return isOfKeyed ? Math.max(bucketMs, span > 10 * day ? day : span > day / 2 ? hour : 0) : bucketMs;
 }
 
+/** A part of an answer; `more` says that another one follows. */
+export type Part = Readonly<Record<string, unknown>> & { readonly more: boolean };
+
 /**
  * One part, or two: first the rows with `more: true`, later the sums of all requests that the filter selects. If the sums cannot be
  * made, `total` is null and `fault` is an error in the form of the API.
  */
-export async function* logsView(asked: ViewRequest & { readonly signal: AbortSignal }): AsyncGenerator<object, void> {
+export async function* logsView(asked: ViewRequest & { readonly signal: AbortSignal }): AsyncGenerator<Part, void> {
   const { reader, params, signal } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
@@ -91,14 +94,23 @@ export async function attemptsOver(reader: LogReader, query: LogQuery, bucketMs:
   return tried.sort((a, b) => b.requests - a.requests);
 }
 
-/** `meta`: the metadata key whose largest values are shown; the most used one where none is named. */
+/** Of so many values with most requests, the slowest are found: the latency of a value with three requests says little. */
+const mostCompared = 100;
+
+/** The largest values of a dimension, by one of `ranks` or by their latency. */
+async function largest(reader: LogReader, query: LogQuery, { by, rank: asked }: { readonly by: string; readonly rank: string | null }): Promise<readonly StatsRow[]> {
+  if (asked !== 'latency') return await reader.stats(query, { by, limit: topRows, rank: ranks.find((one) => one === asked) ?? 'requests' });
+  return (await reader.stats(query, { by, limit: mostCompared })).toSorted((a, b) => (b.latencyP95Ms ?? -1) - (a.latencyP95Ms ?? -1)).slice(0, topRows);
+}
+
+/** `meta`: the metadata key whose largest values are shown; the most used one where none is named. `rank`: what they are large in. */
 export async function overviewView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const [metaKeys, earlierQuery] = await Promise.all([reader.metadataKeys(query), before(query, asked)]);
   const meta = params.get('meta') ?? metaKeys[0] ?? null;
-  const top = (by: string): Promise<readonly StatsRow[]> => reader.stats(query, { by, limit: topRows });
+  const top = (by: string): Promise<readonly StatsRow[]> => largest(reader, query, { by, rank: params.get('rank') });
   const [series, [earlier = null], faults, attempts, { points: byModel }, models, providers, keys, values, cached] = await Promise.all([
     reader.series(query, { bucketMs, by: null }),
     earlierQuery === null ? [] : reader.stats(earlierQuery, { by: null, limit: 1 }),
@@ -113,7 +125,7 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   ]);
   const hits = cached.find(({ value }) => value === 'hit')?.requests ?? 0;
   const isCacheUsed = cached.some(({ value }) => value !== null);
-  return { ...series, earlier, bucketMs, faults: faults.slice(0, mostFaults), attempts, byModel, models, providers, keys, meta, metaKeys, values, cacheHits: isCacheUsed ? hits : null };
+  return { ...series, earlier, bucketMs, faults: faults.slice(0, mostFaults), attempts, byModel: byModel.map(({ at, value, cost, estimated }) => ({ at, value, cost, estimated })), models, providers, keys, meta, metaKeys, values, cacheHits: isCacheUsed ? hits : null };
 }
 
 /** `by`: what to group by, with the time before beside it. `bucket`: the largest values over time too. `rank`: what they are large in. */

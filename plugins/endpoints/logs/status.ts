@@ -7,6 +7,7 @@ import type { HealthReport } from '../../../core/pipeline/hooks.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
 import { version } from '../../../core/version.ts';
+import { lastReload } from '../../../core/host/last-reload.ts';
 
 export interface Described {
   readonly config: Config;
@@ -34,6 +35,13 @@ const added = (one: StoreStatus, other: StoreStatus): StoreStatus => ({
   lastDrainAt: one.lastDrainAt === null || other.lastDrainAt === null ? (one.lastDrainAt ?? other.lastDrainAt) : Math.max(one.lastDrainAt, other.lastDrainAt),
 });
 
+/** A change of the config. Why one is not used is in `GET /api/config`. */
+export interface ReloadStatus {
+  /** Epoch milliseconds. */
+  readonly at: number;
+  readonly isUsed: boolean;
+}
+
 /** The answer of `GET /api/status`. */
 export interface GatewayStatus {
   readonly version: string;
@@ -42,6 +50,8 @@ export interface GatewayStatus {
   readonly log: StoreStatus | null;
   readonly config: {
     readonly hash: string;
+    /** The last change of the file; null: there was none since the start. */
+    readonly reload: ReloadStatus | null;
     /** How many. */
     readonly models: number;
     /** `missing`: the variable that is not set. */
@@ -60,9 +70,15 @@ export async function describeGateway({ config, checkHealth, reader, peers }: De
     log,
     config: {
       hash: config.hash,
+      reload: reloadStatus(),
       models: config.models.length,
       providers: Array.from(config.providers.values(), ({ id, missing }) => ({ id, isOn: missing === null, missing })),
       plugins: config.plugins.map(({ use }) => use),
     },
   } satisfies GatewayStatus);
+}
+
+function reloadStatus(): ReloadStatus | null {
+  const reload = lastReload();
+  return reload === null ? null : { at: reload.at, isUsed: reload.problems === null };
 }

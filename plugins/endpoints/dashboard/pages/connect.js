@@ -11,11 +11,15 @@ import { Head } from '../parts/shell.js';
 import { Notice } from '../parts/states.js';
 import { tail } from '../parts/tail.js';
 
+/** Metadata that tells the calls of this page from those of others. */
+const newMark = () => Math.random().toString(36).slice(2, 7);
+
 /** @param {{ params: URLSearchParams }} props */
 export function ConnectPage({ params }) {
+  const [mark] = useState(newMark);
   const { data: models } = useData('/api/models');
   const model = params.get('model') ?? firstChoice(models);
-  const clients = clientsOf({ base: `${location.origin}/v1`, model });
+  const clients = clientsOf({ base: `${location.origin}/v1`, model, mark });
   const [name, , text] = clients.find(([one]) => one === params.get('client')) ?? clients[0];
   return html`<${Head} title="Connect" />
     <div class="connect">
@@ -25,27 +29,39 @@ export function ConnectPage({ params }) {
         <div class="code"><pre tabindex="0" aria-label=${name}><code>${text}</code></pre><${Copy} text=${text} what="snippet" /></div>
       </section>
       <section>
-        <${Watch} model=${model} />
+        <${Watch} model=${model} mark=${mark} isMarked=${text.includes(mark)} />
         <h2 class="section">What every client needs</h2>
         <dl class="facts"><div><dt>Base URL</dt><dd><code>${location.origin}/v1</code></dd></div><div><dt>Key</dt><dd>one of <code>keys:</code> in the config, as a bearer token; any text while the gateway is open</dd></div><div><dt>Metadata</dt><dd>headers that begin with <code>X-Gateway-</code>: filter and break down by them here</dd></div></dl>
       </section>
     </div>`;
 }
 
-/** The notice about the requests that end while this page is open. */
-function Watch({ model }) {
+/**
+ * The notice about the calls that end while this page is open. Those of others are not counted: a call has the mark of this page or, from
+ * a client whose snippet cannot send one, asks for the chosen model, and is then not said to be one's own.
+ */
+function Watch({ model, mark, isMarked }) {
   const [seen, setSeen] = useState(/** @type {any[]} */ ([]));
   const [fault, setFault] = useState('');
-  useEffect(() => tail('', (record) => setSeen((before) => [record, ...before].slice(0, 50))), []);
+  useEffect(() => {
+    const own = (record) => record.metadata.connect === mark || (!isMarked && [record.requestedModel, record.model].includes(model));
+    return tail(isMarked ? `meta.connect=${mark}` : '', (record) => own(record) && setSeen((before) => [record, ...before].slice(0, 50)));
+  }, [mark, isMarked, model]);
   const test = () => {
     setFault('');
-    complete({ model, messages: [{ role: 'user', content: 'Say hello.' }] }, { headers: { 'x-gateway-source': 'connect' }, signal: AbortSignal.timeout(60_000), tell: () => {} }).catch((error) => setFault(error.message));
+    complete({ model, messages: [{ role: 'user', content: 'Say hello.' }] }, { headers: { 'x-gateway-connect': mark }, signal: AbortSignal.timeout(60_000), tell: () => {} }).catch((error) => setFault(error.message));
   };
   const [last] = seen;
   return html`<div class="watch">
     ${last === undefined
-      ? html`<${Notice} icon="clock" title="Waiting for a call">Run the snippet, and this turns green. <button type="button" class="link" onClick=${test}>Send a test from here</button><//>`
-      : html`<${Notice} tone=${last.outcome === 'answered' ? 'good' : 'bad'} icon=${last.outcome === 'answered' ? 'check' : 'cross'} title=${last.outcome === 'answered' ? 'Connected' : `A call came; its outcome is "${last.outcome}"`}>${last.model ?? last.requestedModel} answered with ${last.status} in ${duration(last.durationMs)}. <a href=${`/dashboard/logs/${last.id}`}>See it</a>, ${plural(seen.length, 'call')} since this page is open.<//>`}
+      ? html`<${Notice} icon="clock" title="Waiting for a call">${isMarked ? 'Run the snippet, and this turns green.' : html`Use the client, and its call for <code>${model}</code> is shown here.`} <button type="button" class="link" onClick=${test}>Send a test from here</button><//>`
+      : html`<${Call} record=${last} isOwn=${last.metadata.connect === mark} many=${seen.length} />`}
     ${fault !== '' && html`<p class="is-bad" role="alert">${fault}</p>`}
   </div>`;
+}
+
+function Call({ record: { id, outcome, status, error, model, requestedModel, durationMs, userAgent }, isOwn, many }) {
+  const isAnswered = outcome === 'answered';
+  const title = isAnswered ? (isOwn ? 'Connected' : 'A call was answered') : `A call came; its outcome is "${outcome}"`;
+  return html`<${Notice} tone=${isAnswered ? 'good' : isOwn ? 'bad' : 'warn'} icon=${isAnswered ? 'check' : 'cross'} title=${title}>${isOwn ? '' : `From ${userAgent ?? 'a client without a name'}. `}${model ?? requestedModel} answered with ${status} in ${duration(durationMs)}.${error === null ? '' : ` ${error.code}: ${error.message}`} <a href=${`/dashboard/logs/${id}`}>See it</a>, ${plural(many, 'call')} since this page is open.<//>`;
 }

@@ -4,12 +4,12 @@ import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
 import { aboutSum, partly } from '../parts/estimate.js';
 import { Later } from '../parts/later.js';
-import { Availability, wordsOfTried } from '../parts/availability.js';
-import { ago, compact, count, duration, exact, money, plural } from '../parts/format.js';
+import { Availability, wordsOfTried, Worst } from '../parts/availability.js';
+import { ago, compact, count, duration, exact, moment, money, plural } from '../parts/format.js';
 import { HealthStrip } from '../parts/health-strip.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
 import { apiParams, bucketOf, rangeOf, timeOf } from '../parts/query.js';
-import { TopList } from '../parts/top-list.js';
+import { ranks, TopList } from '../parts/top-list.js';
 import { filled, RequestHistogram, zoomOf } from '../parts/request-histogram.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Skeleton } from '../parts/states.js';
@@ -25,15 +25,17 @@ export function OverviewPage({ params }) {
   const range = rangeOf(params);
   const bucketMs = bucketOf(range.to - range.from, 60);
   const meta = params.get('meta');
-  const { data, error, reload } = useData(`/api/views/overview?${apiParams(params, { bucket: String(bucketMs), ...(meta !== null && { meta }) })}`, { everyMs: range.isRelative ? 10_000 : 0 });
+  const asked = params.get('rank') ?? '';
+  const rank = Object.hasOwn(ranks, asked) ? asked : 'requests';
+  const { data, error, reload } = useData(`/api/views/overview?${apiParams(params, { bucket: String(bucketMs), rank, ...(meta !== null && { meta }) })}`, { everyMs: range.isRelative ? 10_000 : 0 });
   return html`<${Head} title="Overview"><${TimeRange} params=${params} /><//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
-    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} range=${range} params=${params} />`)}`;
+    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} range=${range} rank=${rank} params=${params} />`)}`;
 }
 
-function Filled({ data, range, params }) {
-  const link = (field) => (value) => hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), [field, value ?? '']]));
+function Filled({ data, range, rank, params }) {
+  const link = (field) => (value) => asking(params, { ...(rank === 'errors' && { status: 'error' }), [field]: value ?? '' });
   return html`
     <${Metrics} data=${data} range=${range} />
     <div class="charts">
@@ -43,20 +45,23 @@ function Filled({ data, range, params }) {
       <${Latency} data=${data} range=${range} params=${params} />
       <${Tokens} data=${data} range=${range} params=${params} />
     </div>
-    <div class="tops">
-      <${TopList} title="Models" rows=${data.models} total=${data.total} link=${link('model')} more=${withMore(params, 'model')} />
-      <${TopList} title="Providers" rows=${data.providers} total=${data.total} link=${link('provider')} more=${withMore(params, 'provider')} />
-      <${TopList} title="Keys" rows=${data.keys} total=${data.total} link=${link('key')} more=${withMore(params, 'key')} none="no key" />
-      <${MetaTop} data=${data} link=${link} params=${params} />
-    </div>
     <${Attempts} data=${data} range=${range} params=${params} />
+    <div class="pickers tops-head"><h2>Largest</h2><span class="segments" role="group" aria-label="Rank by">${Object.entries(ranks).map(([name, { label }]) => html`<a key=${name} aria-current=${rank === name ? 'true' : undefined} href=${withParams({ rank: name === 'requests' ? null : name }, params)}>${label}</a>`)}</span></div>
+    <div class="tops">
+      <${TopList} title="Models" rows=${data.models} total=${data.total} rank=${rank} link=${link('model')} more=${withMore(params, 'model', rank)} />
+      <${TopList} title="Providers" rows=${data.providers} total=${data.total} rank=${rank} link=${link('provider')} more=${withMore(params, 'provider', rank)} />
+      <${TopList} title="Keys" rows=${data.keys} total=${data.total} rank=${rank} link=${link('key')} more=${withMore(params, 'key', rank)} none="no key" />
+      <${MetaTop} data=${data} rank=${rank} link=${link} params=${params} />
+    </div>
     <div class="tops">
       <${Faults} faults=${data.faults} params=${params} />
       <${HealthStrip} />
     </div>`;
 }
 
-const withMore = (params, by) => hrefOf('/dashboard/breakdown', new URLSearchParams([...timeOf(params), ['by', by]]));
+/** By what a breakdown measures what a list is ranked by. */
+const metricOf = { requests: 'requests', cost: 'cost', errors: 'errors', latency: 'latency-p95' };
+const withMore = (params, by, rank = 'cost') => hrefOf('/dashboard/breakdown', new URLSearchParams([...timeOf(params), ['by', by], ...(rank === 'cost' ? [] : [['metric', metricOf[rank]]])]));
 
 function Spend({ data, range, params }) {
   const { times, lines } = stackOf(data.byModel, range, { all: data.points, bucketMs: data.bucketMs, of: ({ cost }) => Number(cost ?? 0), top: 6, isCounted: true });
@@ -92,17 +97,17 @@ function Tokens({ data, range, params }) {
     <${Legend} lines=${lines} /></section>`;
 }
 
-function MetaTop({ data, link, params }) {
+function MetaTop({ data, rank, link, params }) {
   if (data.meta === null) return html`<section class="card top"><header><h2>Metadata</h2></header><p class="soft">Send headers that begin with <code>X-Gateway-</code>, and their values appear here.</p></section>`;
   const picker = html`<select aria-label="Metadata key" value=${data.meta} onChange=${(event) => go(withParams({ meta: event.target.value }), { replace: true })}>${data.metaKeys.map((key) => html`<option key=${key} value=${key}>${key}</option>`)}</select>`;
-  return html`<${TopList} title=${picker} rows=${data.values} total=${data.total} link=${link(`meta.${data.meta}`)} more=${withMore(params, `meta.${data.meta}`)} none="without it" />`;
+  return html`<${TopList} title=${picker} rows=${data.values} total=${data.total} rank=${rank} link=${link(`meta.${data.meta}`)} more=${withMore(params, `meta.${data.meta}`, rank)} none="without it" />`;
 }
 
 /** Each provider that was asked, with what failed there, whoever answered in the end. */
 function Attempts({ data: { attempts, total, bucketMs }, range, params }) {
   if (attempts.length === 0) return null;
   return html`<section class="card attempts"><header><h2>Attempts by provider</h2>${total.rescued > 0 && html`<a href=${asking(params, { rescued: 'true' })}>${plural(total.rescued, 'request')} rescued by fallback</a>`}<a href=${withMore(params, 'attempt.provider')}>Breakdown</a></header>
-    <ul>${attempts.map((tried) => html`<li key=${tried.provider}><a href=${asking(params, { tried: tried.provider ?? '' })}><b>${tried.provider}</b><span class=${tried.errors > tried.rescued ? 'is-bad' : 'soft'}>${wordsOfTried(tried)}</span><${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} /></a></li>`)}</ul></section>`;
+    <ul>${attempts.map((tried) => html`<li key=${tried.provider}><a href=${asking(params, { tried: tried.provider ?? '' })}><b>${tried.provider}</b><span class=${tried.errors > tried.rescued ? 'is-bad' : 'soft'}>${wordsOfTried(tried)}</span><${Worst} tried=${tried} bucketMs=${bucketMs} /><${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} /></a></li>`)}</ul></section>`;
 }
 
 const asking = (params, filters) => hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), ...Object.entries(filters)]));
@@ -113,5 +118,5 @@ const hrefOfFault = ({ provider, code, rescued }, params) => asking(params, { ..
 function Faults({ faults, params }) {
   return html`<section class="card errors"><header><h2>Latest errors</h2><a href=${asking(params, { status: 'error' })}>All</a></header>
     ${faults.length === 0 ? html`<p class="soft">None in this time.</p>` : html`<ul class="error-list">${faults.map((fault) => html`<li key=${`${fault.provider} ${fault.code}`}><a href=${hrefOfFault(fault, params)}>
-      <b class="error-count">${compact(fault.count)}</b><span class="error-what"><b>${fault.provider ?? 'before any provider'}</b> ${fault.code}${fault.rescued > 0 && html` <span class="pill">${fault.rescued === fault.count ? 'all' : count(fault.rescued)} rescued</span>`}</span><span class="error-times">${fault.count > 1 && html`since <time datetime=${new Date(fault.firstAt).toISOString()} title=${exact(fault.firstAt)}>${ago(fault.firstAt)}</time>, last `}<time datetime=${new Date(fault.lastAt).toISOString()} title=${exact(fault.lastAt)}>${ago(fault.lastAt)}</time></span></a></li>`)}</ul>`}</section>`;
+      <b class="error-count">${compact(fault.count)}</b><span class="error-what"><b>${fault.provider ?? 'before any provider'}</b> ${fault.code}${fault.rescued > 0 && html` <span class="pill">${fault.rescued === fault.count ? 'all' : count(fault.rescued)} rescued</span>`}</span><span class="error-times">${fault.count > 1 && html`since <time datetime=${new Date(fault.firstAt).toISOString()} title=${exact(fault.firstAt)}>${moment(fault.firstAt)}</time>, last `}<time datetime=${new Date(fault.lastAt).toISOString()} title=${exact(fault.lastAt)}>${ago(fault.lastAt)}</time></span></a></li>`)}</ul>`}</section>`;
 }

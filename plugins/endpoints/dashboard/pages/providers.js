@@ -4,7 +4,7 @@ import { useData } from '../parts/api.js';
 import { aboutSum } from '../parts/estimate.js';
 import { ago, count, duration, failsMuch, money, percent, plural, unknown } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
-import { Availability, wordsOfTried } from '../parts/availability.js';
+import { Availability, wordsOfTried, Worst } from '../parts/availability.js';
 import { TrialMark, useProviderTest } from '../parts/provider-test.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Skeleton } from '../parts/states.js';
@@ -34,7 +34,7 @@ function Row({ provider: { id, dialect, baseUrl, models, use, tried, seen, train
     <td class="cell-tool"><button type="button" class="button" disabled=${trial?.isRunning} onClick=${run} aria-label=${`Test ${id}`} title="One small request">Test</button></td>
     <td class="num">${count(models)}</td>
     <td class="num">${use === null ? unknown : html`<a href=${`/dashboard/logs?provider=${encodeURIComponent(id)}`}>${count(use.requests)}</a>`}</td>
-    <td class="cell-strip">${tried === null ? html`<span class="soft">none</span>` : html`<a href=${`/dashboard/logs?tried=${encodeURIComponent(id)}`} title=${wordsOfTried(tried)}><${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} /></a>`}</td>
+    <td class="cell-strip">${tried === null ? html`<span class="soft">none</span>` : html`<a href=${`/dashboard/logs?tried=${encodeURIComponent(id)}`} title=${wordsOfTried(tried)}><${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} /></a><${Worst} tried=${tried} bucketMs=${bucketMs} />`}</td>
     <td class="num ${tried !== null && failsMuch(tried) ? 'is-bad' : ''}">${tried === null ? unknown : percent(tried.errors, tried.requests)}</td><td class="num">${duration(use?.latencyP50Ms)}</td><td class="num">${duration(use?.latencyP95Ms)}</td><td class="num">${duration(use?.timeToFirstTokenP50Ms)}</td><td class="num">${use === null ? unknown : aboutSum(money(use.cost), use)}</td>
     <td class="wrap">${seen === null ? html`<span class="soft">not tried yet</span>` : html`answered ${ago(seen.lastAnsweredAt)}${seen.lastFailedAt !== null && html`, <span title=${seen.lastFailure}>failed ${ago(seen.lastFailedAt)}</span>`}`}</td>
     <td>${trainsOnData === null ? html`<span class="soft">not said</span>` : trainsOnData ? 'yes' : 'no'}</td>

@@ -16,9 +16,16 @@ export class ApiError extends Error {
  * Sends a request and returns the JSON of its answer. Throws an `ApiError`.
  * @param {string} path
  * @param {RequestInit} [init]
+ */
+export const ask = async (path, init) => (await asked(path, init)).body;
+
+/**
+ * The answer with its tag. The body is undefined where it is still that of the tag `if-none-match` in `init`.
+ * @param {string} path
+ * @param {RequestInit} [init]
  * @param {(part: any) => void} [tell] called while an answer comes in parts, with everything that has come so far
  */
-export async function ask(path, init = {}, tell = () => {}) {
+async function asked(path, init = {}, tell = () => {}) {
   let response, body;
   try {
     response = await fetch(path, { ...init, headers: { accept: 'application/json', .../** @type {Record<string, string> | undefined} */ (init.headers) } });
@@ -27,7 +34,7 @@ export async function ask(path, init = {}, tell = () => {}) {
     if (init.signal?.aborted) throw cause;
     throw new ApiError(0, 'unreachable', 'The gateway does not answer.');
   }
-  if (response.ok) return body;
+  if (response.ok || response.status === 304) return { tag: response.headers.get('etag'), body: response.ok ? body : undefined };
   const { code = 'error', message = `Status ${response.status}` } = body.error ?? {};
   if (response.status === 401) dispatchEvent(new CustomEvent('gateway:signed-out'));
   throw new ApiError(response.status, code, message);
@@ -65,14 +72,20 @@ export function useData(path, { everyMs = 0 } = {}) {
     if (path === null) return undefined;
     const controller = new AbortController();
     let timer = 0;
+    let tag = /** @type {string | null} */ (null);
     // the first part of a new answer replaces its own fields only; the other fields of the last answer stay until the rest comes
     const begun = (part) => setState((before) => ({ data: before.path === path ? { ...before.data, ...part } : part, error: null, path }));
     const load = async () => {
       try {
-        const data = document.hidden && timer !== 0 ? null : await ask(path, { signal: controller.signal }, begun);
-        if (data !== null && !controller.signal.aborted) setState({ data, error: null, path });
+        const answer = document.hidden && timer !== 0 ? null : await asked(path, { signal: controller.signal, headers: tag === null ? {} : { 'if-none-match': tag } }, begun);
+        if (answer !== null && !controller.signal.aborted) {
+          tag = answer.tag;
+          // an answer that is the same counts as a new one: the times of the page move on
+          setState((before) => ({ data: answer.body === undefined ? { ...before.data } : answer.body, error: null, path }));
+        }
       } catch (error) {
         if (controller.signal.aborted) return;
+        tag = null;
         setState((before) => ({ data: before.path === path ? before.data : null, error: /** @type {ApiError} */ (error), path }));
       }
       if (everyMs > 0 && !controller.signal.aborted) timer = setTimeout(load, everyMs);

@@ -1,15 +1,49 @@
 /** Attempts at a provider over time, as a strip: how many failed, and whether callers noticed. */
 import { html } from './html.js';
-import { clock, count, plural } from './format.js';
+import { clock, count, minute, plural, span } from './format.js';
 
-/** What came of attempts, in words. @param {{ requests: number, errors: number, rescued: number }} tried */
+/** What came of attempts, in words. A failure that no other attempt made good reached the caller. @param {{ requests: number, errors: number, rescued: number }} tried */
 export function wordsOfTried({ requests, errors, rescued }) {
   if (errors === 0) return plural(requests, 'attempt');
-  return `${count(errors)} of ${plural(requests, 'attempt')} failed, ${rescued === errors ? 'all rescued' : rescued === 0 ? 'none rescued' : `${count(rescued)} rescued`}`;
+  return `${count(errors)} of ${plural(requests, 'attempt')} failed, ${rescued === errors ? 'all rescued' : rescued === 0 ? 'none rescued' : `${count(errors - rescued)} not rescued`}`;
+}
+
+/** From this share of failed attempts on, and from so many, a time counts as bad. */
+const badShare = 0.15;
+const badCount = 3;
+
+/**
+ * The time in which most failed, with the bad times beside it; null where no time was bad.
+ * @param {number[][]} points @param {number} bucketMs @returns {{ from: number, to: number } | null}
+ */
+export function worstOf(points, bucketMs) {
+  const bad = new Map(points.filter(([, requests = 0, errors = 0]) => errors >= badCount && errors >= badShare * requests).map(([at = 0, , errors = 0]) => [at, errors]));
+  const [worst] = [...bad].sort(([, a], [, b]) => b - a);
+  if (worst === undefined) return null;
+  let [from] = worst;
+  let to = from + bucketMs;
+  while (bad.has(from - bucketMs)) from -= bucketMs;
+  while (bad.has(to)) to += bucketMs;
+  return { from, to };
+}
+
+/** @param {{ tried: { points: number[][] }, bucketMs: number, now?: number }} props */
+export function Worst({ tried, bucketMs, now = Date.now() }) {
+  const worst = worstOf(tried.points, bucketMs);
+  if (worst === null) return null;
+  return html`<span class="soft">${worst.to >= now ? `since ${minute(worst.from)}` : `most from ${span(worst.from, worst.to)}`}</span>`;
+}
+
+/** The parts of one bucket, from above: answered, failed and made good, failed. A part that is there can be seen. @param {{ requests: number, errors: number, rescued: number }} bucket @returns {[string, number, number][]} */
+function partsOf({ requests, errors, rescued }) {
+  const heightOf = (many) => (many === 0 ? 0 : Math.max(2, (10 * many) / requests));
+  const bad = heightOf(errors - rescued);
+  const saved = Math.min(10 - bad, heightOf(rescued));
+  return [['strip-ok', 0, 10 - bad - saved], ['strip-rescued', 10 - bad - saved, saved], ['strip-bad', 10 - bad, bad]];
 }
 
 /**
- * Each part of the strip is one bucket: grey without attempts, green, and from below the share that failed: red, or amber where another attempt made all of it good.
+ * Each part of the strip is one bucket: grey without attempts, else green, amber for what failed and was made good, red for what failed.
  * @param {{ tried: { provider: string, requests: number, errors: number, rescued: number, points: number[][] }, range: { from: number, to: number }, bucketMs: number }} props
  */
 export function Availability({ tried, range, bucketMs }) {
@@ -20,7 +54,6 @@ export function Availability({ tried, range, bucketMs }) {
     const one = known.get(at);
     const title = html`<title>${clock(at)}: ${one === undefined ? 'no attempts' : wordsOfTried(one)}</title>`;
     if (one === undefined) return html`<rect key=${at} class="strip-none" x=${x + 0.08} y="4" width="0.84" height="2">${title}</rect>`;
-    const bad = one.errors === 0 ? 0 : Math.max(2.5, (10 * one.errors) / one.requests);
-    return html`<g key=${at}>${title}<rect class="strip-ok" x=${x + 0.08} y="0" width="0.84" height=${10 - bad} /><rect class=${one.rescued === one.errors ? 'strip-rescued' : 'strip-bad'} x=${x + 0.08} y=${10 - bad} width="0.84" height=${bad} /></g>`;
+    return html`<g key=${at}>${title}${partsOf(one).map(([name, y, height]) => height > 0 && html`<rect key=${name} class=${name} x=${x + 0.08} y=${y} width="0.84" height=${height} />`)}</g>`;
   })}</svg>`;
 }

@@ -92,12 +92,26 @@ export const dayOf = (at) => formatted('day', day, at);
 /** @param {string | number} at */
 export const yearOf = (at) => formatted('year', { year: 'numeric' }, at);
 
+/** @param {string | number} at @param {boolean} [isWhole] whether the year of this year is written too */
+const withDay = (at, isWhole = false) => `${isWhole ? dayOf(at) : dayOf(at).replace(dayOf(Date.now()).slice(-' 2026'.length), '')} ${clock(at)}`;
+
 /** A time: today without the day, this year with the day, else with day and year. @param {string | number} at @param {{ isWhole?: boolean }} [how] `isWhole` always shows day and year */
-export function moment(at, { isWhole = false } = {}) {
-  const [written, today] = [dayOf(at), dayOf(Date.now())];
-  if (isWhole) return `${written} ${clock(at)}`;
-  return written === today ? clock(at) : `${written.replace(today.slice(-' 2026'.length), '')} ${clock(at)}`;
+export const moment = (at, { isWhole = false } = {}) => (isWhole || dayOf(at) !== dayOf(Date.now()) ? withDay(at, isWhole) : clock(at));
+
+/** Without seconds where they are 0. @param {string} text */
+const toMinute = (text) => text.replace(/(:\d\d):00$/, '$1');
+
+/**
+ * A span as short as it is clear: `14:30 to 16:00`, `21 Nov 10:00 to 11:30`, and of two days both: `21 Nov 00:00 to 22 Nov 00:00`.
+ * @param {number} from @param {number} to @param {{ isWhole?: boolean }} [how] as for `moment`
+ */
+export function span(from, to, how) {
+  if (dayOf(from) === dayOf(to)) return `${toMinute(moment(from, how))} to ${toMinute(clock(to))}`;
+  return `${toMinute(withDay(from, how?.isWhole))} to ${toMinute(withDay(to, how?.isWhole))}`;
 }
+
+/** A moment without seconds where they are 0. @param {number} at @param {{ isWhole?: boolean }} [how] as for `moment` */
+export const minute = (at, how) => toMinute(moment(at, how));
 
 /** A time with milliseconds and its zone. @param {string | number} at */
 export const exact = (at) => (isUtc() ? new Date(at).toISOString().replace('T', ' ') : `${formatted('exact', { dateStyle: 'medium', timeStyle: 'medium' }, at)}.${String(new Date(at).getMilliseconds()).padStart(3, '0')}`);

@@ -1,7 +1,7 @@
 /** Keys: a letter acts where nobody is typing. `g` and then a letter opens a page. */
 import { useEffect, useRef, useState } from './html.js';
 import { go, hrefOf } from './location.js';
-import { timeOf } from './query.js';
+import { idAlone, isWholeId, timeOf } from './query.js';
 
 const pages = { o: '/dashboard', l: '/dashboard/logs', b: '/dashboard/breakdown', m: '/dashboard/models', p: '/dashboard/providers', k: '/dashboard/keys', y: '/dashboard/playground', n: '/dashboard/connect', c: '/dashboard/config' };
 
@@ -56,15 +56,35 @@ export function useShortcuts() {
         awaitsPage = true;
         setTimeout(() => (awaitsPage = false), 1500);
       } else if (event.key === '?') setHelpOpen(true);
-      else if (event.key === '/') focus('.search input', event);
+      else if (event.key === '/') search(event);
       else if (Object.hasOwn(menus, event.key)) focus(`[data-menu="${menus[/** @type {keyof typeof menus} */ (event.key)]}"]`, event)?.click();
       else if (event.key === 'c') void navigator.clipboard?.writeText(location.href).then(() => dispatchEvent(new CustomEvent('gateway:say', { detail: 'Link copied' })));
     };
     // in the capture phase, so that this runs before the keys of a page
     addEventListener('keydown', pressed, true);
-    return () => removeEventListener('keydown', pressed, true);
+    addEventListener('paste', pasted);
+    return () => {
+      removeEventListener('keydown', pressed, true);
+      removeEventListener('paste', pasted);
+    };
   }, []);
   return { isHelpOpen, openHelp: () => setHelpOpen(true), closeHelp: () => setHelpOpen(false) };
+}
+
+/** A page without a search goes to the one that has it. @param {KeyboardEvent} event */
+function search(event) {
+  if (focus('.search input', event) !== null) return;
+  event.preventDefault();
+  go(hrefOf('/dashboard/logs', timeOf(new URLSearchParams(location.search))));
+  const observer = new MutationObserver(() => void (focus('.search input', event) && observer.disconnect()));
+  observer.observe(document.body, { childList: true, subtree: true });
+  setTimeout(() => observer.disconnect(), 3000);
+}
+
+/** The id of a request, pasted anywhere, opens it. @param {ClipboardEvent} event */
+function pasted(event) {
+  const id = isTyping(event.target) ? null : idAlone(event.clipboardData?.getData('text') ?? '');
+  if (id !== null) go(isWholeId(id) ? `/dashboard/logs/${id}` : `/dashboard/logs?id=${id}`);
 }
 
 function focus(selector, event) {

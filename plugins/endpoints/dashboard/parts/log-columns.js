@@ -4,7 +4,7 @@ import { about, costMark } from './estimate.js';
 import { count, duration, exact, moment, money, speed, unknown } from './format.js';
 import { fields } from './fields.js';
 import { Icon } from './icons.js';
-import { isKeyed, keyOf } from './query.js';
+import { filtersOf, isKeyed, keyOf } from './query.js';
 import { StatusMark } from './status-mark.js';
 import { read } from './storage.js';
 
@@ -67,9 +67,15 @@ export function columnOf(name) {
   return { label: key, show: (record) => of(record) ?? unknown, filter: (record) => ({ field: name, value: of(record) ?? '' }), title: of };
 }
 
+/** Whether a filter lets errors alone through. */
+const isForErrors = ({ field, value, not }) => !not && ((field === 'error' && value !== '') || (field === 'status' && !/^(?:ok|2..)$/.test(value)) || (field === 'outcome' && value !== 'answered'));
+
+/** The usual columns; a list of errors has their codes too. @param {URLSearchParams} params */
+const usualColumns = (params) => (filtersOf(params).some(isForErrors) ? defaultColumns.toSpliced(2, 0, 'error') : defaultColumns);
+
 /** The columns of the address, or those chosen in this browser, or the usual ones with the metadata keys seen most, as far as there is room. @param {URLSearchParams} params @param {readonly string[]} keyed names of metadata and of fields of plugins */
 export function chosenColumns(params, keyed) {
   const asked = params.get('cols') ?? read('columns');
-  const names = asked === null ? [...defaultColumns, ...keyed.filter((name) => name.startsWith('meta.')).slice(0, innerWidth < 1600 ? 1 : 2)] : asked.split(',');
+  const names = asked === null ? [...usualColumns(params), ...keyed.filter((name) => name.startsWith('meta.')).slice(0, innerWidth < 1600 ? 1 : 2)] : asked.split(',');
   return names.filter((name) => columnOf(name) !== null);
 }

@@ -24,7 +24,10 @@ function Row({ record, shown, params, isSelected, isOpen, isFresh }) {
   this.shouldComponentUpdate = (next) => seen.some((name) => next[name] !== this.props[name]);
   const row = useRef(/** @type {HTMLTableRowElement | null} */ (null));
   useEffect(() => {
-    if (isSelected) row.current?.scrollIntoView({ block: 'nearest' });
+    if (!isSelected) return;
+    row.current?.scrollIntoView({ block: 'nearest' });
+    // else Enter would open the row that has the focus and not the one that is marked
+    if (document.activeElement?.matches('.row-link')) row.current?.querySelector('.row-link')?.focus({ preventScroll: true });
   }, [isSelected]);
   const open = withParams({ log: record.id }, params);
   const clicked = (event) => {

@@ -42,10 +42,16 @@ function momentOf(text) {
   return Number.isNaN(at) ? null : at;
 }
 
-/** A time that is excluded counts as a filter: the server answers with what is wrong with it. @param {string} name */
-export function isFilter(name) {
+/** What an address holds beside times and filters: how a page shows what it shows. */
+const ofPages = ['cols', 'cursor', 'live', 'log', 'tab', 'by', 'sub', 'metric', 'view', 'top', 'rank', 'sort', 'meta'];
+
+/** Every other name is a filter: the server says what is wrong with one that it does not know. @param {string} name */
+export const isFilter = (name) => !ofPages.includes(name) && !timeFilters.includes(name);
+
+/** Whether there is such a filter. @param {string} name */
+export function isKnown(name) {
   const field = name.replace(/^-/, '');
-  return isKeyed(field) || (names.includes(field) && !timeFilters.includes(name));
+  return isKeyed(field) || names.includes(field);
 }
 
 /** @param {URLSearchParams} params @returns {Filter[]} */
@@ -128,22 +134,36 @@ export function removeFilter(params, { field, value, not }) {
   return next;
 }
 
-const word = /(-?)(meta\.(?:"(?:[^"\\]|\\.)*"|[^\s=:<>"]+)|field\.[\w.-]+|[a-z]+)(?:[:=]|(?=[<>]))(?:"((?:[^"\\]|\\.)*)"|((?!")\S*))|"((?:[^"\\]|\\.)*)"|\S+/g;
+const word = /(-?)(meta\."(?:[^"\\]|\\.)*"|[\w-]+(?:\.[^\s=:<>"]+)?)(?:[:=]|(?=[<>]))(?:"((?:[^"\\]|\\.)*)"|((?!")\S*))|"((?:[^"\\]|\\.)*)"|\S+/g;
 /** A value as it is written in a search bar. @param {string} value */
 export const inBar = (value) => (value === '*' || /[\s"\\]/.test(value) ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : value);
 /** The name of a field as it is written in a search bar. @param {string} field */
 export const fieldInBar = (field) => (/^meta\..*[\s=:<>"]/.test(field) ? `meta."${field.slice('meta.'.length).replaceAll(/["\\]/g, '\\$&')}"` : field);
 const unescaped = (text) => text.replaceAll(/\\(.)/g, '$1');
 
-/** `model:x -status:ok meta.team=a latency:>2s since:1h "words"`: the grammar of `core/log/search.ts`. Every other word is searched for as text. @param {string} text @returns {Filter[]} */
+const parts = /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})$/i;
+const idOrBegin = /^0[\da-f]{7}(?:-[\da-f]{0,4}|-[\da-f]{4}-[\da-f]{0,4}|(?:-[\da-f]{4}){2}-[\da-f]{0,4}|(?:-[\da-f]{4}){3}-[\da-f]{0,12})?$/i;
+
+/** The id of a request, or its begin, that a text is which stands alone; also the id of an answer. Null where it is none: `core/log/record-id.ts`. @param {string} text */
+export function idAlone(text) {
+  const id = text.trim().replace(/^(?:chatcmpl-|resp_|msg_)/, '').replace(parts, '$1-$2-$3-$4-$5');
+  return idOrBegin.test(id) ? id : null;
+}
+
+/** Whether it is all of an id. @param {string | null} id */
+export const isWholeId = (id) => id?.length === 36;
+
+/** `model:x -status:ok meta.team=a latency:>2s since:1h "words"`: the grammar of `core/log/search.ts`. A word without a field is searched for as text. @param {string} text @returns {Filter[]} */
 export function parseBar(text) {
+  const id = idAlone(text);
+  if (id !== null) return [{ field: 'id', value: id, not: false }];
   const found = [];
   const words = [];
   for (const [whole, minus, name = '', quoted, plain, quotedText] of text.matchAll(word)) {
     const field = name.startsWith('meta."') ? `meta.${unescaped(name.slice('meta."'.length, -1))}` : name;
     const value = quoted === undefined ? plain : unescaped(quoted);
     if (value !== undefined && field === 'q' && minus === '') words.push(value);
-    else if (value !== undefined && (field.startsWith('meta.') || isKeyed(field) || names.includes(field))) {
+    else if (value !== undefined && name !== '') {
       // "any value" is written as "not none"
       const isAny = plain === '*';
       found.push({ field, value: isAny ? '' : value, not: (minus === '-') !== isAny });

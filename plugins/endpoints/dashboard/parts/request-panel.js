@@ -7,10 +7,11 @@ import { RequestDetail } from './request-detail.js';
 /** @param {{ id: string, params: URLSearchParams, records: { id: string }[] }} props */
 export function RequestPanel({ id, params, records }) {
   const panel = useRef(/** @type {HTMLElement | null} */ (null));
+  const shown = useRef(id);
+  shown.current = id;
   useEffect(() => {
-    const before = document.activeElement;
     panel.current?.focus({ preventScroll: true });
-    return () => void (before instanceof HTMLElement && before.isConnected && before.focus({ preventScroll: true }));
+    return () => rowOr(shown.current)?.focus({ preventScroll: true });
   }, []);
   const at = records.findIndex((record) => record.id === id);
   const beside = (step) => records[at + step]?.id;
@@ -27,6 +28,9 @@ export function RequestPanel({ id, params, records }) {
     <${RequestDetail} id=${id} params=${params} />
   </aside>`;
 }
+
+/** Where the focus goes when the panel closes: to the row of its request, or to the page where the list no longer has that row. @param {string} id @returns {HTMLElement | null} */
+const rowOr = (id) => [...document.querySelectorAll('.row-link')].find((link) => new URL(link.href).searchParams.get('log') === id) ?? document.getElementById('main');
 
 function Neighbour({ id, icon, label, hint, params }) {
   if (id === undefined) return html`<span class="button button-plain is-off" aria-hidden="true"><${Icon} name=${icon} /></span>`;

@@ -1,8 +1,9 @@
 /** The filters as chips that can be removed, and a line to write more of them, which offers words. */
 import { html, useRef, useState } from './html.js';
+import { ask } from './api.js';
 import { Icon } from './icons.js';
-import { go, hrefOf } from './location.js';
-import { addFilter, examples, fieldInBar, filtersOf, inBar, isFilter, isKeyed, names, parseBar, presets, removeFilter, wordsOf } from './query.js';
+import { go, hrefOf, withParams } from './location.js';
+import { addFilter, apiParams, examples, fieldInBar, filtersOf, idAlone, inBar, isFilter, isKeyed, isKnown, isWholeId, names, parseBar, presets, removeFilter, wordsOf } from './query.js';
 
 const offeredValues = { ...examples, since: Object.keys(presets) };
 
@@ -28,17 +29,24 @@ export function SearchBar({ params, facets }) {
   const [text, setText] = useState('');
   const [isOpen, setOpen] = useState(false);
   const [at, setAt] = useState(-1);
+  const [fault, setFault] = useState('');
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
   const filters = filtersOf(params);
   const word = /\S*$/.exec(text)?.[0] ?? '';
   const offered = isOpen ? suggestions(word, facets) : [];
 
   const apply = (written) => {
-    let next = params;
-    for (const filter of parseBar(written)) next = addFilter(next, filter);
-    go(hrefOf(location.pathname, next));
-    setText('');
+    const id = idAlone(written);
+    const next = parseBar(written).reduce(addFilter, params);
     setOpen(false);
+    if (Array.from(next.keys()).some((name) => isFilter(name) && !isKnown(name))) {
+      // the server knows all names, and which of them is near
+      ask(`/api/facets?${apiParams(next)}`).catch(({ message }) => setFault(message));
+      return;
+    }
+    go(isWholeId(id) ? requestHref(id) : hrefOf(location.pathname, next));
+    setText('');
+    setFault('');
   };
   const take = (choice) => {
     const written = text.slice(0, text.length - word.length) + choice;
@@ -53,7 +61,7 @@ export function SearchBar({ params, facets }) {
     if (event.key === 'Enter' && offered[at] === undefined) apply(text);
     else if (event.key === 'Enter') take(offered[at]);
     else if (event.key === 'Escape' && offered.length > 0) setOpen(false);
-    else if (event.key === 'Escape') input.current?.blur();
+    else if (event.key === 'Escape') document.getElementById('main')?.focus({ preventScroll: true });
     else if (event.key === 'Backspace' && text === '' && last !== undefined) go(hrefOf(location.pathname, removeFilter(params, last)));
     else if (step !== undefined && offered.length > 0) {
       event.preventDefault();
@@ -66,14 +74,18 @@ export function SearchBar({ params, facets }) {
     <div class="search-field">
       <input ref=${input} type="text" value=${text} spellcheck="false" autocomplete="off" role="combobox" aria-expanded=${offered.length > 0} aria-controls="search-words" aria-autocomplete="list" aria-label="Filter the log"
         aria-activedescendant=${offered[at] === undefined ? undefined : `search-word-${at}`} placeholder=${filters.length === 0 ? 'model:… status:error latency:>2s meta.team=…  "text"' : ''}
-        onInput=${(event) => { setText(event.target.value); setOpen(true); setAt(-1); }} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 120)} onKeyDown=${onKeyDown} />
+        onInput=${(event) => { setText(event.target.value); setOpen(true); setAt(-1); setFault(''); }} onFocus=${() => setOpen(true)} onBlur=${() => setTimeout(() => setOpen(false), 120)} onKeyDown=${onKeyDown} />
       <ul class="search-words" id="search-words" role="listbox" aria-label="Words that may come next" hidden=${offered.length === 0}>
         ${offered.map((choice, index) => html`<li key=${choice} id=${`search-word-${index}`} role="option" aria-selected=${index === at} onMouseDown=${(event) => { event.preventDefault(); take(choice); }}>${choice}</li>`)}
       </ul>
     </div>
     ${filters.length === 0 ? html`<kbd class="search-key" aria-hidden="true">/</kbd>` : html`<a class="link" href=${hrefOf(location.pathname, withoutFilters(params))}>Clear all</a>`}
-  </div>`;
+  </div>
+  <div role="alert">${fault !== '' && html`<p class="search-fault">${fault} To look for it as text, write it in quotes.</p>`}</div>`;
 }
+
+/** A request whose whole id is known: beside the list, or beside the list of the same filters. @param {string | null} id */
+const requestHref = (id) => (location.pathname === '/dashboard/logs' ? withParams({ log: id }) : `/dashboard/logs/${id}`);
 
 function withoutFilters(params) {
   const next = new URLSearchParams(params);

@@ -1,7 +1,7 @@
 /** The frame of every page: the list of pages, the notices about the gateway, and the choice of the theme. */
 import { createContext, html, useEffect, useRef, useState } from './html.js';
 import { send, useData } from './api.js';
-import { plural } from './format.js';
+import { ago, plural } from './format.js';
 import { Icon } from './icons.js';
 import { useShortcuts } from './keyboard.js';
 import { Later } from './later.js';
@@ -54,7 +54,7 @@ export function Shell({ page, params, children }) {
       </li>`)}</ul>
       <div class="side-foot"><${ThemeSwitch} />${read('signed-in') !== null && html`<button type="button" class="button button-plain" onClick=${signOut} aria-label="Sign out" title="Sign out"><${Icon} name="out" /></button>`}<button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)"><${Icon} name="help" /></button></div>
     </nav>
-    <main id="main" tabindex="-1"><${StoreBanner} status=${status?.log ?? null} /><${Status.Provider} value=${status}>${children}<//></main>
+    <main id="main" tabindex="-1"><${StoreBanner} status=${status?.log ?? null} />${page !== 'config' && html`<${ReloadBanner} reload=${status?.config.reload ?? null} />`}<${Status.Provider} value=${status}>${children}<//></main>
     <${Announcer} />
     ${isHelpOpen && html`<${Later} load=${keyboardHelp} close=${closeHelp} />`}
   </div>`;
@@ -76,6 +76,9 @@ function StoreBanner({ status }) {
     ${connected === false && error !== 'journal_full' && html`<${Notice} tone="bad" title="The log store is away${error ? ` (${String(error).replaceAll('_', ' ')})` : ''}">Requests are served as before. ${waitingRecords > 0 ? `${plural(waitingRecords, 'record')} wait in the journal and` : 'Their records wait in the journal and'} are stored when it is back; the live tail goes on.<//>`}
     ${lost > 0 && html`<${Notice} tone="warn" title="${plural(lost, 'record')} lost since the start">${dropped > 0 ? 'The journal was full while the store was away. ' : ''}${deadLettered > 0 ? 'The store refused some; they are in journal/dead-letter.jsonl.' : ''}<//>`}`;
 }
+
+/** The notice that every page but Config shows, which says why. */
+const ReloadBanner = ({ reload }) => reload !== null && !reload.isUsed && html`<${Notice} tone="bad" title=${`The change of the config ${ago(reload.at)} is not used`}>The last good one serves on. <a href="/dashboard/config">What is wrong with it</a><//>`;
 
 const themes = [['system', 'System'], ['light', 'Light'], ['dark', 'Dark']];
 const themeIcons = { system: 'system', light: 'sun', dark: 'moon' };

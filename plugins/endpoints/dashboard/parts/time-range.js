@@ -1,6 +1,6 @@
 /** The choice of the page's range of time. A relative range, such as the last hour, stays relative in the address. */
 import { html } from './html.js';
-import { exact, moment, plural, yearOf } from './format.js';
+import { exact, minute, plural, span, yearOf } from './format.js';
 import { Later } from './later.js';
 import { hrefOf } from './location.js';
 import { Menu } from './menu.js';
@@ -31,7 +31,7 @@ export function rangeLabel(params) {
   if (since !== null) return sinceLabel(since);
   // where the range is not in the present year only, both ends show their year
   const how = { isWhole: [from, to].some((at) => yearOf(at) !== yearOf(Date.now())) };
-  return isRelative ? `Since ${moment(from, how)}` : `${moment(from, how)} to ${moment(to, how)}`;
+  return isRelative ? `Since ${minute(from, how)}` : span(from, to, how);
 }
 
 const exactTime = () => import('./exact-time.js').then((part) => part.ExactTime);

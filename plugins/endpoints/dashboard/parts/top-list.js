@@ -1,15 +1,35 @@
 /** The largest values of one dimension with their share. A row links to its requests. */
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
-import { compact, count, duration, money, percent } from './format.js';
+import { compact, count, duration, failsMuch, money, percent } from './format.js';
 
-/** @param {{ title: any, rows: any[], total: { requests: number }, link: (value: string | null) => string, more: string, none?: string }} props */
-export function TopList({ title, rows, total, link, more, none = '(none)' }) {
-  const most = Math.max(1, ...rows.map(({ requests }) => requests));
+/** What a list may rank by: `size` reads it from a row. */
+export const ranks = /** @type {Record<string, { label: string, size: (row: any) => number }>} */ ({
+  requests: { label: 'Requests', size: ({ requests }) => requests },
+  cost: { label: 'Cost', size: ({ cost }) => Number(cost ?? 0) },
+  errors: { label: 'Errors', size: ({ errors }) => errors },
+  latency: { label: 'Latency', size: ({ latencyP95Ms }) => latencyP95Ms ?? 0 },
+});
+
+/** The figures of a row: the one that the list is ranked by, its share of the whole, and another one. @param {any} row @param {any} total @param {string} rank */
+function figuresOf(row, total, rank) {
+  const { size } = /** @type {{ size: (row: any) => number }} */ (ranks[rank]);
+  const cost = aboutSum(money(row.cost), row);
+  const share = size(total) === 0 ? '' : percent(size(row), size(total));
+  if (rank === 'cost') return [compact(row.requests), share, cost];
+  if (rank === 'errors') return [compact(row.requests), share, html`<span class=${failsMuch(row) ? 'is-bad' : ''}>${count(row.errors)}</span>`];
+  if (rank === 'latency') return [compact(row.requests), '', html`p95 ${duration(row.latencyP95Ms)}`];
+  return [compact(row.requests), share, cost];
+}
+
+/** @param {{ title: any, rows: any[], total: any, rank: string, link: (value: string | null) => string, more: string, none?: string }} props */
+export function TopList({ title, rows, total, rank, link, more, none = '(none)' }) {
+  const { size } = /** @type {{ size: (row: any) => number }} */ (ranks[rank]);
+  const most = Math.max(...rows.map(size)) || 1;
   return html`<section class="card top"><header><h2>${title}</h2><a href=${more}>Breakdown</a></header>
     ${rows.length === 0 ? html`<p class="soft">Nothing in this time.</p>` : html`<ol>${rows.map((row) => html`<li key=${row.value}><a href=${link(row.value)} title=${`${row.value ?? none}\n${count(row.requests)} requests, ${percent(row.errors, row.requests)} errors, p95 ${duration(row.latencyP95Ms)}`}>
-      <span class="top-name">${row.value ?? none}</span><span class="top-num">${compact(row.requests)}</span><span class="top-num top-share">${percent(row.requests, total.requests)}</span><span class="top-num top-cost">${aboutSum(money(row.cost), row)}</span>
-      <span class="top-bar" style=${`width:${(100 * row.requests) / most}%`}><i style=${`width:${(100 * row.errors) / Math.max(1, row.requests)}%`} /></span>
+      <span class="top-name">${row.value ?? none}</span>${figuresOf(row, total, rank).map((figure, at) => html`<span key=${at} class="top-num ${at === 1 ? 'top-share' : ''}">${figure}</span>`)}
+      <span class="top-bar" style=${`width:${(100 * size(row)) / most}%`}>${rank === 'requests' && html`<i style=${`width:${(100 * row.errors) / Math.max(1, row.requests)}%`} />`}</span>
     </a></li>`)}</ol>`}
   </section>`;
 }

@@ -27,8 +27,25 @@ describe('the search bar', () => {
     expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
   });
 
-  test.each(['http://a.b', 'constructor:x', 'note: this', 'model:"not closed'])('looks for %s as text', (text) => {
-    expect(typed(text).get('q')).toBe(text);
+  test.each(['"http://a.b"', 'plain words', '0199-', 'release-01998877', '2026-11-22', '12345678'])('looks for %s as text, as the server does', (text) => {
+    expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
+    expect(typed(text).get('q')).toBe(text.replaceAll('"', ''));
+  });
+
+  test.each([['constructor:x', 'constructor=x'], ['http://a.b', 'http=//a.b'], ['note: this', 'note=&q=this'], ['modle>5', 'modle=>5'], ['-Model:a', '-Model=a']])('leaves the field of %s for the server to refuse', (text, asked) => {
+    expect(plain(typed(text))).toBe(asked);
+    expect(() => parseLogSearch(text)).toThrow('There is no filter');
+    expect(decodeURIComponent(apiParams(typed(text)))).toContain(asked.slice(0, 6));
+  });
+
+  const whole = '019a5f3c-77d0-7000-8000-00000000002a';
+  test.each([[whole, whole], [` ${whole}\n`, whole], [whole.toUpperCase(), whole.toUpperCase()], [`chatcmpl-${whole}`, whole], [`resp_${whole.replaceAll('-', '')}`, whole], [whole.slice(0, 8), whole.slice(0, 8)], [whole.slice(0, 20), whole.slice(0, 20)]])('takes %s for an id', (text, id) => {
+    expect(plain(typed(text))).toBe(`id=${id}`);
+    expect(plain(typed(text))).toBe(plain(formatLogFilter(parseLogSearch(text))));
+  });
+
+  test.each(['cols=time', 'log=x', 'tab=raw', 'rank=cost', 'by=model', 'since=1h', 'meta=team'])('takes %s in an address for no filter', (address) => {
+    expect(filtersOf(new URLSearchParams(address))).toEqual([]);
   });
 
   test.each(['plain', 'two words', 'a"b', '"all of it"', String.raw`C:\dir`, String.raw`a\" b`, '*', '>1', ''])('offers %s as a word that means it', (value) => {
@@ -253,7 +270,12 @@ describe('the live tail', () => {
 });
 
 test('a snippet in Python imports what it uses', () => {
-  const snippets = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto' }).filter(([, language]: string[]) => language === 'python');
+  const snippets = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c' }).filter(([, language]: string[]) => language === 'python');
   expect(snippets).toHaveLength(4);
   for (const [, , text] of snippets) expect(text).toMatch(/^import os\n/);
+});
+
+test('a snippet that is run once has the mark of its page, and a setting that stays has none', () => {
+  const marked = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c' }).filter(([, , text]: string[]) => text?.includes('a1b2c')).map(([name]: string[]) => name);
+  expect(marked).toEqual(['curl', 'OpenAI Python', 'OpenAI Node', 'Anthropic Python', 'AI SDK', 'LangChain', 'LlamaIndex']);
 });

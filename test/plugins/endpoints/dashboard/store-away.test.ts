@@ -224,9 +224,26 @@ describe('the live tail', () => {
     // the page itself learns of the answer a moment later
     await pause(250);
     await Promise.all([shown.waitForEvent('requestfailed', stream), setHidden(shown, true)]);
-    log.announce(aRecord({ model: 'from-a-terminal' }));
+    const [, connect = ''] = /x-gateway-connect: (\w+)/.exec((await shown.locator('.connect pre').textContent()) ?? '') ?? [];
+    log.announce(aRecord({ model: 'from-a-terminal', metadata: { connect } }));
+    // of somebody else, who has an error
+    log.announce(aRecord({ model: 'of-another', outcome: 'failed', metadata: { connect: 'other' } }));
     await setHidden(shown, false);
     await shown.getByText('from-a-terminal answered').waitFor();
+    await pause(250);
+    expect(await shown.locator('.watch .notice').getAttribute('class')).toContain('notice-good');
+    await shown.close();
+  });
+
+  test('blames nobody on Connect for a call that may be of somebody else', async () => {
+    const shown = await newPage();
+    await Promise.all([shown.waitForResponse(stream), shown.goto(`${url}/dashboard/connect?client=aider&model=plain`)]);
+    await shown.getByText("its call for plain is shown here").waitFor();
+    await pause(250);
+    log.announce(aRecord({ model: 'of-another' }));
+    log.announce(aRecord({ model: 'plain', outcome: 'failed', status: 502, userAgent: 'aider/0.86' }));
+    await shown.getByText('From aider/0.86. plain answered with 502').waitFor();
+    expect(await shown.locator('.watch .notice').getAttribute('class')).toContain('notice-warn');
     await shown.close();
   });
 

@@ -42,6 +42,24 @@ describe('an answer of the log', () => {
     }
   });
 
+  it('is not sent to who has it, in whatever coding, until a request has come', async () => {
+    const tagged = async (path: string, headers: Record<string, string> = {}): Promise<[number, string | null, number]> => {
+      const response = await fetch(`${scene.url}${path}`, { headers });
+      return [response.status, response.headers.get('etag'), (await response.arrayBuffer()).byteLength];
+    };
+    for (const path of ['/api/stats?by=meta.team', '/api/logs?limit=40', '/api/facets', '/api/status']) {
+      const [, etag] = await tagged(path);
+      const known = { 'if-none-match': `"another", ${etag}` };
+      expect(await tagged(path, known)).toEqual([304, etag, 0]);
+      expect(await tagged(path, { ...known, 'accept-encoding': 'identity' })).toEqual([304, etag, 0]);
+      expect((await tagged(path, { 'if-none-match': '"another"' }))[0]).toBe(200);
+    }
+    const [, before] = await tagged('/api/stats');
+    scene.log.add({ createdAt: at(1) });
+    expect((await tagged('/api/stats', { 'if-none-match': before as string }))[0]).toBe(200);
+    expect((await tagged('/api/nothing', { 'if-none-match': '*' }))[0]).toBe(404);
+  });
+
   it('that is small stays as it is', async () => {
     expect((await fetchBytes('/api/metadata-keys', 'br')).headers['content-encoding']).toBeUndefined();
   });

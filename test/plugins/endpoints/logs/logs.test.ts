@@ -1,6 +1,7 @@
 /** The log API: lists, single records, sums. */
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { GatewayError } from '../../../../core/errors.ts';
+import { tellReload } from '../../../../core/host/last-reload.ts';
 import { pluginContract } from '../../../contract/plugin.ts';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import { at, logScene } from './scene.ts';
@@ -151,6 +152,18 @@ test('the facets are what a filter can choose from', async () => {
 describe('the status', () => {
   it('tells what runs and how the log is doing', async () => {
     expect((await scene.read('/api/status')).body).toMatchObject({ version: expect.any(String), health: { status: 'ok' }, log: { connected: true, retentionDays: 30 }, config: { models: 3, providers: [{ id: 'up', isOn: true }] } });
+  });
+
+  it('tells that a change of the config is not used, and not why', async () => {
+    const reload = async (): Promise<unknown> => (await scene.read('/api/status')).body.config.reload;
+    tellReload(null);
+    expect(await reload()).toBeNull();
+    tellReload({ at: 5, problems: 'keys: a-secret' });
+    const refused = await reload();
+    tellReload({ at: 6, problems: null });
+    const used = await reload();
+    tellReload(null);
+    expect([refused, used]).toEqual([{ at: 5, isUsed: false }, { at: 6, isUsed: true }]);
   });
 
   it('tells no secret', async () => {
