@@ -6,9 +6,21 @@ import type { Server } from '../config.ts';
 const maxAgeSeconds = '600';
 const usualHeaders = 'authorization, content-type, x-api-key';
 /** What a script may read beside the usual headers. */
-const exposed = 'x-request-id, x-provider, x-adjusted, x-cache, retry-after, retry-after-ms, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-budget-remaining';
+const exposed = 'x-request-id, request-id, x-provider, x-adjusted, x-estimated, x-cache, x-should-retry, retry-after, retry-after-ms, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-budget-remaining';
 
-const isForAdmins = (url: string): boolean => /^\/(?:api|dashboard|metrics)(?:[/?]|$)/.test(url);
+/** safety: routes are found by the decoded path, so `/%61pi/logs` is the log too. */
+function isForAdmins(url: string): boolean {
+  const [path = ''] = url.split('?', 1);
+  if (!path.includes('%')) return ofAdmins.test(path);
+  try {
+    return ofAdmins.test(decodeURIComponent(path));
+  } catch {
+    // what cannot be decoded is no path of this server
+    return true;
+  }
+}
+
+const ofAdmins = /^\/(?:api|dashboard|metrics)(?:\/|$)/;
 
 /** Makes the function that adds the headers to a reply. It answers a preflight itself, and is then true. */
 export function createCors({ corsOrigins }: Pick<Server, 'corsOrigins'>): (request: IncomingMessage, response: ServerResponse) => boolean {

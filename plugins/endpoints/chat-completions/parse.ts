@@ -129,7 +129,14 @@ const toolChoice: Check<ToolChoice> = (param, value) => {
     return known;
   }
   const choice = fields(param, value);
-  text(`${param}.type`, choice['type']);
+  const type = text(`${param}.type`, choice['type']);
+  const { name, ...more } = choice;
+  // wire: the forms of other APIs for the same (Anthropic: Tool use; OpenAI: Responses)
+  if (Object.keys(more).length === 1) {
+    if (type === 'any' || type === 'required') return 'required';
+    if (type === 'auto' || type === 'none') return type;
+    if ((type === 'tool' || type === 'function') && typeof name === 'string') return { type: 'function', function: { name } };
+  }
   const named = optional(`${param}.function`, choice['function'], object);
   if (named !== null) text(`${param}.function.name`, named['name']);
   return choice as Exclude<ToolChoice, string>;

@@ -30,7 +30,9 @@ describe('an origin of the list', () => {
     const response = await gateway.chat(body, { origin: app, authorization });
     await response.text();
     expect(allowed(response)).toBe(app);
-    expect(response.headers.get('access-control-expose-headers')).toContain('x-request-id');
+    const exposed = response.headers.get('access-control-expose-headers')?.split(', ');
+    // `request-id`, `x-should-retry`: the SDKs read them
+    expect(exposed).toEqual(expect.arrayContaining(['x-request-id', 'request-id', 'x-estimated', 'x-should-retry', 'x-adjusted']));
   });
 
   it('may read the list of models', async () => {
@@ -38,7 +40,7 @@ describe('an origin of the list', () => {
     expect(allowed(await gateway.get('/v1/models', { origin: app, authorization: 'Bearer caller-key' }))).toBe(app);
   });
 
-  it.each(['/api/logs', '/dashboard', '/metrics'])('may not read %s', async (path) => {
+  it.each(['/api/logs', '/dashboard', '/metrics', '/%61pi/logs', '//api/logs', '/api%', '/%6Detrics?a=%'])('may not read %s', async (path) => {
     const gateway = await gatewayFor(server);
     expect([allowed(await gateway.get(path, { origin: app })), allowed(await preflight(gateway, path))]).toEqual([null, null]);
   });

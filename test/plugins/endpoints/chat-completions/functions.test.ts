@@ -112,9 +112,17 @@ describe('what cannot be meant', () => {
 });
 
 describe('tool_choice', () => {
-  it('any is required', async () => {
+  it.each<[unknown, unknown]>([
+    ['any', 'required'],
+    [{ type: 'any' }, 'required'],
+    [{ type: 'auto' }, 'auto'],
+    [{ type: 'none' }, 'none'],
+    [{ type: 'required' }, 'required'],
+    [{ type: 'tool', name: 'weather' }, { type: 'function', function: { name: 'weather' } }],
+    [{ type: 'function', name: 'weather' }, { type: 'function', function: { name: 'weather' } }],
+  ])('%o is %o', async (given, sent) => {
     const { chat, up } = await scene();
-    await chat({ tools: [{ type: 'function', function: weather }], tool_choice: 'any' });
-    expect(up.asked[0]?.json['tool_choice']).toBe('required');
+    await chat({ tools: [{ type: 'function', function: weather }], tool_choice: given });
+    expect(up.asked[0]?.json['tool_choice']).toEqual(sent);
   });
 });
