@@ -16,6 +16,7 @@ import { byPlace, createFindings } from './problems.ts';
 import type { Reading } from './read.ts';
 import { readConfig } from './read.ts';
 import { resolveKeys } from './resolve/keys.ts';
+import { resolveAlerts, warnOfUnwatched } from './resolve/alerts.ts';
 import { resolveLimits, warnOfUncounted } from './resolve/limits.ts';
 import { deploymentsOf, isWildcard, offerOf, resolveModels } from './resolve/models.ts';
 import { resolveNames } from './resolve/names.ts';
@@ -101,9 +102,11 @@ function resolveConfig(main: Reading, { plugins, known, overrides, bound, home, 
   const keys = resolveKeys(blocks.keys, [...names.ids, ...names.aliases.keys(), ...names.policies], findings);
   const limits = resolveLimits(main, { keys: [...blocks.keys.keys()], models: [...names.ids], providers: [...blocks.providers.keys()] }, findings);
   if (plugins.isComplete && !plugins.loaded.some(({ plugin }) => plugin.name === 'route/limits')) warnOfUncounted(main, blocks.keys, findings);
+  const alerts = isSound('alerts') ? resolveAlerts(main, findings) : null;
+  if (plugins.isComplete && !plugins.loaded.some(({ plugin }) => plugin.name === 'log/alerts')) warnOfUnwatched(main, findings);
   const redis = isSound('redis') ? resolveRedis(main, findings) : null;
   if (server === null || routing === null || findings.problems.length > 0) return null;
-  const content = { server, keys, providers, models: models.filter((model) => !isWildcard(model)), wildcards: models.filter(isWildcard), routing, redis, limits };
+  const content = { server, keys, providers, models: models.filter((model) => !isWildcard(model)), wildcards: models.filter(isWildcard), routing, redis, limits, alerts };
   // where a key is written says nothing of what it may
   const hash = fingerprint({ ...content, keys: keys.map((key) => ({ ...key, writtenAt: null })), plugins: plugins.loaded.map(({ plugin, options }) => ({ use: plugin.name, with: options })) });
   return deepFreeze({ hash, ...content, plugins: plugins.entries });

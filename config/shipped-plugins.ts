@@ -28,6 +28,7 @@ export const shippedPlugins = [
   'log/journal',
   'log/console',
   'log/metrics',
+  'log/alerts',
   'log/otel',
   'dialects/openai-chat',
   'dialects/openai-responses',

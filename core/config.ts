@@ -4,7 +4,7 @@
  */
 import type { KeyEntry } from './api-key.ts';
 import type { Effort, ReasoningField } from './chat.ts';
-import type { Amounts, Limit, ServerLimits } from './limits.ts';
+import type { Alerts, Amounts, Limit, ServerLimits } from './limits.ts';
 import type { Secret } from './secret.ts';
 
 /** Everything that the config file, its includes and the command line say. */
@@ -22,6 +22,8 @@ export interface Config {
   readonly redis: Redis | null;
   /** Those of keys are with their keys. */
   readonly limits: readonly Limit[];
+  /** Null: nobody wants to be told of anything. */
+  readonly alerts: Alerts | null;
   readonly plugins: readonly PluginEntry[];
 }
 
@@ -35,7 +37,7 @@ export interface Server {
   readonly tls: { readonly cert: string; readonly key: Secret } | null;
   /** The absolute path of the folder for the journal and the embedded store. */
   readonly dataDir: string;
-  /** Whether callers must identify themselves: there are `keys`, or a plugin of `auth/` other than the shipped one. */
+  /** Whether callers must identify themselves: there are `keys`, or `require_keys` says so, or a plugin of `auth/` other than the shipped one. */
   readonly isGuarded: boolean;
   /** The key for the dashboard, /api and /metrics; null: programs on this machine need none, and nobody else may ask. */
   readonly adminKey: Secret | null;

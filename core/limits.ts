@@ -1,4 +1,5 @@
-/** Limits as the config has them: of callers and their budgets, and of the gateway itself. */
+/** Limits as the config has them: of callers and their budgets, of the gateway itself, and those beyond which somebody is told. */
+import type { Secret } from './secret.ts';
 
 /** How much is allowed in any 60 seconds, and at one time (`concurrent`); null: as much as one likes. */
 export interface Amounts {
@@ -19,6 +20,29 @@ export interface Budget {
 export interface Limit extends Amounts {
   readonly by: string;
   /** Glob of the values that are limited; null: all values. */
+  readonly match: string | null;
+}
+
+/** The `alerts` block. */
+export interface Alerts {
+  /** Where `{"text": "…"}` is posted; null: nowhere. */
+  readonly webhook: Secret | null;
+  readonly rules: readonly AlertRule[];
+}
+
+/** One entry of `alerts.rules`. */
+export interface AlertRule {
+  readonly name: string;
+  readonly watches: 'errors' | 'latency' | 'cost' | 'provider';
+  /** Beyond this somebody is told: per cent of the requests that failed or were slow, or dollars. */
+  readonly above: number;
+  /** A request is slow that takes longer; null: the rule is not about latency. */
+  readonly slowMs: number | null;
+  readonly windowMs: number;
+  /** Fewer requests (for `provider`: attempts) in the window say nothing. */
+  readonly least: number;
+  /** As `by` of a `Limit`. */
+  readonly by: string;
   readonly match: string | null;
 }
 

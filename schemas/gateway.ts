@@ -3,6 +3,7 @@
  * editors through the generated `gateway.schema.json`. The options of plugins are not here: `compose.ts` adds them.
  */
 import type { JSONSchema } from 'json-schema-to-ts';
+import { alertsSchema } from './alerts.ts';
 import { keysSchema } from './keys.ts';
 import { limitsSchema } from './limits.ts';
 import { modelsSchema } from './models.ts';
@@ -26,6 +27,7 @@ export const gatewaySchema = {
     routing: routingSchema,
     redis: redisSchema,
     limits: limitsSchema,
+    alerts: alertsSchema,
     include: {
       type: 'array',
       items: { type: 'string', minLength: 1 },

@@ -1,0 +1,47 @@
+/** Resolves `alerts`. The address of the webhook stays a secret: who knows it may post there. */
+import type { Alerts, AlertRule } from '../../core/limits.ts';
+import { Secret } from '../../core/secret.ts';
+import type { AlertRuleBlock, AlertsBlock } from '../../schemas/alerts.ts';
+import type { Findings, Place } from '../problems.ts';
+import type { Reading } from '../read.ts';
+
+const percentile = 5;
+const fewest = { requests: 20, attempts: 3 };
+
+type Made = Pick<AlertRule, 'watches' | 'above' | 'least' | 'name'> & Partial<Pick<AlertRule, 'slowMs'>>;
+
+/** What a rule watches: the fields that its entry may have, each with what it makes of the rule. */
+const kinds: Readonly<Record<'errors_percent' | 'latency_p95_ms' | 'cost_dollars' | 'provider_down', (block: AlertRuleBlock) => Made>> = {
+  errors_percent: ({ errors_percent: above = 0, min_requests: least = fewest.requests }) => ({ watches: 'errors', above, least, name: `errors above ${above} %` }),
+  latency_p95_ms: ({ latency_p95_ms: ms = 0, min_requests: least = fewest.requests }) => ({ watches: 'latency', above: percentile, slowMs: ms, least, name: `latency p95 above ${ms} ms` }),
+  cost_dollars: ({ cost_dollars: dollars = '0' }) => ({ watches: 'cost', above: Number(dollars), least: 1, name: `cost above $${dollars}` }),
+  provider_down: ({ min_requests: least = fewest.attempts }) => ({ watches: 'provider', above: 0, least, name: 'provider down' }),
+};
+
+/** Resolves the block of the main file, which has passed the schema. Null: there is none. */
+export function resolveAlerts(main: Reading, findings: Findings): Alerts | null {
+  const block = main.value['alerts'] as AlertsBlock | undefined;
+  if (block === undefined) return null;
+  const place = (...path: (string | number)[]): Place => ({ source: main.source, path: ['alerts', ...path] });
+  const webhook = block.webhook?.trim() ?? '';
+  // safety: the message does not quote the address
+  if (webhook !== '' && !/^https?:$/.test(URL.parse(webhook)?.protocol ?? '')) findings.error(place('webhook'), 'is no address of the web', 'for example https://hooks.slack.com/services/…');
+  return { webhook: webhook === '' ? null : new Secret(webhook), rules: block.rules.flatMap((rule, index) => ruleOf(rule, place('rules', index), findings) ?? []) };
+}
+
+function ruleOf(block: AlertRuleBlock, place: Place, findings: Findings): AlertRule | null {
+  const [named, ...more] = Object.keys(kinds).filter((kind) => kind in block) as (keyof typeof kinds)[];
+  if (named === undefined || more.length > 0) {
+    findings.error(place, named === undefined ? 'watches nothing' : `watches ${[named, ...more].join(' and ')}`, 'write one of errors_percent, latency_p95_ms, cost_dollars and provider_down; two things are two rules');
+    return null;
+  }
+  const kind = kinds[named](block);
+  const by = kind.watches === 'provider' ? 'provider' : block.by;
+  if (block.match !== undefined && by === 'all') findings.error({ ...place, path: [...place.path, 'match'], at: 'key' }, 'all requests are looked at together, so there is no value to match', 'say `by`, or leave `match` out');
+  return { slowMs: null, ...kind, name: block.name ?? kind.name, windowMs: block.window_minutes * 60_000, by, match: block.match ?? null };
+}
+
+/** Warns of alerts that no plugin raises. */
+export const warnOfUnwatched = (main: Reading, findings: Findings): void => {
+  if (main.value['alerts'] !== undefined) findings.warn({ source: main.source, path: ['alerts'], at: 'key' }, 'nothing is watched, because the plugin log/alerts is not listed', 'add it under plugins');
+};

@@ -1,0 +1,75 @@
+/** Counts requests and attempts for the rules, on the way of each request: no more than some additions. */
+import { isFault } from '../../../core/log/attempts.ts';
+import type { AlertRule } from '../../../core/limits.ts';
+import { patternOf } from '../../../core/names.ts';
+import type { AttemptResult, RequestRecord } from '../../../core/pipeline/context.ts';
+import { idOf } from './sums.ts';
+import type { Addition } from './sums.ts';
+
+interface Counted {
+  readonly rule: AlertRule;
+  readonly id: string;
+  readonly pattern: RegExp | null;
+  readonly sums: Map<string, { requests: number; bad: number; dollars: number }>;
+}
+
+/** Statuses by which a provider says that the request is at fault, not itself. */
+const ofTheRequest = new Set([400, 404, 405, 406, 409, 410, 413, 414, 415, 422]);
+
+export class Collector {
+  #requests: readonly Counted[] = [];
+  #attempts: readonly Counted[] = [];
+
+  /** From now on these rules count. What was counted for a rule that stays is kept. */
+  follow(rules: readonly AlertRule[]): void {
+    const before = new Map([...this.#requests, ...this.#attempts].map((counted) => [counted.id, counted]));
+    const counted = rules.map((rule) => before.get(idOf(rule)) ?? { rule, id: idOf(rule), pattern: rule.match === null ? null : patternOf(rule.match), sums: new Map() });
+    this.#requests = counted.filter(({ rule }) => rule.watches !== 'provider');
+    this.#attempts = counted.filter(({ rule }) => rule.watches === 'provider');
+  }
+
+  /** A request that is over. One of a sample of refused strangers says nothing. */
+  ended(record: RequestRecord): void {
+    if (record.standsFor !== undefined) return;
+    for (const counted of this.#requests) {
+      const value = valueOf(record, counted.rule.by);
+      const isBad = counted.rule.watches === 'errors' ? record.outcome !== 'answered' : counted.rule.slowMs !== null && record.durationMs > counted.rule.slowMs;
+      if (value !== null) add(counted, value, { isBad, dollars: Number(record.cost ?? 0) });
+    }
+  }
+
+  attempted(result: AttemptResult): void {
+    if (this.#attempts.length === 0) return;
+    const isBad = isFault(result);
+    if (isBad ? ofTheRequest.has(result.status ?? 0) : result.outcome !== 'answered') return;
+    for (const counted of this.#attempts) add(counted, result.provider, { isBad, dollars: 0 });
+  }
+
+  /** What was counted since the last call. */
+  take(): Addition[] {
+    const all: Addition[] = [];
+    for (const { id, sums } of [...this.#requests, ...this.#attempts]) {
+      for (const [value, { requests, bad, dollars }] of sums) all.push([id, value, requests, bad, dollars]);
+      sums.clear();
+    }
+    return all;
+  }
+}
+
+function add({ sums, pattern }: Counted, value: string, { isBad, dollars }: { isBad: boolean; dollars: number }): void {
+  if (pattern !== null && !pattern.test(value)) return;
+  let sum = sums.get(value);
+  if (sum === undefined) sums.set(value, (sum = { requests: 0, bad: 0, dollars: 0 }));
+  sum.requests++;
+  if (isBad) sum.bad++;
+  sum.dollars += dollars;
+}
+
+/** Null: the request has none, and the rule is not about it. */
+function valueOf({ key, model, provider, metadata }: RequestRecord, by: string): string | null {
+  if (by === 'all') return '';
+  if (by === 'key') return key;
+  if (by === 'model') return model;
+  if (by === 'provider') return provider;
+  return metadata[by.slice('meta.'.length)] ?? null;
+}

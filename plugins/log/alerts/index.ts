@@ -1,0 +1,61 @@
+/** Tells the operator what goes wrong, by `alerts` of the YAML: on the dashboard, in the process log, and at a webhook. What it counts is in memory, and begins at 0 with the process. */
+import { definePlugin } from '../../../core/host/plugin.ts';
+import { json } from '../../../core/pipeline/answer.ts';
+import { Collector } from './collector.ts';
+import type { Addition } from './sums.ts';
+import { everyMs, Watch } from './watch.ts';
+
+const nothing = { webhook: null, rules: [] };
+const protective = { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } };
+
+export default definePlugin({
+  name: 'log/alerts',
+  summary: 'tells of errors, latency, cost and dead providers, by `alerts` of the YAML',
+  schema: { type: 'object', additionalProperties: false, properties: {} },
+  apply({ hooks, routes, config, state, clock, logger, peers }) {
+    const rules = (config.alerts ?? nothing).rules;
+    const collector = state('collector', () => new Collector());
+    collector.follow(rules);
+    if (rules.length > 0) {
+      hooks.log.tap((record) => collector.ended(record));
+      hooks.attempted.tap((result) => collector.attempted(result));
+    }
+    const shown = peers === null ? alone() : behindParent();
+    routes.add({ method: 'GET', path: '/api/alerts', auth: 'admin', handle: async () => json(await shown(), protective) });
+
+    function alone(): () => unknown {
+      const watch = state('watch', () => new Watch());
+      watch.follow(config.alerts ?? nothing, { logger, clock, providers: config.providers });
+      const learn = (): void => watch.add(collector.take());
+      hooks.boot.tap(() => watch.begin(learn));
+      return () => {
+        learn();
+        watch.look();
+        return watch.shown();
+      };
+    }
+
+    /** What one worker counts is a part: the parent has the sums of all. */
+    function behindParent(): () => unknown {
+      const timer = setInterval(() => {
+        const additions = collector.take();
+        if (additions.length > 0) peers?.atParent(additions).catch((error: unknown) => logger.warn('the parent did not hear what was counted for the alerts', { error }));
+      }, everyMs).unref();
+      hooks.close.tap(() => clearInterval(timer));
+      return () => peers?.atParent(null);
+    }
+  },
+  atParent({ config, state, logger }) {
+    const watch = state('watch', () => new Watch());
+    watch.follow(config.alerts ?? nothing, { logger, clock: Date.now, providers: config.providers });
+    watch.begin();
+    return {
+      answer(additions) {
+        if (additions === null) watch.look();
+        if (additions === null) return watch.shown();
+        watch.add(additions as readonly Addition[]);
+        return null;
+      },
+    };
+  },
+});

@@ -1,0 +1,82 @@
+/** What is counted for the rules: in memory, and of the last minutes only. */
+import type { AlertRule } from '../../../core/limits.ts';
+
+/** What requests came to. `bad`: those that the rule is about, failed or slow. `dollars`: what they cost. */
+export interface Sum {
+  readonly requests: number;
+  readonly bad: number;
+  readonly dollars: number;
+}
+
+/** What is added to one value of one rule. Plain data: a worker sends it to the parent. */
+export type Addition = readonly [rule: string, value: string, requests: number, bad: number, dollars: number];
+
+/** Parts of a window. The oldest part leaves as a whole. */
+const parts = 60;
+/** safety: callers make up metadata values without end. */
+const mostValues = 1000;
+
+/** The same text for the same rule after a reload, so that what was counted goes on. */
+export const idOf = (rule: AlertRule): string => JSON.stringify(rule);
+
+/** The sums of one value over a window. */
+class Window {
+  /** The oldest first. */
+  readonly #parts: { readonly at: number; requests: number; bad: number; dollars: number }[] = [];
+  readonly #partMs: number;
+  readonly #windowMs: number;
+
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+    this.#partMs = windowMs / parts;
+  }
+
+  add([, , requests, bad, dollars]: Addition, now: number): void {
+    const at = Math.floor(now / this.#partMs) * this.#partMs;
+    let part = this.#parts.at(-1);
+    if (part === undefined || part.at < at) this.#parts.push((part = { at, requests: 0, bad: 0, dollars: 0 }));
+    part.requests += requests;
+    part.bad += bad;
+    part.dollars += dollars;
+  }
+
+  sum(now: number): Sum {
+    while (this.#parts[0] !== undefined && this.#parts[0].at <= now - this.#windowMs) this.#parts.shift();
+    const sum = { requests: 0, bad: 0, dollars: 0 };
+    for (const part of this.#parts) {
+      sum.requests += part.requests;
+      sum.bad += part.bad;
+      sum.dollars += part.dollars;
+    }
+    return sum;
+  }
+}
+
+/** The windows of all values of one rule. */
+export class RuleSums {
+  readonly #windows = new Map<string, Window>();
+  readonly #windowMs: number;
+
+  constructor({ windowMs }: AlertRule) {
+    this.#windowMs = windowMs;
+  }
+
+  add(addition: Addition, now: number): void {
+    const [, value] = addition;
+    let window = this.#windows.get(value);
+    if (window === undefined) {
+      if (this.#windows.size >= mostValues) return;
+      this.#windows.set(value, (window = new Window(this.#windowMs)));
+    }
+    window.add(addition, now);
+  }
+
+  /** The sum of each value. A value without requests is told once more, and then forgotten. */
+  *sums(now: number): Generator<readonly [value: string, sum: Sum]> {
+    for (const [value, window] of this.#windows) {
+      const sum = window.sum(now);
+      if (sum.requests === 0) this.#windows.delete(value);
+      yield [value, sum];
+    }
+  }
+}

@@ -1,0 +1,124 @@
+/** Compares the sums with the rules once a second, and tells when an alert begins and when it is over: once each. */
+import type { Alerts, AlertRule } from '../../../core/limits.ts';
+import { Courier } from './courier.ts';
+import { idOf, RuleSums } from './sums.ts';
+import type { Addition, Sum } from './sums.ts';
+import type { Logger } from '../../../core/logger.ts';
+import { factsOf, messageOf, subjectOf } from './words.ts';
+
+export const everyMs = 1000;
+
+/** An alert as the API shows it. */
+export interface ShownAlert {
+  readonly name: string;
+  readonly watches: AlertRule['watches'];
+  /** Whose it is; empty where it is of all requests. */
+  readonly of: string;
+  /** What the sums say now. */
+  readonly facts: string;
+  /** ISO time. */
+  readonly since: string;
+}
+
+/** The answer of `GET /api/alerts`. */
+export interface ShownAlerts {
+  /** Alerts that stand, the oldest first. */
+  readonly data: readonly ShownAlert[];
+  readonly rules: number;
+  /** Whether there is a webhook, and what went wrong with its last message. */
+  readonly webhook: { readonly isSet: boolean; readonly fault: string | null };
+}
+
+export interface WatchParts {
+  readonly logger: Logger;
+  readonly clock: () => number;
+  /** By their ids. */
+  readonly providers: ReadonlyMap<string, unknown>;
+}
+
+interface Standing {
+  readonly rule: AlertRule;
+  readonly value: string;
+  readonly since: number;
+  facts: string;
+}
+
+export class Watch implements Disposable {
+  readonly #courier = new Courier();
+  readonly #standing = new Map<string, Standing>();
+  #sums: ReadonlyMap<string, { readonly rule: AlertRule; readonly sums: RuleSums }> = new Map();
+  #parts: WatchParts | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** From now on these rules count. What was counted for a rule that stays is kept; an alert of a rule or a provider that is gone is over without a word. */
+  follow({ webhook, rules }: Alerts, parts: WatchParts): void {
+    this.#parts = parts;
+    this.#courier.follow(webhook, parts.logger);
+    this.#sums = new Map(rules.map((rule) => [idOf(rule), this.#sums.get(idOf(rule)) ?? { rule, sums: new RuleSums(rule) }]));
+    for (const [key, { rule, value }] of this.#standing) if (!this.#sums.has(idOf(rule)) || (rule.watches === 'provider' && !parts.providers.has(value))) this.#standing.delete(key);
+  }
+
+  /** Looks once a second; `before` runs first each time. */
+  begin(before: () => void = () => {}): void {
+    clearInterval(this.#timer);
+    this.#timer = setInterval(() => {
+      before();
+      this.look();
+    }, everyMs).unref();
+  }
+
+  add(additions: readonly Addition[]): void {
+    const now = this.#now();
+    for (const addition of additions) this.#sums.get(addition[0])?.sums.add(addition, now);
+  }
+
+  look(): void {
+    const now = this.#now();
+    for (const [id, { rule, sums }] of this.#sums) for (const [value, sum] of sums.sums(now)) this.#judge({ key: `${id} ${value}`, rule, value, sum, now });
+  }
+
+  shown(): ShownAlerts {
+    const data = Array.from(this.#standing.values(), ({ rule, value, since, facts }): ShownAlert => ({ name: rule.name, watches: rule.watches, of: subjectOf(rule, value), facts, since: new Date(since).toISOString() }));
+    return { data, rules: this.#sums.size, webhook: this.#courier.state };
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    this.#courier.stop();
+  }
+
+  #now(): number {
+    return this.#parts?.clock() ?? Date.now();
+  }
+
+  #judge({ key, rule, value, sum, now }: { readonly key: string; readonly rule: AlertRule; readonly value: string; readonly sum: Sum; readonly now: number }): void {
+    const standing = this.#standing.get(key);
+    const facts = factsOf(rule, sum);
+    if (standing === undefined) {
+      if (!isBeyond(rule, sum)) return;
+      this.#standing.set(key, { rule, value, since: now, facts });
+      this.#tell(messageOf({ rule, value, facts, since: now, until: null }));
+    } else if (!isOver(rule, sum)) {
+      if (sum.requests > 0) standing.facts = facts;
+    } else {
+      this.#standing.delete(key);
+      this.#tell(messageOf({ rule, value, facts, since: standing.since, until: now }));
+    }
+  }
+
+  #tell(message: string): void {
+    this.#parts?.logger.warn(message);
+    this.#courier.send(message);
+  }
+}
+
+function isBeyond({ watches, above, least }: AlertRule, { requests, bad, dollars }: Sum): boolean {
+  if (watches === 'cost') return dollars > above;
+  if (requests < least) return false;
+  return watches === 'provider' ? bad === requests : (100 * bad) / requests > above;
+}
+
+/** An alert stands while fewer requests than the rule asks for are as bad. A provider is down until it answers: one that nobody asks has not recovered. */
+function isOver(rule: AlertRule, sum: Sum): boolean {
+  return rule.watches === 'provider' ? sum.bad < sum.requests : !isBeyond({ ...rule, least: 1 }, sum);
+}

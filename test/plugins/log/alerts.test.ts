@@ -1,0 +1,229 @@
+/** log/alerts: what is told, when, to whom, and that it is told once. */
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Config } from '../../../core/config.ts';
+import { States } from '../../../core/host/state.ts';
+import type { AlertRule } from '../../../core/limits.ts';
+import { createLogger } from '../../../core/logger.ts';
+import alerts from '../../../plugins/log/alerts/index.ts';
+import { pluginContract } from '../../contract/plugin.ts';
+import { oneUpstream, quietPlugins, testGateway } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { answers, completion, pause, startUpstream } from '../../_kit/upstream.ts';
+import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
+
+pluginContract({ use: 'log/alerts' });
+
+const minute = 60_000;
+const begin = Date.parse('2026-11-22T12:00:00Z');
+const good = answers(completion('Hello.'));
+const bad = answers({ error: { message: 'broken' } }, { status: 500 });
+
+let upstream: ScriptedUpstream;
+let hook: ScriptedUpstream;
+let now: number;
+const open: TestGateway[] = [];
+
+beforeEach(async () => {
+  now = begin;
+  [upstream, hook] = await Promise.all([startUpstream(good), startUpstream(answers('ok'))]);
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((gateway) => gateway.close()));
+  await Promise.all([upstream.close(), hook.close()]);
+});
+
+interface More {
+  readonly webhook?: string;
+  readonly states?: States;
+  readonly config?: object;
+}
+
+async function gatewayWith(rules: readonly object[], { webhook = `${hook.url}/secret-path`, states = new States(), config = {} }: More = {}): Promise<TestGateway> {
+  const gateway = await testGateway({ config: { ...oneUpstream(upstream.url, { routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } } }), alerts: { webhook, rules }, plugins: [...quietPlugins], ...config }, clock: () => now, states });
+  open.push(gateway);
+  return gateway;
+}
+
+/** Sends so many requests that the provider answers like this. */
+async function send(gateway: TestGateway, times: number, step: Step, headers: Record<string, string> = {}): Promise<void> {
+  upstream.script(step);
+  for (let at = 0; at < times; at++) await (await gateway.chat({}, headers)).text();
+}
+
+const told = (): string[] => hook.asked.map(({ json }) => json['text'] as string);
+const standing = async (gateway: TestGateway): Promise<any> => await (await gateway.get('/api/alerts', { host: 'localhost' })).json();
+
+/** It looks once a second, and when somebody asks. */
+const looked = async (count: number, gateway?: TestGateway): Promise<void> => {
+  if (gateway !== undefined) await standing(gateway);
+  await expect.poll(told, { timeout: 5000 }).toHaveLength(count);
+};
+const nothingTold = async (gateway: TestGateway, count = 0): Promise<void> => {
+  await standing(gateway);
+  await pause(30);
+  expect(told()).toHaveLength(count);
+};
+
+describe('errors', () => {
+  test('are told when they begin and when they are over, once each, and stand on the API between', async () => {
+    const gateway = await gatewayWith([{ errors_percent: 20, min_requests: 4 }]);
+    await send(gateway, 3, good);
+    await send(gateway, 2, bad);
+    await looked(1);
+    expect(told()).toEqual(['Alert: errors above 20 %. 40 % of 5 requests failed in 5 min, since 2026-11-22 12:00 UTC.']);
+    expect(await standing(gateway)).toEqual({ data: [{ name: 'errors above 20 %', watches: 'errors', of: '', facts: '40 % of 5 requests failed in 5 min', since: '2026-11-22T12:00:00.000Z' }], rules: 1, webhook: { isSet: true, fault: null } });
+    now += minute;
+    await send(gateway, 1, bad);
+    await expect.poll(async () => (await standing(gateway)).data[0]?.facts).toBe('50 % of 6 requests failed in 5 min');
+    expect(told()).toHaveLength(1);
+    now += 6 * minute;
+    await looked(2, gateway);
+    expect(told()[1]).toBe('Over: errors above 20 %. no request in 5 min. It lasted 7 min.');
+    expect((await standing(gateway)).data).toEqual([]);
+    expect(gateway.lines.filter((line) => line.includes('errors above 20 %'))).toHaveLength(2);
+  });
+
+  test('of too few requests, or no more than allowed, are not told', async () => {
+    const gateway = await gatewayWith([{ errors_percent: 20 }, { name: 'half', errors_percent: 50, min_requests: 2 }]);
+    await send(gateway, 3, good);
+    await send(gateway, 3, bad);
+    await nothingTold(gateway);
+  });
+
+  test('are looked at by each value of a metadata key, and cannot become markup', async () => {
+    const gateway = await gatewayWith([{ name: 'a & b', errors_percent: 0, min_requests: 1, by: 'meta.team', match: '<*' }]);
+    await send(gateway, 2, bad, { 'x-gateway-team': '<!channel>' });
+    await send(gateway, 2, bad, { 'x-gateway-team': 'search' });
+    await send(gateway, 2, bad);
+    await looked(1, gateway);
+    expect(told()[0]).toMatch(/^Alert: a &amp; b \(meta\.team &lt;!channel&gt;\)\. 100 % of 2 requests failed/);
+  });
+});
+
+describe('a provider', () => {
+  const two = (): object => ({
+    providers: { up: { dialect: 'openai-chat', base_url: upstream.url, api_key: 'k' }, rescue: { dialect: 'mock' } },
+    models: [{ id: 'plain', free: true, providers: [{ providerId: 'up', externalId: 'plain', streaming: true }, { providerId: 'rescue', externalId: 'plain', streaming: true }] }],
+    plugins: quietPlugins.filter((name) => name !== 'route/health'),
+  });
+
+  test('is down when every attempt fails, though the next one answers, and until it answers itself', async () => {
+    const gateway = await gatewayWith([{ provider_down: true }], { config: two() });
+    await send(gateway, 2, bad);
+    await nothingTold(gateway);
+    await send(gateway, 1, bad);
+    await looked(1, gateway);
+    expect(told()[0]).toBe('Alert: provider down (up). 3 of 3 attempts failed in 5 min, since 2026-11-22 12:00 UTC.');
+    now += 20 * minute;
+    await nothingTold(gateway, 1);
+    expect((await standing(gateway)).data).toMatchObject([{ of: 'up', facts: '3 of 3 attempts failed in 5 min' }]);
+    await send(gateway, 1, good);
+    await looked(2, gateway);
+    expect(told()[1]).toBe('Over: provider down (up). 1 of 1 attempts answered in 5 min. It lasted 20 min.');
+  });
+
+  test('that refuses bad requests is not down', async () => {
+    const gateway = await gatewayWith([{ provider_down: true }], { config: two() });
+    await send(gateway, 4, answers({ error: { message: 'no such field' } }, { status: 400 }));
+    await nothingTold(gateway);
+  });
+});
+
+test('slow requests and dear ones are told', async () => {
+  const config = { models: [{ id: 'plain', pricing: { prompt: '0.1', completion: '0.1' }, providers: [{ providerId: 'up', externalId: 'plain', streaming: true }] }] };
+  const gateway = await gatewayWith([{ latency_p95_ms: 40, min_requests: 1 }, { cost_dollars: '1.40', window_minutes: 60 }, { cost_dollars: '1.50', window_minutes: 60 }], { config });
+  await send(gateway, 1, async (response, asked) => {
+    await pause(60);
+    await good(response, asked);
+  });
+  await looked(2, gateway);
+  expect(told().toSorted()).toEqual(['Alert: cost above $1.40. $1.50 for 1 request in 60 min, since 2026-11-22 12:00 UTC.', 'Alert: latency p95 above 40 ms. 100 % of 1 request took longer than 40 ms in 5 min, since 2026-11-22 12:00 UTC.']);
+});
+
+test('what was counted, and what stands, outlives a reload; a rule that is gone says nothing more', async () => {
+  const states = new States();
+  const rules = [{ errors_percent: 20, min_requests: 4 }];
+  const former = await gatewayWith(rules, { states });
+  await send(former, 2, bad);
+  const next = await gatewayWith(rules, { states });
+  await former.close();
+  open.splice(open.indexOf(former), 1);
+  await send(next, 2, bad);
+  await looked(1, next);
+  const last = await gatewayWith([{ errors_percent: 30, min_requests: 100 }], { states });
+  expect((await standing(last)).data).toEqual([]);
+  now += 10 * minute;
+  await nothingTold(last, 1);
+});
+
+describe('the webhook', () => {
+  test('that fails is tried again, and its address is nowhere to be read', async () => {
+    hook.script(answers('no', { status: 500 }), answers('ok'));
+    const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
+    await send(gateway, 1, bad);
+    await expect.poll(async () => (await standing(gateway)).webhook.fault, { timeout: 4000 }).toBe('it answered 500');
+    await looked(2, gateway);
+    await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe(null);
+    expect(told()[0]).toBe(told()[1]);
+    expect(gateway.lines.join('')).not.toContain('secret-path');
+  });
+
+  test('that nobody answers is a fault without its address', async () => {
+    const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { webhook: 'http://127.0.0.1:9/secret-path' });
+    await send(gateway, 1, bad);
+    await expect.poll(async () => (await standing(gateway)).webhook.fault, { timeout: 4000 }).toBe('it cannot be reached (ECONNREFUSED)');
+    expect(gateway.lines.join('') + JSON.stringify(await standing(gateway))).not.toContain('secret-path');
+  });
+
+  test('is not needed: without one the alert stands on the page', async () => {
+    const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { webhook: '' });
+    await send(gateway, 1, bad);
+    await expect.poll(async () => (await standing(gateway)).data, { timeout: 4000 }).toHaveLength(1);
+    expect((await standing(gateway)).webhook).toEqual({ isSet: false, fault: null });
+  });
+
+  test('is reached by the proxy of the environment, as providers are', async () => {
+    const targets: (string | undefined)[] = [];
+    const proxy = createServer().on('connect', ({ url }, near) => {
+      targets.push(url);
+      const far = connect(Number(new URL(hook.url).port), '127.0.0.1', () => {
+        near.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        near.pipe(far).pipe(near);
+      });
+      for (const socket of [near, far]) socket.on('error', () => socket.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    const before = process.env['HTTP_PROXY'];
+    process.env['HTTP_PROXY'] = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    try {
+      const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }], { webhook: 'http://hooks.example/services/T1' });
+      await send(gateway, 1, bad);
+      await looked(1, gateway);
+      expect([targets, hook.asked[0]?.url, hook.asked[0]?.headers.host]).toEqual([['hooks.example:80'], '/services/T1', 'hooks.example']);
+    } finally {
+      if (before === undefined) delete process.env['HTTP_PROXY'];
+      else process.env['HTTP_PROXY'] = before;
+      proxy.closeAllConnections();
+      proxy.close();
+    }
+  });
+});
+
+test('without rules there is nothing to say', async () => {
+  const gateway = await testGateway({ config: oneUpstream(upstream.url, { plugins: [...quietPlugins] }) });
+  open.push(gateway);
+  expect(await standing(gateway)).toEqual({ data: [], rules: 0, webhook: { isSet: false, fault: null } });
+});
+
+test('the parent of the workers adds up what each of them counted', async () => {
+  const states = new States().forGateway();
+  const rule: AlertRule = { name: 'errors', watches: 'errors', above: 20, slowMs: null, windowMs: 5 * minute, least: 4, by: 'all', match: null };
+  const config = { alerts: { webhook: null, rules: [rule] }, providers: new Map() } as unknown as Config;
+  const side = alerts.atParent?.({ config, state: states.of('log/alerts'), logger: createLogger(() => {}), ask: () => Promise.resolve([]) }, undefined);
+  for (const worker of [1, 2]) side?.answer([[JSON.stringify(rule), '', 2, 1, 0]], worker);
+  expect(side?.answer(null, 1)).toMatchObject({ data: [{ facts: '50 % of 4 requests failed in 5 min' }], rules: 1 });
+  states.release();
+});
