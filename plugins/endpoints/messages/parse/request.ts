@@ -47,8 +47,8 @@ export function parseMessages(body: unknown, headers: Readonly<Record<string, st
   };
 }
 
-/** wire: Claude Code 2.1.330 takes the last block of an answer for its result: where that block is thinking, `claude -p` prints nothing */
-const wantsTextLast = ({ 'user-agent': agent = '' }: Readonly<Record<string, string | undefined>>): boolean => agent.startsWith('claude-cli/');
+/** wire: Claude Code 2.1.330 takes the last block of an answer for its result: where that block is thinking, `claude -p` prints nothing. It sends `x-app: cli` */
+const wantsTextLast = ({ 'x-app': app }: Readonly<Record<string, string | undefined>>): boolean => app === 'cli';
 
 /** wire: some providers take at most 64 characters (OpenAI: error text of `user`), and Claude Code sends more. A hash names the same user. */
 const shortId = (id: string): string => (id.length <= 64 ? id : createHash('sha256').update(id).digest('hex'));

@@ -124,7 +124,7 @@ describe('state that a provider gives after its text', () => {
   const ended = (...parts: Fields[]): Fields => ({ candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }] });
   const late = [{ text: 'Hm.', thought: true }, { text: 'Yes.' }, { text: '', thoughtSignature: 'LATE' }];
   const pieces = (...bodies: Fields[]): string[] => bodies.map((body) => `data: ${JSON.stringify(body)}\n\n`);
-  const claudeCode = { 'user-agent': 'claude-cli/2.1.330 (external, cli)' };
+  const claudeCode = { 'x-app': 'cli' };
 
   it('stands before the text in a whole answer, and goes back', async () => {
     const { ask, up } = await scene(answers(ended(...late)));
