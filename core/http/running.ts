@@ -37,6 +37,7 @@ export class RunningRequests {
       return answer;
     } catch (thrown) {
       over();
+      exchange.stopClock();
       return this.#refused(thrown, exchange);
     }
   }

@@ -186,6 +186,19 @@ function readings(socket: Socket): () => string {
 
 const repliesIn = (text: string): number => text.match(/HTTP\/1\.1 200 /g)?.length ?? 0;
 
+describe('requests that an endpoint refuses', () => {
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+  it.each(['/v1/models?no_training=yes', '/v1/models/none', '/api/logs', '/nowhere'])('leave nothing behind: %s', async (path) => {
+    const { get } = await gatewayOf(oneUpstream('http://127.0.0.1:9/v1', { keys: [{ name: 'a', key: 'a-key-of-a-caller' }], server: { admin_key: 'an-admin-key-of-16' } }));
+    await (await get(path)).text();
+    const before = timers();
+    for (let count = 0; count < 30; count++) expect((await (await get(path)).text()).slice(0, 8)).toBe('{"error"');
+    // each would be there for the longest time of a request, 15 minutes, and hold what it knows of the request
+    expect(timers() - before).toBeLessThan(10);
+  });
+});
+
 describe('requests that do not wait for their replies', () => {
   const scene = async (limits: object = {}) => {
     const { step, letGo } = held();
