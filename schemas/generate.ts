@@ -1,6 +1,6 @@
 /**
- * `npm run generate`: writes `gateway.schema.json` for editors, from the root schema and all plugins under `plugins/`, and the schemas of
- * what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that they name.
+ * `npm run generate`: writes `gateway.schema.json` for editors and `docs/configuration.md` for people, from the root schema and all plugins
+ * under `plugins/`, and the schemas of what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that they name.
  * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
  */
 import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,6 +15,7 @@ import type { AnyPlugin } from '../core/host/plugin.ts';
 import type { Route } from '../core/http/routes.ts';
 import { compose } from './compose.ts';
 import type { Documented } from './compose.ts';
+import { referenceText } from './reference.ts';
 
 const root = new URL('../', import.meta.url);
 const pluginsFolder = new URL('plugins/', root);
@@ -22,6 +23,9 @@ const pluginsFolder = new URL('plugins/', root);
 export const schemaFile = new URL('gateway.schema.json', import.meta.url);
 /** The address of the generated schemas of what endpoints take and answer. */
 export const typesFile = new URL('endpoints/openapi/types.json', pluginsFolder);
+
+/** The address of the generated reference of the config. */
+export const referenceFile = new URL('docs/configuration.md', root);
 
 /** Imports every `<stage>/<name>.ts` and `<stage>/<name>/index.ts` under `plugins/` and returns those whose default export is a plugin. */
 export async function shippedPlugins(): Promise<Documented[]> {
@@ -85,6 +89,8 @@ async function writeAll(): Promise<void> {
   const plugins = await shippedPlugins();
   writeFileSync(schemaFile, schemaText(plugins));
   console.log(`schemas/gateway.schema.json: ${plugins.length} plugins`);
+  writeFileSync(referenceFile, referenceText(plugins));
+  console.log('docs/configuration.md');
   writeFileSync(typesFile, await typesText());
   console.log('plugins/endpoints/openapi/types.json');
 }

@@ -3,7 +3,8 @@ import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { compose } from '../../schemas/compose.ts';
-import { schemaFile, schemaText, shippedPlugins } from '../../schemas/generate.ts';
+import { referenceFile, schemaFile, schemaText, shippedPlugins } from '../../schemas/generate.ts';
+import { referenceText } from '../../schemas/reference.ts';
 import { pathText } from '../../config/problems.ts';
 
 const committed = readFileSync(schemaFile, 'utf8');
@@ -20,6 +21,10 @@ function undescribed(schema: unknown, path: (string | number)[] = []): string[] 
 describe('gateway.schema.json', () => {
   test('is what `npm run generate` writes', async () => {
     expect(committed).toBe(schemaText(await shippedPlugins()));
+  });
+
+  test('is what docs/configuration.md is written from', async () => {
+    expect(readFileSync(referenceFile, 'utf8')).toBe(referenceText(await shippedPlugins()));
   });
 
   test('describes every property', () => {
