@@ -26,14 +26,25 @@ function wholeOf(answer: Answer, fixed: Fields, counts: Counts | null): Fields {
 /** The JSON body of a plain reply. */
 export function encodeReply(reply: Reply, head: ReplyHead): string {
   const choice = reply.choices[0];
-  const pieces = reply.pieces(0);
+  const pieces = thoughtsFirst(reply.pieces(0));
   if (choice === undefined) return JSON.stringify(responseOf(pieces, head, countsOf(reply.usage)));
   return JSON.stringify(responseOf(piecesOf(pieces, choice), head, countsOf(reply.usage)));
 }
 
+/** The pieces of a whole answer. State that a provider gave after its last text goes before that text: clients take the last item of `output` for the answer. */
+export function thoughtsFirst(pieces: readonly Chunk[]): readonly Chunk[] {
+  const end = pieces.findLastIndex(isSaid) + 1;
+  const late = pieces.slice(end);
+  if (late.length === 0 || late.some(({ type }) => type !== 'reasoning-detail')) return pieces;
+  const start = pieces.slice(0, end).findLastIndex((piece) => !isSaid(piece)) + 1;
+  return [...pieces.slice(0, start), ...late, ...pieces.slice(start, end)];
+}
+
+const isSaid = ({ type }: Chunk): boolean => type === 'text-delta' || type === 'refusal-delta';
+
 /** The pieces of an answer with what belongs to its text, and its end. */
 export function piecesOf(pieces: readonly Chunk[], { extras, finish, native }: Pick<Reply['choices'][number], 'extras' | 'finish' | 'native'>): readonly Chunk[] {
-  const text = pieces.findLastIndex(({ type }) => type === 'text-delta' || type === 'refusal-delta');
+  const text = pieces.findLastIndex(isSaid);
   const beside = extras.map((extra): Chunk => ({ type: 'extra', choice: 0, ...extra }));
   const ended: readonly Chunk[] = finish === null ? [] : [{ type: 'finish', choice: 0, reason: finish, native }];
   return [...pieces.slice(0, text + 1), ...beside, ...pieces.slice(text + 1), ...ended];

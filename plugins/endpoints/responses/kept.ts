@@ -9,7 +9,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { LoggedDetail, LogReader } from '../../../core/log/store.ts';
 import { keptAnswer, piecesFrom } from '../../../core/wire/outline.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
-import { piecesOf, responseOf } from './encode.ts';
+import { piecesOf, responseOf, thoughtsFirst } from './encode.ts';
 import { isInstructions, type Unread } from './parse.ts';
 import { placeOfItem, requestIdOf } from './response.ts';
 import { unsupported } from './checks.ts';
@@ -87,7 +87,7 @@ function isKept({ outcome, path, request, response }: LoggedDetail): boolean {
 }
 
 function keptFrom(record: LoggedDetail): KeptResponse | null {
-  const { request, response: said, usageEstimated, reasoningEstimated, usage, provider, model, id, createdAt } = record;
+  const { request, response: said, usageEstimated, reasoningEstimated, usage, provider, model, id, createdAt, stream } = record;
   const { messages: asked, tools, door, native } = fieldsOf(request);
   const answer = keptAnswer(said);
   if (answer === null) return null;
@@ -95,7 +95,8 @@ function keptFrom(record: LoggedDetail): KeptResponse | null {
   const kept = { door: door as Fields, native: { fields: fieldsOf(native) }, messages, tools: tools === undefined ? null : (listOf(tools) as readonly Tool[]) };
   const extras = answer.extras as readonly { on: 'choice' | 'message'; field: string; value: unknown }[];
   const finish = finishReasons.find((reason) => reason === answer.finishReason) ?? null;
-  const pieces: readonly Chunk[] = piecesOf(piecesFrom(answer.outline, answer), { extras: [...extras], finish, native: null });
+  const given = piecesFrom(answer.outline, answer);
+  const pieces: readonly Chunk[] = piecesOf(stream ? given : thoughtsFirst(given), { extras: [...extras], finish, native: null });
   const head = { id, created: Math.floor(Date.parse(createdAt) / 1000), model: `${provider}/${model}`, request: kept };
   const counts = usageEstimated ? { promptTokens: null, completionTokens: null, totalTokens: null, cachedTokens: null, cacheWriteTokens: null, reasoningTokens: null } : reasoningEstimated === true ? { ...usage, reasoningTokens: null } : usage;
   return { response: responseOf(pieces, head, counts), messages: messages.filter((message) => !isInstructions(message)) };

@@ -86,7 +86,10 @@ def counting():
 
 def by_litellm(prefix, base, is_stream):
     def ask(given):
-        params = {"model": f"{prefix}/{model}", "api_base": base, "api_key": key, "messages": given, "tools": [function], "reasoning_effort": "low", "max_tokens": 4096, "allowed_openai_params": ["reasoning_effort"]}
+        params = {"model": f"{prefix}/{model}", "api_base": base, "api_key": key, "messages": given, "tools": [function], "max_tokens": 4096}
+        # as anthropic/ it makes a budget of the effort, and a model that takes no budget is a 400
+        if prefix == "openai":
+            params |= {"reasoning_effort": "low", "allowed_openai_params": ["reasoning_effort"]}
         if not is_stream:
             return litellm.completion(**params)
         return litellm.stream_chunk_builder(list(litellm.completion(stream=True, **params)), messages=given)

@@ -39,6 +39,15 @@ describe('a response that is kept', () => {
     expect(await (await get(gateway, response.id)).json()).toEqual({ ...response, usage: null });
   });
 
+  it('is given again with state that came after its text where it was, plain and streamed', async () => {
+    const body = { candidates: [{ content: { role: 'model', parts: [{ text: 'I look.', thought: true }, { text: 'Mild.' }, { text: '', thoughtSignature: 'sig-late' }] }, finishReason: 'STOP' }] };
+    const up = await provider(answers(body), streams([`data: ${JSON.stringify(body)}\n\n`]));
+    const gateway = await logging({ providers: { two: { dialect: 'gemini', base_url: up.url, api_key: 'k' } }, models: [{ id: 'parts', free: true, providers: [{ providerId: 'two', externalId: 'gemini-2.5-flash', streaming: true, reasoning: { max_tokens: true } }] }] });
+    const plain = await respond(gateway, { model: 'parts' });
+    const { response } = await streamOf(gateway, { model: 'parts' });
+    for (const given of [plain, response]) expect((await (await get(gateway, given.id)).json()).output).toEqual(given.output);
+  });
+
   it('is given again with items that only its provider knows', async () => {
     const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'q' } };
     const up = await provider(nativeAnswer([said('One.', { phase: 'commentary' }), search, { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'A.' }, { type: 'summary_text', text: 'B.' }], encrypted_content: 'sealed' }, said('Two.')], { service_tier: 'flex' }));

@@ -1,6 +1,6 @@
 /** Reasoning state of providers of other forms, in items of this one: where it stands, and where it goes. */
 import { describe, expect, it } from 'vitest';
-import { streams } from '../../../_kit/upstream.ts';
+import { answers, streams } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { gatewayOf, provider } from '../../../core/scene.ts';
@@ -93,6 +93,16 @@ describe('the state of a thought', () => {
     expect(response.output[1].content[0].text).toBe('It is mild.');
     await streamOf(gateway, { ...asked, model: 'parts', input: [{ role: 'user', content: 'hi' }, ...response.output, { role: 'user', content: 'Sure?' }] });
     expect(up.asked[1]?.json['contents'][1].parts).toEqual([signed('It is'), { text: ' mild.' }]);
+  });
+
+  it('that comes after the text of a whole answer stands before it, and goes back to its place', async () => {
+    const content = { role: 'model', parts: [{ text: 'I look.', thought: true }, { text: 'Mild.' }, { text: '', thoughtSignature: 'sig-late' }] };
+    const { gateway, up } = await behind(answers({ candidates: [{ content, finishReason: 'STOP' }], usageMetadata: { promptTokenCount: 5, candidatesTokenCount: 3, totalTokenCount: 8 } }), parts([{ text: 'Yes.' }]));
+    const { output } = await respond(gateway, { ...asked, model: 'parts' });
+    expect(kindsOf(output)).toEqual(['reasoning*', 'message']);
+    expect(output[0].summary).toEqual([{ type: 'summary_text', text: 'I look.' }]);
+    await streamOf(gateway, { ...asked, model: 'parts', input: [{ role: 'user', content: 'hi' }, ...output, { role: 'user', content: 'Sure?' }] });
+    expect(up.asked[1]?.json['contents'][1].parts).toEqual([{ text: 'Mild.' }, { text: '', thoughtSignature: 'sig-late' }]);
   });
 
   it('of a call stands after the call, which stays open for no longer than it must', async () => {
