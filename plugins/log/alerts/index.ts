@@ -21,7 +21,7 @@ export default definePlugin({
       hooks.attempted.tap((result) => collector.attempted(result));
     }
     const shown = peers === null ? alone() : behindParent();
-    routes.add({ method: 'GET', path: '/api/alerts', auth: 'admin', handle: async () => json(await shown(), protective) });
+    routes.add({ method: 'GET', path: '/api/alerts', auth: 'admin', about: { summary: 'The alerts that stand, the oldest first', answer: { 'application/json': 'ShownAlerts' } }, handle: async () => json(await shown(), protective) });
 
     function alone(): () => unknown {
       const watch = state('watch', () => new Watch());

@@ -1,5 +1,6 @@
 /** The page Overview: requests, errors, cost, tokens and latency of a range, beside the time before, with the largest models, providers, keys and metadata values. */
 import { html } from '../parts/html.js';
+import { Alerts } from '../parts/alerts.js';
 import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
 import { aboutSum, partly } from '../parts/estimate.js';
@@ -28,16 +29,18 @@ export function OverviewPage({ params }) {
   const asked = params.get('rank') ?? '';
   const rank = Object.hasOwn(ranks, asked) ? asked : 'requests';
   const { data, error, reload } = useData(`/api/views/overview?${apiParams(params, { bucket: String(bucketMs), rank, ...(meta !== null && { meta }) })}`, { everyMs: range.isRelative ? 10_000 : 0 });
+  const { data: alerts } = useData('/api/alerts', { everyMs: 10_000 });
   return html`<${Head} title="Overview"><${TimeRange} params=${params} /><//>
+    <${Alerts} alerts=${alerts} params=${params} />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
-    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} range=${range} rank=${rank} params=${params} />`)}`;
+    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} alerts=${alerts} range=${range} rank=${rank} params=${params} />`)}`;
 }
 
-function Filled({ data, range, rank, params }) {
+function Filled({ data, alerts, range, rank, params }) {
   const link = (field) => (value) => asking(params, { ...(rank === 'errors' && { status: 'error' }), [field]: value ?? '' });
   return html`
-    <${Metrics} data=${data} range=${range} />
+    <${Metrics} data=${data} range=${range} alerts=${alerts} />
     <div class="charts">
       <section class="card wide"><header><h2>Requests</h2><a href=${hrefOf('/dashboard/logs', timeOf(params))}>View logs</a></header>
         <${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} height=${170} isBare=${false} /></section>
