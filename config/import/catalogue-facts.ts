@@ -76,10 +76,9 @@ export function mappingFacts({ model, mapping }: Known): Fields {
   return { ...(streaming ? {} : { streaming }), ...said({ vision, cancellation: mapping !== null && cancellation, tools, parallelToolCalls, reasoning }) };
 }
 
-function reasoningFacts({ efforts, max_tokens: budget, auto_effort: auto, exposes, think_tags: tags }: ReasoningAbility): Fields | true {
-  const usual = efforts === null ? 'low' : (['low', 'medium', 'high', 'xhigh'] as const).find((effort) => efforts.includes(effort)) ?? null;
-  const fields = { ...said({ efforts, max_tokens: budget, think_tags: tags }), ...(auto === usual ? {} : { auto_effort: auto }), ...(exposes === 'text' ? {} : { exposes }) };
-  return Object.keys(fields).length === 0 ? true : fields;
+/** Without an automatic effort: what a caller leaves out is left to the vendor, as before. */
+function reasoningFacts({ efforts, max_tokens: budget, exposes, think_tags: tags }: ReasoningAbility): Fields {
+  return { ...said({ efforts, max_tokens: budget, think_tags: tags }), auto_effort: null, ...(exposes === 'text' ? {} : { exposes }) };
 }
 
 /** Of a model that nobody knows everything may be asked, and the provider decides. No automatic effort: it may be no reasoning model. */

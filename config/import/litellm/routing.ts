@@ -1,31 +1,13 @@
 /** Strategies, retries, fallbacks, aliases, time limits and rests: `router_settings`, and what `litellm_settings` says of the same. */
 import type { Draft } from '../draft.ts';
 import { nameOf } from '../draft.ts';
-import type { Fields, Path } from '../foreign.ts';
+import type { Fields } from '../foreign.ts';
 import { fieldsOf, listOf, numberOf, textOf, textsOf } from '../foreign.ts';
 import { amountsOf } from './deployments.ts';
-import type { Deployment } from './deployments.ts';
 import { budgetOf } from './budgets.ts';
-
-export interface Groups {
-  /** The id of each group's model. */
-  readonly ids: ReadonlyMap<string, string>;
-  readonly deployments: readonly Deployment[];
-}
-
-/** A setting that stands in one of the two sections. The router's own counts more. */
-interface Setting {
-  readonly path: Path;
-  readonly value: unknown;
-}
-
-function settingOf({ source }: Draft, name: string): Setting | null {
-  for (const section of ['router_settings', 'litellm_settings']) {
-    const value = fieldsOf(source.value[section])[name];
-    if (value !== undefined && value !== null) return { path: [section, name], value };
-  }
-  return null;
-}
+import type { Groups } from './fallbacks.ts';
+import { mostAttempts, writeFallbacks } from './fallbacks.ts';
+import { settingOf } from './sections.ts';
 
 /** What both sections may say, and this file reads. */
 export const routingSettings: readonly string[] = [
@@ -39,7 +21,7 @@ export function writeRouting(draft: Draft, groups: Groups): void {
   writeRetries(draft);
   writeTimeouts(draft, groups);
   writeRests(draft);
-  writeFallbacks(draft, groups);
+  writeFallbacks(draft, { ...groups, attempts: 1 + (retriesOf(draft) ?? usualRetries) });
   writeDeploymentLimits(draft, groups, strategy.startsWith('usage-based') || textsOf(settingOf(draft, 'optional_pre_call_checks')?.value).includes('enforce_model_rate_limits'));
   writeProviderBudgets(draft, groups);
 }
@@ -82,7 +64,6 @@ const withAlias = ({ id, aliases, ...rest }: Fields, alias: string): Fields => (
 
 /** LiteLLM tries this often again where nothing is said. */
 const usualRetries = 2;
-const mostAttempts = 10;
 
 const retriesOf = (draft: Draft): number | null => {
   const count = numberOf(settingOf(draft, 'num_retries')?.value);
@@ -124,39 +105,6 @@ function writeRests(draft: Draft): void {
   const breaker = isOff ? false : { ...(fails !== null && { failures: Math.max(1, Math.round(fails) + 1) }), ...(cooldown !== null && cooldown > 0 && { rest_ms: Math.min(longestRest, milliseconds(cooldown)) }) };
   if (cooldown !== null && milliseconds(cooldown) > longestRest) draft.note(settingOf(draft, 'cooldown_time')?.path ?? [], 'a rest begins with a minute at most');
   for (const [id, item] of draft.providers) draft.providers.set(id, { ...item, value: { ...item.value, breaker } });
-}
-
-function writeFallbacks(draft: Draft, { ids, deployments }: Groups): void {
-  const usual = settingOf(draft, 'default_fallbacks');
-  const wanted = new Map<string, Set<string>>();
-  const add = (group: string, name: string, path: Path): void => {
-    const [from, to] = [ids.get(group), modelOf(name, { draft, ids, deployments })];
-    if (from === undefined || from.endsWith('*')) draft.note(path, 'left out: fallbacks stand under the id of a model, and this is none', `fallbacks of ${group}`);
-    else if (to === null) draft.note(path, 'left out: no model of this file has this name', `fallback ${name} of ${group}`);
-    else if (to !== from) wanted.set(from, (wanted.get(from) ?? new Set()).add(to));
-  };
-  for (const kind of ['fallbacks', 'context_window_fallbacks']) {
-    const setting = settingOf(draft, kind);
-    listOf(setting?.value).forEach((entry, at) => {
-      for (const [group, names] of Object.entries(fieldsOf(entry))) {
-        const path = [...(setting?.path ?? []), at, group];
-        const groups = group === '*' ? [...ids.keys()].filter((name) => !name.endsWith('*')) : [group];
-        for (const from of groups) for (const name of textsOf(names)) add(from, name, path);
-      }
-    });
-    if (setting !== null && kind === 'context_window_fallbacks') draft.note(setting.path, 'here they are fallbacks like the others; a prompt that is too long goes on to those with a larger context_length');
-  }
-  for (const name of textsOf(usual?.value)) for (const [group, id] of ids) if (!id.endsWith('*')) add(group, name, usual?.path ?? []);
-  const ofContent = settingOf(draft, 'content_policy_fallbacks');
-  if (ofContent !== null) draft.note(ofContent.path, 'has no counterpart: what a filter of a provider refuses is told to the caller');
-  const retries = retriesOf(draft) ?? usualRetries;
-  for (const [id, fallbacks] of wanted) Object.assign(draft.policy(id), { fallbacks: [...fallbacks], max_attempts: Math.min(mostAttempts, (retries + 1) * (1 + fallbacks.size)) });
-}
-
-/** The model that a fallback names: by its group, by an alias, or by the id of one deployment. */
-function modelOf(name: string, { draft, ids, deployments }: Groups & { draft: Draft }): string | null {
-  const own = ids.get(name) ?? ids.get(deployments.find(({ info }) => info['id'] === name)?.group ?? '') ?? [...draft.models].find(([, { value }]) => listOf(value['aliases']).includes(name))?.[0];
-  return own === undefined || own.endsWith('*') ? null : own;
 }
 
 /** Limits and budgets of single deployments: those of their provider, where it serves nothing else. */

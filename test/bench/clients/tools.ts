@@ -77,6 +77,13 @@ export const pythonOf = async (): Promise<string | null> => {
   return (await installed(marker, [['python3', '-m', 'venv', cwd], [python, '-m', 'pip', 'install', '--quiet', ...wanted]], cwd)) === null ? null : python;
 };
 
+/** The command line of LiteLLM with its proxy. */
+export const litellmProxyOf = async (): Promise<string | null> => {
+  const wanted = `litellm[proxy]==${versions.python.litellm}`;
+  const cwd = join(folder, `litellm-proxy-${versions.python.litellm}`);
+  return await installed(join(cwd, 'bin/litellm'), [['python3', '-m', 'venv', cwd], [join(cwd, 'bin/python'), '-m', 'pip', 'install', '--quiet', wanted]], cwd);
+};
+
 const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>bench</groupId><artifactId>clients</artifactId><version>1</version>
 <dependencies><dependency><groupId>com.openai</groupId><artifactId>openai-java</artifactId><version>${versions.openaiJava}</version></dependency></dependencies></project>`;
 

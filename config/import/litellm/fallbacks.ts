@@ -1,0 +1,74 @@
+/** Fallbacks. LiteLLM asks those of a fallback too, before the next one; here they are one list. */
+import type { Draft } from '../draft.ts';
+import type { Path } from '../foreign.ts';
+import { fieldsOf, listOf, textsOf } from '../foreign.ts';
+import type { Deployment } from './deployments.ts';
+import { settingOf } from './sections.ts';
+
+export interface Groups {
+  /** The id of each group's model. */
+  readonly ids: ReadonlyMap<string, string>;
+  readonly deployments: readonly Deployment[];
+}
+
+export interface FallbackGroups extends Groups {
+  /** How often LiteLLM asks each group. */
+  readonly attempts: number;
+}
+
+/** Calls of providers for one request, at most. */
+export const mostAttempts = 10;
+
+type Named = ReadonlyMap<string, readonly string[]>;
+
+export function writeFallbacks(draft: Draft, groups: FallbackGroups): void {
+  const usual = namedIn('fallbacks', draft, groups);
+  const ofContext = namedIn('context_window_fallbacks', draft, groups);
+  const standby = settingOf(draft, 'default_fallbacks');
+  const everywhere = [...(usual.get('*') ?? []), ...textsOf(standby?.value).flatMap((name) => modelOf(name, draft, groups) ?? absent(name, { draft, path: standby?.path ?? [] }))];
+  for (const id of new Set(groups.ids.values())) {
+    if (id.endsWith('*')) continue;
+    const chain = [...chainOf(id, (one) => usual.get(one) ?? everywhere), ...(ofContext.get(id) ?? [])];
+    const fallbacks = [...new Set(chain)].filter((one) => one !== id);
+    if (fallbacks.length > 0) Object.assign(draft.policy(id), { fallbacks, max_attempts: Math.min(mostAttempts, groups.attempts * (1 + fallbacks.length)) });
+  }
+  const context = settingOf(draft, 'context_window_fallbacks');
+  if (context !== null) draft.note(context.path, 'here they are fallbacks like the others; a prompt that is too long goes on to those with a larger context_length');
+  const ofContent = settingOf(draft, 'content_policy_fallbacks');
+  if (ofContent !== null) draft.note(ofContent.path, 'has no counterpart: what a filter of a provider refuses is told to the caller');
+}
+
+/** LiteLLM follows five. */
+const deepest = 5;
+
+/** A model's fallbacks, each with its own behind it. */
+function chainOf(id: string, fallbacksOf: (id: string) => readonly string[], seen: readonly string[] = [id]): string[] {
+  if (seen.length > deepest) return [];
+  return fallbacksOf(id).filter((one) => !seen.includes(one)).flatMap((one) => [one, ...chainOf(one, fallbacksOf, [...seen, one])]);
+}
+
+/** The fallbacks of each model, by one of the settings; `*` are those of all others. */
+function namedIn(kind: string, draft: Draft, groups: Groups): Named {
+  const setting = settingOf(draft, kind);
+  const named = new Map<string, readonly string[]>();
+  listOf(setting?.value).forEach((entry, at) => {
+    for (const [group, names] of Object.entries(fieldsOf(entry))) {
+      const path = [...(setting?.path ?? []), at, group];
+      const id = group === '*' ? '*' : modelOf(group, draft, groups);
+      if (id === null) draft.note(path, 'left out: fallbacks stand under the id of a model, and this is none', `fallbacks of ${group}`);
+      else named.set(id, textsOf(names).flatMap((name) => modelOf(name, draft, groups) ?? absent(name, { draft, path })));
+    }
+  });
+  return named;
+}
+
+function absent(name: string, { draft, path }: { readonly draft: Draft; readonly path: Path }): string[] {
+  draft.note(path, 'left out: no model of this file has this name', `fallback ${name}`);
+  return [];
+}
+
+/** The model of this name: by its group, by an alias, or by the id of one of its deployments. */
+function modelOf(name: string, draft: Draft, { ids, deployments }: Groups): string | null {
+  const own = ids.get(name) ?? ids.get(deployments.find(({ info }) => info['id'] === name)?.group ?? '') ?? [...draft.models].find(([, { value }]) => listOf(value['aliases']).includes(name))?.[0];
+  return own === undefined || own.endsWith('*') ? null : own;
+}

@@ -1,0 +1,18 @@
+/** Settings that stand in `router_settings` or in `litellm_settings`. */
+import type { Draft } from '../draft.ts';
+import type { Path } from '../foreign.ts';
+import { fieldsOf } from '../foreign.ts';
+
+/** A setting that stands in one of the two sections. The router's own counts more. */
+export interface Setting {
+  readonly path: Path;
+  readonly value: unknown;
+}
+
+export function settingOf({ source }: Draft, name: string): Setting | null {
+  for (const section of ['router_settings', 'litellm_settings']) {
+    const value = fieldsOf(source.value[section])[name];
+    if (value !== undefined && value !== null) return { path: [section, name], value };
+  }
+  return null;
+}

@@ -1,0 +1,75 @@
+/**
+ * The same 50 requests through LiteLLM's proxy, and through this gateway with what `gateway import litellm` makes of its config. Behind both is one scripted
+ * provider: what it is asked must be the same. LiteLLM is installed from PyPI.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { run as runGateway, start } from '../_kit/executable.ts';
+import type { ScriptedUpstream } from '../_kit/upstream.ts';
+import { litellmProxyOf, versions } from './clients/tools.ts';
+import type { Figure, Subject } from './figures.ts';
+import { callOf, difference, startVendors } from './litellm/calls.ts';
+import type { Call } from './litellm/calls.ts';
+import { configOf, requests } from './litellm/config.ts';
+import type { Request } from './litellm/config.ts';
+import { startLitellm } from './litellm/proxy.ts';
+
+const masterKey = 'sk-the-key-of-this-bench-and-of-nothing-else';
+
+async function ask(url: string, { path, body }: Request): Promise<number> {
+  const response = await fetch(url + path, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${masterKey}` }, body: JSON.stringify(body) });
+  await response.text();
+  return response.status;
+}
+
+/** The calls of the provider for each request, and the status of its answer. */
+async function callsThrough(url: string, vendors: ScriptedUpstream): Promise<{ readonly status: number; readonly calls: readonly Call[] }[]> {
+  const seen = [];
+  for (const request of requests) {
+    const before = vendors.asked.length;
+    const status = await ask(url, request);
+    seen.push({ status, calls: vendors.asked.slice(before).filter(({ method }) => method === 'POST').map(callOf) });
+  }
+  return seen;
+}
+
+/** The imported config, and the variables that it wants for the secrets of LiteLLM's. */
+async function importedConfig(folder: string): Promise<{ readonly text: string; readonly variables: Readonly<Record<string, string>> }> {
+  const out = join(folder, 'gateway.config.yaml');
+  const { code, stderr } = await runGateway(['import', 'litellm', join(folder, 'config.yaml'), '--out', out]);
+  if (code !== 0) throw new Error(`gateway import ended with ${code}\n${stderr}`);
+  const text = readFileSync(out, 'utf8');
+  const wanted = Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, name = '']) => name);
+  return { text, variables: Object.fromEntries(wanted.map((name) => [name, name === 'LITELLM_MASTER_KEY' ? masterKey : 'k'])) };
+}
+
+const nameOf = ({ path, body }: Request): string => `${path.slice('/v1/'.length)} ${String(body['model'])}: ${Object.keys(body).filter((name) => name !== 'model').join(', ')}`;
+
+export default {
+  name: 'litellm',
+  about: `${requests.length} requests through LiteLLM ${versions.python.litellm} and through what \`gateway import\` makes of its config: same calls of the provider`,
+  async measure() {
+    const command = await litellmProxyOf();
+    if (command === null) return [{ what: `LiteLLM ${versions.python.litellm}`, gateway: 'not run: no Python with venv and pip' }];
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-litellm-'));
+    const vendors = await startVendors();
+    writeFileSync(join(folder, 'config.yaml'), configOf(vendors.url, masterKey));
+    const litellm = await startLitellm(command, folder);
+    const theirs = await callsThrough(litellm.url, vendors);
+    await litellm.stop();
+    const { text, variables } = await importedConfig(folder);
+    const gateway = await start(text, variables);
+    const ours = await callsThrough(gateway.url, vendors);
+    await gateway.stop();
+    await vendors.close();
+    rmSync(folder, { recursive: true, force: true });
+    const figures = requests.flatMap((request, at): Figure[] => {
+      const [one, other] = [theirs[at]!, ours[at]!];
+      const fault = one.status === other.status ? difference(one.calls, other.calls) : `answered ${other.status}, not ${one.status}`;
+      return fault === null ? [] : [{ what: nameOf(request), gateway: fault }];
+    });
+    const same = requests.length - figures.length;
+    return [{ what: 'requests with the same calls', gateway: `${same} of ${requests.length}`, target: `${requests.length}`, isMet: same === requests.length }, ...figures];
+  },
+} satisfies Subject;

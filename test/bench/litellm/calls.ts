@@ -1,0 +1,95 @@
+/** A scripted provider that answers in the form of each vendor, and what it was asked, without what says nothing. */
+import type { Asked, Step } from '../../_kit/upstream.ts';
+import { answers, completion, said, startUpstream, streams } from '../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../_kit/upstream.ts';
+
+const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude', content: [{ type: 'text', text: 'Sunny.' }], stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 10, output_tokens: 5 } };
+const events = [
+  { type: 'message_start', message: { ...message, content: [], stop_reason: null } },
+  { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Sunny.' } },
+  { type: 'content_block_stop', index: 0 },
+  { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 5 } },
+  { type: 'message_stop' },
+].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+const converse = { output: { message: { role: 'assistant', content: [{ text: 'Sunny.' }] } }, stopReason: 'end_turn', usage: { inputTokens: 10, outputTokens: 5, totalTokens: 15 }, metrics: { latencyMs: 5 } };
+const vectors = (input: unknown): object => ({ object: 'list', model: 'text-embedding-3-small', data: [input].flat().map((_, index) => ({ object: 'embedding', index, embedding: [0.1, 0.2] })), usage: { prompt_tokens: 3, total_tokens: 3 } });
+
+function stepFor({ url, json }: Asked): Step {
+  if (url.startsWith('/v1/broken')) return answers({ error: { message: 'out of order', type: 'server_error', code: null } }, { status: 500 });
+  if (url.includes('/messages')) return json['stream'] === true ? streams(events) : answers(message);
+  if (url.includes('/converse')) return answers(converse);
+  if (url.includes('/embeddings')) return answers(vectors(json['input']));
+  return json['stream'] === true ? streams(said('Sunny.')) : answers({ ...completion('Sunny.'), service_tier: 'default' });
+}
+
+export const startVendors = (): Promise<ScriptedUpstream> => startUpstream((response, asked) => stepFor(asked)(response, asked));
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** One call: the path, and the body in one form. */
+export interface Call {
+  readonly path: string;
+  readonly body: Fields;
+}
+
+export const callOf = ({ url, json }: Asked): Call => ({ path: decodeURIComponent(url), body: formOf(json) });
+
+/** Fields that say nothing: what a vendor does anyway where they are left out. */
+const silent: Readonly<Record<string, (value: unknown) => boolean>> = {
+  stream: (value) => value === false,
+  // asks for the usage, which both read
+  stream_options: () => true,
+  // OpenRouter sends it unasked
+  usage: () => true,
+  additionalModelRequestFields: isEmpty,
+  system: isEmpty,
+};
+
+/** Older names of fields, which mean the same. */
+const newNames: Readonly<Record<string, string>> = { max_tokens: 'max_completion_tokens' };
+
+function isEmpty(value: unknown): boolean {
+  return value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+}
+
+function formOf(body: Fields): Fields {
+  const entries = Object.entries(body).filter(([name, value]) => value !== null && silent[name]?.(value) !== true);
+  return Object.fromEntries(entries.map(([name, value]) => [newNames[name] ?? name, sorted(withoutWays(value))] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** A list of one text says the same as the text, `developer` the same as `system`, and a tool without a type is `custom`. */
+function withoutWays(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutWays);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value as Fields).filter(([name, inner]) => inner !== null && inner !== undefined && !(name === 'type' && inner === 'custom'));
+  return Object.fromEntries(fields.map(([name, inner]) => [name, name === 'content' ? textOf(inner) : name === 'role' && inner === 'developer' ? 'system' : withoutWays(inner)]));
+}
+
+function textOf(content: unknown): unknown {
+  const parts: unknown[] = Array.isArray(content) ? content : [];
+  const [only] = parts as Fields[];
+  const isText = parts.length === 1 && typeof only?.['text'] === 'string' && Object.keys(only).every((name) => name === 'type' || name === 'text');
+  return isText ? only['text'] : withoutWays(content);
+}
+
+/** Maps with their keys in one order. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, sorted(inner)] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** What differs between two lists of calls, in words; null: nothing. */
+export function difference(theirs: readonly Call[], ours: readonly Call[]): string | null {
+  const paths = (calls: readonly Call[]): string => calls.map(({ path }) => path).join(' → ');
+  if (paths(theirs) !== paths(ours)) return `asks ${paths(ours) || 'nobody'}, not ${paths(theirs) || 'nobody'}`;
+  const found = theirs.flatMap(({ body }, at) => fieldsThatDiffer(body, ours[at]?.body ?? {}));
+  return found.length === 0 ? null : found.join('; ');
+}
+
+function fieldsThatDiffer(theirs: Fields, ours: Fields): string[] {
+  const names = [...new Set([...Object.keys(theirs), ...Object.keys(ours)])];
+  const shown = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 200));
+  return names.filter((name) => JSON.stringify(theirs[name]) !== JSON.stringify(ours[name])).map((name) => `${name}: ${shown(ours[name])}, not ${shown(theirs[name])}`);
+}

@@ -1,0 +1,51 @@
+/** LiteLLM's proxy as its users start it. */
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { pause } from '../../_kit/upstream.ts';
+
+export interface Litellm {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+const patienceMs = 120_000;
+
+/** Starts it with `config.yaml` of the folder. It fetches no price list and tells nobody. */
+export async function startLitellm(command: string, folder: string): Promise<Litellm> {
+  const port = await freePort();
+  const child = spawn(command, ['--config', join(folder, 'config.yaml'), '--host', '127.0.0.1', '--port', String(port), '--telemetry', 'False'], {
+    cwd: folder,
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder, LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  child.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  child.stderr.on('data', (bytes: Buffer) => (output += bytes.toString()));
+  const ended = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const url = `http://127.0.0.1:${port}`;
+  const until = Date.now() + patienceMs;
+  while (!(await fetch(`${url}/health/liveliness`).then(({ ok }) => ok, () => false))) {
+    if (child.exitCode !== null || Date.now() > until) {
+      child.kill('SIGKILL');
+      throw new Error(`LiteLLM does not serve\n${output.slice(-2000)}`);
+    }
+    await pause(200);
+  }
+  return {
+    url,
+    async stop() {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
