@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Route } from '../../../core/http/routes.ts';
+import { documentOf } from '../../../plugins/endpoints/openapi/document.ts';
 import { typesFile, typesText } from '../../../schemas/generate.ts';
 import { oneUpstream, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
@@ -196,6 +197,16 @@ describe('the OpenAPI document', () => {
     const ids = operations().map(({ spec }) => spec.operationId);
     expect(new Set(ids).size).toBe(ids.length);
     expect(Object.keys(asked).toSorted()).toEqual([...new Set(operations().map(tableName))].toSorted());
+  });
+
+  test('has an endpoint of a plugin of somebody else, as far as it says something', () => {
+    const route: Route = { plugin: 'acme/desk', method: 'GET', path: '/desk/:id', auth: 'admin', about: null };
+    const motto = { summary: 'The motto', answer: { 'application/json': { type: 'object', properties: { motto: { type: 'string' } } } } };
+    const { paths, components } = documentOf([route, { ...route, path: '/motto', auth: 'none', about: motto }], new Set(['desk_closed'])) as any;
+    expect(paths['/desk/{id}'].get).toMatchObject({ operationId: 'getDeskId', tags: ['acme/desk'], parameters: [{ name: 'id', in: 'path', required: true }], security: [{ adminKey: [] }, { session: [] }, {}] });
+    expect(paths['/motto'].get.responses['200'].content['application/json'].schema.properties).toHaveProperty('motto');
+    expect(Object.keys(components.schemas)).toEqual(['ErrorReply']);
+    expect(components.schemas.ErrorReply.properties.error.properties.code.description).toContain('desk_closed');
   });
 
   test('says what is really answered', async () => {
