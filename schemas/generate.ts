@@ -1,9 +1,9 @@
 /**
  * `npm run generate`: writes `gateway.schema.json` for editors and `docs/configuration.md` for people, from the root schema and all plugins
- * under `plugins/`, and the schemas of what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that they name.
+ * under `plugins/`, the config of containers from the shipped one (containers.ts), and the schemas of what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that they name.
  * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
  */
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +15,7 @@ import type { AnyPlugin } from '../core/host/plugin.ts';
 import type { Route } from '../core/http/routes.ts';
 import { compose } from './compose.ts';
 import type { Documented } from './compose.ts';
+import { containersText } from './containers.ts';
 import { referenceText } from './reference.ts';
 
 const root = new URL('../', import.meta.url);
@@ -26,6 +27,9 @@ export const typesFile = new URL('endpoints/openapi/types.json', pluginsFolder);
 
 /** The address of the generated reference of the config. */
 export const referenceFile = new URL('docs/configuration.md', root);
+
+/** The address of the config of containers. */
+export const containersFile = new URL('deploy/chart/config/gateway.config.yaml', root);
 
 /** Imports every `<stage>/<name>.ts` and `<stage>/<name>/index.ts` under `plugins/` and returns those whose default export is a plugin. */
 export async function shippedPlugins(): Promise<Documented[]> {
@@ -91,6 +95,8 @@ async function writeAll(): Promise<void> {
   console.log(`schemas/gateway.schema.json: ${plugins.length} plugins`);
   writeFileSync(referenceFile, referenceText(plugins));
   console.log('docs/configuration.md');
+  writeFileSync(containersFile, containersText(readFileSync(new URL('gateway.config.yaml', root), 'utf8')));
+  console.log('deploy/chart/config/gateway.config.yaml');
   writeFileSync(typesFile, await typesText());
   console.log('plugins/endpoints/openapi/types.json');
 }
