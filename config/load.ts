@@ -94,7 +94,7 @@ function resolveConfig(main: Reading, { plugins, known, overrides, bound, home, 
   const offer = offerOf(blocks.models, { providers: declared, main });
   const names = resolveNames({ ...offer, policies: blocks.policies }, findings);
   const isSound = (...path: string[]): boolean => findings.isSound({ source: main.source, path });
-  const server = isSound('server') ? resolveServer(main, { overrides, bound, home, files, isGuarded: isGuarded(blocks, plugins) }, findings) : null;
+  const server = isSound('server') ? resolveServer(main, { overrides, bound, home, files, isGuarded: isGuarded(main, blocks, plugins) }, findings) : null;
   const providers = resolveProviders(blocks.providers, known, findings);
   const models = resolveModels(offer.models, { providers: declared, known, main, deployments: deploymentsOf(blocks.providers, offer.models, findings) }, findings);
   const fallback = isSound('routing', 'default') ? (main.value['routing'] as { default?: DefaultPolicyBlock }).default : undefined;
@@ -114,9 +114,9 @@ function resolveConfig(main: Reading, { plugins, known, overrides, bound, home, 
 
 const readingsOf = (reading: Reading): Reading[] => [reading, ...reading.includes.flatMap(readingsOf)];
 
-/** Whether callers must identify themselves: there are `keys`, or an `auth/` plugin other than `auth/keys`. */
-const isGuarded = ({ keys }: Blocks, { loaded }: PluginSet): boolean =>
-  keys.size > 0 || loaded.some(({ plugin: { name } }) => name.startsWith('auth/') && name !== 'auth/keys');
+/** Whether callers must identify themselves: there are `keys`, or an `auth/` plugin other than `auth/keys`, or `server.require_keys` says so. */
+const isGuarded = (main: Reading, { keys }: Blocks, { loaded }: PluginSet): boolean =>
+  keys.size > 0 || (main.value['server'] as { require_keys?: boolean }).require_keys === true || loaded.some(({ plugin: { name } }) => name.startsWith('auth/') && name !== 'auth/keys');
 
 function deepFreezeOptions(loaded: readonly LoadedPlugin[]): readonly LoadedPlugin[] {
   for (const { options } of loaded) deepFreeze(options);

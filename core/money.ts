@@ -20,6 +20,17 @@ export function parseDollars(text: string): bigint | undefined {
   return BigInt(whole + trimmed.padEnd(digits, '0'));
 }
 
+/** safety: spent dollars are 64-bit numbers of 10^-12 dollar in Redis, and what comes after the limit must fit too. */
+const mostDollars = 9_000_000;
+
+/** What is wrong with the dollars of a budget; null: nothing. */
+export function budgetFault(dollars: string): string | null {
+  if (!pattern.test(dollars)) return 'must be a decimal in quotes, for example "20"';
+  const pico = parseDollars(dollars);
+  if (pico === undefined) return 'is finer than 10^-12 dollar';
+  return pico > BigInt(mostDollars) * 10n ** 12n ? `is more than can be counted, at most "${mostDollars}"` : null;
+}
+
 /** Pico-dollars → dollars as text, without zeros at the end: `1250000n` → `"0.00000125"`. */
 export function formatDollars(pico: bigint): string {
   const text = (pico < 0n ? -pico : pico).toString().padStart(digits + 1, '0');

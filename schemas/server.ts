@@ -57,6 +57,7 @@ export const serverSchema = {
       },
     },
     data_dir: { type: 'string', minLength: 1, default: './data', description: 'Folder for the journal and the embedded store, relative to this file.' },
+    require_keys: { type: 'boolean', default: false, description: 'Whether callers need a key even where `keys` is empty, because their keys are kept in the store (docs/keys.md), for example true.' },
     admin_key: { type: 'string', minLength: 1, description: 'Key for the dashboard, /api and /metrics, at least 16 characters, for example ${ADMIN_KEY}. Without it: where there are `keys`, the first start makes one and keeps it in data_dir; where there are none, programs on this machine need no key.' },
     admin_open: { type: 'boolean', default: false, description: 'Whether programs on this machine see the dashboard, /api and /metrics without a key, although there are `keys`. A reverse proxy on this machine can look like such a program: leave it false behind one.' },
     cors: {

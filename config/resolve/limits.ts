@@ -1,7 +1,7 @@
 /** Resolves `limits`, and the limits of keys. */
 import type { Amounts, Limit } from '../../core/limits.ts';
 import { patternOf } from '../../core/names.ts';
-import { parseDollars } from '../../core/money.ts';
+import { budgetFault } from '../../core/money.ts';
 import type { KeyBlock } from '../../schemas/keys.ts';
 import type { KeyLimitsBlock, LimitBlock } from '../../schemas/limits.ts';
 import { keyOf } from '../merge.ts';
@@ -16,9 +16,6 @@ export interface KnownValues {
   readonly models: readonly string[];
   readonly providers: readonly string[];
 }
-
-/** safety: spent dollars are 64-bit numbers of 10^-12 dollar in Redis, and what comes after the limit must fit too. */
-const mostDollars = 9_000_000;
 
 /** Resolves the entries of the main file that have passed the schema. An entry that limits nothing, or limits what it cannot, is reported to `findings`. */
 export function resolveLimits(main: Reading, known: KnownValues, findings: Findings): Limit[] {
@@ -50,9 +47,8 @@ export function resolveAmounts({ requests_per_minute: requests, tokens_per_minut
 }
 
 function checkDollars(dollars: string, place: Place, findings: Findings): void {
-  const pico = parseDollars(dollars);
-  if (pico === undefined) findings.error(place, 'is finer than 10^-12 dollar', 'leave the last digits out');
-  else if (pico > BigInt(mostDollars) * 10n ** 12n) findings.error(place, `is more than can be counted, at most "${mostDollars}"`);
+  const fault = budgetFault(dollars);
+  if (fault !== null) findings.error(place, fault, fault.startsWith('is finer') ? 'leave the last digits out' : null);
 }
 
 /** Null: callers choose the values. */

@@ -1,5 +1,6 @@
 /** A gateway: a config with its plugins applied, ready to serve. A reload starts a new gateway, and the old one ends its requests. */
 import { createCatalogue } from '../pipeline/catalogue.ts';
+import { CallerKeys } from '../api-key.ts';
 import type { Config } from '../config.ts';
 import type { Dialect } from '../wire/dialect.ts';
 import { errorTable, GatewayError } from '../errors.ts';
@@ -77,7 +78,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     errorCodes: errorCodesOf(plugins),
     spentMs: () => watch.spentMs(),
     metrics: createMetricSources((error) => logger.error('a plugin could not read its metrics; they are left out', { error })),
-    log, dialects, config, clock, redis, signIns, fetch: fetcher,
+    log, dialects, config, clock, redis, signIns, keys: new CallerKeys(config.keys), fetch: fetcher,
     traffic: (): Traffic => ({ bytes: inFlight.bytes, refused: refusals.counts, overloaded: inFlight.refused }),
     checkHealth: async (report: HealthReport, query: HealthQuery) => await hooks.health.promise(await ownChecks(report, query, { inFlight, redis }), query),
   };
@@ -110,7 +111,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     throw error;
   }
 
-  const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger, refusals }, endpoints, doors, clock, inFlight, signIns });
+  const service = createService({ config, pipeline: { hooks, catalogue: createCatalogue(config, clock), logger, refusals }, endpoints, doors, clock, inFlight, signIns, keys: shared.keys });
   let closed: Promise<void> | null = null;
   return { ...service, config, spentMs: shared.spentMs, pages: endpoints.flatMap(({ title, path }) => (title === undefined ? [] : [{ title, path }])), log: log.reader(), leave: () => void (isLeaving = true), close: () => (closed ??= closing()) };
 }

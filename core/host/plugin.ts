@@ -1,3 +1,4 @@
+import type { CallerKeys } from '../api-key.ts';
 import type { Config } from '../config.ts';
 import type { ErrorKind } from '../errors.ts';
 import type { Command } from './command.ts';
@@ -129,6 +130,8 @@ export interface Gateway {
   readonly peers: Peers | null;
   /** What is known of those who sent an admin key: for a plugin that lets people sign in, or that counts the failures. */
   readonly signIns: SignIns;
+  /** Callers' keys by name, those too that are kept in the store. */
+  readonly keys: CallerKeys;
   /** Codes of all errors that may be thrown: the core's and those that plugins declare. */
   readonly errorCodes: ReadonlySet<string>;
   /** Metrics of its own at `GET /metrics`. */

@@ -1,4 +1,5 @@
 /** Who may ask: under which names the gateway answers, and whether an endpoint is for callers with a key, for whoever may see the log, or for everybody. */
+import type { CallerKeys } from '../api-key.ts';
 import type { Server } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import type { Principal } from '../pipeline/context.ts';
@@ -23,16 +24,16 @@ export async function admit({ auth = 'key' }: Pick<Endpoint, 'auth'>, exchange: 
 }
 
 /**
- * The caller as whom an admin asks where a request would go: `x-dry-run-key` names a key of the config, or nobody where it is empty.
+ * The caller as whom an admin asks where a request would go: `x-dry-run-key` names a key, or nobody where it is empty.
  * Null: the request is no such question. Throws what `admitAdmin` throws, or `invalid_value`.
  */
-export async function dryRunCaller(exchange: Exchange, facts: AdminFacts): Promise<Principal | null> {
+export async function dryRunCaller(exchange: Exchange, facts: AdminFacts & { readonly keys: CallerKeys }): Promise<Principal | null> {
   const name = exchange.headers['x-dry-run-key'];
   if (!exchange.isDryRun || name === undefined) return null;
   await admitAdmin(exchange, facts);
   if (name === '') return { key: null, models: null, metadata: {} };
-  const key = exchange.config.keys.find((one) => one.name === name);
-  if (key === undefined) throw new GatewayError('invalid_value', `The config has no key with the name "${name.slice(0, 100)}".`, { param: 'x-dry-run-key' });
+  const key = facts.keys.get(name);
+  if (key === null) throw new GatewayError('invalid_value', `Neither the config nor the store has a key with the name "${name.slice(0, 100)}".`, { param: 'x-dry-run-key' });
   return { key: key.name, models: key.models, metadata: key.metadata, logBodies: key.logBodies, cache: key.cache };
 }
 

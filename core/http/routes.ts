@@ -5,7 +5,7 @@ import type { About, Door } from '../pipeline/door.ts';
 
 /** A plain endpoint: a function of the request. */
 export interface Endpoint {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** `/v1/models/:id`; a trailing `**` takes the rest of the path. */
   readonly path: string;
   /** A page for people: its name, for the banner. */

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { H3, HTTPResponse, toNodeHandler } from 'h3';
 import type { H3Event } from 'h3';
+import type { CallerKeys } from '../api-key.ts';
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors.ts';
 import { admit, createHostCheck, dryRunCaller } from './access.ts';
@@ -34,6 +35,7 @@ export interface ServiceParts {
   readonly inFlight: InFlight;
   /** What is known of those who sent an admin key. */
   readonly signIns: SignIns;
+  readonly keys: CallerKeys;
 }
 
 /** Answers the requests of one gateway. A reload makes another. */
@@ -134,9 +136,9 @@ async function serveDoor(door: Door, { request, response, params }: NodePair & P
 }
 
 /** An admin may ask where the request of any caller would go. Null: who asks is known by now, or found out later; else the error to answer with. */
-async function identifyAdmin(exchange: Exchange, { signIns, pipeline: { logger } }: Shared): Promise<GatewayError | null> {
+async function identifyAdmin(exchange: Exchange, { signIns, keys, pipeline: { logger } }: Shared): Promise<GatewayError | null> {
   try {
-    exchange.principal = await dryRunCaller(exchange, { address: exchange.address, signIns, logger });
+    exchange.principal = await dryRunCaller(exchange, { address: exchange.address, signIns, logger, keys });
     return null;
   } catch (thrown) {
     return GatewayError.from(thrown, exchange.id);

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { Agent } from 'undici';
 
 export interface Ask {
-  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS';
+  readonly method?: 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | Readable;
   /** Closes the socket of this request. */

@@ -14,6 +14,7 @@ import { SignIns } from '../../core/http/sign-ins.ts';
 import { guard } from '../../core/taps/guard.ts';
 import { createHooks } from '../../core/pipeline/hooks.ts';
 import { createLogAccess } from '../../core/log/store.ts';
+import { CallerKeys } from '../../core/api-key.ts';
 import { createLogger } from '../../core/logger.ts';
 import { noOptions } from '../../core/host/plugin.ts';
 import { createMetricSources } from '../../core/host/metric-sources.ts';
@@ -143,6 +144,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
     spentMs: () => new Map(),
     metrics: createMetricSources(() => {}),
     signIns: new SignIns(),
+    keys: new CallerKeys(config.keys),
     traffic: () => ({ bytes: 0, refused: new Map(), overloaded: { bytes: 0, requests: 0, connection: 0 } }),
     errorCodes: new Set(plugin.errors?.map(({ code }) => code)),
     checkHealth: refused,

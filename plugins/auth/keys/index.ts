@@ -1,64 +1,104 @@
 /**
  * Identifies the caller by the hash of the request's key. It decides at `auth` who the caller is, and at `route` which models the
- * key may use. Without `keys` in the YAML every request is let in. This plugin never keeps, prints or forwards a key.
+ * key may use. Keys are written in the YAML, or kept in the database of the log, of which this process has all in memory: no request
+ * reads the database. Where callers need no key, every request is let in. This plugin never keeps, prints or forwards a key.
  */
-import { hash } from 'node:crypto';
 import type { KeyEntry } from '../../../core/api-key.ts';
+import { within } from '../../../core/cancellation.ts';
 import type { Candidate, Normalised, Principal } from '../../../core/pipeline/context.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { patternOf } from '../../../core/names.ts';
-import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import type { KeyTable } from '../../../core/log/keys.ts';
+import { keyCommands } from './commands.ts';
+import { Holders } from './holders.ts';
+import { KeptKeys } from './kept.ts';
+import { Poll } from './poll.ts';
+import { addKeyRoutes } from './routes.ts';
 
 const name = 'auth/keys';
 const nobody: Principal = { key: null, models: null, metadata: {} };
+/** How long the start waits for the keys of the store. */
+const openMs = 1500;
+/** How long a change waits until the other workers know it. */
+const othersMs = 1000;
 
 export default definePlugin({
   name,
-  summary: 'API keys from the YAML, by Authorization: Bearer, x-api-key or api-key; which models each may use',
+  summary: 'API keys from the YAML and the store, by Authorization: Bearer, x-api-key or api-key; which models each may use',
   schema: { type: 'object', additionalProperties: false, properties: {} },
-  apply({ hooks, config }) {
-    const holders = new Map(config.keys.flatMap(holdersOf));
-    const patterns = new Map(config.keys.flatMap(({ models }) => models ?? []).map((glob) => [glob, patternOf(glob)]));
-    const mayUse = (globs: readonly string[], model: string): boolean => globs.some((glob) => patterns.get(glob)?.test(model));
+  commands: keyCommands,
+  apply({ hooks, config, keys, routes, log, state, peers, clock, logger }) {
+    const { isGuarded } = config.server;
+    const holders = new Holders(config.keys);
+    const mayUse = createGlobs();
 
-    // cost: a hash for each request is a fortieth of the CPU of a plain request (test/bench). Only keys of the config get in, so callers cannot fill it
-    const known = new Map<string, Holder>();
     hooks.auth.tap(({ headers, createdAt }) => {
-      if (holders.size === 0) return nobody;
+      if (holders.size === 0) return isGuarded ? undefined : nobody;
       const key = keyOf(headers);
-      if (key === null) return undefined;
-      // the time of a look-up may tell something about a hash, but a hash tells nothing about the key: no constant time is needed
-      const holder = known.get(key) ?? holders.get(hash('sha256', key));
-      if (holder === undefined) return undefined;
-      known.set(key, holder);
+      const holder = key === null ? undefined : holders.of(key);
+      if (holder === undefined) return isGuarded ? undefined : nobody;
       if (holder.disabled || (holder.expiresAt !== null && createdAt >= holder.expiresAt)) throw refusalOf(holder);
       return holder.principal;
     });
+
+    const kept = { keys: new KeptKeys(), isThere: false, stop: (): void => {} };
+    // nobody has recognised the key, and it may be one of those that could not be read yet
+    hooks.auth.tap({ stage: LATE }, ({ headers }) => {
+      if (kept.isThere && !kept.keys.isRead && keyOf(headers) !== null) throw new GatewayError('keys_unavailable', 'This key is none of the config, and the other keys cannot be read from the store now.', { retryAfterMs: 1000, plugin: name });
+      return undefined;
+    });
+
+    const table = (): KeyTable => {
+      const found = log.reader()?.keys;
+      if (found === undefined) throw new GatewayError('keys_unavailable', 'This gateway keeps no keys: no plugin that does, such as log/journal, is listed in its config.');
+      return found;
+    };
+    const take = (changed: ReadonlyMap<string, KeyEntry | null>): void => {
+      for (const [changedName, entry] of changed) if (entry !== null && keys.isWritten(changedName)) logger.warn('a key of the store has the name of a key of the config, and is not taken; delete it, or rename the other', { key: changedName });
+      holders.take(new Map(Array.from(changed, ([one, entry]) => [one, keys.isWritten(one) ? null : entry])));
+      keys.bring(changed);
+    };
+    const poll = new Poll(() => kept.keys.refresh(table()), logger);
+    // LATE: the plugin that keeps the log has opened it by then
+    hooks.boot.tapPromise({ stage: LATE }, async () => {
+      const found = log.reader()?.keys;
+      if (found === undefined) return;
+      kept.keys = state(`keys of ${found.place}`, () => new KeptKeys());
+      kept.isThere = true;
+      kept.stop = kept.keys.follow(take);
+      await within(poll.now(), openMs, undefined);
+      poll.start();
+    });
+    peers?.answer('changed', async () => await poll.now());
+    addKeyRoutes(routes, { get kept() { return kept.keys; }, keys, table, clock, reader: log.reader, isGuarded, tellOthers: async () => void (await peers?.ask('changed', null, othersMs)) });
 
     hooks.route.tap({ stage: EARLY }, (candidates, context) => {
       const { models } = context.principal;
       if (models === null || mayUse(models, context.request.model)) return candidates;
       return candidates.map((candidate) => (mayUse(models, candidate.model.id) ? candidate : refuse(candidate, context)));
     });
+    return () => {
+      poll.stop();
+      kept.stop();
+    };
   },
 });
 
-/** Whom a key stands for, and until when. */
-interface Holder {
-  readonly principal: Principal;
-  readonly expiresAt: number | null;
-  readonly disabled: boolean;
-}
-
-/** The holder of each key of an entry, by the hash of the key. */
-function holdersOf({ name: key, hashes, disabled, models, metadata, logBodies, cache, reasoningFields }: KeyEntry): [string, Holder][] {
-  const principal: Principal = { key, models, metadata, logBodies, cache, ...(reasoningFields !== null && { reasoningFields }) };
-  return hashes.map(({ hash: digest, expiresAt }) => [digest, { principal, expiresAt, disabled }]);
+/** Makes the function that says whether one of the globs fits the name of a model. */
+function createGlobs(): (globs: readonly string[], model: string) => boolean {
+  const patterns = new Map<string, RegExp>();
+  const fits = (glob: string, model: string): boolean => {
+    const pattern = patterns.get(glob) ?? patternOf(glob);
+    patterns.set(glob, pattern);
+    return pattern.test(model);
+  };
+  return (globs, model) => globs.some((glob) => fits(glob, model));
 }
 
 /** safety: only who has the key learns that it was good once. */
-function refusalOf({ principal, expiresAt, disabled }: Holder): GatewayError {
+function refusalOf({ principal, expiresAt, disabled }: { readonly principal: Principal; readonly expiresAt: number | null; readonly disabled: boolean }): GatewayError {
   const why = disabled ? 'is disabled' : `expired on ${new Date(expiresAt ?? 0).toISOString().replace('.000', '')}`;
   return new GatewayError('invalid_api_key', `The API key of "${principal.key}" ${why}.`, { plugin: name });
 }

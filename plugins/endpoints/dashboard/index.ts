@@ -13,7 +13,7 @@ import type { Seen } from './provider-watch.ts';
 import { createSignIn } from './sign-in.ts';
 import { readStaticFiles, serveFile } from './static-files.ts';
 import type { StaticFiles } from './static-files.ts';
-import { configView, keysView, modelsView, providersView } from './views-config.ts';
+import { configView, modelsView, providersView } from './views-config.ts';
 import { requestView } from './views-request.ts';
 import { breakdownView, logsView, overviewView } from './views.ts';
 import type { Part, ViewRequest } from './views.ts';
@@ -77,7 +77,6 @@ export default definePlugin({
         handle: async () => confidential(await describe({ reader: log.reader(), now: clock() })),
       });
     described('/api/providers', async (asked) => await providersView(config, { ...asked, seen: await seen() }));
-    described('/api/keys', (asked) => keysView(config, asked));
     described('/api/models', (asked) => modelsView(config, asked));
     described('/api/config', () => Promise.resolve(configView(config, loadedAt)));
   },

@@ -29,30 +29,28 @@ export default definePlugin({
   commands: limitCommands,
   atParent: ({ state }) => state('counts', () => new ParentCounts(new MemoryLedger(Date.now))),
   apply(gateway) {
-    const { hooks, config, state, clock, log, logger, peers } = gateway;
-    const rules = new Rules(config);
+    const { hooks, config, keys, state, clock, log, logger, peers } = gateway;
+    const rules = new Rules(config, keys.all());
     const readers = state('readers', () => new Set<LogReader>());
     const leave = keepReader(gateway, readers);
     const refusals = state('refusals', () => new Map<string, number>());
-    const kinds = rules.budgets(config);
-    const sums = new Sums(kinds, { log, logger, clock, readers }, clock());
+    const sums = new Sums(rules.budgets(), { log, logger, clock, readers }, clock());
     const { ledger, begin } = createCounting(gateway, sums);
-    const shown = { rules, ledger, config, clock, sums, refusals };
+    const shown = { rules, ledger, keys, clock, sums, refusals };
     addLimitRoutes(gateway.routes, shown);
     gateway.metrics.add(() => limitMetrics(shown));
-    if (rules.isEmpty) return leave;
     const admission = new Admission({ rules, ledger, sums, clock });
 
     // LATE: the plugin that keeps the log has opened it by then
     hooks.boot.tapPromise({ stage: LATE }, async () => {
       await sums.open(openMs);
-      for (const warning of await warningsOf(kinds, log.reader())) logger.warn(warning);
+      for (const warning of await warningsOf(rules.budgets(), log.reader())) logger.warn(warning);
       begin();
       // one worker reads for all
-      if (kinds.length > 0 && (peers === null || peers.number === 1)) refresher.start();
+      if (peers === null || peers.number === 1) refresher.start();
     });
     // after route/health, so that only what will be asked is counted
-    hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => admission.admit(candidates, context));
+    hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => (rules.isEmpty ? candidates : admission.admit(candidates, context)));
     if (rules.hasTargets) {
       hooks.open.tap({ stage: EARLY }, (context) => admission.open(context) as undefined);
       hooks.attempted.tap((result, context) => admission.attempted(result, context, context));
@@ -69,7 +67,12 @@ export default definePlugin({
       return record;
     });
 
+    keys.onChange((names) => {
+      rules.limitKeys(names.map((one) => ({ name: one, limits: keys.get(one)?.limits ?? null })));
+      sums.watch(rules.budgets(), names);
+    });
     const refresher = new Refresher(async () => {
+      if (!rules.hasBudgets) return;
       await sums.refresh();
       ledger.atLeast(Array.from(sums.known()).flatMap(({ kind: { by, per }, start, value, pico }): Spent[] => {
         const subject = rules.of(by, value);

@@ -8,6 +8,12 @@ import type { BudgetCap, Caps, Subject } from './ledger.ts';
 
 const none: readonly Subject[] = [];
 
+/** A key, as its limits need it; null: it has none of its own. */
+export interface LimitedKey {
+  readonly name: string;
+  readonly limits: Amounts | null;
+}
+
 /** safety: callers choose metadata values, and each may be a new one. */
 const mostKnown = 10_000;
 
@@ -20,6 +26,8 @@ interface Rule {
 class Dimension {
   readonly by: string;
   readonly rules: Rule[] = [];
+  /** Of one value each: those of keys. */
+  readonly #own = new Map<string, Amounts>();
   readonly #known = new Map<string, Subject | null>();
 
   constructor(by: string) {
@@ -30,11 +38,27 @@ class Dimension {
   of(value: string): Subject | null {
     const known = this.#known.get(value);
     if (known !== undefined) return known;
-    const fitting = this.rules.filter((rule) => rule.fits(value)).map(({ amounts }) => amounts);
+    const own = this.#own.get(value);
+    const fitting = [...this.rules.filter((rule) => rule.fits(value)).map(({ amounts }) => amounts), ...(own === undefined ? [] : [own])];
     const subject = fitting.length === 0 ? null : Object.freeze({ id: `${this.by} ${value}`, by: this.by, value, caps: strictest(fitting) });
     if (this.#known.size >= mostKnown) this.#known.clear();
     this.#known.set(value, subject);
     return subject;
+  }
+
+  /** Limits of one value alone; null: it has none. */
+  limit(value: string, amounts: Amounts | null): void {
+    if (amounts === null) this.#own.delete(value);
+    else this.#own.set(value, amounts);
+    this.#known.delete(value);
+  }
+
+  get isEmpty(): boolean {
+    return this.rules.length === 0 && this.#own.size === 0;
+  }
+
+  owns(): Iterable<Amounts> {
+    return this.#own.values();
   }
 }
 
@@ -45,19 +69,19 @@ interface Named {
 
 export class Rules {
   readonly #all: Subject | null;
-  readonly #key: Dimension | null;
+  readonly #key: Dimension;
   readonly #model: Dimension | null;
   readonly #provider: Dimension | null;
   readonly #metadata: readonly Named[];
 
   /** Whether a budget refuses requests whose price nobody knows. */
-  readonly refusesUnknown: boolean;
-  readonly hasBudgets: boolean;
+  refusesUnknown = false;
+  hasBudgets = false;
+  #isEmpty = true;
+  readonly #limits: readonly Limit[];
 
-  constructor({ limits, keys }: Pick<Config, 'limits' | 'keys'>) {
-    const budgets = [...limits, ...keys.flatMap(({ limits: amounts }) => amounts ?? [])].flatMap(({ budget }) => budget ?? []);
-    this.refusesUnknown = budgets.some(({ unknown }) => unknown === 'refuse');
-    this.hasBudgets = budgets.length > 0;
+  constructor({ limits }: Pick<Config, 'limits'>, keys: readonly LimitedKey[]) {
+    this.#limits = limits;
     const dimensions = new Map<string, Dimension>();
     const add = (by: string, rule: Rule): void => {
       const dimension = dimensions.get(by) ?? new Dimension(by);
@@ -65,16 +89,25 @@ export class Rules {
       dimension.rules.push(rule);
     };
     for (const limit of limits) add(limit.by, { amounts: limit, fits: fitting(limit) });
-    for (const { name, limits: amounts } of keys) if (amounts !== null) add('key', { amounts, fits: (value) => value === name });
     this.#all = dimensions.get('all')?.of('') ?? null;
-    this.#key = dimensions.get('key') ?? null;
+    this.#key = dimensions.get('key') ?? new Dimension('key');
     this.#model = dimensions.get('model') ?? null;
     this.#provider = dimensions.get('provider') ?? null;
     this.#metadata = Array.from(dimensions).flatMap(([by, dimension]) => (by.startsWith('meta.') ? [{ name: by.slice('meta.'.length), dimension }] : []));
+    this.limitKeys(keys);
+  }
+
+  /** Takes the limits of keys that are new or have changed. */
+  limitKeys(keys: readonly LimitedKey[]): void {
+    for (const { name, limits } of keys) this.#key.limit(name, limits);
+    const budgets = [...this.#limits, ...this.#key.owns()].flatMap(({ budget }) => budget ?? []);
+    this.refusesUnknown = budgets.some(({ unknown }) => unknown === 'refuse');
+    this.hasBudgets = budgets.length > 0;
+    this.#isEmpty = this.#all === null && this.#key.isEmpty && this.#metadata.length === 0 && !this.hasTargets;
   }
 
   get isEmpty(): boolean {
-    return this.#all === null && this.#key === null && this.#metadata.length === 0 && !this.hasTargets;
+    return this.#isEmpty;
   }
 
   /** Whether models or providers are limited. */
@@ -86,7 +119,7 @@ export class Rules {
   ofCaller({ key, metadata: own }: Principal, metadata: Metadata): readonly Subject[] {
     const found: Subject[] = [];
     if (this.#all !== null) found.push(this.#all);
-    const caller = key === null || this.#key === null ? null : this.#key.of(key);
+    const caller = key === null ? null : this.#key.of(key);
     if (caller !== null) found.push(caller);
     // cost: an iterator for each request takes longer than the look-ups
     for (let at = 0; at < this.#metadata.length; at++) {
@@ -105,8 +138,8 @@ export class Rules {
   }
 
   /** The values that are limited by name: all requests, and the keys of the config. */
-  named({ keys }: Pick<Config, 'keys'>): readonly Subject[] {
-    return [this.#all, ...keys.map(({ name }) => this.#key?.of(name) ?? null)].filter((subject) => subject !== null);
+  named(keys: readonly LimitedKey[]): readonly Subject[] {
+    return [this.#all, ...keys.map(({ name }) => this.#key.of(name))].filter((subject) => subject !== null);
   }
 
   /** Null: the value is not limited. */
@@ -120,8 +153,8 @@ export class Rules {
   }
 
   /** Each dimension that has budgets, with their periods. */
-  budgets({ limits, keys }: Pick<Config, 'limits' | 'keys'>): readonly { readonly by: string; readonly per: BudgetCap['per'] }[] {
-    const all = [...limits, ...keys.flatMap(({ limits: amounts }) => (amounts === null ? [] : [{ by: 'key', ...amounts }]))];
+  budgets(): readonly { readonly by: string; readonly per: BudgetCap['per'] }[] {
+    const all = [...this.#limits, ...Array.from(this.#key.owns(), (amounts) => ({ by: 'key', ...amounts }))];
     const named = all.flatMap(({ by, budget }) => (budget === null ? [] : [[`${by} ${budget.per}`, { by, per: budget.per }] as const]));
     return [...new Map(named).values()];
   }

@@ -1,5 +1,5 @@
 /** What operators see of the limits: `GET /api/limits`, `gateway limits`, the metrics and the dashboard. */
-import type { Config } from '../../../core/config.ts';
+import type { CallerKeys } from '../../../core/api-key.ts';
 import type { Metric } from '../../../core/host/metric-sources.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import type { Routes } from '../../../core/http/routes.ts';
@@ -13,7 +13,7 @@ import type { Sums } from './sums.ts';
 export interface ShownParts {
   readonly rules: Rules;
   readonly ledger: Ledger;
-  readonly config: Config;
+  readonly keys: CallerKeys;
   readonly clock: () => number;
   readonly sums: Sums;
   /** By the code of the error. */
@@ -59,8 +59,8 @@ export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
   });
 }
 
-async function shownLimits({ rules, ledger, config, clock, sums }: ShownParts): Promise<ShownLimit[]> {
-  const known = new Map(rules.named(config).map((subject) => [subject.id, subject]));
+async function shownLimits({ rules, ledger, keys, clock, sums }: ShownParts): Promise<ShownLimit[]> {
+  const known = new Map(rules.named(keys.all()).map((subject) => [subject.id, subject]));
   const spent = Array.from(sums.known(), ({ kind: { by }, value }) => ({ by, value })).slice(0, mostShown);
   for (const { by, value } of [...(await ledger.known()), ...spent]) {
     // a reload may have given it other limits, or none

@@ -37,10 +37,12 @@ const tryAgainMs = { first: 200, most: 5000 };
 
 export class Sums {
   readonly #parts: SumsParts;
-  readonly #kinds: readonly Kind[];
+  #kinds: readonly Kind[];
   readonly #read = new Map<string, Read>();
   /** Values that were asked for one by one. */
   readonly #single = new Map<string, bigint>();
+  /** Values whose sums are not good any more. */
+  readonly #stale = new Set<string>();
   readonly #asking = new Map<string, Promise<void>>();
   /** Since when this process counts, epoch milliseconds: later periods begin at nothing. */
   readonly #since: number;
@@ -52,9 +54,23 @@ export class Sums {
     this.#since = since;
   }
 
+  /**
+   * Some keys have other budgets now. What they spent is read anew, each when it asks next: nobody has counted a key that had no
+   * budget, and the sums that were read are up to a minute old.
+   */
+  watch(kinds: readonly Kind[], keys: readonly string[]): void {
+    this.#kinds = kinds;
+    for (const key of keys) {
+      this.#stale.add(`key ${key}`);
+      for (const name of this.#single.keys()) if (name.startsWith(`key ${key} `)) this.#single.delete(name);
+    }
+  }
+
   /** Null: not known yet. */
   spentBefore(subject: Subject, per: Budget['per'], start: number): bigint | null {
-    if (start > this.#since || this.#parts.log.reader() === null) return 0n;
+    if (this.#parts.log.reader() === null) return 0n;
+    if (this.#stale.has(subject.id)) return this.#single.get(`${subject.id} ${per} ${start}`) ?? null;
+    if (start > this.#since) return 0n;
     const read = this.#read.get(nameOf({ by: subject.by, per }));
     if (read === undefined || read.start !== start) return this.#single.get(`${subject.id} ${per} ${start}`) ?? null;
     return read.spent.get(subject.value) ?? this.#single.get(`${subject.id} ${per} ${start}`) ?? (read.isWhole ? 0n : null);
@@ -83,9 +99,11 @@ export class Sums {
   async refresh(): Promise<void> {
     const reader = this.#parts.log.reader();
     if (reader === null) return;
+    const stale = [...this.#stale];
     await this.#catchUp(reader);
     for (const kind of this.#kinds) this.#read.set(nameOf(kind), await readKind(reader, kind, this.#parts.clock()));
     this.#single.clear();
+    for (const id of stale) this.#stale.delete(id);
   }
 
   /** All sums as they were read last. */

@@ -1,0 +1,3 @@
+import type { Command } from '../../../core/host/command.ts';
+
+export const keyCommands: readonly Command<never>[] = [];

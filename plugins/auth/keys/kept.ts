@@ -1,0 +1,115 @@
+/**
+ * The keys of the store, as this process knows them. They are in memory, so that no request reads the database, and stay there over
+ * reloads and while the database is away.
+ */
+import { momentOf } from '../../../core/api-key.ts';
+import type { KeyEntry, KeyHash } from '../../../core/api-key.ts';
+import type { KeptKey, KeyTable } from '../../../core/log/keys.ts';
+import { amountsOf } from './settings.ts';
+import type { KeySettings } from './settings.ts';
+
+/** One key of a caller, of several while it is rotated. */
+export interface StoredSecret extends KeyHash {
+  readonly prefix: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+}
+
+/** A row of the table. */
+export interface StoredKey {
+  readonly createdAt: number;
+  /** The newest first. */
+  readonly secrets: readonly StoredSecret[];
+  readonly settings: KeySettings;
+}
+
+export interface Kept {
+  readonly version: number;
+  readonly stored: StoredKey;
+  readonly entry: KeyEntry;
+}
+
+/** Changes by name; null: the key is gone. */
+export type Changed = ReadonlyMap<string, KeyEntry | null>;
+
+export class KeptKeys {
+  readonly #keys = new Map<string, Kept>();
+  readonly #listeners = new Set<(changed: Changed) => void>();
+  #version = 0;
+  #reading: Promise<void> | null = null;
+  #next: Promise<void> | null = null;
+  #isRead = false;
+
+  /** Whether the store has been read since the process began. */
+  get isRead(): boolean {
+    return this.#isRead;
+  }
+
+  get(name: string): Kept | undefined {
+    return this.#keys.get(name);
+  }
+
+  all(): ReadonlyMap<string, Kept> {
+    return this.#keys;
+  }
+
+  /** Calls back with all keys at once, and then with those that change. Returns the way to stop. */
+  follow(listener: (changed: Changed) => void): () => void {
+    listener(new Map(Array.from(this.#keys, ([name, { entry }]) => [name, entry])));
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Reads what has changed in the store, all that was there at the time of the call. Rejects while the store is away. */
+  refresh(table: KeyTable): Promise<void> {
+    if (this.#reading === null) return this.#begin(table);
+    // the read that runs may have begun before the change that the caller knows of
+    this.#next ??= this.#reading.catch(() => {}).then(() => {
+      this.#next = null;
+      return this.#begin(table);
+    });
+    return this.#next;
+  }
+
+  #begin(table: KeyTable): Promise<void> {
+    this.#reading = this.#read(table).finally(() => {
+      this.#reading = null;
+    });
+    return this.#reading;
+  }
+
+  async #read(table: KeyTable): Promise<void> {
+    const { version, keys, isWhole } = await table.changes(this.#version);
+    const gone = isWhole ? [...this.#keys.keys()].filter((name) => !keys.some((key) => key.name === name)) : [];
+    this.#version = version;
+    this.#isRead = true;
+    this.#take([...keys, ...gone.map((name) => ({ name, version, data: null }))], isWhole);
+  }
+
+  /** Takes a key that this process has just written. */
+  take(key: KeptKey): void {
+    this.#take([key]);
+  }
+
+  #take(keys: readonly KeptKey[], isWhole = false): void {
+    const changed = new Map<string, KeyEntry | null>();
+    for (const { name, version, data } of keys) {
+      const known = this.#keys.get(name);
+      // this process has written it, and a read that began before comes later
+      if (!isWhole && known !== undefined && known.version >= version) continue;
+      const kept = data === null ? null : keptOf(name, version, JSON.parse(data) as StoredKey);
+      if (kept === null) this.#keys.delete(name);
+      else this.#keys.set(name, kept);
+      changed.set(name, kept?.entry ?? null);
+    }
+    if (changed.size > 0) for (const listener of this.#listeners) listener(changed);
+  }
+}
+
+function keptOf(name: string, version: number, stored: StoredKey): Kept {
+  const { models, metadata, log_bodies: logBodies, cache, reasoning_fields: reasoningFields, limits, expires, disabled } = stored.settings;
+  const expiresAt = expires === null ? null : momentOf(expires);
+  const hashes = stored.secrets.map((secret): KeyHash => ({ hash: secret.hash, prefix: secret.prefix, expiresAt: Math.min(secret.expiresAt ?? Infinity, expiresAt ?? Infinity) }));
+  const entry: KeyEntry = { name, hashes: hashes.map((one) => (one.expiresAt === Infinity ? { ...one, expiresAt: null } : one)), expiresAt, disabled, writtenAt: null, models, metadata, logBodies, cache, reasoningFields, limits: amountsOf(limits) };
+  return { version, stored, entry };
+}

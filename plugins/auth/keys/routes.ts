@@ -1,0 +1,132 @@
+/** `/api/keys`: lists the keys of callers, and makes and changes those of the store. Needs admin access. */
+import { within } from '../../../core/cancellation.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { EndpointRequest, Routes } from '../../../core/http/routes.ts';
+import type { NumberedKeyEvent } from '../../../core/log/keys.ts';
+import { parseSpan } from '../../../core/log/query.ts';
+import type { LogReader } from '../../../core/log/store.ts';
+import { json } from '../../../core/pipeline/answer.ts';
+import type { Answer } from '../../../core/pipeline/answer.ts';
+import { bodyFields, text, wrongValue } from '../../../core/wire/checks.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+import { parseJson } from '../../../core/wire/json.ts';
+import { KeyChanges } from './changes.ts';
+import type { Author, ChangeParts } from './changes.ts';
+import { givenSettings, keyName, onlyKnown, settingNames } from './settings.ts';
+import { shownKept, shownKeys, usesOf } from './shown.ts';
+import type { ShownKey, ShownKeys } from './shown.ts';
+
+export interface RouteParts extends ChangeParts {
+  reader(): LogReader | null;
+  readonly isGuarded: boolean;
+}
+
+/** A key that was made: `key` is shown only in this answer. */
+export interface MadeKey extends ShownKey {
+  readonly key: string;
+}
+
+/** One line of the audit list. */
+export interface AuditLine extends Omit<NumberedKeyEvent, 'at' | 'details'> {
+  /** ISO time. */
+  readonly at: string;
+  /** What was set. */
+  readonly details: object;
+}
+
+export interface AuditList {
+  /** Newest first. */
+  readonly data: readonly AuditLine[];
+  /** For `before`; null: there are no older ones. */
+  readonly next: number | null;
+}
+
+const protective = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+const answer = (value: object, status = 200): Answer => json(value, { status, headers: protective });
+const mostLines = 500;
+/** The list is shown as this process knows it where the database is slower. */
+const refreshMs = 1500;
+
+export function addKeyRoutes(routes: Routes, parts: RouteParts): void {
+  const changes = new KeyChanges(parts);
+  const shown = (name: string): ShownKey => {
+    const kept = parts.kept.get(name);
+    if (kept === undefined) throw new GatewayError('key_not_found', `The key "${name.slice(0, 100)}" has just been deleted.`);
+    return shownKept(kept, parts.keys.isWritten(name));
+  };
+  const add = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, handle: (request: EndpointRequest) => Promise<Answer>): void => routes.add({ method, path, auth: 'admin', handle });
+
+  add('GET', '/api/keys', async () => answer(await listed(parts)));
+  add('GET', '/api/keys/audit', async ({ query }) => answer(await auditOf(parts, query)));
+  add('POST', '/api/keys', async (request) => {
+    const { name = null, ...fields } = await fieldsOf(request, ['name', ...settingNames]);
+    const made = await changes.create(name === null ? null : keyName('name', name), givenSettings(fields), authorOf(request));
+    return answer({ ...shown(made.name), key: made.key } satisfies MadeKey, 201);
+  });
+  add('PATCH', '/api/keys/:id', async (request) => {
+    const given = givenSettings(await fieldsOf(request, settingNames));
+    if (Object.keys(given).length === 0) throw new GatewayError('invalid_request', `Nothing is to be changed. There is ${settingNames.join(', ')}.`);
+    const { id = '' } = request.params;
+    await changes.change(id, given, authorOf(request));
+    return answer(shown(id));
+  });
+  add('POST', '/api/keys/:id/rotate', async (request) => {
+    const { overlap } = await fieldsOf(request, ['overlap']);
+    const made = await changes.rotate(request.params['id'] ?? '', overlapOf(overlap), authorOf(request));
+    return answer({ ...shown(made.name), key: made.key } satisfies MadeKey);
+  });
+  add('DELETE', '/api/keys/:id', async (request) => {
+    refuseForeign(request);
+    const { id = '' } = request.params;
+    await changes.remove(id, authorOf(request));
+    return answer({ id, deleted: true });
+  });
+}
+
+async function listed({ keys, kept, reader, table, clock, isGuarded }: RouteParts): Promise<ShownKeys> {
+  const log = reader();
+  const read = log?.keys === undefined ? 'none' : await within(kept.refresh(table()).then(() => 'good' as const, () => 'away' as const), refreshMs, 'away' as const);
+  const names = keys.all().map(({ name }) => name);
+  const uses = await usesOf(names, log, clock());
+  return { data: shownKeys(keys, kept.all(), uses), isOpen: !isGuarded, open: isGuarded ? null : (uses.use.get(null) ?? null), store: read };
+}
+
+async function auditOf({ table }: RouteParts, query: URLSearchParams): Promise<AuditList> {
+  const number = (name: string, most: number): number | null => {
+    const given = query.get(name);
+    if (given === null) return null;
+    if (!/^\d{1,15}$/.test(given) || Number(given) < 1 || Number(given) > most) throw wrongValue(name, `must be a number from 1 to ${most}`);
+    return Number(given);
+  };
+  const limit = number('limit', mostLines) ?? 100;
+  const events = await table().events({ name: query.get('name'), before: number('before', Number.MAX_SAFE_INTEGER), limit });
+  const data = events.map(({ at, details, ...event }): AuditLine => ({ ...event, at: new Date(at).toISOString(), details: JSON.parse(details) as object }));
+  return { data, next: data.length === limit ? (data.at(-1)?.id ?? null) : null };
+}
+
+/** The fields of a body; a body that is absent has none. */
+async function fieldsOf(request: EndpointRequest, known: readonly string[]): Promise<Fields> {
+  refuseForeign(request);
+  if (!/^application\/json\s*(?:;|$)/i.test(request.arrived.headers['content-type'] ?? '')) throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
+  const bytes = await request.body();
+  const fields = bytes.length === 0 ? {} : bodyFields(parseJson(bytes, 16));
+  onlyKnown(fields, known);
+  return fields;
+}
+
+/** safety: where this machine needs no admin key, a page of another site that is open in its browser could ask in its name. */
+function refuseForeign({ arrived: { headers } }: EndpointRequest): void {
+  const site = headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') throw new GatewayError('permission_denied', 'Only the dashboard of this gateway, and programs, may change keys.');
+}
+
+/** A browser says where its request comes from, and the commands of the gateway say their name. */
+const authorOf = ({ arrived: { headers }, address }: EndpointRequest): Author => ({ by: headers['sec-fetch-site'] !== undefined || headers['cookie'] !== undefined ? 'dashboard' : headers['user-agent']?.startsWith('gateway/') === true ? 'cli' : 'api', address });
+
+const usualOverlapMs = 86_400_000;
+
+function overlapOf(value: unknown): number {
+  if (value === undefined || value === null) return usualOverlapMs;
+  const written = text('overlap', value);
+  return written === '0' ? 0 : parseSpan('overlap', written);
+}

@@ -1,0 +1,126 @@
+/** What can be set of a key that is kept in the store: the settings of an entry of `keys`, under the names that they have in the YAML. */
+import { momentOf } from '../../../core/api-key.ts';
+import type { KeyEntry } from '../../../core/api-key.ts';
+import type { ReasoningField } from '../../../core/chat.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { Amounts, Budget } from '../../../core/limits.ts';
+import { budgetFault } from '../../../core/money.ts';
+import { didYouMean } from '../../../core/names.ts';
+import { boolean, count, listOf, object, text, wrongValue } from '../../../core/wire/checks.ts';
+import type { Check } from '../../../core/wire/checks.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+
+/** `limits` of a key, as in the YAML. */
+export interface KeyLimits {
+  readonly requests_per_minute?: number;
+  readonly tokens_per_minute?: number;
+  readonly concurrent?: number;
+  readonly budget?: Budget;
+}
+
+export interface KeySettings {
+  /** Null: all. */
+  readonly models: readonly string[] | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly log_bodies: boolean;
+  readonly cache: boolean;
+  /** Null: those of the server. */
+  readonly reasoning_fields: readonly ReasoningField[] | null;
+  readonly limits: KeyLimits | null;
+  /** A date or a time; null: never. */
+  readonly expires: string | null;
+  readonly disabled: boolean;
+}
+
+export const plainSettings: KeySettings = { models: null, metadata: {}, log_bodies: true, cache: false, reasoning_fields: null, limits: null, expires: null, disabled: false };
+
+const filled: Check<string> = (param, value) => {
+  const checked = text(param, value);
+  if (checked.trim() === '') throw wrongValue(param, 'must not be empty');
+  return checked;
+};
+
+const oneOf = <Word extends string>(words: readonly Word[]): Check<Word> => (param, value) => {
+  const found = words.find((word) => word === value);
+  if (found === undefined) throw wrongValue(param, `must be one of ${words.join(', ')}`);
+  return found;
+};
+
+const atLeastOne = <T>(check: Check<T>): Check<T[]> => (param, value) => {
+  const items = listOf(check)(param, value);
+  if (items.length === 0) throw wrongValue(param, 'needs at least one entry; null stands for none');
+  return items;
+};
+
+/** Refuses fields that there are not. */
+export function onlyKnown(fields: Fields, known: readonly string[], path = ''): void {
+  const unknown = Object.keys(fields).find((name) => !known.includes(name));
+  if (unknown !== undefined) throw new GatewayError('invalid_value', `There is no "${path}${unknown.slice(0, 100)}".${didYouMean(unknown, known)}`, { param: `${path}${unknown.slice(0, 100)}` });
+}
+
+const budget: Check<Budget> = (param, value) => {
+  const fields = object(param, value);
+  onlyKnown(fields, ['dollars', 'per', 'unknown'], `${param}.`);
+  const dollars = text(`${param}.dollars`, fields['dollars']);
+  const fault = budgetFault(dollars);
+  if (fault !== null) throw wrongValue(`${param}.dollars`, fault);
+  return { dollars, per: oneOf<Budget['per']>(['day', 'week', 'month', 'total'])(`${param}.per`, fields['per']), unknown: oneOf<Budget['unknown']>(['admit', 'refuse'])(`${param}.unknown`, fields['unknown'] ?? 'admit') };
+};
+
+const amountChecks = { requests_per_minute: count, tokens_per_minute: count, concurrent: count, budget } as const;
+
+const limits: Check<KeyLimits> = (param, value) => {
+  const fields = object(param, value);
+  onlyKnown(fields, Object.keys(amountChecks), `${param}.`);
+  const given = Object.entries(amountChecks).flatMap(([name, check]) => (fields[name] === undefined || fields[name] === null ? [] : [[name, check(`${param}.${name}`, fields[name])] as const]));
+  if (given.length === 0) throw wrongValue(param, 'limits nothing; null stands for no limits');
+  return Object.fromEntries(given);
+};
+
+const metadata: Check<Readonly<Record<string, string>>> = (param, value) => Object.fromEntries(Object.entries(object(param, value)).map(([name, one]) => [name.toLowerCase(), text(`${param}.${name.slice(0, 100)}`, one)]));
+
+const expires: Check<string> = (param, value) => {
+  const written = text(param, value);
+  if (momentOf(written) === null) throw wrongValue(param, 'must be a date such as 2027-01-31, or a time such as 2027-01-31T18:00:00Z');
+  return written;
+};
+
+const checks: { readonly [Name in keyof KeySettings]: Check<NonNullable<KeySettings[Name]>> } = {
+  models: atLeastOne(filled),
+  metadata,
+  log_bodies: boolean,
+  cache: boolean,
+  reasoning_fields: atLeastOne(oneOf<ReasoningField>(['reasoning', 'reasoning_content'])),
+  limits,
+  expires,
+  disabled: boolean,
+};
+
+export const settingNames = Object.keys(checks) as readonly (keyof KeySettings)[];
+
+/** The settings that a body gives; null stands for what holds where nothing is said. */
+export function givenSettings(fields: Fields): Partial<KeySettings> {
+  return Object.fromEntries(settingNames.flatMap((name) => (fields[name] === undefined ? [] : [[name, fields[name] === null ? plainSettings[name] : checks[name](name, fields[name])]])));
+}
+
+const noMoreThan = 100;
+/** The log has requests of the dashboard's pages as `dashboard`; `/api/keys/audit` is the audit list. */
+const reserved: ReadonlySet<string> = new Set(['dashboard', 'audit']);
+
+/** The name of a new key. */
+export const keyName: Check<string> = (param, value) => {
+  const name = text(param, value);
+  if (!/^[^\p{C}]+$/u.test(name) || name.trim() !== name || name.length > noMoreThan) throw wrongValue(param, `must have from 1 to ${noMoreThan} characters, with no space at its ends and no control characters`);
+  if (reserved.has(name)) throw wrongValue(param, `must not be "${name}", which has a meaning of its own`);
+  return name;
+};
+
+export const amountsOf = (given: KeyLimits | null): Amounts | null =>
+  given === null ? null : { requestsPerMinute: given.requests_per_minute ?? null, tokensPerMinute: given.tokens_per_minute ?? null, concurrent: given.concurrent ?? null, budget: given.budget ?? null };
+
+/** Limits as they are written. */
+export function limitsOf(amounts: KeyEntry['limits']): KeyLimits | null {
+  if (amounts === null) return null;
+  const { requestsPerMinute, tokensPerMinute, concurrent, budget: own } = amounts;
+  return { ...(requestsPerMinute !== null && { requests_per_minute: requestsPerMinute }), ...(tokensPerMinute !== null && { tokens_per_minute: tokensPerMinute }), ...(concurrent !== null && { concurrent }), ...(own !== null && { budget: own }) };
+}

@@ -1,0 +1,91 @@
+/** What `/api/keys`, `gateway keys` and the dashboard show of keys. No key and no hash is among it. */
+import type { CallerKeys, KeyEntry } from '../../../core/api-key.ts';
+import type { LogReader, StatsRow } from '../../../core/log/store.ts';
+import type { Kept } from './kept.ts';
+import { limitsOf } from './settings.ts';
+import type { KeySettings } from './settings.ts';
+
+/** A key as it is shown: its settings have the names that they have in the YAML. */
+export interface ShownKey extends KeySettings {
+  /** The name. */
+  readonly id: string;
+  readonly name: string;
+  readonly source: 'yaml' | 'store';
+  /** `gateway.config.yaml:12`; null: it is kept in the store. */
+  readonly writtenAt: string | null;
+  /** The config has a key of this name too, so this one is not taken. */
+  readonly isShadowed: boolean;
+  /** The part of its newest key that is no secret; null: not known. */
+  readonly prefix: string | null;
+  /** Its keys, the newest first: more than one while it is rotated. */
+  readonly keys: readonly ShownSecret[];
+  /** ISO time; null: the config does not say. */
+  readonly createdAt: string | null;
+  /** ISO time of the newest request on record; null: none. */
+  readonly lastUsedAt: string | null;
+  /** Of the last 30 days; null: not used. */
+  readonly use: StatsRow | null;
+}
+
+export interface ShownSecret {
+  readonly prefix: string | null;
+  readonly createdAt: string | null;
+  /** From then on it is refused; null: never. */
+  readonly expires: string | null;
+}
+
+/** `GET /api/keys`. */
+export interface ShownKeys {
+  readonly data: readonly ShownKey[];
+  /** Callers need no key. */
+  readonly isOpen: boolean;
+  /** Use without a key, where callers need none. */
+  readonly open: StatsRow | null;
+  /** Whether keys can be made and changed: `away` while the database does not answer, `none` where nothing keeps keys. */
+  readonly store: 'good' | 'away' | 'none';
+}
+
+const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
+
+interface Uses {
+  readonly use: ReadonlyMap<string | null, StatsRow>;
+  readonly lastUsed: Readonly<Record<string, number>>;
+}
+
+export function shownWritten(entry: KeyEntry, { use, lastUsed }: Uses = noUses): ShownKey {
+  const { name, hashes, expiresAt, disabled, writtenAt, models, metadata, logBodies, cache, reasoningFields, limits } = entry;
+  return {
+    id: name, name, source: 'yaml', writtenAt, isShadowed: false, prefix: hashes[0]?.prefix ?? null,
+    keys: hashes.map((one) => ({ prefix: one.prefix, createdAt: null, expires: iso(one.expiresAt) })),
+    createdAt: null, lastUsedAt: iso(lastUsed[name] ?? null), use: use.get(name) ?? null,
+    models, metadata, log_bodies: logBodies, cache, reasoning_fields: reasoningFields, limits: limitsOf(limits), expires: iso(expiresAt), disabled,
+  };
+}
+
+export function shownKept({ entry, stored }: Kept, isShadowed: boolean, { use, lastUsed }: Uses = noUses): ShownKey {
+  const { name } = entry;
+  return {
+    id: name, name, source: 'store', writtenAt: null, isShadowed, prefix: stored.secrets[0]?.prefix ?? null,
+    keys: stored.secrets.map((one) => ({ prefix: one.prefix, createdAt: iso(one.createdAt), expires: iso(one.expiresAt) })),
+    createdAt: iso(stored.createdAt), lastUsedAt: iso(lastUsed[name] ?? null), use: use.get(name) ?? null,
+    ...stored.settings,
+  };
+}
+
+const noUses: Uses = { use: new Map(), lastUsed: {} };
+const useMs = 30 * 86_400_000;
+const most = 1000;
+
+/** What the log knows of the use of keys; as good as nothing while it does not answer, because keys can be shown without. */
+export async function usesOf(names: readonly string[], reader: LogReader | null, now: number): Promise<Uses> {
+  const [rows, lastUsed] = await Promise.all([
+    reader?.stats({ from: now - useMs, to: null, conditions: [], text: null }, { by: 'key', limit: most }).catch(() => null) ?? [],
+    reader?.keys?.lastUsed(names).catch(() => null) ?? {},
+  ]);
+  return { use: new Map((rows ?? []).map((row) => [row.value, row])), lastUsed: lastUsed ?? {} };
+}
+
+export function shownKeys(keys: CallerKeys, kept: ReadonlyMap<string, Kept>, uses: Uses): ShownKey[] {
+  const written = keys.all().filter(({ writtenAt }) => writtenAt !== null);
+  return [...written.map((entry) => shownWritten(entry, uses)), ...Array.from(kept.values(), (one) => shownKept(one, keys.isWritten(one.entry.name), uses)).sort((a, b) => (a.name < b.name ? -1 : 1))];
+}

@@ -1,0 +1,241 @@
+/** Keys that are kept in the store, on both: made, changed and ended over the API, seen at once, by other gateways too, and without the store. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createApiKey } from '../../../../core/api-key.ts';
+import { States } from '../../../../core/host/state.ts';
+import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { startPostgres } from '../../../_kit/servers.ts';
+import type { PostgresServer } from '../../../_kit/servers.ts';
+import { answers, completion, startUpstream } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
+import { errorOf } from '../../../core/scene.ts';
+import { folder } from '../../log/journal/scene.ts';
+
+const admin = 'the-admin-key-of-the-test';
+const yamlKey = 'key-in-the-yaml-0123456789';
+let server: PostgresServer;
+let up: ScriptedUpstream;
+beforeAll(async () => {
+  [server, up] = await Promise.all([startPostgres(), startUpstream(answers(completion('hello')))]);
+});
+afterAll(async () => void (await Promise.all([server.stop(), up.close()])));
+
+interface Place {
+  readonly dataDir: string;
+  readonly url: string | null;
+}
+
+const start = ({ dataDir, url }: Place, more: { server?: object; keys?: object[]; states?: States; clock?: () => number } = {}): Promise<TestGateway> =>
+  testGateway({
+    config: oneUpstream(up.url, { server: { admin_key: admin, data_dir: dataDir, ...more.server }, keys: more.keys ?? [{ name: 'yaml', key: yamlKey }] }),
+    use: [{ use: 'log/journal', with: url === null ? { store: 'sqlite' } : { store: 'postgres', url } }],
+    ...(more.states && { states: more.states }),
+    ...(more.clock && { clock: more.clock }),
+  });
+
+const asAdmin = { authorization: `Bearer ${admin}` };
+/** Asks `/api/keys…`; gives the status and the body. */
+async function api({ ask }: Pick<TestGateway, 'ask'>, method: NonNullable<Parameters<TestGateway['ask']>[1]>['method'], path = '', body?: unknown, headers: Record<string, string> = {}): Promise<{ status: number; body: any }> {
+  const response = await ask(`/api/keys${path}`, { method, headers: { ...asAdmin, ...(method !== 'GET' && { 'content-type': 'application/json' }), ...headers }, ...(body !== undefined && { body: JSON.stringify(body) }) });
+  return { status: response.status, body: await response.json() };
+}
+const create = async (gateway: TestGateway, body: object): Promise<string> => (await api(gateway, 'POST', '', body)).body.key as string;
+const chatWith = (gateway: TestGateway, key: string, more: object = {}): Promise<Response> => gateway.chat(more, { authorization: `Bearer ${key}` });
+const statusOf = async (gateway: TestGateway, key: string, more: object = {}): Promise<number> => (await chatWith(gateway, key, more)).status;
+const refusalOf = async (gateway: TestGateway, key: string): Promise<string> => {
+  const { code, message } = await errorOf(await chatWith(gateway, key));
+  return `${code}: ${message}`;
+};
+
+describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
+  const files = folder();
+  let place: Place;
+  let gateway: TestGateway;
+  let now = Date.now();
+  beforeAll(async () => {
+    place = { dataDir: files.path, url: kind === 'postgres' ? server.database() : null };
+    gateway = await start(place, { clock: () => now });
+  });
+  afterAll(async () => {
+    await gateway.close();
+    files.remove();
+  });
+
+  test('are made, shown once, and good at once', async () => {
+    const { status, body } = await api(gateway, 'POST', '', { name: 'team a/1', models: ['plain'], metadata: { Team: 'a' }, log_bodies: false });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ id: 'team a/1', name: 'team a/1', source: 'store', key: expect.stringMatching(/^gwk_/), prefix: body.key.slice(0, 16), models: ['plain'], metadata: { team: 'a' }, log_bodies: false, limits: null, expires: null, disabled: false, writtenAt: null });
+    expect([await statusOf(gateway, body.key), await statusOf(gateway, body.key, { model: 'thinker' }), await statusOf(gateway, createApiKey().key)]).toEqual([200, 403, 401]);
+    expect(gateway.records.at(-3)).toMatchObject({ key: 'team a/1', metadata: { team: 'a' } });
+    await expect.poll(async () => (await api(gateway, 'GET')).body.data.find(({ name }: any) => name === 'team a/1')?.lastUsedAt).toEqual(expect.stringMatching(/^20/));
+    const list = await api(gateway, 'GET');
+    expect(list.body).toMatchObject({ isOpen: false, store: 'good', data: [{ name: 'yaml', source: 'yaml', writtenAt: expect.stringMatching(/gateway\.config\.yaml:\d+$/) }, { name: 'team a/1', use: { requests: 2 } }] });
+    expect(JSON.stringify(list.body)).not.toMatch(/gwk_\w{12}_|[0-9a-f]{64}/);
+  });
+
+  test('have limits and budgets, which change while it serves', async () => {
+    const key = await create(gateway, { name: 'limited', limits: { requests_per_minute: 2, budget: { dollars: '0.000001', per: 'day' } } });
+    expect(await refusalOf(gateway, key)).toContain('budget_exceeded');
+    await api(gateway, 'PATCH', '/limited', { limits: { requests_per_minute: 2 } });
+    const first = await chatWith(gateway, key);
+    expect([first.status, first.headers.get('x-ratelimit-remaining-requests')]).toEqual([200, '1']);
+    expect([await statusOf(gateway, key), await refusalOf(gateway, key)]).toEqual([200, expect.stringContaining('rate_limit_exceeded')]);
+    await api(gateway, 'PATCH', '/limited', { limits: null });
+    const free = await chatWith(gateway, key);
+    expect([free.status, free.headers.get('x-ratelimit-limit-requests')]).toEqual([200, null]);
+  });
+
+  test('count what they spent before they had a budget', async () => {
+    const key = await create(gateway, { name: 'spender' });
+    for (const _ of [1, 2, 3]) expect(await statusOf(gateway, key)).toBe(200);
+    const spent = gateway.records.filter((record) => record.key === 'spender').reduce((sum, { cost }) => sum + Number(cost), 0);
+    await api(gateway, 'PATCH', '/spender', { limits: { budget: { dollars: (spent + 0.01).toFixed(12), per: 'day' } } });
+    const reply = await chatWith(gateway, key, { max_tokens: 10 });
+    expect([reply.status, Number(reply.headers.get('x-budget-remaining'))]).toEqual([200, expect.closeTo(0.01, 4)]);
+    const { data } = (await (await gateway.get('/api/limits?by=key', asAdmin)).json()) as any;
+    expect(Number(data.find(({ value }: any) => value === 'spender').used)).toBeGreaterThanOrEqual(spent);
+  });
+
+  test('are rotated with overlap, and without', async () => {
+    const first = await create(gateway, { name: 'rotated' });
+    const rotate = async (overlap?: string): Promise<any> => (await api(gateway, 'POST', '/rotated/rotate', overlap === undefined ? undefined : { overlap })).body;
+    const second = await rotate();
+    expect(second.keys).toMatchObject([{ prefix: second.key.slice(0, 16), expires: null }, { prefix: first.slice(0, 16), expires: new Date(now + 86_400_000).toISOString() }]);
+    expect([await statusOf(gateway, first), await statusOf(gateway, second.key)]).toEqual([200, 200]);
+    now += 86_400_000;
+    expect([await refusalOf(gateway, first), await statusOf(gateway, second.key)]).toEqual([expect.stringMatching(/^invalid_api_key: The API key of "rotated" expired on /), 200]);
+    const third = await rotate('0');
+    expect([await statusOf(gateway, second.key), await statusOf(gateway, third.key), third.keys.length]).toEqual([401, 200, 1]);
+    expect((await api(gateway, 'POST', '/rotated/rotate', { overlap: 'long' })).body.error.param).toBe('overlap');
+  });
+
+  test('are disabled, enabled, ended by their date, and deleted', async () => {
+    const key = await create(gateway, { name: 'ending' });
+    const change = (more: object): Promise<unknown> => api(gateway, 'PATCH', '/ending', more);
+    await change({ disabled: true });
+    expect(await refusalOf(gateway, key)).toBe('invalid_api_key: The API key of "ending" is disabled.');
+    await change({ disabled: false });
+    expect(await statusOf(gateway, key)).toBe(200);
+    await change({ expires: '2020-01-01' });
+    expect(await refusalOf(gateway, key)).toBe('invalid_api_key: The API key of "ending" expired on 2020-01-01T00:00:00Z.');
+    await change({ expires: null });
+    expect(await statusOf(gateway, key)).toBe(200);
+    expect(await api(gateway, 'DELETE', '/ending')).toEqual({ status: 200, body: { id: 'ending', deleted: true } });
+    expect([await statusOf(gateway, key), (await api(gateway, 'DELETE', '/ending')).body.error.code]).toEqual([401, 'key_not_found']);
+    expect(await statusOf(gateway, await create(gateway, { name: 'ending' }))).toBe(200);
+  });
+
+  test.each<[Parameters<typeof api>[1], string, unknown, number, string, string | null]>([
+    ['POST', '', { name: 'yaml' }, 409, 'key_exists', 'name'],
+    ['POST', '', { name: 'team a/1' }, 409, 'key_exists', 'name'],
+    ['PATCH', '/yaml', { disabled: true }, 409, 'key_in_config', null],
+    ['POST', '/yaml/rotate', {}, 409, 'key_in_config', null],
+    ['DELETE', '/yaml', undefined, 409, 'key_in_config', null],
+    ['PATCH', '/nobody', { disabled: true }, 404, 'key_not_found', null],
+    ['PATCH', '/nobody', {}, 400, 'invalid_request', null],
+    ['POST', '', { name: ' x' }, 400, 'invalid_value', 'name'],
+    ['POST', '', { name: 'audit' }, 400, 'invalid_value', 'name'],
+    ['POST', '', { name: 'x', model: ['plain'] }, 400, 'invalid_value', 'model'],
+    ['POST', '', { name: 'x', models: [] }, 400, 'invalid_value', 'models'],
+    ['POST', '', { name: 'x', metadata: { a: 1 } }, 400, 'invalid_type', 'metadata.a'],
+    ['POST', '', { name: 'x', limits: {} }, 400, 'invalid_value', 'limits'],
+    ['POST', '', { name: 'x', limits: { rpm: 3 } }, 400, 'invalid_value', 'limits.rpm'],
+    ['POST', '', { name: 'x', limits: { concurrent: 0 } }, 400, 'invalid_value', 'limits.concurrent'],
+    ['POST', '', { name: 'x', limits: { budget: { dollars: '1e9', per: 'day' } } }, 400, 'invalid_value', 'limits.budget.dollars'],
+    ['POST', '', { name: 'x', limits: { budget: { dollars: '1', per: 'year' } } }, 400, 'invalid_value', 'limits.budget.per'],
+    ['POST', '', { name: 'x', expires: '2027-02-30' }, 400, 'invalid_value', 'expires'],
+  ])('%s %s %j is refused with %d %s', async (method, path, body, status, code, param) => {
+    const refused = await api(gateway, method, path, body);
+    expect([refused.status, refused.body.error.code, refused.body.error.param]).toEqual([status, code, param]);
+  });
+
+  test('belong to the admin alone, and to no page of another site', async () => {
+    const own = { authorization: `Bearer ${yamlKey}` };
+    expect([(await api(gateway, 'POST', '', { name: 'x' }, own)).status, (await api(gateway, 'GET', '', undefined, own)).status, (await gateway.get('/api/keys')).status]).toEqual([401, 401, 401]);
+    expect((await api(gateway, 'POST', '', { name: 'x' }, { 'sec-fetch-site': 'cross-site' })).body.error.code).toBe('permission_denied');
+    expect((await api(gateway, 'DELETE', '/limited', undefined, { 'sec-fetch-site': 'same-site' })).body.error.code).toBe('permission_denied');
+    expect((await api(gateway, 'POST', '', { name: 'x' }, { 'content-type': 'text/plain' })).body.error.code).toBe('unsupported_media_type');
+  });
+
+  test('are on an audit list, with what, when, by what means and from where', async () => {
+    await create(gateway, { name: 'watched', limits: { concurrent: 3 } });
+    await api(gateway, 'PATCH', '/watched', { disabled: true }, { 'sec-fetch-site': 'same-origin' });
+    await api(gateway, 'PATCH', '/watched', { disabled: false, models: ['plain'] }, { 'user-agent': 'gateway/0.1.0' });
+    await api(gateway, 'POST', '/watched/rotate', { overlap: '2h' });
+    await api(gateway, 'DELETE', '/watched');
+    const { data, next } = (await api(gateway, 'GET', '/audit?name=watched')).body;
+    expect(data.map(({ action, by, details }: any) => [action, by, details])).toEqual([
+      ['delete', 'api', {}],
+      ['rotate', 'api', { prefix: expect.stringMatching(/^gwk_\w{12}$/), overlap_ms: 7_200_000 }],
+      ['change', 'cli', { disabled: false, models: ['plain'] }],
+      ['disable', 'dashboard', { disabled: true }],
+      ['create', 'api', { limits: { concurrent: 3 } }],
+    ]);
+    expect([data[0].at, data[0].address, next]).toEqual([new Date(now).toISOString(), '127.0.0.1', null]);
+    const page = (await api(gateway, 'GET', `/audit?limit=2&before=${data[0].id}`)).body;
+    expect([page.data.map(({ id }: any) => id), page.next]).toEqual([[data[1].id, data[2].id], data[2].id]);
+  });
+
+  test('are known to another gateway on the same store within seconds, and to a new one at once', async () => {
+    const other = await start(place);
+    const key = await create(gateway, { name: 'shared' });
+    await expect.poll(() => statusOf(other, key), { timeout: 5000 }).toBe(200);
+    await api(other, 'PATCH', '/shared', { disabled: true });
+    expect(await statusOf(other, key)).toBe(401);
+    // the list is as the store has it, so who reads it has learned of everything
+    await api(gateway, 'GET');
+    expect(await statusOf(gateway, key)).toBe(401);
+    // one that has not heard of a change does not undo it
+    await Promise.all([api(gateway, 'PATCH', '/shared', { disabled: false }), api(other, 'PATCH', '/shared', { models: ['plain'] })]);
+    await other.close();
+    const later = await start(place);
+    expect((await api(later, 'GET')).body.data.find(({ name }: any) => name === 'shared')).toMatchObject({ disabled: false, models: ['plain'] });
+    expect(await statusOf(later, key)).toBe(200);
+    await later.close();
+  });
+
+  test('step back behind a key of the config with the same name', async () => {
+    const key = await create(gateway, { name: 'twin' });
+    const other = await start(place, { keys: [{ name: 'twin', key: 'twin-in-the-yaml-012345' }] });
+    expect([await statusOf(other, key), await statusOf(other, 'twin-in-the-yaml-012345')]).toEqual([401, 200]);
+    expect((await api(other, 'GET')).body.data.filter(({ name }: any) => name === 'twin').map(({ source, isShadowed }: any) => [source, isShadowed])).toEqual([['yaml', false], ['store', true]]);
+    expect(other.lines.join('')).toContain('has the name of a key of the config');
+    await other.close();
+  });
+
+  test('are enough for a gateway whose config has none', async () => {
+    const own = { ...place, dataDir: kind === 'postgres' ? folder().path : place.dataDir };
+    const guarded = await start(own, { keys: [], server: { require_keys: true, host: '0.0.0.0' } });
+    const open = await start(own, { keys: [] });
+    const key = await create(guarded, { name: 'only' });
+    expect([(await guarded.chat({})).status, await statusOf(guarded, 'no-key-0123456789'), await statusOf(guarded, key)]).toEqual([401, 401, 200]);
+    expect((await api(open, 'GET')).body.isOpen).toBe(true);
+    await statusOf(open, key);
+    expect(open.records.at(-1)?.key).toBe('only');
+    expect([(await open.chat({})).status, open.records.at(-1)?.key]).toEqual([200, null]);
+    await Promise.all([guarded.close(), open.close()]);
+  });
+});
+
+test('are good while the store is away, over a reload too; none can be changed, and one that was never read is told to wait', async () => {
+  const own = await startPostgres();
+  const [files, others, states] = [folder(), folder(), new States()];
+  const url = own.database();
+  const gateway = await start({ dataDir: files.path, url }, { states });
+  const key = await create(gateway, { name: 'steady', limits: { requests_per_minute: 3 } });
+  await own.kill();
+  expect(await statusOf(gateway, key)).toBe(200);
+  const reloaded = await start({ dataDir: files.path, url }, { states });
+  expect([await statusOf(reloaded, key), await statusOf(reloaded, key), await statusOf(reloaded, key)]).toEqual([200, 200, 429]);
+  const refused = await reloaded.ask('/api/keys', { method: 'POST', headers: { ...asAdmin, 'content-type': 'application/json' }, body: '{"name":"x"}' });
+  expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused)).code]).toEqual([503, '1', 'keys_unavailable']);
+  expect((await api(reloaded, 'GET')).body).toMatchObject({ store: 'away', data: [{ name: 'yaml' }, { name: 'steady' }] });
+  const fresh = await start({ dataDir: others.path, url });
+  expect([await statusOf(fresh, yamlKey), await refusalOf(fresh, key), (await fresh.chat({})).status]).toEqual([200, expect.stringMatching(/^keys_unavailable: /), 401]);
+  await own.start();
+  await expect.poll(() => statusOf(fresh, key), { timeout: 10_000 }).toBe(200);
+  expect(await statusOf(fresh, createApiKey().key)).toBe(401);
+  await Promise.all([gateway.close(), reloaded.close(), fresh.close()]);
+  await own.stop();
+  for (const one of [files, others]) one.remove();
+}, 30_000);
