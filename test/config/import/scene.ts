@@ -27,9 +27,9 @@ export interface Imported {
   readonly notes: readonly string[];
 }
 
-/** A value for each variable that the new file names: an address where it stands for one. */
+/** A value for each variable without a default that the new file names: an address where it stands for one. */
 const valuesFor = (text: string): Record<string, string> =>
-  Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)/g), ([, name = '']) => [name, /BASE|URL/.test(name) ? `https://${name.toLowerCase().replaceAll('_', '-')}.example` : `${name.toLowerCase().replaceAll('_', '-')}-with-enough-characters`]));
+  Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, name = '']) => [name, /BASE|URL/.test(name) ? `https://${name.toLowerCase().replaceAll('_', '-')}.example` : `${name.toLowerCase().replaceAll('_', '-')}-with-enough-characters`]));
 
 export async function imported(yaml: string, keys: string | null = null): Promise<Imported> {
   const draft = translate({ source: readForeign('config.yaml', yaml), keys: keys === null ? null : readForeign('keys.json', keys), catalogue });

@@ -1,0 +1,79 @@
+/** `gateway import` on files: what it prints, what it writes, and what it leaves as it is. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { importConfig } from '../../../config/import/command.ts';
+import { Exit, UsageError } from '../../../core/exit.ts';
+import { folderOf } from '../folder.ts';
+import { catalogue } from './scene.ts';
+
+const yaml = 'model_list:\n  - model_name: chat\n    litellm_params: { model: groq/llama, api_key: gsk-SECRET, seed: 1 }\n';
+
+function run(words: readonly string[], out: string | null = null): { printed: string; said: string } {
+  const seen = { printed: '', said: '' };
+  importConfig({ words, out, catalogue, print: (text) => void (seen.printed += text), say: (text) => void (seen.said += text) });
+  return seen;
+}
+
+/** What it throws. */
+function faultOf(words: readonly string[], out: string | null = null): Exit {
+  try {
+    run(words, out);
+  } catch (thrown) {
+    if (thrown instanceof Exit) return thrown;
+    throw thrown;
+  }
+  throw new Error('it threw nothing');
+}
+
+describe('gateway import', () => {
+  test('prints the new config, and says apart what is to be done', () => {
+    const file = join(folderOf({ 'config.yaml': yaml }), 'config.yaml');
+    const { printed, said } = run(['litellm', file]);
+    expect(printed).toContain('groq: { api_key: "${GROQ_API_KEY}" }');
+    expect(said).toBe([
+      '1 models at 1 providers.',
+      'Set these variables:',
+      `  GROQ_API_KEY: its value is in line 3 of ${file}`,
+      'What did not come along, or is otherwise here:',
+      '  log/journal: LiteLLM keeps no prompts and answers in its log, so `bodies` is false here; true shows them on the dashboard',
+      '  line 3: model_list[].litellm_params.seed: the gateway sets no parameters for its callers: let them send it, or set it in a plugin at `normalise`',
+      '',
+    ].join('\n'));
+    expect(printed + said).not.toContain('SECRET');
+  });
+
+  test('writes it where --out says, and never over a file', () => {
+    const folder = folderOf({ 'config.yaml': yaml, 'there.yaml': 'mine' });
+    expect(run(['litellm', join(folder, 'config.yaml')], join(folder, 'new.yaml'))).toMatchObject({ printed: '' });
+    expect(readFileSync(join(folder, 'new.yaml'), 'utf8')).toContain('id: chat');
+    const fault = faultOf(['litellm', join(folder, 'config.yaml')], join(folder, 'there.yaml'));
+    expect([fault.code, fault.message]).toEqual([1, `${join(folder, 'there.yaml')} is there already, and is left as it is. Name another file with --out.`]);
+    expect(readFileSync(join(folder, 'there.yaml'), 'utf8')).toBe('mine');
+  });
+
+  test.each([
+    [['helicone', 'config.yaml'], 'gateway import takes the config of litellm'],
+    [['litellm'], 'name the config file'],
+    [['litellm', 'a', 'b', 'c'], 'name the config file'],
+  ])('refuses %j', (words, message) => {
+    const fault = faultOf(words);
+    expect(fault).toBeInstanceOf(UsageError);
+    expect(fault.message).toContain(message);
+  });
+
+  test.each([
+    ['model_list:\n  - model_name: *\n', 'config.yaml:2 is not valid YAML: a value that begins with * or another special character needs quotes'],
+    ['a: b: c SECRET', 'config.yaml:1 is not valid YAML: block as implicit key'],
+    ['- a', 'config.yaml is not a config: it has no map at its top'],
+  ])('says what is wrong with %j, and quotes nothing of it', (text, message) => {
+    const folder = folderOf({ 'config.yaml': text });
+    const fault = faultOf(['litellm', join(folder, 'config.yaml')], join(folder, 'new.yaml'));
+    expect([fault.code, fault.message]).toEqual([1, join(folder, message)]);
+    expect(existsSync(join(folder, 'new.yaml'))).toBe(false);
+  });
+
+  test('names a file that is not there', () => {
+    expect(faultOf(['litellm', '/nowhere/config.yaml']).message).toContain('/nowhere/config.yaml cannot be read');
+  });
+});
