@@ -128,10 +128,10 @@ function passedThrough(refusal: Refusal, target: Target): GatewayError {
 }
 
 // wire: the words of vendors for a refused effort, in the order OpenAI and servers of its API, Anthropic (by the path in the body, and by name), Gemini,
-// OpenRouter, Ollama (error texts collected until 2026-11)
+// OpenRouter, Ollama, Moonshot, DashScope, OpenAI (the state of reasoning that is asked for with it) (error texts collected until 2026-11)
 const effortWords =
-  /reasoning[_ .]?effort|output_config\.effort|effort (?:level|parameter|value)|thinking[_ .]?(?:level|config)|thinking\.(?:type|adaptive|disabled)|adaptive thinking|only works in thinking mode|reasoning is mandatory|(?:think|reasoning) value|support (?:thinking|reasoning)\b/i;
-const refusalWords = /not support|unsupported|not allowed|not permitted|not enabled|unrecognized|unknown|cannot be|invalid|must be|should be|one of|expected/i;
+  /reasoning[_ .]?effort|output_config\.effort|effort (?:level|parameter|value)|thinking[_ .]?(?:level|config)|thinking\.(?:type|adaptive|disabled)|adaptive thinking|only works in thinking mode|reasoning is mandatory|(?:think|reasoning) value|support (?:thinking|reasoning)\b|invalid thinking|enable_thinking|encrypted content is not supported/i;
+const refusalWords = /not support|unsupported|not allowed|not permitted|not enabled|unrecognized|unknown|cannot be|invalid|must be|should be|one of|expected|restricted to/i;
 // wire: a budget has words of its own: "The thinking budget 0 is invalid", "thinking.budget_tokens: Input should be ..." (Gemini API and Anthropic, as of 2026-11)
 const budgetWords = /thinking[_ .]?budget|budget_tokens|thinking\.enabled/i;
 
@@ -141,10 +141,10 @@ const wordsIn = ({ message, param }: Complaint): string => `${param ?? ''} ${mes
 function isOfReasoning(complaint: Complaint, { reasoning }: Target): boolean {
   if (reasoning.effort === null && reasoning.maxTokens === null) return false;
   const { param } = complaint;
-  if (param !== null) return /^(?!messages|input|contents).*(?:reasoning|thinking|effort)/i.test(param);
+  if (param !== null && param !== 'include') return /^(?!messages|input|contents).*(?:reasoning|thinking|effort)/i.test(param);
   const said = wordsIn(complaint);
   // the caller knows nothing of an effort that the gateway chose, so every word about thinking is about that effort
-  if (reasoning.isAutomatic === true) return /reasoning|thinking|effort/i.test(said);
+  if (reasoning.isAutomatic === true) return /reasoning|thinking|effort|encrypted content/i.test(said);
   return refusalWords.test(said) && (effortWords.test(said) || budgetWords.test(said));
 }
 

@@ -132,8 +132,9 @@ const isUnset = ({ addressing, request }: Normalised): boolean => (addressing ==
 
 function withAutoEffort(candidate: Candidate, refused: ReadonlySet<string>): Candidate {
   const effort = candidate.mapping.reasoning?.auto_effort ?? null;
-  if (effort === null || (refused.size > 0 && refused.has(effortOf(candidate)))) return candidate;
-  return { ...candidate, reasoning: { effort, maxTokens: null, isAutomatic: true } };
+  if (effort === null) return candidate;
+  const isRefused = refused.size > 0 && refused.has(effortOf(candidate));
+  return { ...candidate, reasoning: { effort: isRefused ? null : effort, maxTokens: null, isAutomatic: true } };
 }
 
 /** Names an effort of a model at a provider. */

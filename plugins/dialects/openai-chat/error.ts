@@ -72,7 +72,8 @@ const messageFields = ['message', 'Message', 'msg', 'detail', 'error', 'faultstr
 
 function messageOf(value: unknown, depth = 0): string | null {
   if (depth > deepest) return null;
-  if (typeof value === 'string') return value.trim() === '' || /^\s*</.test(value) ? null : value.trim();
+  // wire: messages of DashScope begin with the status, as in "<400> InternalError.Algo.InvalidParameter: ..." (QwenLM/Qwen-Agent#941, 2026-08)
+  if (typeof value === 'string') return value.trim() === '' || /^\s*<(?!\d+>)/.test(value) ? null : value.trim();
   if (Array.isArray(value)) return textOf((value as unknown[]).map((part) => messageOf(part, depth + 1)).filter((message) => message !== null).join('; '));
   if (!isFields(value)) return null;
   for (const field of messageFields) {

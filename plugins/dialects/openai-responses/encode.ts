@@ -158,8 +158,14 @@ class Draft {
       if (word !== null) reasoning['effort'] = word;
     }
     // wire: `auto` asks for the most detailed summary that the model has; not every model takes `concise` or `detailed` (OpenAI: Reasoning models)
-    if (ability?.exposes === 'text' && effort !== 'none' && this.#habits.asksSummary && !this.#isOwn) reasoning['summary'] = 'auto';
+    if (ability?.exposes === 'text' && effort !== 'none' && this.#habits.asksSummary && !this.#isOwn && !this.#mayNotReason) reasoning['summary'] = 'auto';
     if (Object.keys(reasoning).length > 0) body['reasoning'] = reasoning;
+  }
+
+  /** The model has refused the effort that the gateway chose before: it is likely to know nothing of reasoning, whatever its mapping says. */
+  get #mayNotReason(): boolean {
+    const { isAutomatic, effort } = this.#target.reasoning;
+    return isAutomatic === true && effort === null;
   }
 
   #budget(tokens: number): number {
@@ -172,7 +178,7 @@ class Draft {
     const { logprobs, topLogprobs, rest } = this.#request;
     const include = new Set<unknown>([...listOf(rest['include']), ...listOf(this.#own['include'])]);
     // wire: a model that does not reason answers 400 "Encrypted content is not supported with this model" (OpenAI)
-    if (this.#target.mapping.reasoning !== null) include.add('reasoning.encrypted_content');
+    if (this.#target.mapping.reasoning !== null && !this.#mayNotReason) include.add('reasoning.encrypted_content');
     if (logprobs === true && refuses('logprobs', this.#target, this.#habits)) this.adjustments.add('logprobs', 'dropped');
     else if (logprobs === true) include.add('message.output_text.logprobs');
     if (topLogprobs !== null && include.has('message.output_text.logprobs')) body['top_logprobs'] = topLogprobs;

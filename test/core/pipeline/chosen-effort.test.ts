@@ -38,6 +38,19 @@ describe('a refused effort of the gateway', () => {
     expect(lines.filter((line) => JSON.stringify(line).includes('refused the effort'))).toHaveLength(1);
   });
 
+  it.each([
+    ['its own field', { message: "Unsupported parameter: 'reasoning.effort' is not supported with this model.", type: 'invalid_request_error', param: 'reasoning.effort', code: 'unsupported_parameter' }],
+    ['the state that comes with it', { message: 'Encrypted content is not supported with this model.', type: 'invalid_request_error', param: 'include', code: null }],
+  ])('is left out of the Responses API with all that is about reasoning, where the model refuses %s', async (_, error) => {
+    const said = answers({ id: 'r', object: 'response', status: 'completed', output: [{ type: 'message', id: 'm', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'hello', annotations: [] }] }], usage: { input_tokens: 1, output_tokens: 1, total_tokens: 2 } });
+    const up = await provider(refusal(error), said, said);
+    const { chat, lines } = await gatewayOf(configOf(up, { dialect: 'openai-responses' }));
+    for (const _turn of [1, 2]) expect((await chat({ model: 'plain' })).status).toBe(200);
+    expect(up.asked.map(({ json }) => [json['reasoning']?.effort, json['include']])).toEqual([['low', ['reasoning.encrypted_content']], [undefined, undefined], [undefined, undefined]]);
+    expect(up.asked.slice(1).map(({ json }) => json['reasoning'])).toEqual([undefined, undefined]);
+    expect(lines.filter((line) => line.includes('refused the effort'))).toHaveLength(1);
+  });
+
   it('is left out of a stream before its first piece', async () => {
     const up = await provider(refusal({ message: 'reasoning_effort: Extra inputs are not permitted' }), answers(completion('hello')));
     const { chat } = await gatewayOf(configOf(up));
@@ -110,6 +123,9 @@ describe("a caller's own effort", () => {
     ['anthropic', 'claude-opus-4-6', { message: 'adaptive thinking is not supported on this model', type: 'invalid_request_error' }],
     ['google', 'gemini-3-flash', { message: 'Thinking level HIGH is not supported for this model.', status: 'INVALID_ARGUMENT' }],
     ['openrouter', 'a/b', { message: 'Reasoning is mandatory for this endpoint and cannot be disabled.', code: 400 }],
+    ['moonshot', 'kimi-k3', { message: 'invalid thinking: only type=enabled is allowed for this model', type: 'invalid_request_error' }],
+    ['alibaba', 'qwen3', { message: '<400> InternalError.Algo.InvalidParameter: The value of the enable_thinking parameter is restricted to True.', code: 'invalid_parameter_error', type: 'invalid_request_error' }],
+    ['alibaba', 'qwen3', { message: 'parameter.enable_thinking must be set to false for non-streaming calls', code: 'invalid_parameter_error', type: 'invalid_request_error' }],
     ['ollama', 'gpt-oss', { message: 'invalid reasoning value: \'high\' (must be "high", "medium", "low", or "none")', type: 'invalid_request_error' }],
   ])('becomes unsupported_value in the words of %s (%s)', async (dialect, externalId, error) => {
     const up = await provider(refusal(error));
