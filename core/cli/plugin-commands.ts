@@ -43,8 +43,8 @@ export function createCommandCheck(): (plugin: AnyPlugin) => void {
   };
 }
 
-/** Of the gateway's own commands one of one word and one of two that begins with this word clash too. Those of plugins stand beside each other, and the longer name wins: `logs prune` beside `logs`. */
-const clashes = (one: string, other: string): boolean => one === other || one.startsWith(`${other} `) || other.startsWith(`${one} `);
+/** What follows a command of the gateway itself belongs to it: no plugin takes `start slowly`. Else one word and two that begin with it stand beside each other, and the longer name wins: `keys create` beside `keys`. */
+const clashes = (own: string, brought: string): boolean => own === brought || brought.startsWith(`${own} `);
 
 /** What is wrong with a command that somebody wrote, perhaps without a type checker; null: nothing. */
 function faultOf(command: Partial<Command>): string | null {

@@ -11,7 +11,7 @@ import { patternOf } from '../../../core/names.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { KeyTable } from '../../../core/log/keys.ts';
-import { keyCommands } from './commands.ts';
+import { keyCommands } from './commands/commands.ts';
 import { Holders } from './holders.ts';
 import { KeptKeys } from './kept.ts';
 import { Poll } from './poll.ts';

@@ -1,3 +1,0 @@
-import type { Command } from '../../../core/host/command.ts';
-
-export const keyCommands: readonly Command<never>[] = [];

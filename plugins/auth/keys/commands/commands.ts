@@ -1,0 +1,133 @@
+/** `gateway keys …`: lists callers' keys, makes and changes those of the store, and says what to write for those of the YAML. */
+import { createApiKey } from '../../../../core/api-key.ts';
+import { Exit, UsageError } from '../../../../core/exit.ts';
+import type { Command, CommandRun, Flag } from '../../../../core/host/command.ts';
+import { parseSpan } from '../../../../core/log/query.ts';
+import type { MadeKey } from '../routes.ts';
+import type { ShownKey } from '../shown.ts';
+import { connect } from './connection.ts';
+import type { Asking } from './connection.ts';
+import { printKeys } from './list.ts';
+
+type Run = CommandRun<never>;
+
+const store: Flag = { type: 'boolean', help: 'the key of the store, where the config has one of the same name' };
+const overlap: Flag = { type: 'string', value: 'SPAN', help: 'how long the former key is good beside the new one, such as 2h or 7d; 0 ends it at once (default: 24h)' };
+
+const settings: Readonly<Record<string, Flag>> = {
+  model: { type: 'string', multiple: true, value: 'GLOB', help: 'a model that it may use, such as "gpt-5*"; may be given several times' },
+  meta: { type: 'string', multiple: true, value: 'NAME=VALUE', help: 'metadata of its requests; may be given several times' },
+  expires: { type: 'string', value: 'DATE', help: 'from then on it is refused: 2027-01-31, or 2027-01-31T18:00:00Z' },
+  'requests-per-minute': { type: 'string', value: 'N', range: [1, 1_000_000_000], help: 'most requests in any 60 seconds' },
+  'tokens-per-minute': { type: 'string', value: 'N', range: [1, 1_000_000_000_000], help: 'most tokens in any 60 seconds' },
+  concurrent: { type: 'string', value: 'N', range: [1, 1_000_000_000], help: 'most requests at one time' },
+  budget: { type: 'string', value: 'DOLLARS/PERIOD', help: 'such as 20/day; day, week, month or total' },
+};
+
+export const keyCommands: readonly Command<never>[] = [
+  { name: 'keys', summary: "list callers' keys: where each is kept, when it was last used, when it ends, what limits it", examples: ['gateway keys'], run: list },
+  { name: 'keys add', summary: "make a caller's key in the store; it is good at once, in every gateway on that store", words: 'NAME', flags: settings, examples: ['gateway keys add search-team --budget 20/day --model "gpt-5*"'], run: add },
+  { name: 'keys rotate', summary: 'make a new key under the same name; the former one stays good for a while', words: 'NAME', flags: { overlap, store }, examples: ['gateway keys rotate search-team --overlap 7d'], run: rotate },
+  { name: 'keys disable', summary: 'refuse a key for now', words: 'NAME', flags: { store }, run: (run) => turn(run, true) },
+  { name: 'keys enable', summary: 'take a key again that was disabled', words: 'NAME', flags: { store }, run: (run) => turn(run, false) },
+  { name: 'keys delete', summary: 'delete a key', words: 'NAME', flags: { store }, run: remove },
+  { name: 'keys audit', summary: 'list who changed which key of the store, when and from where, the newest first', flags: { limit: { type: 'string', value: 'N', range: [1, 500], help: 'how many lines (default: 50)' } }, run: audit },
+];
+
+const nameOf = ({ words }: Run, command: string): string => {
+  const [name, ...others] = words;
+  if (name === undefined || others.length > 0) throw new UsageError(`gateway keys ${command} needs the name of one key`);
+  return name;
+};
+
+const pathOf = (name: string, more = ''): string => `/api/keys/${encodeURIComponent(name)}${more}`;
+
+async function list(run: Run): Promise<void> {
+  const asking = await connect(run);
+  printKeys(await keysOf(asking), run);
+}
+
+const keysOf = async ({ ask }: Asking): Promise<readonly ShownKey[]> => ((await ask('GET', '/api/keys')) as { data: ShownKey[] }).data;
+
+async function find(asking: Asking, name: string, run: Run): Promise<ShownKey> {
+  const found = (await keysOf(asking)).find((key) => key.name === name && (key.source === 'store' || !run.flags.has('store')));
+  if (found === undefined) throw new Exit(1, `There is no key with the name "${name}"; gateway keys lists them.`);
+  return found;
+}
+
+async function add(run: Run): Promise<void> {
+  const name = nameOf(run, 'add');
+  const asking = await connect(run);
+  made((await asking.ask('POST', '/api/keys', { name, ...givenSettings(run) })) as MadeKey, run);
+}
+
+function givenSettings({ flags }: Run): object {
+  const metadata = Object.fromEntries(flags.all('meta').map((pair) => {
+    const [, key, value] = /^([^=]+)=(.*)$/s.exec(pair) ?? [];
+    if (key === undefined || value === undefined) throw new UsageError(`--meta must be NAME=VALUE, not "${pair}"`);
+    return [key, value];
+  }));
+  const budget = flags.text('budget');
+  const [, dollars, per] = /^([\d.]+)\/(\w+)$/.exec(budget ?? '') ?? [];
+  if (budget !== null && dollars === undefined) throw new UsageError(`--budget must be like 20/day, not "${budget}"`);
+  const limits = { requests_per_minute: flags.number('requests-per-minute'), tokens_per_minute: flags.number('tokens-per-minute'), concurrent: flags.number('concurrent'), budget: budget === null ? null : { dollars, per } };
+  const models = flags.all('model');
+  return { metadata, ...(models.length > 0 && { models }), expires: flags.text('expires'), ...(Object.values(limits).some((limit) => limit !== null) && { limits }) };
+}
+
+/** Prints a key that was made. */
+function made(key: MadeKey, { json, print }: Run): void {
+  if (json) return print(`${JSON.stringify(key, null, 2)}\n`);
+  print(`${key.key}\n\nThe key of "${key.name}" is shown only this once. The caller sends it as "Authorization: Bearer <key>". It is good now.\n`);
+  const former = key.keys[1]?.expires;
+  if (typeof former === 'string') print(`The former key is good until ${former.slice(0, 16).replace('T', ' ')} UTC.\n`);
+}
+
+async function rotate(run: Run): Promise<void> {
+  const name = nameOf(run, 'rotate');
+  const span = run.flags.text('overlap') ?? '24h';
+  const asking = await connect(run);
+  const key = await find(asking, name, run);
+  if (key.source === 'store') return made((await asking.ask('POST', pathOf(name, '/rotate'), { overlap: span })) as MadeKey, run);
+  const { key: fresh, hash } = createApiKey();
+  const until = Date.now() + (span === '0' ? 0 : parseSpan('overlap', span));
+  const former = (run.config.keys.find((one) => one.name === name)?.hashes ?? []).map((one) => ({ hash: `sha256:${one.hash}`, expires: new Date(Math.floor(Math.min(one.expiresAt ?? Infinity, until) / 1000) * 1000).toISOString().replace('.000', '') }));
+  const hashes = [hash, ...(span === '0' ? [] : former)];
+  if (run.json) return run.print(`${JSON.stringify({ name, key: fresh, hash: hashes, writtenAt: key.writtenAt }, null, 2)}\n`);
+  const lines = hashes.map((one) => (typeof one === 'string' ? `      - ${one}` : `      - { hash: ${one.hash}, expires: ${one.expires} }`));
+  run.print([fresh, '', `The key is shown only this once. Write this at ${key.writtenAt}, in the place of the \`key\` or \`hash\` of "${name}":`, '', '    hash:', ...lines, '', 'It is good as soon as the file is saved.', ''].join('\n'));
+}
+
+async function turn(run: Run, disabled: boolean): Promise<void> {
+  const name = nameOf(run, disabled ? 'disable' : 'enable');
+  const asking = await connect(run);
+  const key = await find(asking, name, run);
+  if (key.source === 'yaml') return run.print(`"${name}" is written at ${key.writtenAt}. ${disabled ? 'Write there' : 'Take this away there'}, and save the file:\n\n    disabled: true\n`);
+  const changed = await asking.ask('PATCH', pathOf(name), { disabled });
+  run.print(run.json ? `${JSON.stringify(changed, null, 2)}\n` : `The key "${name}" is ${disabled ? 'refused from now on; requests that run come to their end' : 'good again'}.\n`);
+}
+
+async function remove(run: Run): Promise<void> {
+  const name = nameOf(run, 'delete');
+  const asking = await connect(run);
+  const key = await find(asking, name, run);
+  if (key.source === 'yaml') return run.print(`"${name}" is written at ${key.writtenAt}. Delete its entry there, and save the file.\n`);
+  const deleted = await asking.ask('DELETE', pathOf(name));
+  run.print(run.json ? `${JSON.stringify(deleted, null, 2)}\n` : `The key "${name}" is deleted.\n`);
+}
+
+async function audit(run: Run): Promise<void> {
+  const { ask } = await connect(run);
+  const { data } = (await ask('GET', `/api/keys/audit?limit=${run.flags.number('limit') ?? 50}`)) as { data: { at: string; action: string; name: string; by: string; address: string | null; details: object }[] };
+  if (run.json) return run.print(`${JSON.stringify(data, null, 2)}\n`);
+  const { tableOf } = await import('../../../../core/table.ts');
+  const columns = [
+    { title: 'WHEN (UTC)', read: (line: typeof data[0]) => line.at.slice(0, 19).replace('T', ' ') },
+    { title: 'WHAT', read: (line: typeof data[0]) => line.action },
+    { title: 'KEY', read: (line: typeof data[0]) => line.name },
+    { title: 'BY', read: (line: typeof data[0]) => line.by },
+    { title: 'FROM', read: (line: typeof data[0]) => line.address ?? 'this machine' },
+    { title: 'DETAILS', read: (line: typeof data[0]) => JSON.stringify(line.details) },
+  ];
+  run.print(data.length === 0 ? 'No key of the store has been changed yet.\n' : tableOf(data, columns));
+}

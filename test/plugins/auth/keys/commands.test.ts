@@ -1,0 +1,112 @@
+/** `gateway keys …`: asked of a gateway that runs, and of none. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseArguments } from '../../../../core/cli/command-line.ts';
+import { Exit } from '../../../../core/exit.ts';
+import { keyCommands } from '../../../../plugins/auth/keys/commands/commands.ts';
+import { run } from '../../../_kit/executable.ts';
+import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { answers, completion, startUpstream } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
+
+const admin = 'the-admin-key-of-the-test';
+const folder = mkdtempSync(join(tmpdir(), 'gateway-keys-'));
+const soon = new Date(Date.now() + 3.5 * 86_400_000).toISOString();
+const keys = [{ name: 'yaml', key: 'key-in-the-yaml-0123456789', limits: { requests_per_minute: 60 } }, { name: 'soon', key: 'another-in-the-yaml-01234', expires: soon }];
+let up: ScriptedUpstream;
+let gateway: TestGateway;
+beforeAll(async () => {
+  up = await startUpstream(answers(completion('hello')));
+  gateway = await testGateway({ config: oneUpstream(up.url, { server: { admin_key: admin, data_dir: folder }, keys }), use: ['log/journal'] });
+});
+afterAll(async () => {
+  await gateway.close();
+  await up.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Runs a command against the gateway, as the program does. */
+async function command(line: string): Promise<{ out: string; said: string }> {
+  const words = line.split(' ');
+  const found = keyCommands.toSorted((one, other) => other.name.length - one.name.length).find(({ name }) => `${line} `.startsWith(`${name} `));
+  if (found === undefined) throw new Error(`there is no command ${line}`);
+  const given = parseArguments({ ...found, flags: { ...found.flags, json: { type: 'boolean', help: '' } } }, words.slice(found.name.split(' ').length));
+  let [out, said] = ['', ''];
+  await found.run({
+    ...given, json: given.flags.has('json'), config: gateway.gateway.config, options: undefined as never,
+    print: (text) => void (out += text), say: (text) => void (said += text),
+    openLog: () => Promise.reject(new Error('a gateway runs')),
+    async askRunning(path, init = {}) {
+      const response = await fetch(gateway.url + path, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${admin}` } });
+      if (!response.ok) throw new Exit(1, ((await response.json()) as any).error.message);
+      return response;
+    },
+  });
+  return { out, said };
+}
+const statusOf = async (key: string): Promise<number> => (await gateway.chat({}, { authorization: `Bearer ${key}` })).status;
+const keyIn = (text: string): string => /^gwk_\w+/m.exec(text)?.[0] ?? '';
+
+describe('with a gateway that runs', () => {
+  test('makes, rotates, disables, enables and deletes a key of the store', async () => {
+    const first = keyIn((await command('keys add team --model plain --meta team=a --budget 20/day --requests-per-minute 100 --expires 2099-01-31')).out);
+    expect(await statusOf(first)).toBe(200);
+    expect(gateway.records.at(-1)).toMatchObject({ key: 'team', metadata: { team: 'a' } });
+    const rotated = await command('keys rotate team --overlap 2h');
+    expect(rotated.out).toMatch(/The former key is good until 20\d\d-/);
+    expect([await statusOf(first), await statusOf(keyIn(rotated.out))]).toEqual([200, 200]);
+    await command('keys disable team');
+    expect(await statusOf(first)).toBe(401);
+    await command('keys enable team');
+    expect(await statusOf(first)).toBe(200);
+    const { out, said } = await command('keys');
+    expect(out).toMatch(/^NAME +SOURCE +PREFIX +LAST USED \(UTC\) +EXPIRES +LIMITS +STATE\n/);
+    expect(out).toMatch(/^yaml +\S*gateway\.config\.yaml:\d+ +never +never +60 requests\/min +good$/m);
+    expect(out).toMatch(/^team +store +gwk_\w{12} +(?:20\d\d-\S+ \S+|never) +2099-01-31 00:00 +100 requests\/min, \$20\/day +2 keys$/m);
+    expect(said).toBe('warning: soon expires in 3 days; see gateway keys rotate, and its `expires`\n');
+    expect(JSON.parse((await command('keys --json')).out)).toHaveLength(3);
+    await command('keys delete team');
+    expect(await statusOf(first)).toBe(401);
+    const audited = (await command('keys audit --limit 3')).out;
+    expect(audited.split('\n').slice(1, 4).map((line) => line.slice(21).split(/ +/).slice(0, 4))).toEqual([['delete', 'team', 'cli', '127.0.0.1'], ['enable', 'team', 'cli', '127.0.0.1'], ['disable', 'team', 'cli', '127.0.0.1']]);
+  });
+
+  test('says what to write for a key of the YAML, and where', async () => {
+    const { out } = await command('keys rotate yaml');
+    expect(out).toMatch(/^gwk_\w+\n[\s\S]*Write this at \S*gateway\.config\.yaml:\d+, in the place of the `key` or `hash` of "yaml":\n\n {4}hash:\n {6}- sha256:[0-9a-f]{64}\n {6}- \{ hash: sha256:[0-9a-f]{64}, expires: 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ \}\n/);
+    // what was printed is good in the place where it belongs
+    const hash = JSON.parse(JSON.stringify((/hash:\n((?: {6}.*\n)+)/.exec(out)?.[1] ?? '').trim().split('\n').map((line) => /hash: (\S+), expires: (\S+) /.exec(line) ?? /(sha256:\S+)/.exec(line)))).map((found: string[]) => (found.length === 2 ? found[1] : { hash: found[1], expires: found[2] }));
+    const other = await testGateway({ config: oneUpstream(up.url, { keys: [{ name: 'yaml', hash }] }) });
+    for (const key of [keyIn(out), keys[0]?.key]) expect((await other.chat({}, { authorization: `Bearer ${key}` })).status).toBe(200);
+    await other.close();
+    expect((await command('keys rotate yaml --overlap 0')).out).not.toContain('expires');
+    expect((await command('keys disable yaml')).out).toMatch(/is written at \S+:\d+\. Write there, and save the file:\n\n {4}disabled: true\n/);
+    expect((await command('keys delete yaml')).out).toMatch(/Delete its entry there/);
+    expect(await statusOf('key-in-the-yaml-0123456789')).toBe(200);
+  });
+
+  test.each([
+    ['keys rotate nobody', /no key with the name "nobody"/],
+    ['keys rotate', /needs the name of one key/],
+    ['keys add yaml', /There is a key with the name "yaml" already, in the config\./],
+    ['keys add x --budget 20', /--budget must be like 20\/day/],
+    ['keys add x --meta team', /--meta must be NAME=VALUE/],
+    ['keys add x --expires soon', /must be a date/],
+  ])('refuses %s', async (line, message) => {
+    await expect(command(line)).rejects.toThrow(message);
+  });
+});
+
+test('with none that runs, changes the store itself', async () => {
+  const place = mkdtempSync(join(tmpdir(), 'gateway-keys-'));
+  const file = join(place, 'gateway.config.yaml');
+  writeFileSync(file, JSON.stringify(oneUpstream('http://127.0.0.1:9/v1', { keys })));
+  const added = await run(['keys', 'add', 'team', '--config', file, '--json']);
+  expect([added.code, JSON.parse(added.stdout)]).toEqual([0, expect.objectContaining({ name: 'team', source: 'store' })]);
+  const listed = await run(['keys', '--config', file]);
+  expect([listed.code, listed.stdout]).toEqual([0, expect.stringMatching(/^team +store +gwk_/m)]);
+  rmSync(place, { recursive: true });
+});
