@@ -96,7 +96,7 @@ function failed(status: number, code: string, attempts: Finished['attempts'], me
   return {
     attempts, status, outcome: attempts.length === 0 ? 'refused' : 'failed', finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, usage: noUsage, cost: null,
     durationMs: attempts.reduce((sum, one) => sum + one.durationMs + 20, 3), error: { code, message, plugin: null }, ...(attempts.length === 0 ? { provider: null, model: null } : { provider: attempts.at(-1)?.provider ?? null }),
-  } as Ended;
+  };
 }
 
 function outage(meant: Meant): Ended {

@@ -12,7 +12,7 @@ export interface ViewRequest {
   readonly now: number;
 }
 
-const others = ['bucket', 'limit', 'cursor', 'by', 'meta', 'rank', 'sort'];
+const others = ['bucket', 'limit', 'cursor', 'by', 'meta', 'rank', 'sort', 'after'];
 const largestPage = 500;
 const topRows = 5;
 const mostFaults = 8;
@@ -103,7 +103,10 @@ async function largest(reader: LogReader, query: LogQuery, { by, rank: asked }: 
   return (await reader.stats(query, { by, limit: mostCompared })).toSorted((a, b) => (b.latencyP95Ms ?? -1) - (a.latencyP95Ms ?? -1)).slice(0, topRows);
 }
 
-/** `meta`: the metadata key whose largest values are shown; the most used one where none is named. `rank`: what they are large in. */
+/**
+ * `meta`: the metadata key whose largest values are shown; the most used one where none is named. `rank`: what they
+ * are large in. `after`: points before that time are left out, because the page has them.
+ */
 export async function overviewView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
   const query = queryOf(asked);
@@ -125,7 +128,10 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   ]);
   const hits = cached.find(({ value }) => value === 'hit')?.requests ?? 0;
   const isCacheUsed = cached.some(({ value }) => value !== null);
-  return { ...series, earlier, bucketMs, faults: faults.slice(0, mostFaults), attempts, byModel: byModel.map(({ at, value, cost, estimated }) => ({ at, value, cost, estimated })), models, providers, keys, meta, metaKeys, values, cacheHits: isCacheUsed ? hits : null };
+  const after = Number(params.get('after'));
+  const costs = byModel.filter(({ at }) => at >= after).map(({ at, value, cost, estimated }) => ({ at, value, cost, estimated }));
+  const tried = attempts.map((one) => ({ ...one, points: one.points.filter(([at]) => at >= after) }));
+  return { ...series, points: series.points.filter(({ at }) => at >= after), after, earlier, bucketMs, faults: faults.slice(0, mostFaults), attempts: tried, byModel: costs, models, providers, keys, meta, metaKeys, values, cacheHits: isCacheUsed ? hits : null };
 }
 
 /** `by`: what to group by, with the time before beside it. `bucket`: the largest values over time too. `rank`: what they are large in. */

@@ -21,6 +21,21 @@ import { Metrics } from '../parts/metrics.js';
 
 const firstRequest = () => import('../parts/first-request.js').then((part) => part.FirstRequest);
 
+/** Requests that are not over after so long are few. */
+const longestMs = 900_000;
+
+/** What is over stays as it is, so only the newest points are asked for again. */
+const changes = {
+  query: ({ points, bucketMs }) => `&after=${Math.floor(((points.at(-1)?.at ?? 0) - longestMs) / bucketMs) * bucketMs}`,
+  join(data, { after, ...changed }) {
+    const joined = (before = [], points) => [...before.filter((point) => timeOfPoint(point) < after), ...points];
+    const triedBefore = (provider) => data.attempts.find((one) => one.provider === provider)?.points;
+    return { ...changed, points: joined(data.points, changed.points), byModel: joined(data.byModel, changed.byModel), attempts: changed.attempts.map((tried) => ({ ...tried, points: joined(triedBefore(tried.provider), tried.points) })) };
+  },
+};
+
+const timeOfPoint = (point) => (Array.isArray(point) ? point[0] : point.at);
+
 /** @param {{ params: URLSearchParams }} props */
 export function OverviewPage({ params }) {
   const range = rangeOf(params);
@@ -28,7 +43,7 @@ export function OverviewPage({ params }) {
   const meta = params.get('meta');
   const asked = params.get('rank') ?? '';
   const rank = Object.hasOwn(ranks, asked) ? asked : 'requests';
-  const { data, error, reload } = useData(`/api/views/overview?${apiParams(params, { bucket: String(bucketMs), rank, ...(meta !== null && { meta }) })}`, { everyMs: range.isRelative ? 10_000 : 0 });
+  const { data, error, reload } = useData(`/api/views/overview?${apiParams(params, { bucket: String(bucketMs), rank, ...(meta !== null && { meta }) })}`, { everyMs: range.isRelative ? 10_000 : 0, changes });
   const { data: alerts } = useData('/api/alerts', { everyMs: 10_000 });
   return html`<${Head} title="Overview"><${TimeRange} params=${params} /><//>
     <${Alerts} alerts=${alerts} params=${params} />
@@ -82,7 +97,7 @@ function Latency({ data, range, params }) {
     { label: 'First token p50', colour: '--c3', values: at.map((point) => point?.timeToFirstTokenP50Ms ?? null) },
   ];
   return html`<section class="card"><header><h2>Latency</h2><b class="card-figure">p95 ${duration(data.total.latencyP95Ms)}</b></header>
-    <${TimeChart} title="Latency over time" summary=${`p50 ${duration(data.total.latencyP50Ms)}, p95 ${duration(data.total.latencyP95Ms)}.`} kind="lines" times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${duration} onZoom=${zoomOf(params)} />
+    <${TimeChart} title="Latency over time" summary=${`p50 ${duration(data.total.latencyP50Ms)}, p95 ${duration(data.total.latencyP95Ms)}.`} kind="lines" isLog=${true} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${duration} onZoom=${zoomOf(params)} />
     <${Legend} lines=${lines} /></section>`;
 }
 

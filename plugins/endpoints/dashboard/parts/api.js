@@ -59,33 +59,41 @@ async function inParts(response, tell) {
 /** Sends JSON. Throws an `ApiError`. @param {string} path @param {unknown} body @param {string} [method] */
 export const send = (path, body, method = 'POST') => ask(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
 
+/** So many requests ask for changes before one asks for everything again: a request may end long after it came, and then belongs to an earlier time. */
+const timesUntilWhole = 30;
+
 /**
  * The answer of the API for a path. While a new answer is loading, the last answer stays. After an error it stays only where it is of
  * the same path.
  * @param {string | null} path null sends no request
- * @param {{ everyMs?: number }} [options] `everyMs` repeats the request after so many milliseconds; 0 does not
+ * @param {{ everyMs?: number, changes?: { query: (data: any) => string, join: (data: any, changed: any) => any } }} [options] `everyMs`
+ *   repeats the request after so many milliseconds; 0 does not. `changes`: a repeated request asks with `query` for what has changed, and
+ *   `join` puts that into the data; now and then everything is asked for again
  */
-export function useData(path, { everyMs = 0 } = {}) {
+export function useData(path, { everyMs = 0, changes } = {}) {
   const [again, setAgain] = useState(0);
   const [state, setState] = useState(/** @type {{ data: any, error: ApiError | null, path: string | null }} */ ({ data: null, error: null, path: null }));
   useEffect(() => {
     if (path === null) return undefined;
     const controller = new AbortController();
     let timer = 0;
-    let tag = /** @type {string | null} */ (null);
+    let known = /** @type {{ tag: string | null, url: string, data: any, times: number }} */ ({ tag: null, url: '', data: null, times: 0 });
     // the first part of a new answer replaces its own fields only; the other fields of the last answer stay until the rest comes
     const begun = (part) => setState((before) => ({ data: before.path === path ? { ...before.data, ...part } : part, error: null, path }));
     const load = async () => {
       try {
-        const answer = document.hidden && timer !== 0 ? null : await asked(path, { signal: controller.signal, headers: tag === null ? {} : { 'if-none-match': tag } }, begun);
+        const isPart = changes !== undefined && known.times % timesUntilWhole !== 0;
+        const url = isPart ? path + changes.query(known.data) : path;
+        const answer = document.hidden && timer !== 0 ? null : await asked(url, { signal: controller.signal, headers: url === known.url && known.tag !== null ? { 'if-none-match': known.tag } : {} }, begun);
         if (answer !== null && !controller.signal.aborted) {
-          tag = answer.tag;
           // an answer that is the same counts as a new one: the times of the page move on
-          setState((before) => ({ data: answer.body === undefined ? { ...before.data } : answer.body, error: null, path }));
+          const data = answer.body === undefined ? { ...known.data } : isPart ? changes.join(known.data, answer.body) : answer.body;
+          known = { tag: answer.tag, url, data, times: known.times + 1 };
+          setState({ data, error: null, path });
         }
       } catch (error) {
         if (controller.signal.aborted) return;
-        tag = null;
+        known = { tag: null, url: '', data: null, times: 0 };
         setState((before) => ({ data: before.path === path ? before.data : null, error: /** @type {ApiError} */ (error), path }));
       }
       if (everyMs > 0 && !controller.signal.aborted) timer = setTimeout(load, everyMs);

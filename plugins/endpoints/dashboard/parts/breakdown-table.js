@@ -25,7 +25,7 @@ export function BreakdownTable({ data, name, metric, top, params }) {
     value: { label: name, of: ({ value }) => value },
     measure: { label: measure.label, num: true, of: measure.of },
     bar: { label: html`<span class="hidden">Bar</span>`, of: null },
-    share: { label: whole === null ? '' : 'Share', num: true, of: null },
+    share: { label: whole === null ? html`<span class="hidden">Share</span>` : 'Share', num: true, of: null },
     before: { label: 'Before', num: true, of: null },
     ...Object.fromEntries(others.map((other) => [other.name, other])),
   };

@@ -12,6 +12,14 @@ export function valueTicks(top, height, format) {
   return aligned(ticks.filter(({ label }, at) => label !== ticks[at - 1]?.label));
 }
 
+/** Ticks of a logarithmic axis: at powers of ten, and between these where there is room. @param {{ low: number, top: number }} ends @param {number} height @param {(value: number) => string} format */
+export function logTicks({ low, top }, height, format) {
+  const perDecade = height / Math.log10(top / low);
+  const within = perDecade >= 90 ? [1, 2, 5] : perDecade >= 50 ? [1, 3] : [1];
+  const decades = Array.from({ length: Math.ceil(Math.log10(top / low)) + 1 }, (_, at) => low * 10 ** at);
+  return decades.flatMap((decade) => within.map((one) => one * decade)).filter((value) => value <= top).map((value) => ({ value, label: format(value) }));
+}
+
 const figure = /^(\D*[\d,]+)(?:\.(\d+))?(\D*)$/;
 
 /** Gives all labels of the same unit the same number of decimals. @param {{ value: number, label: string }[]} ticks */

@@ -12,7 +12,7 @@ export function HealthStrip() {
   const rows = [
     ['Gateway', health.status === 'ok' ? 'ok' : 'warn', health.status],
     ['Log store', log === null ? 'off' : log.connected ? 'ok' : 'bad', log === null ? 'none' : log.connected ? 'connected' : String(log.error ?? 'away').replaceAll('_', ' ')],
-    ['Journal', log === null ? 'off' : log.waitingRecords > 1000 ? 'warn' : 'ok', log === null ? 'none' : log.waitingBytes === 0 ? `empty, written ${ago(log.lastDrainAt)}` : `${size(log.waitingBytes)} wait, ${count(log.waitingRecords)} records of this run`],
+    ['Journal', log === null ? 'off' : log.waitingRecords > 1000 ? 'warn' : 'ok', log === null ? 'none' : log.waitingBytes === 0 ? `empty${log.lastDrainAt === null ? '' : `, written ${ago(log.lastDrainAt)}`}` : `${size(log.waitingBytes)} wait, ${count(log.waitingRecords)} records of this run`],
     ['Redis', health.redis.connected ? 'ok' : health.redis.error === 'not configured' ? 'off' : 'bad', health.redis.connected ? 'connected' : health.redis.error],
     ['Providers', on > 0 ? 'ok' : 'bad', html`<a href="/dashboard/providers">${on} of ${config.providers.length} on</a>`],
     ['Kept', 'off', log === null ? 'nothing' : `${log.retentionDays === 0 ? 'for ever' : `${log.retentionDays} days`}, ${log.bodies ? 'with bodies' : 'without bodies'}`],

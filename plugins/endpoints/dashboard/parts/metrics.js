@@ -41,7 +41,8 @@ const perRequest = ({ cost, requests, unpriced }) => (cost === null || requests 
 function changeOf(now, then, better) {
   if (now === null || then === null || then === 0 || now === then) return null;
   const share = now / then - 1;
-  if (Math.abs(share) < 0.005) return null;
+  // a hundredfold says that there was hardly anything before
+  if (Math.abs(share) < 0.005 || share > 99) return null;
   const text = share > 9 ? `×${(share + 1).toFixed(0)}` : `${share > 0 ? '+' : '−'}${Math.abs(100 * share).toFixed(Math.abs(share) < 0.1 ? 1 : 0)} %`;
   return { text, tone: better === undefined ? 'plain' : share < 0 ? 'good' : 'bad' };
 }

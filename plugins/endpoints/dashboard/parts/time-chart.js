@@ -1,6 +1,6 @@
 /** A chart of values over time, as stacked bars or as lines, in the colours of the page. Dragging zooms; a tooltip shows the values at the pointer; a table has all values. */
 import { html, useEffect, useMemo, useRef, useState } from './html.js';
-import { timeTicks, valueTicks } from './chart-ticks.js';
+import { logTicks, timeTicks, valueTicks } from './chart-ticks.js';
 import { ChartTable, Tooltip } from './chart-words.js';
 
 /** `estimated` says which of the values contain estimates. @typedef {{ label: string, colour: string, values: (number | null)[], estimated?: boolean[] }} Line */
@@ -14,17 +14,25 @@ function stacked(lines) {
   return lines.map(({ values }) => values.map((value, at) => [sums[at] ?? 0, (sums[at] = (sums[at] ?? 0) + (value ?? 0))]));
 }
 
+/** From which value to which an axis goes, and where on it a value is, from 0 to 1. A logarithmic axis begins at a power of ten. @param {number[]} values @param {boolean} isLog */
+function axisOf(values, isLog) {
+  const top = 1.06 * Math.max(0, ...values) || 1;
+  const low = isLog ? 10 ** Math.floor(Math.log10(Math.min(top, ...values.filter((value) => value > 0)))) : 0;
+  return { low, top, shareOf: (value) => (isLog ? Math.log(Math.max(value, low) / low) / Math.log(top / low) : value / top) };
+}
+
 /** The functions that turn times and values into positions, and positions into times. */
-function scalesOf({ spans, width, height, range, isBare, format }) {
-  const top = 1.06 * Math.max(0, ...spans.flat().map((span) => span?.[1] ?? 0)) || 1;
-  const ticks = isBare ? [] : valueTicks(top, height - above - below, format);
+function scalesOf({ spans, width, height, range, isBare, isLog, format }) {
+  const { low, top, shareOf } = axisOf(spans.flat().map((span) => span?.[1] ?? 0), isLog);
+  const space = height - above - below;
+  const ticks = isBare ? [] : isLog ? logTicks({ low, top }, space, format) : valueTicks(top, space, format);
   const left = isBare ? 0 : 12 + 6.2 * Math.max(...ticks.map(({ label }) => label.length));
   const perMs = (width - left) / Math.max(1, range.to - range.from);
   return {
     left,
     ticks,
     x: (at) => left + (at - range.from) * perMs,
-    y: (value) => Number((above + (1 - value / top) * (height - above - below)).toFixed(1)),
+    y: (value) => Number((above + (1 - shareOf(value)) * space).toFixed(1)),
     timeAt: (x) => range.from + Math.max(0, x - left) / perMs,
   };
 }
@@ -68,15 +76,16 @@ function useWidth(box) {
 
 /**
  * @param {{ title: string, kind?: 'bars' | 'lines', times: number[], lines: Line[], range: { from: number, to: number }, bucketMs: number,
- *   format: (value: number) => string, height?: number, onZoom: (from: number, to: number) => void, isBare?: boolean, summary?: string }} props
+ *   format: (value: number) => string, height?: number, onZoom: (from: number, to: number) => void, isBare?: boolean, isLog?: boolean, summary?: string }} props `isLog`: of lines that lie
+ *   powers of ten apart
  */
-export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs, format, height = 150, onZoom, isBare = false, summary }) {
+export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs, format, height = 150, onZoom, isBare = false, isLog = false, summary }) {
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const width = useWidth(box);
   const [pointer, setPointer] = useState(/** @type {{ x: number, from: number | null } | null} */ (null));
   const { scales, drawing } = useMemo(() => {
     const spans = kind === 'bars' ? stacked(lines) : lines.map(({ values }) => values.map((value) => (value === null ? null : [0, value])));
-    const made = scalesOf({ spans, width, height, range, isBare, format });
+    const made = scalesOf({ spans, width, height, range, isBare, isLog, format });
     return { scales: made, drawing: width === 0 ? null : drawingOf({ kind, lines, spans, scales: made, range, width, height, times, bucketMs }) };
   }, [times, lines, width, height, kind]);
 
