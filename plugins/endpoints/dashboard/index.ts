@@ -15,6 +15,7 @@ import { readStaticFiles, serveFile } from './static-files.ts';
 import type { StaticFiles } from './static-files.ts';
 import { configView, modelsView, providersView } from './views-config.ts';
 import { requestView } from './views-request.ts';
+import { spendView } from './views-spend.ts';
 import { breakdownView, logsView, overviewView } from './views.ts';
 import type { Part, ViewRequest } from './views.ts';
 
@@ -66,6 +67,7 @@ export default definePlugin({
     view('/api/views/overview', async (asked) => confidential(await overviewView(asked)));
     view('/api/views/logs', (asked, { arrived: { signal } }) => inParts(logsView({ ...asked, signal })));
     view('/api/views/breakdown', async (asked) => confidential(await breakdownView(asked)));
+    view('/api/views/spend', async (asked) => confidential(await spendView(asked)));
     view('/api/views/request/:id', async ({ reader }, { params }) => confidential(await requestView(params['id'] ?? '', { reader, config })));
 
     const described = (path: string, describe: (asked: { reader: LogReader | null; now: number }) => Promise<object>): void =>

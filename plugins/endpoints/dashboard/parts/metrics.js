@@ -37,8 +37,8 @@ const rate = ({ errors, requests }) => (requests === 0 ? null : errors / request
 const numberOf = (text) => (text === null ? null : Number(text));
 const perRequest = ({ cost, requests, unpriced }) => (cost === null || requests - unpriced <= 0 ? null : Number(cost) / (requests - unpriced));
 
-/** @param {number | null} now @param {number | null} then @param {'less'} [better] */
-function changeOf(now, then, better) {
+/** The change in words; null where there is none to speak of. @param {number | null} now @param {number | null} then @param {'less'} [better] */
+export function changeOf(now, then, better) {
   if (now === null || then === null || then === 0 || now === then) return null;
   const share = now / then - 1;
   // a hundredfold says that there was hardly anything before

@@ -16,6 +16,7 @@ const places = [
   ['overview', 'Overview', '/dashboard'],
   ['logs', 'Logs', '/dashboard/logs'],
   ['breakdown', 'Breakdown', '/dashboard/breakdown'],
+  ['spend', 'Spend', '/dashboard/spend'],
   ['models', 'Models', '/dashboard/models'],
   ['providers', 'Providers', '/dashboard/providers'],
   ['keys', 'Keys', '/dashboard/keys'],

@@ -1,5 +1,6 @@
 /** The choice of the page's range of time. A relative range, such as the last hour, stays relative in the address. */
 import { html } from './html.js';
+import { calendarRanges } from './calendar.js';
 import { exact, minute, plural, span, yearOf } from './format.js';
 import { Later } from './later.js';
 import { hrefOf } from './location.js';
@@ -28,6 +29,8 @@ function sinceLabel(since) {
 /** The name of the range, for example `Last 24 hours`. @param {URLSearchParams} params */
 export function rangeLabel(params) {
   const { from, to, since, isRelative } = rangeOf(params);
+  const named = calendarRanges(Date.now()).find((range) => params.get('from') === range.from && params.get('to') === (range.to ?? null));
+  if (named !== undefined) return named.label;
   if (since !== null) return sinceLabel(since);
   // where the range is not in the present year only, both ends show their year
   const how = { isWhole: [from, to].some((at) => yearOf(at) !== yearOf(Date.now())) };
@@ -41,5 +44,6 @@ export function TimeRange({ params }) {
   const { from, to, since } = rangeOf(params);
   return html`<${Menu} name="time" icon="clock" label=${rangeLabel(params)} title=${`${exact(from)} to ${exact(to)} (t)`}>${(close) => html`
     <div class="menu-list">${Object.entries(presets).map(([name, label]) => html`<a key=${name} href=${hrefOfRange(params, { since: name })} aria-current=${since === name ? 'true' : undefined} onClick=${close}>${label}</a>`)}</div>
+    <div class="menu-list menu-calendar">${calendarRanges(Date.now()).map(({ label, ...range }) => html`<a key=${label} href=${hrefOfRange(params, range)} aria-current=${params.get('from') === range.from && params.get('to') === (range.to ?? null) ? 'true' : undefined} onClick=${close}>${label}</a>`)}</div>
     <${Later} load=${exactTime} from=${from} to=${to} params=${params} close=${close} />`}<//>`;
 }

@@ -40,6 +40,7 @@ const pages: readonly (readonly [path: string, ready: string])[] = [
   ['/dashboard/logs/ID?tab=facts', '.facts'],
   ['/dashboard/logs/ID?tab=cost', '.cost-table'],
   [`/dashboard/breakdown?by=meta.${longMeta}&sub=model&view=time`, '.breakdown tbody tr'],
+  [`/dashboard/spend?by=meta.${longMeta}`, '.spend-rows'],
   ['/dashboard/models?model=MODEL', '.model-detail'],
   ['/dashboard/providers', '.off-list'],
   ['/dashboard/keys', '.keys tbody tr'],

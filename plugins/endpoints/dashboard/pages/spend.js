@@ -1,0 +1,69 @@
+/** The page Spend: this month beside the one before, what it will come to, who spends it, and how full the budgets are. */
+import { html } from '../parts/html.js';
+import { useData } from '../parts/api.js';
+import { Legend } from '../parts/chart-words.js';
+import { aboutSum } from '../parts/estimate.js';
+import { count, money, percent, plural } from '../parts/format.js';
+import { Limits } from '../parts/limits.js';
+import { go, hrefOf, withParams } from '../parts/location.js';
+import { changeOf } from '../parts/metrics.js';
+import { apiParams } from '../parts/query.js';
+import { Head } from '../parts/shell.js';
+import { stackOf } from '../parts/stack.js';
+import { Fault, Skeleton } from '../parts/states.js';
+import { TimeChart } from '../parts/time-chart.js';
+
+const dimensions = { model: 'Model', provider: 'Provider', key: 'Key' };
+const day = 86_400_000;
+
+/** @param {{ params: URLSearchParams }} props */
+export function SpendPage({ params }) {
+  const by = params.get('by') ?? 'model';
+  const { data, error, reload } = useData(`/api/views/spend?${apiParams(params, { by })}`, { everyMs: 60_000 });
+  const names = [...new Set([...Object.keys(dimensions), by, ...(data?.metaKeys ?? []).map((key) => `meta.${key}`)])];
+  return html`<${Head} title="Spend"><label>By <select aria-label="By" value=${by} onChange=${(event) => go(withParams({ by: event.target.value }), { replace: true })}>${names.map((name) => html`<option key=${name} value=${name}>${dimensions[/** @type {keyof typeof dimensions} */ (name)] ?? name}</option>`)}</select></label><//>
+    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
+    ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : html`<${Figures} data=${data} /><${ByDay} data=${data} /><${Rows} data=${data} />`}
+    <${Limits} />`;
+}
+
+const monthOf = (at) => new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(at);
+const numberOf = (cost) => (cost === null || cost === undefined ? null : Number(cost));
+
+function Figures({ data }) {
+  const { total, earlier, lastMonth, forecast, perDay, yesterday, dayBefore, today, from, lastFrom, now, retentionDays } = data;
+  const whyNot = `The log keeps ${plural(retentionDays, 'day')}, so ${monthOf(lastFrom)} is not all there`;
+  const days = Math.floor((now - from) / day) + 1;
+  const figures = [
+    { name: `${monthOf(from)} to date`, value: aboutSum(money(total.cost ?? 0), total), change: changeOf(numberOf(total.cost), numberOf(earlier?.cost), 'less'), than: `than the first ${plural(days, 'day')} of ${monthOf(lastFrom)}`, note: earlier === null ? whyNot : `${money(earlier.cost ?? 0)} at this time of ${monthOf(lastFrom)}` },
+    { name: `${monthOf(from)} by its end`, value: forecast === null ? '–' : money(forecast), change: changeOf(forecast, numberOf(lastMonth?.cost), 'less'), than: `than ${monthOf(lastFrom)}`, note: perDay === null ? 'an hour of spending is needed to say' : `with ${money(perDay)} a day, as in the last week` },
+    { name: 'Yesterday', value: money(yesterday ?? 0), change: changeOf(numberOf(yesterday), numberOf(dayBefore), 'less'), than: 'than the day before', note: `${money(today ?? 0)} today so far` },
+    { name: monthOf(lastFrom), value: lastMonth === null ? '–' : money(lastMonth.cost ?? 0), change: null, than: '', note: lastMonth === null ? whyNot : plural(lastMonth.requests, 'request') },
+  ];
+  return html`<dl class="metrics spend-figures">${figures.map(({ name, value, change, than, note }) => html`<div class="metric" key=${name}>
+      <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title=${than}>${change.text}</span>`}</dt><dd class="metric-value">${value}</dd><dd class="metric-note" title=${note}>${note}</dd></div>`)}</dl>
+    <p class="soft spend-note">Days and months are by UTC, as those of budgets are.${total.unpriced > 0 && ` ${plural(total.unpriced, 'request')} of this month ${total.unpriced === 1 ? 'has' : 'have'} no price and ${total.unpriced === 1 ? 'is' : 'are'} not in the sums.`}</p>`;
+}
+
+function ByDay({ data: { points, all, from, to, total } }) {
+  const range = { from, to };
+  const { times, lines } = stackOf(points, range, { all, bucketMs: day, of: ({ cost }) => Number(cost ?? 0), top: 8, isCounted: true });
+  return html`<section class="card"><header><h2>By day</h2></header>
+    <${TimeChart} title="Spending by day" summary=${`${money(total.cost ?? 0)} this month.`} times=${times} lines=${lines} range=${range} bucketMs=${day} format=${money} />
+    <${Legend} lines=${lines} /></section>`;
+}
+
+function Rows({ data: { by, rows, total, from, lastFrom, earlier } }) {
+  const all = Number(total.cost ?? 0);
+  const most = Math.max(...rows.map(({ cost }) => Number(cost ?? 0)), 0);
+  const href = (value) => hrefOf('/dashboard/logs', new URLSearchParams([['from', new Date(from).toISOString().slice(0, 10)], [by, value ?? '']]));
+  return html`<div class="table-scroll spend-rows"><table class="table"><thead><tr><th scope="col">${dimensions[by] ?? by}</th><th scope="col" class="num">${monthOf(from)}</th><th scope="col" class="cell-bar"><span class="hidden">Bar</span></th><th scope="col" class="num">Share</th><th scope="col" class="num">${monthOf(lastFrom)} by then</th><th scope="col" class="num">Change</th><th scope="col" class="num">Requests</th></tr></thead>
+    <tbody>${rows.map((row) => html`<${Row} key=${row.value} row=${row} href=${href(row.value)} all=${all} most=${most} />`)}</tbody>
+    <tfoot><tr><th scope="row">All</th><td class="num"><b>${aboutSum(money(total.cost ?? 0), total)}</b></td><td class="cell-bar" /><td /><td class="num">${earlier === null ? '–' : money(earlier.cost ?? 0)}</td><td /><td class="num">${count(total.requests)}</td></tr></tfoot></table></div>`;
+}
+
+function Row({ row, href, all, most }) {
+  const { value, cost, before, requests } = row;
+  const change = changeOf(numberOf(cost), numberOf(before), 'less');
+  return html`<tr><td class="cell-name"><a href=${href}>${value ?? '(none)'}</a></td><td class="num">${aboutSum(money(cost), row)}</td><td class="cell-bar"><i style=${`width:${most === 0 ? 0 : (100 * Number(cost ?? 0)) / most}%`} /></td><td class="num">${percent(Number(cost ?? 0), all)}</td><td class="num">${before === null ? '–' : money(before)}</td><td class="num">${change === null ? '' : html`<span class="change-${change.tone}">${change.text}</span>`}</td><td class="num">${count(requests)}</td></tr>`;
+}

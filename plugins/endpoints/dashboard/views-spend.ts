@@ -1,0 +1,66 @@
+/** What is spent this month, beside the month before, and what it will be at its end. Months and days are by UTC, as those of budgets are. */
+import { parseDimension, parseLogFilter } from '../../../core/log/query.ts';
+import type { LogQuery, StatsRow } from '../../../core/log/store.ts';
+import type { ViewRequest } from './views.ts';
+
+const day = 86_400_000;
+/** Of the days before today, from which the pace is known: a whole week, because weekends are unlike other days. */
+const paceDays = 7;
+/** With less on record nobody can say what a month will be. */
+const shortestPaceMs = day / 24;
+const most = { rows: 200, lines: 8, before: 1000 };
+
+const dollars = (cost: string | null | undefined): number => Number(cost ?? 0);
+
+/** The first moment of the month that is so many months later. */
+function monthAt(now: number, later: number): number {
+  const date = new Date(now);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1);
+}
+
+/** Dollars in a day, by the last days; null where the log began only now. */
+export function paceOf(points: readonly { readonly at: number; readonly cost: string | null }[], now: number): number | null {
+  const from = Math.floor(now / day) * day - paceDays * day;
+  const recent = points.filter(({ at }) => at >= from);
+  const span = now - (recent[0]?.at ?? now);
+  return span < shortestPaceMs ? null : (recent.reduce((sum, { cost }) => sum + dollars(cost), 0) * day) / span;
+}
+
+/** `by`: what the spending is listed by, `model` where nothing is said. Filters are those of the log; its ranges of time are not looked at. */
+export async function spendView({ reader, params, now }: ViewRequest): Promise<object> {
+  const { conditions, text } = parseLogFilter(params, ['by']);
+  const by = parseDimension(params.get('by') ?? 'model');
+  const [from, to, lastFrom] = [monthAt(now, 0), monthAt(now, 1), monthAt(now, -1)];
+  const today = Math.floor(now / day) * day;
+  const query = (begin: number, end: number | null): LogQuery => ({ from: begin, to: end, conditions, text });
+  const { retentionDays } = await reader.status();
+  const isKept = (at: number): boolean => retentionDays === 0 || at >= now - retentionDays * day;
+  const sameDays = query(lastFrom, Math.min(lastFrom + (now - from), from));
+  const [daily, series, rows, [total], earlier, [earlierTotal], [lastMonth], metaKeys] = await Promise.all([
+    reader.series(query(Math.min(from, today - paceDays * day), null), { bucketMs: day, by: null }),
+    reader.series(query(from, null), { bucketMs: day, by, rank: 'cost', most: most.lines }),
+    reader.stats(query(from, null), { by, limit: most.rows, rank: 'cost' }),
+    reader.stats(query(from, null), { by: null, limit: 1 }),
+    isKept(lastFrom) ? reader.stats(sameDays, { by, limit: most.before, rank: 'cost' }) : null,
+    isKept(lastFrom) ? reader.stats(sameDays, { by: null, limit: 1 }) : [],
+    isKept(lastFrom) ? reader.stats(query(lastFrom, from), { by: null, limit: 1 }) : [],
+    reader.metadataKeys(query(from, null)),
+  ]);
+  const pace = paceOf(daily.points, now);
+  const costAt = (at: number): string | null => daily.points.find((point) => point.at === at)?.cost ?? null;
+  return {
+    by, from, to, lastFrom, now, retentionDays, total, metaKeys,
+    earlier: earlierTotal ?? null,
+    lastMonth: lastMonth ?? null,
+    forecast: pace === null ? null : dollars(total?.cost) + (pace * (to - now)) / day,
+    perDay: pace,
+    today: costAt(today),
+    yesterday: costAt(today - day),
+    dayBefore: costAt(today - 2 * day),
+    points: series.points.map(({ at, value, cost, estimated }) => ({ at, value, cost, estimated })),
+    all: daily.points.filter(({ at }) => at >= from).map(({ at, cost, estimated }) => ({ at, cost, estimated })),
+    rows: rows.map((row) => shown(row, earlier)),
+  };
+}
+
+const shown = ({ value, requests, errors, cost, unpriced, estimated }: StatsRow, earlier: readonly StatsRow[] | null): object => ({ value, requests, errors, cost, unpriced, estimated, before: earlier === null ? null : (earlier.find((one) => one.value === value)?.cost ?? '0') });

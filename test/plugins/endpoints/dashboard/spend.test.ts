@@ -1,0 +1,79 @@
+/** The page Spend: what its view says, and how it looks. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { paceOf, spendView } from '../../../../plugins/endpoints/dashboard/views-spend.ts';
+import { memoryLog } from '../../../_kit/log.ts';
+import { mockConfig, stage, violations } from './browser.ts';
+import type { Stage } from './browser.ts';
+
+const { paceWords } = await import(new URL('../../../../plugins/endpoints/dashboard/parts/limits.js', import.meta.url).href);
+
+const now = Date.parse('2026-11-22T12:00:00Z');
+const hour = 3_600_000;
+
+describe('the view', () => {
+  const view = async (asked: string, spent: readonly (readonly [at: string, model: string, cost: string | null])[]): Promise<any> => {
+    const log = memoryLog();
+    for (const [at, model, cost] of spent) log.add({ createdAt: at, model, cost, metadata: { team: model } });
+    return await spendView({ reader: { ...log, status: async () => ({ ...(await log.status()), retentionDays: 0 }) }, params: new URLSearchParams(asked), now });
+  };
+
+  test('has this month, the same days of the month before, and the days', async () => {
+    const data = await view('', [['2026-10-05T00:00:00Z', 'a', '2'], ['2026-10-22T11:00:00Z', 'b', '1'], ['2026-10-22T13:00:00Z', 'a', '7'], ['2026-11-01T00:00:00Z', 'a', '4'], ['2026-11-21T23:59:00Z', 'b', '3'], ['2026-11-22T11:00:00Z', 'a', '0.5']]);
+    expect(data).toMatchObject({ total: { cost: '7.5' }, earlier: { cost: '3' }, lastMonth: { cost: '10' }, yesterday: '3', today: '0.5' });
+    expect(data.rows.map(({ value, cost, before }: any) => [value, cost, before])).toEqual([['a', '4.5', '2'], ['b', '3', '1']]);
+    expect([data.from, data.to, data.lastFrom].map((at) => new Date(at).toISOString().slice(0, 10))).toEqual(['2026-11-01', '2026-12-01', '2026-10-01']);
+    // 3.5 dollars in the 36 hours since the first of the last days on record, and 8.5 days to come
+    expect(data.forecast).toBeCloseTo(7.5 + (3.5 / 1.5) * 8.5);
+  });
+
+  test('answers what one team spent, and by what', async () => {
+    const data = await view('by=meta.team&meta.team=a', [['2026-11-02T00:00:00Z', 'a', '4'], ['2026-11-03T00:00:00Z', 'b', '3']]);
+    expect(data).toMatchObject({ by: 'meta.team', total: { cost: '4' }, rows: [{ value: 'a', cost: '4' }] });
+  });
+
+  test('compares with nothing where the log keeps no longer', async () => {
+    const log = memoryLog();
+    log.add({ createdAt: '2026-11-02T00:00:00Z', cost: '1' });
+    const data: any = await spendView({ reader: { ...log, status: async () => ({ ...(await log.status()), retentionDays: 30 }) }, params: new URLSearchParams(), now });
+    expect([data.earlier, data.lastMonth, data.rows[0].before]).toEqual([null, null, null]);
+  });
+
+  test.each<[string, readonly { at: number; cost: string | null }[], number | null]>([
+    ['of the last days', [{ at: now - 12 * hour - 9 * 24 * hour, cost: '100' }, { at: now - 36 * hour, cost: '3' }], 2],
+    ['of nothing', [], null],
+    ['of a log that began now', [{ at: now - hour / 2, cost: '3' }], null],
+  ])('knows the pace %s', (_, points, pace) => expect(paceOf(points, now)).toBe(pace));
+});
+
+describe('a budget', () => {
+  const month = { per: 'month', allowed: '30', beginsAnewAt: '2026-12-01T00:00:00.000Z' };
+  test.each([[{ ...month, used: '20' }, 'lasts'], [{ ...month, used: '25' }, 'used up on 26 Nov 2026'], [{ ...month, used: '29.9' }, 'used up within a day'], [{ ...month, used: '30' }, 'used up'], [{ ...month, used: '0' }, ''], [{ ...month, used: null }, ''], [{ per: 'total', allowed: '30', used: '29', beginsAnewAt: null }, ''], [{ per: 'day', allowed: '30', used: '16', beginsAnewAt: '2026-11-23T00:00:00.000Z' }, 'used up within a day'], [{ per: 'week', allowed: '7', used: '6', beginsAnewAt: '2026-11-23T00:00:00.000Z' }, 'lasts']])('of %j: %s', (limit, words) => expect(paceWords(limit, now)).toBe(words));
+});
+
+describe('the page', () => {
+  let scene: Stage;
+  beforeAll(async () => {
+    scene = await stage(mockConfig({ limits: [{ by: 'meta.team', budget: { dollars: '0.1', per: 'month' } }, { by: 'all', budget: { dollars: '1000', per: 'month' } }] }));
+    for (const team of ['search', '<i>chat</i>']) await scene.chat('How much?', {}, { 'x-gateway-team': team });
+    await scene.stored(2);
+  });
+  afterAll(async () => await scene.close());
+
+  test('says what a team spends, and whose budget is nearly used, one choice from the Overview', async () => {
+    const page = await scene.open('/dashboard');
+    await page.getByRole('link', { name: 'Spend' }).click();
+    await page.getByLabel('By').selectOption('meta.team');
+    const row = page.locator('.spend-rows tbody tr', { hasText: 'search' });
+    await row.waitFor();
+    expect((await row.locator('td').allInnerTexts()).slice(1, 4)).toEqual([expect.stringMatching(/^\$0\.0000/), '', '50 %']);
+    await page.getByRole('cell', { name: 'lasts' }).first().waitFor();
+    expect(await violations(page)).toEqual([]);
+    await row.getByRole('link').click();
+    await page.waitForURL((url) => url.searchParams.get('meta.team') === 'search' && url.searchParams.has('from'));
+    await page.getByRole('button', { name: /Since|This month/ }).click();
+    await page.getByRole('link', { name: 'Yesterday' }).click();
+    await page.getByRole('button', { name: 'Yesterday' }).waitFor();
+    expect(scene.complaints).toEqual([]);
+    await page.close();
+  });
+});
