@@ -10,7 +10,7 @@ import { Notice } from './states.js';
 const manyLines = 120;
 
 /** @param {{ data: any }} props */
-export function AsSent({ data: { record, bodies } }) {
+export function AsSent({ data: { record, bodies, asked } }) {
   const { upstream, attempts, request } = record;
   const [chosen, choose] = useState(/** @type {number | null} */ (null));
   if (upstream === null || upstream === undefined) return html`<${Notice} title="What was sent is not on record">${bodies === false || request === null ? 'Bodies are not stored for this request.' : 'The provider answered without a network, or the record is older than this view.'}<//>`;
@@ -22,7 +22,7 @@ export function AsSent({ data: { record, bodies } }) {
     ${upstream.length > 1 && html`<div class="segments" role="group" aria-label="Attempt">${upstream.map(({ attempt }, index) => html`<button type="button" key=${index} aria-pressed=${index === at} onClick=${() => choose(index)}>${attempt} ${attempts[attempt - 1]?.provider}</button>`)}</div>`}
     <p class="as-sent-line"><b>${sent.method}</b> <code>${sent.url}</code></p>
     <details class="thought"><summary>${plural(Object.keys(sent.headers).length, 'header')}, without credentials</summary><dl class="facts">${Object.entries(sent.headers).map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl></details>
-    ${typeof sent.body === 'string' ? html`<pre class="small">${sent.body}</pre>` : html`<${Both} key=${at} asked=${chatOf(request)} sent=${sent.body} />`}
+    ${typeof sent.body === 'string' ? html`<pre class="small">${sent.body}</pre>` : html`<${Both} key=${at} asked=${asked ?? chatOf(request)} sent=${sent.body} />`}
   </div>`;
 }
 

@@ -25,7 +25,7 @@ export function RequestDetail({ id, params }) {
   if (data === null || data.record.id !== id) return html`<div class="detail"><${Skeleton} rows=${8} /></div>`;
   const { record } = data;
   return html`<article class="detail">
-    <${Title} record=${record} />
+    <${Title} record=${record} asked=${data.asked} />
     <${Figures} record=${record} />
     ${record.error !== null && html`<${Notice} tone="bad" title=${record.error.code}>${record.error.message}${record.error.plugin ? ` (plugin ${record.error.plugin})` : ''}<//>`}
     <${Waterfall} record=${record} />
@@ -33,15 +33,15 @@ export function RequestDetail({ id, params }) {
   </article>`;
 }
 
-function Title({ record }) {
-  const { id, model, requestedModel, provider, createdAt, request } = record;
+function Title({ record, asked }) {
+  const { id, model, requestedModel, provider, createdAt, request, path, metadata } = record;
   return html`<header class="detail-head">
     <h2><${StatusMark} record=${record} isLong=${true} /> <span>${model ?? requestedModel ?? unknown}</span>${provider !== null && html`<span class="route-to"><span class="arrow" aria-label="served by">→</span>${provider}</span>`}</h2>
-    <p class="soft"><time datetime=${createdAt} title=${createdAt}>${exact(createdAt)}</time> · <code>${id}</code></p>
+    <p class="soft"><time datetime=${createdAt} title=${createdAt}>${exact(createdAt)}</time> · <code>${id}</code>${path !== '' && html` · <code title="The door it came through">${path}</code>`}</p>
     <div class="detail-tools">
       <${Copy} text=${id} what="id" label="Id" />
       <${Copy} text=${() => `${location.origin}/dashboard/logs/${id}`} what="link" label="Link" />
-      ${request !== null && html`<${Copy} text=${() => curlOf(chatOf(request), record.metadata)} what="curl" label="curl" />`}
+      ${request !== null && html`<${Copy} text=${() => (asked === null ? curlOf(chatOf(request), metadata) : curlOf(asked, metadata, path))} what="curl" label="curl" />`}
       <${Copy} text=${() => JSON.stringify(record, null, 2)} what="JSON" label="JSON" />
       ${request !== null && html`<a class="button" href=${`/dashboard/playground?replay=${id}`}><${Icon} name="replay" /><span class="button-text">Replay</span></a><a class="button" title="Send it to two other models too" href=${`/dashboard/playground?replay=${id}&compare=yes`}><${Icon} name="columns" /><span class="button-text">Compare</span></a>`}
     </div>
@@ -91,7 +91,7 @@ function Tab({ name, data }) {
   if (name === 'sent') return html`<${Later} load=${asSent} data=${data} />`;
   if (name === 'reasoning') return html`<${Reasoning} record=${record} bodies=${data.bodies} />`;
   if (record.request === null && record.response === null) return html`<${NoBodies} record=${record} bodies=${data.bodies} />`;
-  if (name === 'request') return html`<${Json} value=${record.request} what="request" />`;
+  if (name === 'request') return html`<${Json} value=${data.asked ?? chatOf(record.request)} what="request" />`;
   if (name === 'response') return record.response === null ? html`<${Notice} title="There was no answer">${record.error?.message}<//>` : html`<${Json} value=${record.response} what="response" />`;
   return html`<${Conversation} record=${record} />`;
 }

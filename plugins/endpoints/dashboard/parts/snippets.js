@@ -12,12 +12,12 @@ export function chatOf(request) {
 /** The system takes no argument of more than 128 kB, so a longer body comes from standard input. */
 const longest = 100_000;
 
-/** @param {any} body @param {Record<string, string>} [metadata] */
-export function curlOf(body, metadata = {}) {
+/** @param {any} body @param {Record<string, string>} [metadata] @param {string} [path] of the door; found by the body where absent */
+export function curlOf(body, metadata = {}, path = `/v1/${'messages' in body ? 'chat/completions' : 'embeddings'}`) {
   const headers = Object.entries(metadata).map(([name, value]) => ` \\\n  -H '${shell(`x-gateway-${name}: ${value}`)}'`);
   const text = JSON.stringify(body);
   const data = new TextEncoder().encode(text).length > longest ? `--data-binary @- <<'JSON'\n${text}\nJSON\n` : `-d '${shell(text)}'`;
-  return `curl ${body.stream ? '-N ' : ''}${base()}/${'messages' in body ? 'chat/completions' : 'embeddings'} \\\n  -H 'content-type: application/json' \\\n  -H "authorization: Bearer $GATEWAY_KEY"${headers.join('')} \\\n  ${data}`;
+  return `curl ${body.stream ? '-N ' : ''}${location.origin}${path} \\\n  -H 'content-type: application/json' \\\n  -H "authorization: Bearer $GATEWAY_KEY"${headers.join('')} \\\n  ${data}`;
 }
 
 const shell = (text) => text.replaceAll("'", `'\\''`);

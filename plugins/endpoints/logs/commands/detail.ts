@@ -1,4 +1,5 @@
 /** One request of the log, whole, as text for a terminal. */
+import { askedBody } from '../../../../core/log/asked.ts';
 import type { LoggedDetail } from '../../../../core/log/store.ts';
 import { printable } from '../../../../core/table.ts';
 import { about, costOf, count, duration } from './figures.ts';
@@ -9,6 +10,7 @@ export function detailText(record: LoggedDetail): string {
   const rows: [string, string | null][] = [
     ['id', facts.id],
     ['time', facts.createdAt],
+    ['path', facts.path === '' ? null : facts.path],
     ['model', `${facts.requestedModel ?? '–'}${facts.model === null ? '' : ` → ${facts.provider}/${facts.model}`}`],
     ['outcome', `${facts.status} ${facts.outcome}${facts.finishReason === null ? '' : `, ${facts.finishReason}`}`],
     ['error', error === null ? null : `${error.code}: ${error.message}`],
@@ -26,7 +28,7 @@ export function detailText(record: LoggedDetail): string {
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.filter(([, value]) => value !== null).map(([name, value]) => `${printable(name).padEnd(width)}  ${printable(value ?? '')}\n`);
-  return [...lines, ...bodyText('request', request), ...bodyText('reasoning', reasoningContent), ...bodyText('response', response)].join('');
+  return [...lines, ...bodyText('request', askedBody(facts.path, request)), ...bodyText('reasoning', reasoningContent), ...bodyText('response', response)].join('');
 }
 
 /** The plugins that took longest, with their time; null where none is known. */

@@ -75,4 +75,20 @@ describe('on the page of a request', () => {
     const record = (await (await fetch(`${scene.gateway.url}/api/logs/${data[0]?.id}`)).json()) as { request: { messages: { content: string }[]; seed: number } };
     expect([data[0]?.metadata, record.request.seed, record.request.messages[0]?.content === long]).toEqual([{ team: 'It’s "search"' }, 4, true]);
   });
+
+  test('a request stands in the form of its door, and its command asks there', async () => {
+    const body = { model: 'mock', max_tokens: 100, system: 'Be brief.', messages: [{ role: 'user', content: 'Hello' }] };
+    const asked = await fetch(`${scene.gateway.url}/v1/messages`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    await scene.stored(3);
+    const page = await scene.open(`/dashboard/logs/${asked.headers.get('x-request-id')}?tab=request`);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.locator('.tab').getByText('Be brief.').waitFor();
+    expect(await page.locator('.tab').innerText()).toContain('max_tokens');
+    expect(await page.locator('.detail-head').innerText()).toContain('/v1/messages');
+    await page.getByRole('button', { name: 'curl' }).click();
+    await page.getByText('curl copied').waitFor();
+    const command = await page.evaluate<string>('navigator.clipboard.readText()');
+    expect([command.includes(`${scene.gateway.url}/v1/messages`), command.includes(JSON.stringify(body))]).toEqual([true, true]);
+    await page.close();
+  });
 });

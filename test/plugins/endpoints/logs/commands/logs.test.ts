@@ -55,6 +55,14 @@ describe('gateway logs', () => {
     expect((await logs(id)).join('\n')).toMatch(/\nuser agent +curl\/8\n[\s\S]*\ntokens +≈10 in \(0 cached\), ≈5 out \(≈2 reasoning\)\ncost +≈\$0\.00002\n/);
   });
 
+  it('has the door of one request, and the request in the form of that door', async () => {
+    const { id } = scene.log.add({ path: '/v1/messages', request: { model: 'plain', messages: [{ role: 'system', content: 'Be brief.' }, { role: 'user', content: 'Hi' }], max_completion_tokens: 9 } });
+    const text = (await logs(id)).join('\n');
+    expect(text).toMatch(/\npath +\/v1\/messages\n/);
+    expect(text).toContain('"system": "Be brief."');
+    expect(text).toContain('"max_tokens": 9');
+  });
+
   it("marks a cost that is an upper bound, and has the provider's own figure of one request", async () => {
     const { id } = scene.log.add({ usageEstimated: true, costIsUpperBound: true, providerCost: '0.00001' });
     expect((await logs()).at(-1)).toMatch(/ ≈10 +≈5 +≈2 +≤\$0\.00002 /);
