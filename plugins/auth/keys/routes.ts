@@ -1,18 +1,21 @@
 /** `/api/keys`: lists the keys of callers, and makes and changes those of the store. Needs admin access. */
 import { within } from '../../../core/cancellation.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import type { EndpointRequest, Routes } from '../../../core/http/routes.ts';
+import type { Endpoint, EndpointRequest, Routes } from '../../../core/http/routes.ts';
 import type { NumberedKeyEvent } from '../../../core/log/keys.ts';
+import type { Budget } from '../../../core/limits.ts';
 import { parseSpan } from '../../../core/log/query.ts';
 import type { LogReader } from '../../../core/log/store.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
+import type { About } from '../../../core/pipeline/door.ts';
 import { bodyFields, text, wrongValue } from '../../../core/wire/checks.ts';
 import type { Fields } from '../../../core/wire/fields.ts';
 import { parseJson } from '../../../core/wire/json.ts';
 import { KeyChanges } from './changes.ts';
 import type { Author, ChangeParts } from './changes.ts';
 import { givenSettings, keyName, onlyKnown, settingNames } from './settings.ts';
+import type { KeyLimits, KeySettings } from './settings.ts';
 import { shownKept, shownKeys, usesOf } from './shown.ts';
 import type { ShownKey, ShownKeys } from './shown.ts';
 
@@ -41,6 +44,34 @@ export interface AuditList {
   readonly next: number | null;
 }
 
+/** What is left out stays as it is; null stands for what holds where nothing is said. */
+export type ChangedKey = { readonly [Name in Exclude<keyof KeySettings, 'limits'>]?: KeySettings[Name] | null } & { readonly limits?: GivenLimits | null };
+
+export interface GivenLimits extends Omit<KeyLimits, 'budget'> {
+  readonly budget?: Omit<Budget, 'unknown'> & Partial<Pick<Budget, 'unknown'>>;
+}
+
+export type NewKey = ChangedKey & {
+  /** One that tells nothing is made where it is absent. */
+  readonly name?: string | null;
+};
+
+export interface RotatedKey {
+  /** For how long the former key holds: 24h where absent, 0 for not at all. */
+  readonly overlap?: string | null;
+}
+
+export interface RemovedKey {
+  readonly id: string;
+  readonly deleted: true;
+}
+
+const aboutAudit: About = {
+  summary: 'Who has changed which key, when and from where',
+  query: { name: 'Of one key.', limit: '1 to 500; 100 where absent.', before: '`next` of the page before.' },
+  answer: { 'application/json': 'AuditList' },
+};
+
 const protective = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 const answer = (value: object, status = 200): Answer => json(value, { status, headers: protective });
 const mostLines = 500;
@@ -54,32 +85,32 @@ export function addKeyRoutes(routes: Routes, parts: RouteParts): void {
     if (kept === undefined) throw new GatewayError('key_not_found', `The key "${name.slice(0, 100)}" has just been deleted.`);
     return shownKept(kept, parts.keys.isWritten(name));
   };
-  const add = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, handle: (request: EndpointRequest) => Promise<Answer>): void => routes.add({ method, path, auth: 'admin', handle });
+  const add = (described: Pick<Endpoint, 'method' | 'path'> & { readonly about: About }, handle: (request: EndpointRequest) => Promise<Answer>): void => routes.add({ ...described, auth: 'admin', handle });
 
-  add('GET', '/api/keys', async () => answer(await listed(parts)));
-  add('GET', '/api/keys/audit', async ({ query }) => answer(await auditOf(parts, query)));
-  add('POST', '/api/keys', async (request) => {
+  add({ method: 'GET', path: '/api/keys', about: { summary: 'The keys of callers, and how they were used in the last 30 days', answer: { 'application/json': 'ShownKeys' } } }, async () => answer(await listed(parts)));
+  add({ method: 'GET', path: '/api/keys/audit', about: aboutAudit }, async ({ query }) => answer(await auditOf(parts, query)));
+  add({ method: 'POST', path: '/api/keys', about: { summary: 'Make a key. It is shown only here', body: 'NewKey', answer: { 'application/json': 'MadeKey' }, status: [201] } }, async (request) => {
     const { name = null, ...fields } = await fieldsOf(request, ['name', ...settingNames]);
     const made = await changes.create(name === null ? null : keyName('name', name), givenSettings(fields), authorOf(request));
     return answer({ ...shown(made.name), key: made.key } satisfies MadeKey, 201);
   });
-  add('PATCH', '/api/keys/:id', async (request) => {
+  add({ method: 'PATCH', path: '/api/keys/:id', about: { summary: 'Change settings of a key of the store', body: 'ChangedKey', answer: { 'application/json': 'ShownKey' } } }, async (request) => {
     const given = givenSettings(await fieldsOf(request, settingNames));
     if (Object.keys(given).length === 0) throw new GatewayError('invalid_request', `Nothing is to be changed. There is ${settingNames.join(', ')}.`);
     const { id = '' } = request.params;
     await changes.change(id, given, authorOf(request));
     return answer(shown(id));
   });
-  add('POST', '/api/keys/:id/rotate', async (request) => {
+  add({ method: 'POST', path: '/api/keys/:id/rotate', about: { summary: 'Make a new key in the place of one, which holds for a while longer', body: 'RotatedKey', answer: { 'application/json': 'MadeKey' } } }, async (request) => {
     const { overlap } = await fieldsOf(request, ['overlap']);
     const made = await changes.rotate(request.params['id'] ?? '', overlapOf(overlap), authorOf(request));
     return answer({ ...shown(made.name), key: made.key } satisfies MadeKey);
   });
-  add('DELETE', '/api/keys/:id', async (request) => {
+  add({ method: 'DELETE', path: '/api/keys/:id', about: { summary: 'Delete a key of the store', answer: { 'application/json': 'RemovedKey' } } }, async (request) => {
     refuseForeign(request);
     const { id = '' } = request.params;
     await changes.remove(id, authorOf(request));
-    return answer({ id, deleted: true });
+    return answer({ id, deleted: true } satisfies RemovedKey);
   });
 }
 

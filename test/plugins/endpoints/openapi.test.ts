@@ -73,7 +73,7 @@ const inForm = { 'anthropic-version': '2023-06-01' };
 const json = { 'content-type': 'application/json' };
 
 /** An id of something that the setup has made. */
-const made = { response: '', deleted: '', request: '' };
+const made = { response: '', deleted: '', request: '', keys: 0 };
 
 /** How each endpoint is asked with success, by its operation without /v1. A path that is missing here fails the test. */
 const asked: Readonly<Record<string, () => Case[]>> = {
@@ -108,8 +108,15 @@ const asked: Readonly<Record<string, () => Case[]>> = {
   'DELETE /api/session': () => [at('/api/session', { headers: json })],
   'GET /api/providers': () => [at('/api/providers')],
   'GET /api/keys': () => [at('/api/keys')],
+  'POST /api/keys': () => [post({ name: `new-${made.keys++}` }), post({ name: `new-${made.keys++}`, models: ['plain'], metadata: { team: 'search' }, limits: { requests_per_minute: 60, budget: { dollars: '5', per: 'day' } }, expires: '2099-01-31' })],
+  'PATCH /api/keys/{id}': () => [at('/api/keys/new-0', post({ disabled: true, models: null }))],
+  'POST /api/keys/{id}/rotate': () => [at('/api/keys/new-0/rotate', post({ overlap: '1h' }))],
+  'DELETE /api/keys/{id}': () => [at('/api/keys/new-1')],
+  'GET /api/keys/audit': () => [at('/api/keys/audit?limit=2')],
   'GET /api/models': () => [at('/api/models')],
   'GET /api/config': () => [at('/api/config')],
+  'GET /api/alerts': () => [at('/api/alerts')],
+  'GET /api/views/spend': () => [at('/api/views/spend')],
   'GET /api/views/overview': () => [at('/api/views/overview')],
   'GET /api/views/logs': () => [at('/api/views/logs')],
   'GET /api/views/breakdown': () => [at('/api/views/breakdown')],
@@ -133,7 +140,7 @@ const neverRefuse = new Set(['GET /', 'GET /health/live', 'GET /health/ready', '
 
 interface Operation {
   readonly name: string;
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly spec: any;
 }
@@ -220,7 +227,7 @@ describe('the OpenAPI document', () => {
         const answer = send(operation, one, keyFor(operation));
         if (operation.path.endsWith('/stream')) void gateway.post(chat, { headers: as(key) }).then(async (reply) => await reply.text());
         const reply = await answer;
-        if (reply.status !== 200) faults.push(`${operation.name}: ${reply.status} ${await reply.text()}`);
+        if (!(String(reply.status) in operation.spec.responses)) faults.push(`${operation.name}: ${reply.status} ${await reply.text()}`);
         else faults.push(...(await faultsOf(operation, reply)).map((fault) => `${operation.name} ${JSON.stringify(one)}: ${fault}`));
       }
     }
@@ -241,15 +248,15 @@ describe('the OpenAPI document', () => {
   test('names the parameters of a request that the gateway checks, and those that it needs', async () => {
     const faults: string[] = [];
     for (const operation of operations().filter(({ spec, path }) => spec.requestBody !== undefined && !path.startsWith('/v1/') && !path.startsWith('/{'))) {
-      const place = ['paths', operation.path, 'post', 'requestBody', 'content', 'application/json', 'schema'];
+      const place = ['paths', operation.path, operation.method.toLowerCase(), 'requestBody', 'content', 'application/json', 'schema'];
       const validate = ajv.getSchema(pointer(...place));
       const good = asked[tableName(operation)]?.()[0]?.body as Record<string, unknown>;
       for (const one of asked[tableName(operation)]?.() ?? []) if (validate?.(one.body) !== true) faults.push(`${operation.name} refuses ${JSON.stringify(one.body)}: ${ajv.errorsText(validate?.errors)}`);
-      const { properties, required } = document.components.schemas[operation.spec.requestBody.content['application/json'].schema.$ref.split('/').at(-1)] as { properties: Record<string, object>; required: string[] };
+      const { properties, required = [] } = document.components.schemas[operation.spec.requestBody.content['application/json'].schema.$ref.split('/').at(-1)] as { properties: Record<string, object>; required?: string[] };
       const wrong = (name: string): object[] => [12.5, 'x', true, { a: 1 }, [[{}]], -1].filter((value) => validate?.({ ...good, [name]: value }) === false).map((value) => ({ ...good, [name]: value }));
       const bad = [...required.map((name) => Object.fromEntries(Object.entries(good).filter(([field]) => field !== name))), ...Object.keys(properties).flatMap((name) => wrong(name).slice(0, 2))];
       for (const body of bad) {
-        const reply = await send(operation, post(body, { headers: json }), key);
+        const reply = await send(operation, { ...asked[tableName(operation)]?.()[0], body, headers: json }, keyFor(operation));
         if (reply.status < 400) faults.push(`${operation.name} takes ${JSON.stringify(body)}`);
         await reply.text();
       }
