@@ -34,6 +34,12 @@ const words: Readonly<Record<Exclude<Effort, 'none'>, string>> = { minimal: 'low
 /** Efforts that go out in one field. For `none` the field is left out. */
 const asEffort = (fieldsFor: (word: string) => Fields): ModelClass['effort'] => (effort) => (effort === 'none' ? null : { word: words[effort], fields: fieldsFor(words[effort]) });
 
+/** The efforts of GPT: its own words, of which it has no `minimal`. */
+const asGpt: ModelClass['effort'] = (effort) => {
+  const word = effort === 'minimal' ? 'low' : effort;
+  return { word, fields: { reasoning: { effort: word } } };
+};
+
 const cannot: ModelClass['effort'] = () => null;
 
 /** The first row that matches counts. `families/claude.ts` decides the reasoning of Claude. wire: the rows follow Amazon Bedrock: Model parameters, and Tool use, as of 2026-11. */
@@ -44,8 +50,9 @@ const classes: readonly ModelClass[] = [
   { family: 'openai', match: /gpt-oss/, effort: asEffort((word) => ({ reasoning_effort: word })) },
   // wire: 400 "This model doesn't support the stopSequences field", and the same for temperature and topP (Amazon Bedrock, as of 2026-11)
   { family: 'openai', match: /(?:^|\/)openai\./, effort: asEffort((word) => ({ reasoning_effort: word })), refuses: ['temperature', 'top_p', 'stop'] },
-  // wire: under a cross-region id the same models do not know `reasoning_effort`, but `reasoning.effort` (Amazon Bedrock, as of 2026-11)
-  { family: 'openai', match: /\.openai\./, effort: asEffort((word) => ({ reasoning: { effort: word } })), refuses: ['temperature', 'top_p', 'stop'] },
+  // wire: under a cross-region id the same models do not know `reasoning_effort`, but `reasoning.effort`, with none and xhigh and without
+  // minimal; a model without none refuses it itself (stdapi-ai/stdapi.ai#283 and anomalyco/opencode#48195, 2026-09)
+  { family: 'openai', match: /\.openai\./, effort: asGpt, refuses: ['temperature', 'top_p', 'stop'] },
   {
     family: 'nova',
     match: /nova-2/,

@@ -162,6 +162,7 @@ describe('the effort none', () => {
     ['xai', 'grok-4', { reasoning_effort: 'none' }],
     ['xai', 'grok-4.20-non-reasoning', {}],
     ['openai-responses', 'gpt-5.1', { reasoning: { effort: 'none' } }],
+    ['bedrock', 'global.openai.gpt-6-luna', { additionalModelRequestFields: { reasoning: { effort: 'none' } } }],
   ])('goes to %s %s, which can', (dialect, model, wanted) => {
     expect(bodyOf({ dialect, model }, { effort: 'none', maxTokens: null })).toMatchObject(wanted);
   });

@@ -365,7 +365,7 @@ describe('reasoning', () => {
     ['Claude with budgets', sonnet, { none: undefined, minimal: { thinking: { type: 'enabled', budget_tokens: 1024 } }, xhigh: { thinking: { type: 'enabled', budget_tokens: 32_768 } } }],
     ['Claude that adapts', 'eu.anthropic.claude-opus-4-7', { none: { thinking: { type: 'disabled' } }, minimal: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'low' } }, xhigh: { thinking: { type: 'adaptive', display: 'summarized' }, output_config: { effort: 'xhigh' } } }],
     ['gpt-oss', 'openai.gpt-oss-120b-1:0', { minimal: { reasoning_effort: 'low' }, low: { reasoning_effort: 'low' }, medium: { reasoning_effort: 'medium' }, high: { reasoning_effort: 'high' }, xhigh: { reasoning_effort: 'high' } }],
-    ['OpenAI across regions', 'us.openai.gpt-5.6', { none: undefined, medium: { reasoning: { effort: 'medium' } } }],
+    ['OpenAI across regions', 'us.openai.gpt-5.6', { none: { reasoning: { effort: 'none' } }, minimal: { reasoning: { effort: 'low' } }, medium: { reasoning: { effort: 'medium' } }, xhigh: { reasoning: { effort: 'xhigh' } } }],
     ['Nova 2', nova2, { none: { reasoningConfig: { type: 'disabled' } }, minimal: { reasoningConfig: { type: 'enabled', maxReasoningEffort: 'low' } }, xhigh: { reasoningConfig: { type: 'enabled', maxReasoningEffort: 'high' } } }],
     ['Qwen', qwen, { none: undefined, minimal: { reasoning_config: 'low' }, medium: { reasoning_config: 'medium' }, xhigh: { reasoning_config: 'high' } }],
     ['DeepSeek R1', 'us.deepseek.r1-v1:0', { high: undefined }],
