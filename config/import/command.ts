@@ -8,6 +8,7 @@ import { shippedPlugins } from '../shipped-plugins.ts';
 import { readForeign } from './foreign.ts';
 import type { Foreign } from './foreign.ts';
 import { translate } from './litellm/translate.ts';
+import { translatePortkey } from './portkey.ts';
 import { draftText, noteLines, secretLines } from './write.ts';
 
 export interface Asked extends Output {
@@ -19,12 +20,16 @@ export interface Asked extends Output {
   readonly catalogue: readonly Model[];
 }
 
+const gateways: Readonly<Record<string, string>> = { litellm: 'LiteLLM', portkey: 'Portkey' };
+
 export function importConfig({ words, out, catalogue, print, say }: Asked): void {
   const [from = '', file, keys, ...more] = words;
-  if (from !== 'litellm') throw new UsageError(`gateway import takes the config of litellm, not "${from}": gateway import litellm config.yaml`);
-  if (file === undefined || more.length > 0) throw new UsageError('name the config file, and the file with the keys where there is one: gateway import litellm config.yaml keys.json');
-  const draft = translate({ source: read(file), keys: keys === undefined ? null : read(keys), catalogue });
-  const text = draftText(draft, { of: 'LiteLLM', command: 'gateway import litellm' }, shippedPlugins);
+  const of = Object.hasOwn(gateways, from) ? gateways[from] : undefined;
+  if (of === undefined) throw new UsageError(`gateway import takes the config of litellm or portkey, not "${from}": gateway import litellm config.yaml`);
+  if (file === undefined || more.length > 0 || (keys !== undefined && from !== 'litellm')) throw new UsageError('name the config file, and LiteLLM\'s keys where there are some: gateway import litellm config.yaml keys.json');
+  const source = read(file);
+  const draft = from === 'litellm' ? translate({ source, keys: keys === undefined ? null : read(keys), catalogue }) : translatePortkey({ source, catalogue });
+  const text = draftText(draft, { of, command: `gateway import ${from}` }, shippedPlugins);
   if (out === null) print(text);
   else write(resolve(out), text);
   const lines = [...(draft.secrets.size === 0 ? [] : ['Set these variables:', ...secretLines(draft).map((line) => `  ${line}`)]), ...(draft.notes.length === 0 ? [] : ['What did not come along, or is otherwise here:', ...noteLines(draft.notes).map((line) => `  ${line}`)])];

@@ -24,7 +24,7 @@ export const defaultConfigFile = 'gateway.config.yaml';
 export const coreCommands = [
   { name: 'start', summary: 'serve requests; this also runs when no command is given', flags: { config, port, host, json, help }, examples: ['gateway start --port 5000'] },
   { name: 'init', summary: 'write a commented gateway.config.yaml into this folder; a file that is there is left as it is', flags: { help }, examples: ['gateway init'] },
-  { name: 'import', summary: 'make a config of the one of another gateway (litellm), and list what did not come along', words: 'GATEWAY FILE [KEYS]', flags: { out, help }, examples: ['gateway import litellm config.yaml --out gateway.config.yaml'] },
+  { name: 'import', summary: 'make a config of the one of another gateway (litellm, portkey), and list what did not come along', words: 'GATEWAY FILE [KEYS]', flags: { out, help }, examples: ['gateway import litellm config.yaml --out gateway.config.yaml'] },
   { name: 'restart', summary: 'put a new process in the place of the running one; no request is lost', flags: { config, pid, help }, examples: ['gateway restart --config /etc/gateway.yaml'] },
   { name: 'check', summary: 'read the config and load every plugin, print what is wrong, serve nothing', flags: { config, help }, examples: ['gateway check --config /etc/gateway.yaml'] },
   { name: 'schema', summary: 'print the JSON Schema of the config, with the options of your own plugins, for editors', flags: { config, help }, examples: ['gateway schema > gateway.schema.json'] },

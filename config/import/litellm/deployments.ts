@@ -97,7 +97,7 @@ function noteLeft(name: string, path: Path, draft: Draft): void {
 }
 
 /** The provider with this entry, made where there is none. */
-function providerFor({ name, entry, hint = null }: Account, draft: Draft, line: number): string {
+export function providerFor({ name, entry, hint = null }: Account, draft: Draft, line: number): string {
   const { dialect, ...fields } = entry;
   const same = [...draft.providers].find(([, { value }]) => JSON.stringify(value['dialect'] === undefined ? { dialect: name, ...value } : value) === JSON.stringify({ dialect, ...fields }));
   if (same !== undefined) return same[0];

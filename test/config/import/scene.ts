@@ -6,6 +6,7 @@ import { draftText } from '../../../config/import/write.ts';
 import type { Draft } from '../../../config/import/draft.ts';
 import { readForeign } from '../../../config/import/foreign.ts';
 import { translate } from '../../../config/import/litellm/translate.ts';
+import { translatePortkey } from '../../../config/import/portkey.ts';
 import { loadConfig } from '../../../config/load.ts';
 import type { Loaded } from '../../../config/load.ts';
 import { shippedPlugins } from '../../../config/shipped-plugins.ts';
@@ -31,9 +32,13 @@ export interface Imported {
 const valuesFor = (text: string): Record<string, string> =>
   Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, name = '']) => [name, /BASE|URL/.test(name) ? `https://${name.toLowerCase().replaceAll('_', '-')}.example` : `${name.toLowerCase().replaceAll('_', '-')}-with-enough-characters`]));
 
-export async function imported(yaml: string, keys: string | null = null): Promise<Imported> {
-  const draft = translate({ source: readForeign('config.yaml', yaml), keys: keys === null ? null : readForeign('keys.json', keys), catalogue });
-  const text = draftText(draft, { of: 'LiteLLM', command: 'gateway import litellm' }, shippedPlugins);
+export const imported = async (yaml: string, keys: string | null = null): Promise<Imported> => await loadedOf(translate({ source: readForeign('config.yaml', yaml), keys: keys === null ? null : readForeign('keys.json', keys), catalogue }), 'LiteLLM');
+
+/** @param name of the file, and so of the policy */
+export const importedPortkey = async (name: string, json: string): Promise<Imported> => await loadedOf(translatePortkey({ source: readForeign(name, json), catalogue }), 'Portkey');
+
+async function loadedOf(draft: Draft, of: string): Promise<Imported> {
+  const text = draftText(draft, { of, command: `gateway import ${of.toLowerCase()}` }, shippedPlugins);
   const folder = folderOf({ 'gateway.config.yaml': text });
   const loaded = await load(join(folder, 'gateway.config.yaml'), valuesFor(text));
   return { draft, text, loaded, notes: draft.notes.map(({ line, what, todo }) => `${line}: ${what}: ${todo}`) };

@@ -1,0 +1,188 @@
+/**
+ * A config object of Portkey as a draft: its targets are models and a policy over them, named like the file. Targets without a model of their own
+ * pass the caller's model on: they are one wildcard. Vendors are read by LiteLLM's names for them.
+ */
+import { basename, extname } from 'node:path';
+import type { Model } from '../../core/config.ts';
+import { CatalogueFacts } from './catalogue-facts.ts';
+import { Draft, variableOf } from './draft.ts';
+import { fieldsOf, listOf, numberOf, textOf } from './foreign.ts';
+import type { Fields, Foreign, Path } from './foreign.ts';
+import { providerFor } from './litellm/deployments.ts';
+import type { Deployment } from './litellm/deployments.ts';
+import { Given } from './litellm/given.ts';
+import { writeModels } from './litellm/models.ts';
+import { vendors } from './litellm/vendors.ts';
+
+export interface FromPortkey {
+  readonly source: Foreign;
+  /** The shipped catalogue. */
+  readonly catalogue: readonly Model[];
+}
+
+/** Portkey's names of vendors, and LiteLLM's. */
+const prefixes: Readonly<Record<string, string>> = {
+  openai: 'openai', 'azure-openai': 'azure', anthropic: 'anthropic', google: 'gemini', 'vertex-ai': 'vertex_ai', bedrock: 'bedrock', groq: 'groq', 'mistral-ai': 'mistral', cohere: 'cohere', 'together-ai': 'together_ai',
+  'fireworks-ai': 'fireworks_ai', 'perplexity-ai': 'perplexity', deepseek: 'deepseek', 'x-ai': 'xai', openrouter: 'openrouter', ollama: 'ollama', deepinfra: 'deepinfra', 'novita-ai': 'novita', huggingface: 'huggingface',
+  cerebras: 'cerebras', sambanova: 'sambanova', 'workers-ai': 'cloudflare', nebius: 'nebius', hyperbolic: 'hyperbolic', dashscope: 'dashscope', moonshot: 'moonshot', 'z-ai': 'zai', github: 'github',
+};
+const byLength = Object.keys(prefixes).toSorted((a, b) => b.length - a.length);
+
+/** Portkey takes `override_params` and `overrideParams`. */
+const snake = (fields: Fields): Fields => Object.fromEntries(Object.entries(fields).map(([name, value]) => [name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), value]));
+
+const ofTargets = new Set(['name', 'weight', 'provider', 'virtual_key', 'api_key', 'override_params', 'custom_host', 'resource_name', 'azure_resource_name', 'deployment_id', 'azure_deployment_id', 'api_version', 'azure_api_version', 'openai_organization', 'aws_access_key_id', 'aws_secret_access_key', 'aws_session_token', 'aws_region', 'vertex_project_id', 'vertex_region', 'workers_ai_account_id', 'strategy', 'targets']);
+const ofConfigs = new Set([...ofTargets, 'retry', 'cache', 'request_timeout']);
+
+const guard = 'a plugin at `normalise` changes or refuses requests, one at `opened` changes answers (examples/redact.ts)';
+const advice: Readonly<Record<string, string>> = {
+  input_guardrails: guard, output_guardrails: guard, before_request_hooks: guard, after_request_hooks: guard, default_input_guardrails: guard, default_output_guardrails: guard,
+  forward_headers: 'headers of callers do not go to providers; `headers` of a provider are fixed',
+  retry: 'write it at the policy: tries again count for all its targets',
+  cache: 'write it at the policy: `cache: true`',
+  request_timeout: 'write it at the policy: timeout_ms.first_byte',
+  metadata: 'send it as headers that begin with X-Gateway-, or give it to the key',
+  strict_open_ai_compliance: 'nothing to do: answers have one shape',
+};
+
+export function translatePortkey({ source, catalogue }: FromPortkey): Draft {
+  const draft = new Draft(source, []);
+  const root = snake(source.value);
+  noteOthers(root, { path: [], known: ofConfigs, draft });
+  const targets = targetsOf(root, [], draft);
+  const own = targets.filter(({ group }) => group !== '*');
+  // a policy is over models: where some targets have one, the others cannot stand beside them
+  const kept = own.length > 0 ? own : targets;
+  for (const { path } of targets.filter((target) => !kept.includes(target))) draft.note(path, 'left out: the other targets have a model of their own, and this one has none. Give it override_params.model');
+  writeModels(kept, new CatalogueFacts(catalogue), draft);
+  const policy = own.length > 0 ? draft.policy(basename(source.name, extname(source.name))) : draft.usual;
+  writeStrategy(policy, root, { targets: kept, draft, isPolicy: own.length > 0 });
+  writeSettings(policy, root, draft);
+  return draft;
+}
+
+interface Target extends Deployment {
+  readonly name: string | null;
+}
+
+/** All targets, those of targets too. */
+function targetsOf(fields: Fields, path: Path, draft: Draft): Target[] {
+  const { targets } = fields;
+  if (!Array.isArray(targets)) return targetOf(fields, path, draft);
+  return targets.flatMap((raw, at) => {
+    const inner = snake(fieldsOf(raw));
+    const place = [...path, 'targets', at];
+    if (Array.isArray(inner['targets'])) draft.note([...place, 'targets'], 'policies do not stand in policies: its targets stand in one list with the others');
+    else noteOthers(inner, { path: place, known: ofTargets, draft });
+    return targetsOf(inner, place, draft);
+  });
+}
+
+interface Others {
+  readonly path: Path;
+  readonly known: ReadonlySet<string>;
+  readonly draft: Draft;
+}
+
+function noteOthers(fields: Fields, { path, known, draft }: Others): void {
+  for (const name of Object.keys(fields)) if (!known.has(name)) draft.note([...path, name], advice[name] ?? 'has no counterpart');
+  for (const name of Object.keys(fieldsOf(fields['override_params']))) if (name !== 'model') draft.note([...path, 'override_params', name], 'the gateway sets no parameters for its callers: let them send it, or set it in a plugin at `normalise`');
+}
+
+function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
+  const slug = textOf(fields['virtual_key']) ?? textOf(fields['provider']) ?? '';
+  const bare = slug.replace(/^@/, '');
+  const vendor = byLength.find((name) => bare === name || bare.startsWith(`${name}-`));
+  const prefix = vendor === undefined ? undefined : prefixes[vendor];
+  if (prefix === undefined) {
+    draft.note(path, `left out: nobody knows the vendor of ${slug === '' ? 'a target without a provider' : slug}. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``, 'target');
+    return [];
+  }
+  const isKept = slug.startsWith('@') || fields['virtual_key'] !== undefined;
+  const variable = `${variableOf(bare)}_API_KEY`;
+  if (isKept) draft.note([...path, fields['virtual_key'] === undefined ? 'provider' : 'virtual_key'], `its key is in Portkey: set ${variable} to the key of the vendor`, slug);
+  const deployment = textOf(fields['deployment_id']) ?? textOf(fields['azure_deployment_id']);
+  const model = textOf(fieldsOf(fields['override_params'])['model']) ?? deployment;
+  const params = paramsOf(fields, isKept ? `os.environ/${variable}` : null);
+  const account = vendors[prefix]?.(new Given(deployment ?? model ?? '*', params, { path, draft }));
+  if (account === undefined || typeof account === 'string') return [];
+  const weight = numberOf(fields['weight']);
+  return [{ name: textOf(fields['name']), group: model ?? '*', path, params: weight === null ? {} : { weight }, info: {}, account, providerId: providerFor(account, draft, draft.source.lineOf(path)), prefix }];
+}
+
+/** The target's settings under LiteLLM's names. */
+function paramsOf(fields: Fields, key: string | null): Fields {
+  const resource = textOf(fields['resource_name']) ?? textOf(fields['azure_resource_name']);
+  const account = textOf(fields['workers_ai_account_id']);
+  const base = textOf(fields['custom_host']) ?? (resource === null ? null : `https://${resource}.openai.azure.com`) ?? (account === null ? null : `https://api.cloudflare.com/client/v4/accounts/${account}/ai/v1`);
+  return {
+    api_key: key ?? fields['api_key'], api_base: base, api_version: fields['api_version'] ?? fields['azure_api_version'], organization: fields['openai_organization'],
+    aws_access_key_id: fields['aws_access_key_id'], aws_secret_access_key: fields['aws_secret_access_key'], aws_session_token: fields['aws_session_token'], aws_region_name: fields['aws_region'],
+    vertex_project: fields['vertex_project_id'], vertex_location: fields['vertex_region'],
+  };
+}
+
+interface Strategy {
+  readonly targets: readonly Target[];
+  readonly draft: Draft;
+  /** Whether the policy has candidates: it stands under a name of its own. */
+  readonly isPolicy: boolean;
+}
+
+function writeStrategy(policy: Record<string, unknown>, root: Fields, { targets, draft, isPolicy }: Strategy): void {
+  const strategy = snake(fieldsOf(root['strategy']));
+  const mode = textOf(strategy['mode']) ?? 'single';
+  policy['strategy'] = mode === 'loadbalance' ? 'weighted' : 'ordered';
+  if (strategy['on_status_codes'] !== undefined) draft.note(['strategy', 'on_status_codes'], 'the next target is asked after 429, 5xx, a time-out, a broken connection, a refused key or an empty account');
+  if (!isPolicy) {
+    if (mode === 'conditional') draft.note(['strategy', 'conditions'], '`rules` of a policy choose among models: give the targets override_params.model');
+    return;
+  }
+  policy['candidates'] = mode === 'conditional' ? defaultOf(strategy, targets) : candidatesOf(targets, mode === 'loadbalance');
+  if (mode === 'conditional') policy['rules'] = rulesOf(strategy, targets, draft);
+}
+
+/** Each model once, with the shares of all its targets. */
+function candidatesOf(targets: readonly Target[], isShared: boolean): unknown[] {
+  const weights = new Map<string, number>();
+  for (const { group, params } of targets) weights.set(group, (weights.get(group) ?? 0) + (numberOf(params['weight']) ?? 1));
+  return [...weights].map(([model, weight]) => (isShared && weight > 0 && weight !== 1 ? { model, weight: Number(weight.toFixed(3)) } : model));
+}
+
+function defaultOf(strategy: Fields, targets: readonly Target[]): unknown[] {
+  const named = targets.filter(({ name }) => name === strategy['default']);
+  return candidatesOf(named.length > 0 ? named : targets, false);
+}
+
+function rulesOf(strategy: Fields, targets: readonly Target[], draft: Draft): object[] {
+  return listOf(strategy['conditions']).map(fieldsOf).flatMap(({ query, then }, at) => {
+    const path = ['strategy', 'conditions', at];
+    const when = Object.entries(fieldsOf(query)).map(([field, test]) => [metadataName(field), textOf(fieldsOf(test)['$eq'])] as const);
+    const named = targets.filter(({ name }) => name === then);
+    if (when.length === 0 || named.length === 0 || when.some(([field, value]) => field === null || value === null)) {
+      draft.note(path, 'left out: a rule compares metadata with a value ($eq) and names a target of this file; key, tokens, tools, images and reasoning too (docs/staying-up.md)');
+      return [];
+    }
+    for (const [field] of when) draft.note(path, `send it as the header X-Gateway-${field?.slice('meta.'.length)}`, field ?? '');
+    return [{ when: Object.fromEntries(when), candidates: candidatesOf(named, false) }];
+  });
+}
+
+const metadataName = (field: string): string | null => (field.startsWith('metadata.') ? `meta.${field.slice('metadata.'.length).toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}` : null);
+
+/** Portkey tries again five times at most. */
+function writeSettings(policy: Record<string, unknown>, root: Fields, draft: Draft): void {
+  const retry = snake(fieldsOf(root['retry']));
+  const attempts = numberOf(retry['attempts']);
+  if (attempts !== null && attempts >= 0) {
+    policy['retry'] = { same_target: Math.min(10, Math.round(attempts)) };
+    policy['max_attempts'] = Math.min(10, (1 + Math.round(attempts)) * Math.max(1, listOf(root['targets']).length));
+  }
+  if (retry['on_status_codes'] !== undefined) draft.note(['retry', 'on_status_codes'], 'what may pass is tried again: 429, 5xx, a broken connection or answer; what a provider asks for counts');
+  const timeout = numberOf(root['request_timeout']);
+  if (timeout !== null && timeout > 0) policy['timeout_ms'] = { first_byte: Math.round(timeout) };
+  const cache = typeof root['cache'] === 'string' ? { mode: root['cache'] } : snake(fieldsOf(root['cache']));
+  if (cache['mode'] !== undefined) policy['cache'] = true;
+  if (cache['mode'] === 'semantic') draft.note(['cache'], 'only exact repeats are answered from the cache');
+  if (cache['max_age'] !== undefined) draft.note(['cache', 'max_age'], 'answers are kept as long as ttl_seconds of stream/cache says, for all policies');
+}

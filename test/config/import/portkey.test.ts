@@ -1,0 +1,62 @@
+/** Configs of Portkey become models, and a policy of the file's name. */
+import { readFileSync, readdirSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { formatProblems } from '../../../config/problems.ts';
+import type { Config } from '../../../core/config.ts';
+import { importedPortkey } from './scene.ts';
+import type { Imported } from './scene.ts';
+
+const folder = new URL('portkey/', import.meta.url);
+
+async function of(name: string): Promise<Imported & { readonly config: Config }> {
+  const all = await importedPortkey(name, readFileSync(new URL(name, folder), 'utf8'));
+  expect(all.loaded.ok ? formatProblems(all.loaded.warnings, 'warning') : formatProblems(all.loaded.problems)).toBe(formatProblems([], 'warning'));
+  if (!all.loaded.ok) throw new Error('it has faults');
+  expect(all.text).not.toContain('SECRET-');
+  return { ...all, config: all.loaded.config };
+}
+
+const targets = ({ models }: Config): string[] => models.flatMap(({ id, providers }) => providers.map(({ providerId, externalId, weight }) => `${id}: ${providerId}/${externalId} ${weight}`));
+
+describe('a config of Portkey', () => {
+  test.each(readdirSync(folder))('%s passes gateway check and shows no secret', async (name) => {
+    await of(name);
+  });
+
+  test('with fallbacks is an ordered policy, with its tries again, its cache and its time', async () => {
+    const { config, draft, notes } = await of('fallback.json');
+    expect(targets(config)).toEqual(['gpt-4o: openai/gpt-4o 1', 'claude-haiku-4-5: anthropic/claude-haiku-4-5 1', 'our-4o: azure/our-4o 1']);
+    expect(config.routing.models.get('fallback')).toMatchObject({ strategy: 'ordered', candidates: [{ model: 'gpt-4o' }, { model: 'claude-haiku-4-5' }, { model: 'our-4o' }], retry: { sameTarget: 2 }, maxAttempts: 10, cache: true, timeouts: { firstByte: 20_000 } });
+    expect(config.providers.get('azure')).toMatchObject({ baseUrl: 'https://west.openai.azure.com/openai/deployments/our-4o', settings: { api_version: '2024-10-21' } });
+    expect([...draft.secrets.keys()]).toEqual(['ANTHROPIC_API_KEY', 'AZURE_API_KEY']);
+    expect(notes.map((note) => note.split(': ').slice(0, 2).join(': '))).toEqual(['7: targets[0].override_params.temperature', '7: @openai-prod', '10: target', '2: strategy.on_status_codes', '4: cache.max_age']);
+  });
+
+  test('with shares is a weighted one, over all targets in one list', async () => {
+    const { config, notes } = await of('load-balance.json');
+    expect(targets(config)).toEqual(['gpt-4o-mini: openai/gpt-4o-mini 0.7', 'gpt-4o-mini: openai-2/gpt-4o-mini 0.1', 'llama-3.3-70b-versatile: groq/llama-3.3-70b-versatile 1']);
+    expect(config.routing.models.get('load-balance')).toMatchObject({ strategy: 'weighted', candidates: [{ model: 'gpt-4o-mini', weight: 0.8 }, { model: 'llama-3.3-70b-versatile' }] });
+    expect(notes.filter((note) => note.includes('left out')).map((note) => note.slice(0, 15))).toEqual(['8: targets[3]: ']);
+    expect(notes.find((note) => note.includes('input_guardrails'))).toContain('10: input_guardrails: a plugin at `normalise`');
+  });
+
+  test('without models is a wildcard of all names', async () => {
+    const { config } = await of('any-model.json');
+    expect(config.wildcards.map(({ id, providers }) => [id, providers.map(({ providerId }) => providerId)])).toEqual([['*', ['openai-compatible', 'openrouter']]]);
+    expect(config.routing.default).toMatchObject({ strategy: 'ordered', retry: { sameTarget: 1 }, maxAttempts: 4 });
+  });
+
+  test('with conditions has rules by metadata', async () => {
+    const { config, notes } = await of('conditional.json');
+    expect(config.routing.models.get('conditional')).toMatchObject({ candidates: [{ model: 'anthropic.claude-haiku-4-5-20251001-v1:0' }], rules: [{ when: { 'meta.user-plan': 'paid' }, candidates: [{ model: 'claude-sonnet-4-5' }] }] });
+    expect(config.providers.get('cloudflare')?.baseUrl).toBe('https://api.cloudflare.com/client/v4/accounts/acc/ai/v1');
+    expect(notes).toContainEqual('5: meta.user-plan: send it as the header X-Gateway-user-plan');
+    expect(notes.find((note) => note.startsWith('6:'))).toContain('left out: a rule compares metadata');
+  });
+
+  test('of one target is a policy of one model', async () => {
+    const { config } = await of('single.json');
+    expect(targets(config)).toEqual(['gemini-2.5-flash: vertex/gemini-2.5-flash 1']);
+    expect(config.providers.get('vertex')).toMatchObject({ auth: 'google', settings: { project: 'our-project', location: 'europe-west4' } });
+  });
+});
