@@ -24,13 +24,19 @@ function encodeUnharmed(dialect: Dialect, request: ChatRequest, target: Target):
   const { isAutomatic, effort } = target.reasoning;
   if (isAutomatic !== true || effort === null) return dialect.encode(request, target);
   const without = (): WireRequest => dialect.encode(request, { ...target, reasoning: unsetReasoning });
-  const wire = unlessRefused(() => dialect.encode(request, target));
+  const wire = unlessRefused(() => untold(dialect.encode(request, target), target));
   if (wire === null) return without();
   const changes = wire.adjustments.filter(({ parameter }) => !parameter.startsWith('reasoning')).map(changeOf);
   if (changes.length === 0) return wire;
   const plain = without();
   const anyhow = new Set(plain.adjustments.map(changeOf));
   return changes.every((change) => anyhow.has(change)) ? wire : plain;
+}
+
+/** The request without a word on the effort, where the caller said nothing of reasoning: nothing of the caller's is changed. */
+function untold(wire: WireRequest, { reasoning: { field } }: Target): WireRequest {
+  if (field !== undefined) return wire;
+  return { ...wire, adjustments: wire.adjustments.filter(({ parameter }) => parameter !== 'reasoning_effort') };
 }
 
 const changeOf = ({ parameter, change }: Adjustment): string => `${parameter}: ${change}`;

@@ -104,6 +104,16 @@ describe('a refused effort of the gateway', () => {
   });
 });
 
+describe('an effort of the gateway', () => {
+  it.each([['google', 'gemini-2.5-flash', { candidates: [{ content: { parts: [{ text: 'hello' }] }, finishReason: 'STOP' }] }], ['mistral', 'mistral-small-latest', completion('hello')]])('is no change of the request: %s has another word for it', async (dialect, externalId, body) => {
+    const up = await provider(answers(body));
+    const { chat, records } = await gatewayOf({ ...configOf(up, { dialect }), models: [{ id: 'plain', pricing: prices, providers: [{ providerId: 'up', externalId, reasoning: { efforts: ['low'] } }] }] });
+    const response = await chat({ model: 'plain' });
+    expect([response.status, response.headers.get('x-adjusted'), records[0]?.adjustments]).toEqual([200, null, []]);
+    expect((await chat({ model: 'plain', reasoning_effort: 'low' })).headers.get('x-adjusted')).toContain('reasoning_effort: changed to');
+  });
+});
+
 describe("a caller's own effort", () => {
   it('that a provider refuses is the error of the caller, under the name of the field that was sent', async () => {
     const said = { message: "Unsupported value: 'xhigh'.", type: 'invalid_request_error', param: 'reasoning.effort', code: 'unsupported_value' };
