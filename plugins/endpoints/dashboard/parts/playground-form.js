@@ -22,7 +22,7 @@ export function PlaygroundForm({ form, set, models, gatewayKey, setKey, hasTurns
       <label>Temperature <input type="number" min="0" max="2" step="0.1" ...${text('temperature')} /></label>
       <label class="check"><input type="checkbox" checked=${form.stream} onChange=${(event) => set({ stream: event.target.checked })} /> Stream</label></div>
     <label class="area">System <textarea rows="2" ...${text('system')} /></label>
-    ${form.earlier.length > 0 && html`<p class="soft">${form.earlier.length} earlier messages go along as they were. <button type="button" class="link" onClick=${() => set({ earlier: [] })}>Leave them out</button></p>`}
+    ${form.earlier.length > 0 && html`<p class="soft">${form.earlier.length === 1 ? '1 earlier message goes along as it was.' : `${form.earlier.length} earlier messages go along as they were.`} <button type="button" class="link" onClick=${() => set({ earlier: [] })}>Leave them out</button></p>`}
     <${Ask} form=${form} set=${set} hasTurns=${hasTurns} />
     <${Metadata} rows=${form.metadata} set=${(metadata) => set({ metadata })} />
     <${Fold} name="Tools" label="Tools as JSON" example=${exampleTool} field=${text('tools')} />
@@ -55,7 +55,7 @@ function Ask({ form, set, hasTurns }) {
   const [isOver, setOver] = useState(false);
   const add = async (from) => {
     const files = [...(from.files ?? [])].filter(({ type }) => type.startsWith('image/'));
-    if (files.length > 0) set({ images: [...form.images, ...(await Promise.all(files.map(addressOf)))] });
+    if (files.length > 0) set({ images: [...form.images, ...(await Promise.all(files.map(addressOf))).map((url) => ({ url }))] });
   };
   const onDrop = (event) => {
     setOver(false);
@@ -65,7 +65,7 @@ function Ask({ form, set, hasTurns }) {
   };
   return html`<div class="ask ${isOver ? 'is-over' : ''}" onDragOver=${(event) => { event.preventDefault(); setOver(true); }} onDragLeave=${() => setOver(false)} onDrop=${onDrop}>
     <label class="area">User <textarea rows="6" placeholder=${hasTurns ? 'The next turn' : ''} value=${form.user} onInput=${(event) => set({ user: event.target.value })} onPaste=${(event) => void add(event.clipboardData)} /></label>
-    <div class="ask-images">${form.images.map((url, at) => html`<span key=${at}><img class="thumbnail" src=${url} alt=${`Image ${at + 1}`} /><button type="button" class="button button-plain" aria-label=${`Remove image ${at + 1}`} onClick=${() => set({ images: form.images.filter((_, index) => index !== at) })}><${Icon} name="close" /></button></span>`)}
+    <div class="ask-images">${form.images.map(({ url }, at) => html`<span key=${at}><img class="thumbnail" src=${url} alt=${`Image ${at + 1}`} /><button type="button" class="button button-plain" aria-label=${`Remove image ${at + 1}`} onClick=${() => set({ images: form.images.filter((_, index) => index !== at) })}><${Icon} name="close" /></button></span>`)}
       <label class="link">Add an image<input class="hidden" type="file" accept="image/*" multiple onChange=${(event) => void add(event.target).then(() => (event.target.value = ''))} /></label> <span class="soft">or drop it here</span></div>
   </div>`;
 }

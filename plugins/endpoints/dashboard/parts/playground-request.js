@@ -1,8 +1,8 @@
 /** The form of the playground, and the chat requests that it describes. What a field of the form does not cover is JSON under `more`. */
 import { chatOf } from './snippets.js';
 
-/** The values of the form before somebody changes them. `earlier`: messages that go along as they are. `images`: addresses, most of them `data:`. */
-export const emptyForm = { models: [''], system: '', earlier: /** @type {any[]} */ ([]), user: 'Hello! Explain in two sentences what you are.', images: /** @type {string[]} */ ([]), effort: '', budget: '', maxTokens: '', temperature: '', stream: true, tools: '', schema: '', more: '', metadata: [['', '']] };
+/** The values of the form before somebody changes them. `earlier`: messages that go along as they are. `images`: each with its address, which mostly is `data:`, and with its detail where it has one. */
+export const emptyForm = { models: [''], system: '', earlier: /** @type {any[]} */ ([]), user: 'Hello! Explain in two sentences what you are.', images: /** @type {{ url: string, detail?: string }[]} */ ([]), effort: '', budget: '', maxTokens: '', temperature: '', stream: true, tools: '', schema: '', more: '', metadata: [['', '']] };
 
 /** @typedef {typeof emptyForm} Form */
 
@@ -23,7 +23,7 @@ const formatOf = (value) => (['json_schema', 'json_object', 'text'].includes(val
 
 /** The message that the form asks with; null where nothing is written. @param {Form} form */
 export function askedOf({ user, images }) {
-  if (images.length > 0) return { role: 'user', content: [...(user.trim() === '' ? [] : [{ type: 'text', text: user }]), ...images.map((url) => ({ type: 'image_url', image_url: { url } }))] };
+  if (images.length > 0) return { role: 'user', content: [...(user.trim() === '' ? [] : [{ type: 'text', text: user }]), ...images.map((image) => ({ type: 'image_url', image_url: image }))] };
   return user.trim() === '' ? null : { role: 'user', content: user };
 }
 
@@ -59,10 +59,16 @@ export function fieldsOf(message) {
   const [first, ...others] = content;
   const hasText = first?.type === 'text' && Object.keys(first).length === 2;
   const images = hasText ? others : content;
-  const isPlain = images.length > 0 && images.every((part) => part.type === 'image_url' && Object.keys(part).length === 2 && Object.keys(part.image_url).join() === 'url');
-  return isPlain ? { user: hasText ? first.text : '', images: images.map((part) => part.image_url.url) } : null;
+  const isPlain = images.length > 0 && images.every((part) => part.type === 'image_url' && Object.keys(part).length === 2);
+  return isPlain ? { user: hasText ? first.text : '', images: images.map((part) => part.image_url) } : null;
 }
 
+/** What a logged request of another door loses when it is sent as a chat request; null where that is nothing. @param {any} record */
+export function lossOf({ request, path }) {
+  const lost = new Set();
+  chatOf(request, lost);
+  return lost.size === 0 ? null : `This request came through ${path}. From here it goes through /v1/chat/completions, without ${[...lost].join(', ')}.`;
+}
 
 const pretty = (value) => (value === undefined ? '' : JSON.stringify(value, null, 2));
 

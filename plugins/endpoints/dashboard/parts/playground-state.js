@@ -4,7 +4,7 @@ import { ask } from './api.js';
 import { choices, firstChoice } from './callable.js';
 import { historyOf, resultsOf, runTurn } from './playground-lanes.js';
 import { formIn } from './playground-link.js';
-import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, settingsOf, whyNot } from './playground-request.js';
+import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, lossOf, settingsOf, whyNot } from './playground-request.js';
 
 /** @typedef {import('./playground-lanes.js').Turn} Turn */
 
@@ -21,12 +21,12 @@ function othersOf(models, chosen) {
   return choices(models, chosen).filter((name) => name !== chosen && used.has(name)).sort((a, b) => used.get(b) - used.get(a)).slice(0, mostCompared - 1);
 }
 
-/** The form that sends a logged request again. @param {string} id */
+/** The form that sends a logged request again, and what the request loses by that. @param {string} id */
 async function loggedForm(id) {
   const record = await ask(`/api/logs/${encodeURIComponent(id)}`);
   const why = whyNot(record);
   if (why !== null) throw new Error(`This request cannot be sent again. ${why}`);
-  return formOf(record.request, record.metadata);
+  return { form: formOf(record.request, record.metadata), loss: lossOf(record) };
 }
 
 /** The draft, filled from the address: `replay` is the id of a logged request, `model` a name, `compare` adds two other models, and a form may be behind the `#`. @param {URLSearchParams} params @param {any} models */
@@ -38,8 +38,9 @@ function useDraft(params, models) {
   const replay = params.get('replay');
   useEffect(() => {
     const fill = async () => {
-      const form = replay === null ? await formIn(location.hash) : await loggedForm(replay);
+      const { form, loss } = replay === null ? { form: await formIn(location.hash), loss: null } : await loggedForm(replay);
       change(() => ({ form, lanes: [[]] }));
+      setNote(loss);
     };
     if (replay !== null || location.hash !== '') fill().catch(({ message }) => setNote(message));
   }, [replay]);

@@ -98,7 +98,7 @@ function Tab({ name, data }) {
 
 function NoBodies({ record, bodies }) {
   if (record.outcome === 'refused' && record.request === null) return html`<${Notice} title="There is no body">The request was refused before its body counted as one.<//>`;
-  return html`<${Notice} title="Bodies are not stored">${bodies === false ? html`The config says <code>bodies: false</code> for <code>log/journal</code>. Turn it on there to see prompts and answers of later requests.` : html`This request asked for that (<code>x-log-bodies: off</code> or its key), or there was no room for them.`}<//>`;
+  return html`<${Notice} title="Bodies are not stored">${bodies === false ? html`The config says <code>bodies: false</code> for <code>log/journal</code>. Turn it on there to see prompts and answers of later requests.` : html`This request asked for that (<code>x-log-bodies: off</code> or its key), or there was no room for them.`} Without its body a request cannot be sent again.<//>`;
 }
 
 function Reasoning({ record: { reasoningContent, usage, usageEstimated, reasoningEstimated, request }, bodies }) {

@@ -3,10 +3,25 @@
 const base = () => `${location.origin}/v1`;
 const indent = (text, by) => text.split('\n').join(`\n${' '.repeat(by)}`);
 
-/** A logged request as a caller of the chat door sends it: without what only its own door understands. @param {any} request */
-export function chatOf(request) {
-  const { native: _native, door: _door, ...body } = request ?? {};
-  return Array.isArray(body.messages) ? { ...body, messages: body.messages.map((message) => Object.fromEntries(Object.entries(message).filter(([name]) => name !== 'native'))) } : body;
+/** What may have any names in it. */
+const schemas = new Set(['function', 'response_format', 'metadata']);
+
+/**
+ * A part of a logged request without what only its own door understands.
+ * @param {any} value @param {Set<string>} lost gets the names of what is taken out
+ */
+function withoutNative(value, lost) {
+  if (Array.isArray(value)) return value.filter((one) => !(one?.native?.isAll && lost.add(one.type ?? one.role))).map((one) => withoutNative(one, lost));
+  if (typeof value !== 'object' || value === null) return value;
+  const { native, ...rest } = value;
+  for (const name of Object.keys(native?.fields ?? {})) lost.add(name);
+  return Object.fromEntries(Object.entries(rest).map(([name, inner]) => [name, schemas.has(name) ? inner : withoutNative(inner, lost)]));
+}
+
+/** A logged request as a caller of the chat door sends it: without what only its own door understands. @param {any} request @param {Set<string>} [lost] gets the names of that */
+export function chatOf(request, lost = new Set()) {
+  const { door: _door, ...body } = request ?? {};
+  return withoutNative(body, lost);
 }
 
 /** The system takes no argument of more than 128 kB, so a longer body comes from standard input. */

@@ -1,7 +1,7 @@
 /** The form of the playground: a logged request that goes through it comes out as it was. */
 import { describe, expect, test } from 'vitest';
 
-const { askedOf, beforeOf, formOf, settingsOf, whyNot } = await import(new URL('../../../../plugins/endpoints/dashboard/parts/playground-request.js', import.meta.url).href);
+const { askedOf, beforeOf, formOf, lossOf, settingsOf, whyNot } = await import(new URL('../../../../plugins/endpoints/dashboard/parts/playground-request.js', import.meta.url).href);
 
 /** The body that the form sends for a logged request. */
 function again(request: object): object {
@@ -36,6 +36,22 @@ describe('a logged request', () => {
 
   test('leaves behind what only its own door knows', () => {
     expect(again({ model: 'm', messages: [{ role: 'system', content: 'a', native: { fields: {} } }, user('b')], native: {}, door: { store: true } })).toEqual({ model: 'm', messages: [{ role: 'system', content: 'a' }, user('b')] });
+  });
+
+  test('says what is left behind, in parts and tools too', () => {
+    const text = { type: 'text', text: 'a', native: { fields: { cache_control: { type: 'ephemeral' } } } };
+    const own = { type: 'web_search', native: { isAll: true, fields: {} } };
+    const tool = { type: 'function', function: { name: 'f', parameters: { properties: { native: { fields: { a: 1 } } } } } };
+    const format = { type: 'json_schema', json_schema: { name: 'a', schema: { properties: { native: { type: 'string' } } } } };
+    const request = { model: 'm', messages: [user([text, image])], tools: [own, tool], response_format: format, native: { fields: { thinking: {} } } };
+    expect(lossOf({ request, path: '/v1/messages' })).toBe('This request came through /v1/messages. From here it goes through /v1/chat/completions, without thinking, cache_control, web_search.');
+    expect(again(request)).toEqual({ model: 'm', messages: [user([{ type: 'text', text: 'a' }, image])], tools: [tool], response_format: format });
+    expect(lossOf({ request: { messages: [user('a')], tools: [tool] }, path: '/v1/chat/completions' })).toBe(null);
+  });
+
+  test('with an image of some detail fills the field of the images', () => {
+    const { user: text, images, earlier } = formOf({ model: 'm', messages: [user([{ type: 'text', text: 'a' }, { ...image, image_url: { ...image.image_url, detail: 'low' } }])] }, {});
+    expect([text, images, earlier]).toEqual(['a', [{ url: image.image_url.url, detail: 'low' }], []]);
   });
 
   test('keeps its metadata', () => expect(settingsOf(formOf({ model: 'm', messages: [] }, { team: 'a' })).metadata).toEqual({ team: 'a' }));
