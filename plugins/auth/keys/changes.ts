@@ -1,4 +1,5 @@
 /** Changes of the keys in the store: each is written with its line of the audit list, made from what the store has, and known in this process when it is done. */
+import { isDeepStrictEqual } from 'node:util';
 import { createApiKey, prefixOf } from '../../../core/api-key.ts';
 import type { CallerKeys } from '../../../core/api-key.ts';
 import { GatewayError } from '../../../core/errors.ts';
@@ -49,7 +50,7 @@ export class KeyChanges {
     const own = name ?? `key-${id}`;
     await this.#write(own, author, (known) => {
       if (known !== undefined || this.#parts.keys.isWritten(own)) throw new GatewayError('key_exists', `There is a key with the name "${own}" already, in the ${known === undefined ? 'config' : 'store'}.`, { param: 'name' });
-      return { stored: { createdAt: now, secrets: [secret], settings }, action: 'create', details: given };
+      return { stored: { createdAt: now, secrets: [secret], settings }, action: 'create', details: differing(plainSettings, settings) };
     });
     return { name: own, key };
   }
@@ -58,7 +59,8 @@ export class KeyChanges {
     const isSwitch = Object.keys(given).length === 1 && given.disabled !== undefined;
     await this.#write(name, author, (known) => {
       const { stored } = this.#there(name, known);
-      return { stored: { ...stored, settings: { ...stored.settings, ...given } }, action: isSwitch ? (given.disabled ? 'disable' : 'enable') : 'change', details: given };
+      const settings = { ...stored.settings, ...given };
+      return { stored: { ...stored, settings }, action: isSwitch ? (given.disabled ? 'disable' : 'enable') : 'change', details: differing(stored.settings, settings) };
     });
   }
 
@@ -104,6 +106,9 @@ export class KeyChanges {
     throw new GatewayError('key_exists', `Somebody else changes the key "${name.slice(0, 100)}" at the same moment. Try again.`);
   }
 }
+
+/** The settings that are others now. */
+const differing = (before: KeySettings, now: KeySettings): Partial<KeySettings> => Object.fromEntries(Object.entries(now).filter(([name, value]) => !isDeepStrictEqual(value, before[name as keyof KeySettings])));
 
 function newSecret(now: number): { readonly key: string; readonly secret: StoredSecret; readonly id: string } {
   const { key, hash, id } = createApiKey();

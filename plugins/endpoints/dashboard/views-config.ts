@@ -56,15 +56,6 @@ function withoutSecrets(address: string): string {
   return url === null ? mask : `${url.protocol}//${url.host}${url.pathname}`;
 }
 
-export async function keysView({ keys }: Config, asking: UseOptions): Promise<object> {
-  const use = await useOf('key', asking, 30);
-  return {
-    data: keys.map(({ name, models, metadata }) => ({ name, models, metadata, use: use.get(name) ?? null })),
-    open: keys.length === 0 ? (use.get(null) ?? null) : null,
-    isOpen: keys.length === 0,
-  };
-}
-
 export async function modelsView({ models, providers, routing }: Config, asking: UseOptions): Promise<object> {
   const use = await useOf('model', asking, 1);
   const isOn = (id: string): boolean => providers.get(id)?.missing === null;

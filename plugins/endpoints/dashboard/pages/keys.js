@@ -1,24 +1,72 @@
-/** The page Keys: the keys of the config by name, what each was used for, and the limits and budgets of all callers. The gateway does not keep the keys themselves. */
-import { html } from '../parts/html.js';
+/** The page Keys: every caller's key by name, what each was used for, and the limits and budgets of all callers. Keys of the store are made and changed here; nobody can show a key again. */
+import { html, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { aboutSum } from '../parts/estimate.js';
-import { compact, count, duration, failsMuch, money, percent } from '../parts/format.js';
+import { ago, compact, count, duration, failsMuch, minute, money, percent } from '../parts/format.js';
+import { Icon } from '../parts/icons.js';
+import { KeyAudit } from '../parts/key-audit.js';
+import { ChangeKey, NewKey } from '../parts/key-dialog.js';
 import { Limits } from '../parts/limits.js';
 import { Head } from '../parts/shell.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 
+const mostShown = 300;
+
 export function KeysPage() {
   const { data, error, reload } = useData('/api/keys', { everyMs: 30_000 });
-  return html`<${Head} title="Keys" />
+  const [open, setOpen] = useState(/** @type {any} */ (null));
+  const [times, setTimes] = useState(0);
+  const [search, setSearch] = useState('');
+  const changed = () => {
+    reload();
+    setTimes((before) => before + 1);
+  };
+  const close = () => setOpen(null);
+  const found = data?.data.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase())) ?? [];
+  return html`<${Head} title="Keys">${data !== null && data.store !== 'none' && html`<button type="button" class="button button-main" disabled=${data.store !== 'good'} onClick=${() => setOpen('new')}>New key</button>`}<//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${6} />`}
-    ${data?.isOpen && html`<${Notice} icon="keys" title="The gateway is open">The config lists no keys, so everybody who reaches this machine may ask.${data.open === null ? '' : html` ${count(data.open.requests)} requests in the last 30 days, ${aboutSum(money(data.open.cost), data.open)}.`} Keys are written under <code>keys:</code> in the config.<//>`}
-    ${data !== null && !data.isOpen && html`<div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in</th><th scope="col" class="num">out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th><th scope="col" /></tr></thead>
-      <tbody>${data.data.map(({ name, models, metadata, use }) => html`<tr key=${name}>
-        <td class="cell-name" title=${name}>${name}</td><td class="wrap">${models === null ? html`<span class="soft">all</span>` : models.join(', ')}</td><td class="wrap">${Object.entries(metadata).map(([key, value]) => html`<span class="pill" key=${key}>${key} ${value}</span> `)}</td>
-        <${Use} use=${use} />
-        <td class="num"><a href=${`/dashboard/logs?since=30d&key=${encodeURIComponent(name)}`}>Logs</a></td></tr>`)}</tbody></table></div>`}
-    <${Limits} />`;
+    ${data?.store === 'away' && html`<${Notice} tone="warn" title="The store of the keys is away">The keys below are good. None can be made or changed until it is back.<//>`}
+    ${data?.isOpen && html`<${Notice} icon="keys" title="The gateway is open">The config lists no keys, so everybody who reaches this machine may ask.${data.open === null ? '' : html` ${count(data.open.requests)} requests in the last 30 days, ${aboutSum(money(data.open.cost), data.open)}.`} Keys are written under <code>keys:</code> in the config, or made here; <code>server.require_keys</code> of the config asks for one of those.<//>`}
+    ${data?.data.length > 20 && html`<label class="search-line"><span class="hidden">Search keys</span><input type="search" placeholder="Search by name" value=${search} onInput=${(event) => setSearch(event.target.value)} /></label>`}
+    ${data?.data.length > 0 && html`<div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col"><span class="hidden">Change</span></th><th scope="col">State</th><th scope="col">Limits</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col">Last used</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in</th><th scope="col" class="num">out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th><th scope="col"><span class="hidden">Logs</span></th></tr></thead>
+      <tbody>${found.slice(0, mostShown).map((key) => html`<${Row} key=${`${key.source} ${key.name}`} of=${key} isAway=${data.store !== 'good'} change=${() => setOpen(key)} />`)}</tbody></table></div>
+      ${found.length > mostShown && html`<p class="soft">${count(mostShown)} of ${count(found.length)} keys. Search for the others by their names.</p>`}`}
+    ${open === 'new' && html`<${NewKey} close=${close} changed=${changed} />`}
+    ${open !== null && open !== 'new' && html`<${ChangeKey} of=${open} close=${close} changed=${changed} />`}
+    <${Limits} />
+    ${data !== null && data.store !== 'none' && html`<${KeyAudit} key=${times} />`}`;
+}
+
+function Row({ of, isAway, change }) {
+  const { name, source, writtenAt, prefix, models, metadata, limits, lastUsedAt, use } = of;
+  return html`<tr>
+    <td title=${name}><span class="cell-name">${name}</span><div class="soft">${source === 'yaml' ? writtenAt?.split('/').at(-1) : `store${prefix === null ? '' : ` · ${prefix}…`}`}</div></td>
+    <td class="cell-tool">${source === 'store' && html`<button type="button" class="button" disabled=${isAway} onClick=${change} aria-label=${`Change ${name}`}>Change</button>`}</td>
+    <td><${State} of=${of} /></td><td>${limitsText(limits)}</td>
+    <td class="wrap">${models === null ? html`<span class="soft">all</span>` : models.join(', ')}</td><td class="wrap">${Object.entries(metadata).map(([key, value]) => html`<span class="pill" key=${key}>${key} ${value}</span> `)}</td>
+    <td>${lastUsedAt === null ? html`<span class="soft">never</span>` : ago(Date.parse(lastUsedAt))}</td>
+    <${Use} use=${use} />
+    <td class="num"><a href=${`/dashboard/logs?since=30d&key=${encodeURIComponent(name)}`}>Logs</a></td></tr>`;
+}
+
+const soonMs = 7 * 86_400_000;
+const momentOf = (date) => (date === null ? Infinity : Date.parse(date));
+
+function State({ of: { isShadowed, disabled, expires, keys } }) {
+  const end = Math.min(momentOf(expires), Math.max(...keys.map((one) => momentOf(one.expires))));
+  if (isShadowed) return html`<span class="mark mark-bad" title="The config has a key of this name, and that one counts"><${Icon} name="cross" />not taken</span>`;
+  if (disabled) return html`<span class="mark mark-off"><${Icon} name="cross" />disabled</span>`;
+  if (end <= Date.now()) return html`<span class="mark mark-bad"><${Icon} name="cross" />expired</span>`;
+  const until = end === Infinity ? null : html` <span class="soft">until ${minute(end, { isWhole: true })}</span>`;
+  if (end - Date.now() < soonMs) return html`<span class="mark mark-warn"><${Icon} name="alert" />ends soon</span>${until}`;
+  return html`<span class="mark mark-ok"><${Icon} name="check" />${keys.length > 1 ? `${keys.length} keys` : 'good'}</span>${until}`;
+}
+
+function limitsText(limits) {
+  if (limits === null) return html`<span class="soft">none</span>`;
+  const { requests_per_minute: requests, tokens_per_minute: tokens, concurrent, budget } = limits;
+  return [requests && `${count(requests)} requests/min`, tokens && `${compact(tokens)} tokens/min`, concurrent && `${count(concurrent)} at one time`, budget && `${money(budget.dollars)} per ${budget.per}`].filter(Boolean).join(', ');
 }
 
 const Use = ({ use }) => use === null ? html`<td class="num" colspan="6"><span class="soft">not used</span></td>` : html`<td class="num">${count(use.requests)}</td><td class="num ${failsMuch(use) ? 'is-bad' : ''}">${percent(use.errors, use.requests)}</td><td class="num">${aboutSum(compact(use.promptTokens), use)}</td><td class="num">${aboutSum(compact(use.completionTokens), use)}</td><td class="num">${duration(use.latencyP95Ms)}</td><td class="num">${aboutSum(money(use.cost), use)}</td>`;

@@ -167,7 +167,7 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect(data.map(({ action, by, details }: any) => [action, by, details])).toEqual([
       ['delete', 'api', {}],
       ['rotate', 'api', { prefix: expect.stringMatching(/^gwk_\w{12}$/), overlap_ms: 7_200_000 }],
-      ['change', 'cli', { disabled: false, models: ['plain'] }],
+      ['change', 'cli', { models: ['plain'], disabled: false }],
       ['disable', 'dashboard', { disabled: true }],
       ['create', 'api', { limits: { concurrent: 3 } }],
     ]);

@@ -1,0 +1,109 @@
+/** The dialogs of the page Keys: a new key, a key that is changed, and a key that is shown once. */
+import { html, useState } from './html.js';
+import { ask, send } from './api.js';
+import { Copy } from './copy.js';
+import { Dialog } from './dialog.js';
+import { minute } from './format.js';
+import { emptyForm, formOf, KeyFields, settingsOf } from './key-form.js';
+import { Notice } from './states.js';
+
+const say = (detail) => dispatchEvent(new CustomEvent('gateway:say', { detail }));
+const overlaps = [['0', 'at once'], ['1h', 'in an hour'], ['24h', 'in a day'], ['7d', 'in a week'], ['30d', 'in 30 days']];
+const pathOf = ({ id }) => `/api/keys/${encodeURIComponent(id)}`;
+
+/** Runs a change, and keeps what went wrong. @returns {[string | null, boolean, (work: () => Promise<unknown>) => Promise<void>]} */
+function useWork() {
+  const [fault, setFault] = useState(/** @type {string | null} */ (null));
+  const [isBusy, setBusy] = useState(false);
+  const run = async (work) => {
+    setBusy(true);
+    setFault(null);
+    try {
+      await work();
+    } catch (error) {
+      setFault(/** @type {Error} */ (error).message);
+    }
+    setBusy(false);
+  };
+  return [fault, isBusy, run];
+}
+
+const Problem = ({ fault }) => fault !== null && html`<${Notice} tone="bad" title="This was not done">${fault}<//>`;
+
+/** The key itself. It is gone when the dialog is closed. */
+const Shown = ({ made, close }) => html`<${Dialog} title=${`The key of ${made.name}`} close=${close}><div class="dialog-body">
+  <p>It is shown only now, and is good at once. Callers send it as <code>Authorization: Bearer …</code></p>
+  <div class="code"><pre class="made-key">${made.key}</pre><${Copy} text=${made.key} what="The key" /></div>
+  ${made.keys.slice(1).map((former) => html`<p class="soft" key=${former.prefix}>The former key <code>${former.prefix}…</code> is good until ${minute(Date.parse(former.expires), { isWhole: true })}.</p>`)}
+  <div class="dialog-foot"><button type="button" class="button button-main" onClick=${close}>I have it</button></div>
+</div><//>`;
+
+/** @param {{ close: () => void, changed: () => void }} props */
+export function NewKey({ close, changed }) {
+  const [form, setForm] = useState(emptyForm);
+  const [made, setMade] = useState(/** @type {any} */ (null));
+  const [fault, isBusy, run] = useWork();
+  const make = (event) => {
+    event.preventDefault();
+    void run(async () => {
+      setMade(await send('/api/keys', { name: form.name.trim(), ...settingsOf(form) }));
+      changed();
+    });
+  };
+  if (made !== null) return html`<${Shown} made=${made} close=${close} />`;
+  return html`<${Dialog} title="New key" close=${close}><form class="dialog-body" onSubmit=${make}>
+    <${Problem} fault=${fault} />
+    <${KeyFields} form=${form} set=${(changes) => setForm((before) => ({ ...before, ...changes }))} isNew=${true} />
+    <div class="dialog-foot"><button class="button button-main" disabled=${isBusy}>Make the key</button></div>
+  </form><//>`;
+}
+
+/** @param {{ of: any, close: () => void, changed: () => void }} props */
+export function ChangeKey({ of, close, changed }) {
+  const [form, setForm] = useState(() => formOf(of));
+  const [made, setMade] = useState(/** @type {any} */ (null));
+  const [fault, isBusy, run] = useWork();
+  const end = (text) => {
+    say(text);
+    changed();
+    close();
+  };
+  const save = (event) => {
+    event.preventDefault();
+    void run(async () => {
+      await send(pathOf(of), settingsOf(form, of), 'PATCH');
+      end(`${of.name} is changed`);
+    });
+  };
+  const rotate = (overlap) => run(async () => {
+    setMade(await send(`${pathOf(of)}/rotate`, { overlap }));
+    changed();
+  });
+  const turn = () => run(async () => {
+    await send(pathOf(of), { disabled: !of.disabled }, 'PATCH');
+    end(`${of.name} is ${of.disabled ? 'good again' : 'refused from now on'}`);
+  });
+  const remove = () => run(async () => {
+    await ask(pathOf(of), { method: 'DELETE' });
+    end(`${of.name} is deleted`);
+  });
+  if (made !== null) return html`<${Shown} made=${made} close=${close} />`;
+  return html`<${Dialog} title=${of.name} close=${close}><form class="dialog-body" onSubmit=${save}>
+    <${Problem} fault=${fault} />
+    <${KeyFields} form=${form} set=${(changes) => setForm((before) => ({ ...before, ...changes }))} isNew=${false} />
+    <div class="dialog-foot"><button class="button button-main" disabled=${isBusy}>Save</button></div>
+    <${Ends} of=${of} isBusy=${isBusy} rotate=${rotate} turn=${turn} remove=${remove} />
+  </form><//>`;
+}
+
+/** What takes effect at once, without Save. */
+function Ends({ of, isBusy, rotate, turn, remove }) {
+  const [overlap, setOverlap] = useState('24h');
+  const [isSure, setSure] = useState(false);
+  return html`<div class="key-ends">
+    <div><button type="button" class="button" disabled=${isBusy} onClick=${() => rotate(overlap)}>Rotate</button>
+      <label class="soft">a new key; the present one ends <select aria-label="The present key ends" value=${overlap} onChange=${(event) => setOverlap(event.target.value)}>${overlaps.map(([value, label]) => html`<option key=${value} value=${value}>${label}</option>`)}</select></label></div>
+    <div><button type="button" class="button" disabled=${isBusy} onClick=${turn}>${of.disabled ? 'Enable' : 'Disable'}</button><span class="soft">${of.disabled ? 'it is refused now' : 'refused until it is enabled; what runs comes to its end'}</span></div>
+    <div><button type="button" class="button" disabled=${isBusy} onClick=${() => (isSure ? remove() : setSure(true))}>${isSure ? 'Delete for good' : 'Delete'}</button><span class="soft">its requests stay in the log</span></div>
+  </div>`;
+}

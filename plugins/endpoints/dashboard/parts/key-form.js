@@ -1,0 +1,64 @@
+/** The settings of a key of the store as a form, and the form as settings. */
+import { html } from './html.js';
+
+const periods = ['day', 'week', 'month', 'total'];
+
+/** @typedef {{ name: string, models: string, metadata: string, requests: string, tokens: string, concurrent: string, dollars: string, per: string, expires: string, logBodies: boolean, cache: boolean }} Form */
+
+/** @returns {Form} */
+export const emptyForm = () => ({ name: '', models: '', metadata: '', requests: '', tokens: '', concurrent: '', dollars: '', per: 'month', expires: '', logBodies: true, cache: false });
+
+const written = (value) => (value === undefined || value === null ? '' : String(value));
+
+/** @param {any} key as `/api/keys` has it @returns {Form} */
+export const formOf = ({ name, models, metadata, limits, expires, log_bodies: logBodies, cache }) => ({
+  name,
+  models: (models ?? []).join(', '),
+  metadata: Object.entries(metadata).map(([label, value]) => `${label}=${value}`).join(', '),
+  requests: written(limits?.requests_per_minute),
+  tokens: written(limits?.tokens_per_minute),
+  concurrent: written(limits?.concurrent),
+  dollars: written(limits?.budget?.dollars),
+  per: limits?.budget?.per ?? 'month',
+  expires: written(expires),
+  logBodies,
+  cache,
+});
+
+const listOf = (text) => text.split(',').map((one) => one.trim()).filter((one) => one !== '');
+
+/** The settings as the API takes them. @param {Form} form @param {any} [before] the key, for what the form does not show */
+export function settingsOf(form, before) {
+  const models = listOf(form.models);
+  const pairs = listOf(form.metadata).map((pair) => (pair.includes('=') ? [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()] : [pair, '']));
+  const amounts = [['requests_per_minute', form.requests], ['tokens_per_minute', form.tokens], ['concurrent', form.concurrent]].flatMap(([name, value]) => (value === '' ? [] : [[name, Number(value)]]));
+  const budget = form.dollars === '' ? [] : [['budget', { ...(before?.limits?.budget?.unknown && { unknown: before.limits.budget.unknown }), dollars: form.dollars, per: form.per }]];
+  const limits = [...amounts, ...budget];
+  return {
+    models: models.length === 0 ? null : models,
+    metadata: Object.fromEntries(pairs),
+    limits: limits.length === 0 ? null : Object.fromEntries(limits),
+    expires: form.expires === '' ? null : form.expires,
+    log_bodies: form.logBodies,
+    cache: form.cache,
+  };
+}
+
+/** @param {{ form: Form, set: (changes: Partial<Form>) => void, isNew: boolean }} props */
+export function KeyFields({ form, set, isNew }) {
+  const text = (name) => ({ value: form[name], onInput: (event) => set({ [name]: event.target.value }) });
+  const box = (name) => ({ checked: form[name], onChange: (event) => set({ [name]: event.target.checked }) });
+  return html`
+    ${isNew && html`<label class="area">Name <input required maxlength="100" autocomplete="off" placeholder="search-team" ...${text('name')} /></label>`}
+    <label class="area">Models <span class="soft">with commas; * stands for any text; empty: all</span><input autocomplete="off" placeholder="gpt-5*, auto" ...${text('models')} /></label>
+    <label class="area">Metadata <span class="soft">with commas</span><input autocomplete="off" placeholder="team=search" ...${text('metadata')} /></label>
+    <div class="fields">
+      <label>Requests a minute <input type="number" min="1" placeholder="no limit" ...${text('requests')} /></label>
+      <label>Tokens a minute <input type="number" min="1" placeholder="no limit" ...${text('tokens')} /></label>
+      <label>At one time <input type="number" min="1" placeholder="no limit" ...${text('concurrent')} /></label>
+      <label>Budget in dollars <input inputmode="decimal" pattern="[0-9]+(\\.[0-9]+)?" size="8" placeholder="none" ...${text('dollars')} /></label>
+      <label>per <select value=${form.per} disabled=${form.dollars === ''} onChange=${(event) => set({ per: event.target.value })}>${periods.map((period) => html`<option key=${period}>${period}</option>`)}</select></label>
+      <label>Expires <input type=${form.expires.includes('T') ? 'text' : 'date'} ...${text('expires')} /></label>
+      <label class="check"><input type="checkbox" ...${box('logBodies')} /> Prompts and answers are logged</label>
+      <label class="check"><input type="checkbox" ...${box('cache')} /> Cache</label></div>`;
+}

@@ -1,0 +1,86 @@
+/** The page Keys in a browser: keys of the store are made, changed and ended there; those of the YAML are shown with their place. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mockConfig, stage, violations } from './browser.ts';
+import type { Stage } from './browser.ts';
+
+const yamlKey = 'key-in-the-yaml-0123456789';
+let scene: Stage;
+beforeAll(async () => {
+  scene = await stage(mockConfig({ server: { admin_open: true }, keys: [{ name: 'yaml-team', key: yamlKey, limits: { budget: { dollars: '50', per: 'month' } } }] }));
+});
+afterAll(async () => await scene.close());
+
+const statusOf = async (key: string): Promise<number> => {
+  const body = JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] });
+  return (await fetch(`${scene.gateway.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` }, body })).status;
+};
+
+test('makes a key, shows it once, limits, rotates, disables and deletes it, and lists what was done', async () => {
+  const page = await scene.open('/dashboard/keys');
+  const row = page.getByRole('table').first().getByRole('row').filter({ hasText: 'docs-team' });
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('docs-team');
+  await page.getByLabel('Models').fill('mock, auto');
+  await page.getByLabel('Metadata').fill('team=docs');
+  await page.getByLabel('Budget in dollars').fill('20');
+  await page.getByLabel('Expires').fill('2099-01-31');
+  expect(await violations(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Make the key' }).click();
+  const key = async (): Promise<string> => String(await page.locator('.made-key').textContent());
+  const first = await key();
+  expect([first, await statusOf(first)]).toEqual([expect.stringMatching(/^gwk_/), 200]);
+  await page.getByRole('button', { name: 'I have it' }).click();
+  await row.getByText('$20.00 per month').waitFor();
+  expect(await page.content()).not.toContain(first);
+  expect(await row.textContent()).toContain(`store · ${first.slice(0, 16)}…`);
+  expect(await row.textContent()).toMatch(/good until 31 Jan 2099.*mock, auto.*team docs/);
+
+  await page.getByRole('button', { name: 'Change docs-team' }).click();
+  await page.getByLabel('Requests a minute').fill('1');
+  await page.getByLabel('Budget in dollars').fill('');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await row.getByText('1 requests/min').waitFor();
+  expect([await statusOf(first), await statusOf(first)]).toEqual([expect.any(Number), 429]);
+
+  await page.getByRole('button', { name: 'Change docs-team' }).click();
+  await page.getByLabel('Requests a minute').fill('');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await row.getByText('none').waitFor();
+  await page.getByRole('button', { name: 'Change docs-team' }).click();
+  await page.getByLabel('The present key ends').selectOption('0');
+  await page.getByRole('button', { name: 'Rotate' }).click();
+  await page.locator('.made-key').waitFor();
+  const second = await key();
+  expect([await statusOf(first), await statusOf(second)]).toEqual([401, 200]);
+  await page.getByRole('button', { name: 'I have it' }).click();
+
+  await page.getByRole('button', { name: 'Change docs-team' }).click();
+  await page.getByRole('button', { name: 'Disable' }).click();
+  await row.getByText('disabled').waitFor();
+  expect(await statusOf(second)).toBe(401);
+  await page.getByRole('button', { name: 'Change docs-team' }).click();
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete for good' }).click();
+  await page.getByRole('button', { name: 'Change docs-team' }).waitFor({ state: 'detached' });
+  const audited = page.getByRole('table').last().getByRole('row').filter({ hasText: 'docs-team' });
+  await expect.poll(() => audited.evaluateAll((rows: any[]) => rows.map((one) => one.cells[1].textContent))).toEqual(['deleted', 'disabled', 'rotated', 'changed', 'changed', 'made']);
+  expect(await audited.first().textContent()).toMatch(/this page127\.0\.0\.1/);
+  expect(await violations(page)).toEqual([]);
+  expect(scene.complaints).toEqual([]);
+  await page.close();
+});
+
+test('shows a key of the YAML with its place, and says why a change was not made', async () => {
+  const page = await scene.open('/dashboard/keys', { colorScheme: 'dark', width: 390 });
+  const row = page.getByRole('row').filter({ hasText: 'yaml-team' }).first();
+  await row.waitFor();
+  expect(await row.textContent()).toMatch(/gateway\.config\.yaml:\d+|\.ya?ml:\d+/);
+  expect(await row.getByRole('button').count()).toBe(0);
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('yaml-team');
+  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.getByText('There is a key with the name "yaml-team" already, in the config.').waitFor();
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBeLessThanOrEqual(0);
+  expect(await violations(page, "['color-contrast', 'link-in-text-block', 'link-name', 'button-name', 'target-size']")).toEqual([]);
+  await page.close();
+});
