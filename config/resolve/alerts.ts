@@ -37,7 +37,7 @@ function ruleOf(block: AlertRuleBlock, place: Place, findings: Findings): AlertR
   }
   const kind = kinds[named](block);
   const by = kind.watches === 'provider' ? 'provider' : block.by;
-  if (block.match !== undefined && by === 'all') findings.error({ ...place, path: [...place.path, 'match'], at: 'key' }, 'all requests are looked at together, so there is no value to match', 'say `by`, or leave `match` out');
+  if (block.match !== undefined && by === 'all') findings.error({ ...place, path: [...place.path, 'match'], at: 'key' }, 'all requests are one value, so there is none to match', 'say `by`, or leave `match` out');
   return { slowMs: null, ...kind, name: block.name ?? kind.name, windowMs: block.window_minutes * 60_000, by, match: block.match ?? null };
 }
 

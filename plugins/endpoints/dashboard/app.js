@@ -12,6 +12,7 @@ const pages = {
   '': ['overview', 'Overview', () => withStyles('figures', import('./pages/overview.js')).then((page) => page.OverviewPage)],
   logs: ['logs', 'Logs', () => import('./pages/logs.js').then((page) => page.LogsPage)],
   breakdown: ['breakdown', 'Breakdown', () => withStyles('figures', import('./pages/breakdown.js')).then((page) => page.BreakdownPage)],
+  conversations: ['conversations', 'Conversations', () => withStyles('request', import('./pages/conversations.js')).then((page) => page.ConversationsPage)],
   spend: ['spend', 'Spend', () => withStyles('figures', import('./pages/spend.js')).then((page) => page.SpendPage)],
   models: ['models', 'Models', () => withStyles('pages', import('./pages/models.js')).then((page) => page.ModelsPage)],
   providers: ['providers', 'Providers', () => withStyles('pages', import('./pages/providers.js')).then((page) => page.ProvidersPage)],

@@ -14,6 +14,7 @@ import { createSignIn } from './sign-in.ts';
 import { readStaticFiles, serveFile } from './static-files.ts';
 import type { StaticFiles } from './static-files.ts';
 import { configView, modelsView, providersView } from './views-config.ts';
+import { conversationsView, conversationView } from './views-conversations.ts';
 import { requestView } from './views-request.ts';
 import { spendView } from './views-spend.ts';
 import { breakdownView, logsView, overviewView } from './views.ts';
@@ -64,10 +65,8 @@ export default definePlugin({
           return await answer({ reader, params: request.query, now: clock() }, request);
         },
       });
-    view('/api/views/overview', async (asked) => confidential(await overviewView(asked)));
+    for (const [name, answer] of Object.entries(plainViews)) view(`/api/views/${name}`, async (asked) => confidential(await answer(asked)));
     view('/api/views/logs', (asked, { arrived: { signal } }) => inParts(logsView({ ...asked, signal })));
-    view('/api/views/breakdown', async (asked) => confidential(await breakdownView(asked)));
-    view('/api/views/spend', async (asked) => confidential(await spendView(asked)));
     view('/api/views/request/:id', async ({ reader }, { params }) => confidential(await requestView(params['id'] ?? '', { reader, config })));
 
     const described = (path: string, describe: (asked: { reader: LogReader | null; now: number }) => Promise<object>): void =>
@@ -88,6 +87,8 @@ export default definePlugin({
 function page({ page: pageOf, scriptHash }: StaticFiles, path = 'overview'): Answer {
   return { headers: pageHeaders(scriptHash), body: pageOf(/^logs\/./.test(path) ? 'request' : path) };
 }
+
+const plainViews: Readonly<Record<string, (asked: ViewRequest) => Promise<object>>> = { overview: overviewView, breakdown: breakdownView, spend: spendView, conversations: conversationsView, conversation: conversationView };
 
 const aboutPage: About = { summary: 'The dashboard, a page for browsers', answer: { 'text/html': null, '*/*': null } };
 const aboutSession = { answer: { 'application/json': 'SignedIn' } };

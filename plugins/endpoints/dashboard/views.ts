@@ -23,7 +23,8 @@ const patienceMs = 100;
 const day = 86_400_000;
 const hour = day / 24;
 
-function queryOf({ params, now }: ViewRequest): LogQuery {
+/** The range and the filters of a view. */
+export function queryOf({ params, now }: ViewRequest): LogQuery {
   const filter = parseLogFilter(params, others);
   // an id says its time itself
   if (filter.conditions.some(({ field, operator }) => field === 'id' && operator === 'in')) return resolveQuery({ ...filter, since: null, from: null, to: null }, now);

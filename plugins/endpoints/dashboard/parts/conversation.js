@@ -36,7 +36,8 @@ export function Message({ message }) {
     </div></li>`;
 }
 
-function Choice({ choice: { text, reasoning, refusal, toolCalls = [], finishReason }, of, at }) {
+/** One answer to a request. @param {{ choice: any, of: number, at: number }} props */
+export function Choice({ choice: { text, reasoning, refusal, toolCalls = [], finishReason }, of, at }) {
   return html`<li class="message message-answer"><div class="message-role">answer${of > 1 ? ` ${at + 1} of ${of}` : ''}${finishReason && html` <span class="pill">${finishReason}</span>`}${text !== '' && html`<${Copy} text=${text} what="answer" />`}</div>
     <div class="message-body">
       ${reasoning && html`<details class="thought"><summary>Reasoning</summary><${Prose} text=${String(reasoning)} more="reasoning" /></details>`}

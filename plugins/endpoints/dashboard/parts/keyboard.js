@@ -3,10 +3,10 @@ import { useEffect, useRef, useState } from './html.js';
 import { go, hrefOf } from './location.js';
 import { idAlone, isWholeId, timeOf } from './query.js';
 
-const pages = { o: '/dashboard', l: '/dashboard/logs', b: '/dashboard/breakdown', s: '/dashboard/spend', m: '/dashboard/models', p: '/dashboard/providers', k: '/dashboard/keys', y: '/dashboard/playground', n: '/dashboard/connect', c: '/dashboard/config' };
+const pages = { o: '/dashboard', l: '/dashboard/logs', v: '/dashboard/conversations', b: '/dashboard/breakdown', s: '/dashboard/spend', m: '/dashboard/models', p: '/dashboard/providers', k: '/dashboard/keys', y: '/dashboard/playground', n: '/dashboard/connect', c: '/dashboard/config' };
 
 /** The keys of pages that have a range of time; they keep the range of the page before. */
-const timed = ['o', 'l', 'b'];
+const timed = ['o', 'l', 'v', 'b'];
 
 /** The keys that open a menu, where the page has it. */
 const menus = { t: 'time', e: 'export', v: 'views' };

@@ -15,6 +15,7 @@ import { watchWide } from './wide.js';
 const places = [
   ['overview', 'Overview', '/dashboard'],
   ['logs', 'Logs', '/dashboard/logs'],
+  ['conversations', 'Conversations', '/dashboard/conversations'],
   ['breakdown', 'Breakdown', '/dashboard/breakdown'],
   ['spend', 'Spend', '/dashboard/spend'],
   ['models', 'Models', '/dashboard/models'],
@@ -26,7 +27,7 @@ const places = [
 ];
 
 /** The pages that have a range of time; links between them keep the range. */
-const timed = new Set(['overview', 'logs', 'breakdown']);
+const timed = new Set(['overview', 'logs', 'conversations', 'breakdown']);
 
 const keyboardHelp = () => import('./keyboard-help.js').then((part) => part.KeyboardHelp);
 

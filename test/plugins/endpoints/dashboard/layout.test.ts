@@ -40,6 +40,8 @@ const pages: readonly (readonly [path: string, ready: string])[] = [
   ['/dashboard/logs/ID?tab=facts', '.facts'],
   ['/dashboard/logs/ID?tab=cost', '.cost-table'],
   [`/dashboard/breakdown?by=meta.${longMeta}&sub=model&view=time`, '.breakdown tbody tr'],
+  [`/dashboard/conversations?by=meta.${longMeta}`, '.conversations'],
+  ['/dashboard/conversations?of=ID', '.turn'],
   [`/dashboard/spend?by=meta.${longMeta}`, '.spend-rows'],
   ['/dashboard/models?model=MODEL', '.model-detail'],
   ['/dashboard/providers', '.off-list'],

@@ -28,6 +28,8 @@ const pages: readonly (readonly [path: string, ready: string])[] = [
   ['/dashboard/logs/ID?tab=facts', '.facts'],
   ['/dashboard/logs/ID?tab=cost', '.cost-table'],
   ['/dashboard/breakdown?by=meta.team&view=time', '.breakdown tbody tr'],
+  ['/dashboard/conversations?by=history', '.conversations'],
+  ['/dashboard/conversations?of=ID', '.turn'],
   ['/dashboard/spend?by=meta.team', '.spend-rows'],
   ['/dashboard/models?show=all&model=mock', '.model-detail'],
   ['/dashboard/providers', '.off-list'],

@@ -111,7 +111,7 @@ describe('a file of the page', () => {
 });
 
 describe('who may see', () => {
-  test.each(['/api/views/overview', '/api/views/logs', '/api/views/breakdown', '/api/views/spend', '/api/views/request/x', '/api/providers', '/api/keys', '/api/models', '/api/config'])('%s needs the admin key', async (path) => {
+  test.each(['/api/views/overview', '/api/views/logs', '/api/views/breakdown', '/api/views/spend', '/api/views/conversations', '/api/views/conversation?of=x', '/api/views/request/x', '/api/providers', '/api/keys', '/api/models', '/api/config'])('%s needs the admin key', async (path) => {
     await begin({ admin_key: 'the-admin-key-of-the-test' });
     expect((await gateway.get(path, local)).status).toBe(401);
     expect((await gateway.get(path, { ...local, authorization: 'Bearer wrong' })).status).toBe(401);

@@ -1,0 +1,70 @@
+/** The page Conversations: requests that belong together, and each conversation to read. */
+import { html } from '../parts/html.js';
+import { useData } from '../parts/api.js';
+import { Choice, Message } from '../parts/conversation.js';
+import { costMark } from '../parts/estimate.js';
+import { ago, count, duration, exact, money, plural } from '../parts/format.js';
+import { Icon } from '../parts/icons.js';
+import { go, hrefOf, withParams } from '../parts/location.js';
+import { apiParams, timeOf } from '../parts/query.js';
+import { Head } from '../parts/shell.js';
+import { Fault, Notice, Skeleton } from '../parts/states.js';
+import { StatusMark } from '../parts/status-mark.js';
+import { read, write } from '../parts/storage.js';
+import { TimeRange } from '../parts/time-range.js';
+
+const byHistory = 'history';
+
+/** @param {{ params: URLSearchParams }} props */
+export const ConversationsPage = ({ params }) => (params.has('of') || params.has('value') ? html`<${One} params=${params} />` : html`<${List} params=${params} />`);
+
+/** The key that was chosen last is kept in the browser. @param {any} event */
+function choose({ target: { value } }) {
+  write('conversations-by', value);
+  go(withParams({ by: value }), { replace: true });
+}
+
+/** @param {{ params: URLSearchParams }} props */
+function List({ params }) {
+  const asked = params.get('by') ?? read('conversations-by');
+  const { data, error, reload } = useData(`/api/views/conversations?${apiParams(params, asked === null ? {} : { by: asked })}`, { everyMs: 30_000 });
+  const by = data?.by ?? asked ?? byHistory;
+  const names = [...new Set([...(data?.metaKeys ?? []).map((key) => `meta.${key}`), by, byHistory])];
+  return html`<${Head} title="Conversations"><label>Known by <select aria-label="Known by" value=${by} onChange=${choose}>${names.map((name) => html`<option key=${name} value=${name}>${name === byHistory ? 'their growing history' : name}</option>`)}</select></label><${TimeRange} params=${params} /><//>
+    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
+    ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : data.data.length === 0 ? html`<${Notice} icon="search" title="No conversation in this time">${by === byHistory ? 'Requests whose text is kept are needed.' : html`No request has <code>${by}</code>. A caller sets it by the header <code>X-Gateway-${by.slice('meta.'.length)}</code>.`}<//>` : html`<${Table} data=${data} params=${params} />`}`;
+}
+
+function Table({ data: { by, data, isAll }, params }) {
+  const href = ({ value, of }) => hrefOf('/dashboard/conversations', new URLSearchParams([...timeOf(params), ...(value === null ? [['of', of]] : [['by', by], ['value', value]])]));
+  return html`<div class="table-scroll"><table class="table conversations"><thead><tr><th scope="col">Conversation</th><th scope="col" class="num">Turns</th><th scope="col" class="num">Errors</th><th scope="col">Models</th><th scope="col" class="num">Took</th><th scope="col" class="num">Cost</th><th scope="col">Last</th></tr></thead>
+      <tbody>${data.map((one) => html`<tr key=${one.of}><td class="cell-name"><a href=${href(one)}>${one.value ?? one.opening ?? one.of}</a></td><td class="num">${count(one.turns)}</td><td class="num ${one.errors > 0 ? 'is-bad' : ''}">${one.errors === 0 ? '' : count(one.errors)}</td><td>${one.models.join(', ')}</td><td class="num">${duration(Date.parse(one.lastAt) - Date.parse(one.firstAt))}</td><td class="num">${money(one.cost)}</td><td><time datetime=${one.lastAt} title=${exact(one.lastAt)}>${ago(one.lastAt)}</time></td></tr>`)}</tbody></table></div>
+    ${!isAll && html`<p class="soft">These are the conversations of the newest ${by === byHistory ? '200' : '1,000'} requests of this time; choose a shorter time for older ones.</p>`}`;
+}
+
+function One({ params }) {
+  const asked = new URLSearchParams([...params].filter(([name]) => ['of', 'by', 'value'].includes(name)));
+  const { data, error, reload } = useData(`/api/views/conversation?${asked}`);
+  const back = hrefOf('/dashboard/conversations', new URLSearchParams([...timeOf(params), ...(params.has('by') ? [['by', params.get('by') ?? '']] : [])]));
+  return html`<${Head} title=${html`<a href=${back}>Conversations</a> <span class="soft">/</span> ${data?.value ?? 'Conversation'}`}>
+      ${data?.value && html`<a class="button" href=${hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), [params.get('by') ?? '', data.value]]))}><${Icon} name="logs" />In the log</a>`}<//>
+    ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
+    ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : html`<${Sums} data=${data} />
+      ${!data.isAll && html`<p class="soft">The last ${count(data.data.length)} turns. There are more before them.</p>`}
+      <ol class="turns">${data.data.map((turn, at) => html`<${Turn} key=${turn.record.id} turn=${turn} number=${at + 1} />`)}</ol>`}`;
+}
+
+function Sums({ data: { turns, errors, models, firstAt, lastAt, cost } }) {
+  const figures = [['Turns', count(turns)], ['Errors', count(errors)], ['Cost', money(cost)], ['Took', duration(Date.parse(lastAt) - Date.parse(firstAt))], ['Began', html`<time datetime=${firstAt} title=${exact(firstAt)}>${ago(firstAt)}</time>`], ['Models', models.join(', ') || '–']];
+  return html`<dl class="figures">${figures.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+function Turn({ turn: { record, fresh, response }, number }) {
+  const { id, createdAt, model, provider, durationMs, timeToFirstTokenMs, usage, cost, error, outcome } = record;
+  const choices = response?.choices ?? [];
+  return html`<li class="turn">
+    <ol class="conversation">${fresh === null ? html`<li><${Notice} title=${`The text of turn ${number} is not kept`} /></li>` : fresh.map((message, at) => html`<${Message} key=${at} message=${message} />`)}
+      ${choices.map((choice, at) => html`<${Choice} key=${`c${at}`} choice=${choice} of=${choices.length} at=${at} />`)}
+      ${error !== null && html`<li><${Notice} tone="bad" title=${error.code}>${error.message}<//></li>`}</ol>
+    <p class="turn-foot"><a href=${`/dashboard/logs/${id}`}>Turn ${number}</a>${outcome !== 'answered' && html`<${StatusMark} record=${record} />`}<time datetime=${createdAt} title=${createdAt}>${exact(createdAt).replace(/\.\d+$/, '')}</time><span>${model ?? '–'}${provider !== null && ` at ${provider}`}</span><span>${duration(durationMs)}${timeToFirstTokenMs !== null && `, first token ${duration(timeToFirstTokenMs)}`}</span>${usage.promptTokens !== null && html`<span>${plural(usage.promptTokens, 'token')} in, ${count(usage.completionTokens)} out</span>`}<b>${costMark(money(cost), record)}</b></p></li>`;
+}

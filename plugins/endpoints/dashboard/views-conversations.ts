@@ -1,0 +1,109 @@
+/** Requests as conversations: those with one value of a metadata key, or those whose histories grow out of each other. */
+import { GatewayError } from '../../../core/errors.ts';
+import { isKeyed } from '../../../core/log/fields.ts';
+import { badFilter } from '../../../core/log/query.ts';
+import type { LoggedDetail, LoggedRequest, LogQuery, LogReader } from '../../../core/log/store.ts';
+import { formatDollars, parseDollars } from '../../../core/money.ts';
+import { chainsOf, messagesOf, textOf, turnsOf } from './histories.ts';
+import { queryOf } from './views.ts';
+import type { ViewRequest } from './views.ts';
+
+/** `scanned`: records without bodies; `read`: records with bodies, which are many times larger. */
+const most = { scanned: 1000, read: 200, page: 50, opening: 200, sought: 80 };
+const day = 86_400_000;
+/** Names that are usual for what a conversation is known by, the likeliest first. */
+const usual = ['session-id', 'conversation-id', 'thread-id', 'chat-id', 'session', 'conversation', 'thread', 'chat'];
+export const byHistory = 'history';
+
+interface Shown {
+  /** Of the metadata key; null: known by its history. */
+  readonly value: string | null;
+  /** Id of its last request. */
+  readonly of: string;
+  readonly opening: string | null;
+  readonly turns: number;
+  readonly errors: number;
+  readonly models: readonly string[];
+  readonly firstAt: string;
+  readonly lastAt: string;
+  readonly cost: string | null;
+}
+
+/** `by`: `meta.<key>`, or `history`. Absent: the key that looks most like one of conversations. */
+export async function conversationsView(asked: ViewRequest): Promise<object> {
+  const { reader, params } = asked;
+  const query = queryOf(asked);
+  const metaKeys = await reader.metadataKeys(query);
+  const found = usual.find((name) => metaKeys.includes(name));
+  const by = params.get('by') ?? (found === undefined ? byHistory : `meta.${found}`);
+  if (by !== byHistory && !(isKeyed(by) && by.startsWith('meta.'))) throw badFilter('by', 'Conversations are known by meta.<key>, or by their history.');
+  const { data, isAll } = by === byHistory ? await ofHistories(reader, query) : await ofKey(reader, query, by);
+  return { by, metaKeys, isAll, data: data.toSorted((a, b) => b.lastAt.localeCompare(a.lastAt)) };
+}
+
+async function ofKey(reader: LogReader, query: LogQuery, by: string): Promise<{ data: Shown[]; isAll: boolean }> {
+  const { data: records, next } = await reader.list({ ...query, conditions: [...query.conditions, { field: by, operator: 'not in', values: [''] }] }, { limit: most.scanned, cursor: null });
+  const groups = Map.groupBy(records.toReversed(), ({ metadata }) => metadata[by.slice('meta.'.length)] ?? '');
+  return { data: Array.from(groups, ([value, own]) => shownOf(value, own, null)), isAll: next === null };
+}
+
+async function ofHistories(reader: LogReader, query: LogQuery): Promise<{ data: Shown[]; isAll: boolean }> {
+  const { records, isAll } = await read(reader, query);
+  const chains = chainsOf(records.filter((record) => messagesOf(record).length > 0));
+  return { data: chains.map((own) => shownOf(null, own, openingOf(own[0]))), isAll };
+}
+
+function shownOf(value: string | null, records: readonly LoggedRequest[], opening: string | null): Shown {
+  const costs = records.flatMap(({ cost }) => parseDollars(cost ?? '') ?? []);
+  const [first, last] = [records[0], records.at(-1)] as [LoggedRequest, LoggedRequest];
+  return {
+    value, of: last.id, opening, turns: records.length, errors: records.filter(({ outcome }) => outcome !== 'answered').length,
+    models: [...new Set(records.flatMap(({ model }) => model ?? []))], firstAt: first.createdAt, lastAt: last.createdAt,
+    cost: costs.length === 0 ? null : formatDollars(costs.reduce((sum, cost) => sum + cost, 0n)),
+  };
+}
+
+const openingOf = (record: LoggedDetail | undefined): string | null => (record === undefined ? null : (messagesOf(record).filter(({ role }) => role === 'user').map(textOf)[0]?.slice(0, most.opening) ?? null));
+
+/** The newest records that fit, the oldest of them first. */
+async function read(reader: LogReader, query: LogQuery): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
+  const records: LoggedDetail[] = [];
+  let cursor: string | null = null;
+  do {
+    const page = await reader.exportRows(query, { limit: most.page, cursor });
+    records.push(...page.data);
+    cursor = page.next;
+  } while (cursor !== null && records.length < most.read);
+  return { records: records.toReversed(), isAll: cursor === null };
+}
+
+/** `of`: the id of one of its requests. Or `by` and `value`: a metadata key and its value. */
+export async function conversationView(asked: ViewRequest): Promise<object> {
+  const { reader, params } = asked;
+  const of = params.get('of');
+  const [by, value] = [params.get('by') ?? '', params.get('value') ?? ''];
+  if (of === null && !by.startsWith('meta.')) throw badFilter('by', 'A conversation is known by `of`, or by `by=meta.<key>` and `value`.');
+  const { records, isAll } = of === null ? await read(reader, { from: null, to: null, conditions: [{ field: by, operator: 'in', values: [value] }], text: null }) : await around(reader, of);
+  if (records.length === 0) throw new GatewayError('record_not_found', 'There is no such conversation on record.', { param: of === null ? 'value' : 'of' });
+  const { opening, ...sums } = shownOf(of === null ? value : null, records, openingOf(records[0]));
+  return { ...sums, opening, isAll, data: turnsOf(records) };
+}
+
+/** The requests whose histories grow out of each other, around one of them. */
+async function around(reader: LogReader, id: string): Promise<{ records: LoggedDetail[]; isAll: boolean }> {
+  const record = await reader.get(id);
+  if (record === null) return { records: [], isAll: true };
+  const at = Date.parse(record.createdAt);
+  const words = soughtOf(record);
+  if (words === null) return { records: [record], isAll: true };
+  const { records, isAll } = await read(reader, { from: at - day, to: at + day, conditions: record.key === null ? [] : [{ field: 'key', operator: 'in', values: [record.key] }], text: words });
+  const chain = chainsOf(records.filter((one) => messagesOf(one).length > 0)).find((own) => own.some((one) => one.id === id));
+  return { records: chain ?? [record], isAll };
+}
+
+/** Words of the first message that every request of the conversation has; null where there are none. */
+function soughtOf(record: LoggedDetail): string | null {
+  const runs = (messagesOf(record).filter(({ role }) => role === 'user').map(textOf)[0] ?? '').match(/[\p{L}\p{N} ]{3,}/gu) ?? [];
+  const [longest] = runs.toSorted((a, b) => b.length - a.length);
+  return longest?.trim().slice(0, most.sought).trim() || null;
+}
