@@ -41,7 +41,7 @@ describe('usual YAML', () => {
       const began = performance.now();
       readQuickYaml(text);
       // it takes 60 ms; 8 s where a pattern looks beyond its line
-      expect(performance.now() - began).toBeLessThan(1000);
+      expect(performance.now() - began).toBeLessThan(4000);
     }
   });
 
