@@ -30,7 +30,13 @@ export interface Imported {
 
 /** A value for each variable without a default that the new file names: an address where it stands for one. */
 const valuesFor = (text: string): Record<string, string> =>
-  Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, name = '']) => [name, /BASE|URL/.test(name) ? `https://${name.toLowerCase().replaceAll('_', '-')}.example` : `${name.toLowerCase().replaceAll('_', '-')}-with-enough-characters`]));
+  Object.fromEntries(Array.from(text.matchAll(/\$\{(\w+)\}/g), ([, name = '']) => [name, valueOf(name)]));
+
+function valueOf(name: string): string {
+  const word = name.toLowerCase().replaceAll('_', '-');
+  if (name === 'REDIS_URL') return `redis://${word}.example`;
+  return /BASE|URL/.test(name) ? `https://${word}.example` : `${word}-with-enough-characters`;
+}
 
 export const imported = async (yaml: string, keys: string | null = null): Promise<Imported> => await loadedOf(translate({ source: readForeign('config.yaml', yaml), keys: keys === null ? null : readForeign('keys.json', keys), catalogue }), 'LiteLLM');
 

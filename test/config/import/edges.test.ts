@@ -1,0 +1,106 @@
+/** Settings of LiteLLM one at a time: what each becomes, or what is said of it. */
+import { describe, expect, test } from 'vitest';
+import { formatProblems } from '../../../config/problems.ts';
+import type { Config } from '../../../core/config.ts';
+import { noteLines } from '../../../config/import/write.ts';
+import { imported, importedPortkey } from './scene.ts';
+
+const one = 'model_list: [{ model_name: a, litellm_params: { model: groq/a } }]\n';
+
+async function configOf(yaml: string): Promise<Config> {
+  const { loaded } = await imported(yaml);
+  if (!loaded.ok) throw new Error(formatProblems(loaded.problems));
+  return loaded.config;
+}
+
+const noteOf = async (yaml: string): Promise<string | undefined> => (await imported(yaml)).notes.find((note) => !note.startsWith('0: log/journal'));
+
+describe('a setting', () => {
+  test.each<[string, (config: Config) => unknown, unknown]>([
+    ['router_settings: { disable_cooldowns: true, allowed_fails: 1 }', ({ providers }) => providers.get('groq')?.breaker, null],
+    ['router_settings: { allowed_fails: 0 }', ({ providers }) => providers.get('groq')?.breaker?.failures, 1],
+    ['router_settings: { cooldown_time: 0.5 }', ({ providers }) => providers.get('groq')?.breaker, { failures: 5, restMs: 500 }],
+    ['router_settings: { timeout: 1200 }\nlitellm_settings: { request_timeout: 5 }', ({ routing }) => [routing.default.timeouts.firstByte, routing.default.timeouts.total], [1_200_000, 1_200_000]],
+    ['litellm_settings: { request_timeout: 900 }', ({ routing }) => [routing.default.timeouts.firstByte, routing.default.timeouts.total], [900_000, 900_000]],
+    ['litellm_settings: { num_retries: 0 }', ({ routing }) => [routing.default.maxAttempts, routing.default.retry.sameTarget], [1, 0]],
+    ['router_settings: { num_retries: 30 }', ({ routing }) => [routing.default.maxAttempts, routing.default.retry.sameTarget], [10, 10]],
+    ['router_settings: { routing_strategy: latency-based-routing }', ({ routing }) => routing.default.strategy, 'fastest'],
+    ['router_settings: { routing_strategy: cost-based-routing }', ({ routing }) => routing.default.strategy, 'cheapest'],
+    ['router_settings: { redis_url: os.environ/REDIS_URL }', ({ redis }) => redis?.url.reveal(), 'redis://redis-url.example'],
+    ['router_settings: { redis_host: h, redis_db: 2 }', ({ redis }) => redis?.url.reveal(), 'redis://h:6379/2'],
+    ['litellm_settings: { cache: true }', ({ routing, redis }) => [routing.default.cache, redis], [true, null]],
+    ['litellm_settings: { cache: true, cache_params: { type: local } }', ({ routing, redis }) => [routing.default.cache, redis], [true, null]],
+    ['general_settings: { max_request_size_mb: 2 }', ({ server }) => server.limits.body, 2_097_152],
+    ['general_settings: { max_parallel_requests: 7 }', ({ limits }) => limits.map(({ by, concurrent }) => [by, concurrent]), [['provider', 7]]],
+    ['litellm_settings: { max_budget: 0.5 }', ({ limits }) => limits.map(({ by, budget }) => [by, budget?.dollars, budget?.per]), [['all', '0.5', 'total']]],
+  ])('%s is taken over', async (yaml, pick, expected) => {
+    expect(pick(await configOf(`${one}${yaml}\n`))).toEqual(expected);
+  });
+
+  test.each([
+    ['router_settings: { stream_timeout: 5 }', '2: router_settings.stream_timeout: plain requests and streams have the same limits: timeout_ms.first_byte and timeout_ms.idle'],
+    ['router_settings: { routing_strategy: least-busy }', '2: router_settings.routing_strategy: least-busy: here balanced: shares by price, success and speed'],
+    ['router_settings: { routing_strategy: newest }', '2: router_settings.routing_strategy: newest: has no counterpart; here weighted'],
+    ['router_settings: { num_retries: 10 }', '2: router_settings.num_retries: a request asks providers 10 times at most'],
+    ['router_settings: { cooldown_time: 61 }', '2: router_settings.cooldown_time: a rest begins with a minute at most'],
+    ['router_settings: { redis_host: h, redis_startup_nodes: [] }', '2: router_settings.redis_startup_nodes: one Redis is asked, at one address: write redis: { url: … }'],
+    ['router_settings: { model_group_alias: { a: a } }', '2: router_settings.model_group_alias.a: left out: a is the name of a model itself'],
+    ['router_settings: { fallbacks: [{ b: [a] }] }', '2: fallbacks of b: left out: fallbacks stand under the id of a model, and this is none'],
+    ['litellm_settings: { default_fallbacks: [b] }', '2: fallback b: left out: no model of this file has this name'],
+    ['litellm_settings: { max_budget: 1, budget_duration: 3d }', '2: litellm_settings.max_budget: a budget is for a day, a week, a month or all time, not 3d'],
+    ['general_settings: { disable_spend_logs: true }', '2: general_settings.disable_spend_logs: every request is on record; `log/journal` without its line under `plugins` keeps nothing'],
+    ['general_settings: { enable_jwt_auth: true }', '2: general_settings.enable_jwt_auth: tokens of other issuers need a plugin at `auth`'],
+    ['general_settings: { alerting: [slack] }', "2: general_settings.alerting: `alerts` tells a webhook, Slack's too, of errors, latency, cost and providers that are down (docs/alerts.md)"],
+    ['general_settings: { database_url: os.environ/PG }', '2: general_settings.database_url: the log has its own database: log/journal with { store: postgres, url: ${PG} }, in another one than LiteLLM\'s.'],
+  ])('%s is listed', async (yaml, expected) => {
+    expect(await noteOf(`${one}${yaml}\n`)).toContain(expected);
+  });
+
+  test.each(['drop_params: true', 'set_verbose: true', 'modify_params: true', 'cache: false', 'callbacks: [prometheus]'])('%s needs nothing', async (setting) => {
+    expect(await noteOf(`${one}litellm_settings: { ${setting} }\n`)).toBe(undefined);
+  });
+});
+
+describe('an entry of model_list', () => {
+  const entry = (params: string, more = ''): string => `model_list: [{ model_name: a, litellm_params: { ${params} }${more} }]\n`;
+
+  test.each<[string, (config: Config) => unknown, unknown]>([
+    [entry('model: azure/a, api_base: "https://a.openai.azure.com/openai/deployments/own/chat/completions", api_key: k, api_version: v'), ({ providers }) => providers.get('azure')?.baseUrl, 'https://a.openai.azure.com/openai/deployments/own'],
+    [`${entry('model: azure/a, api_base: "https://a.openai.azure.com"')}litellm_settings: { enable_azure_ad_token_refresh: true }\n`, ({ providers }) => providers.get('azure')?.auth, 'entra'],
+    [entry('model: openai/gpt-4o, api_base: "https://api.openai.com/v1/"'), ({ providers }) => [...providers.keys()], ['openai']],
+    [entry('model: openai/gpt-4o, api_base: "http://own/v1", api_key: k'), ({ providers }) => providers.get('openai-compatible')?.dialect, 'openai'],
+    [entry('model: openai/responses/gpt-4o'), ({ models }) => models[0]?.providers[0]?.dialect, 'openai-responses'],
+    [entry('model: openai/gpt-5'), ({ models }) => models[0]?.providers[0]?.dialect, 'openai-responses'],
+    [entry('model: openai/gpt-5, api_base: "http://own/v1", api_key: k'), ({ models }) => models[0]?.providers[0]?.dialect, null],
+    [entry('model: bedrock/a, aws_access_key_id: i, aws_secret_access_key: s, aws_session_token: t, model_id: "arn:aws:bedrock:x"'), ({ providers, models }) => [providers.get('bedrock')?.auth, models[0]?.providers[0]?.externalId], [null, 'arn:aws:bedrock:x']],
+    [entry('model: groq/a, rpm: 5, max_parallel_requests: 2'), ({ limits }) => limits.map(({ match, concurrent, requestsPerMinute }) => [match, concurrent, requestsPerMinute]), [['groq', 2, null]]],
+    [`${entry('model: groq/a, rpm: 5')}router_settings: { optional_pre_call_checks: [enforce_model_rate_limits] }\n`, ({ limits }) => limits[0]?.requestsPerMinute, 5],
+    [entry('model: groq/a', ', model_info: { supports_vision: false, supports_reasoning: false, supports_parallel_function_calling: false }'), ({ models }) => [models[0]?.providers[0]?.vision, models[0]?.providers[0]?.reasoning, models[0]?.providers[0]?.parallelToolCalls], [false, null, false]],
+    [entry('model: groq/a, timeout: 1000'), ({ routing }) => [routing.models.get('a')?.timeouts.firstByte, routing.models.get('a')?.timeouts.total], [1_000_000, 1_000_000]],
+    ['model_list: [{ litellm_params: { model: groq/a } }]\n', ({ models }) => models[0]?.id, 'groq/a'],
+    ['base: &base { api_key: k }\nmodel_list: [{ model_name: a, litellm_params: { <<: *base, model: groq/a } }]\n', ({ providers }) => providers.get('groq')?.apiKey?.reveal(), 'groq-api-key-with-enough-characters'],
+  ])('%s', async (yaml, pick, expected) => {
+    expect(pick(await configOf(yaml))).toEqual(expected);
+  });
+
+  test('that shares its provider is not limited by it, which is said', async () => {
+    const { notes, loaded } = await imported('model_list:\n  - { model_name: a, litellm_params: { model: groq/a, max_parallel_requests: 2 } }\n  - { model_name: b, litellm_params: { model: groq/b } }\n');
+    expect(loaded.ok && loaded.config.limits).toEqual([]);
+    expect(notes).toContainEqual('2: limits of a: limits count by provider, and groq serves other models too: give this model a provider of its own, or limit by model');
+  });
+
+  test('that stands twice is one target', async () => {
+    const { models } = await configOf('model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: a, litellm_params: { model: groq/a } }\n');
+    expect(models[0]?.providers).toHaveLength(1);
+  });
+});
+
+test('what many lines have in common is one line of the list, in the order of the file', () => {
+  const at = (line: number, what: string): { line: number; what: string; todo: string } => ({ line, what, todo: 'gone' });
+  expect(noteLines([at(9, 'model_list[8].x'), at(2, 'y'), ...[3, 4, 5, 6, 7].map((line) => at(line, `model_list[${line - 1}].x`)), at(0, 'z')])).toEqual(['z: gone', 'line 2: y: gone', 'line 3, 4, 5, 6, 7 and 1 more: model_list[].x: gone']);
+});
+
+test('a semantic cache of Portkey is for exact repeats here', async () => {
+  const { notes } = await importedPortkey('p.json', '{ "provider": "groq", "override_params": { "model": "a" }, "cache": { "mode": "semantic" } }');
+  expect(notes).toContainEqual('1: cache: only exact repeats are answered from the cache');
+});
