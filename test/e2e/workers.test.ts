@@ -363,6 +363,17 @@ describe.concurrent('a worker', () => {
     await gateway.stop();
   });
 
+  test('knows a key of the store that another one has made when the answer is there, counts it with the others, and knows its end', async ({ expect }) => {
+    const gateway = await start(config({ require_keys: true }));
+    const { url } = gateway;
+    const made = JSON.parse((await ask(`${url}/api/keys`, { body: { name: 'team', limits: { requests_per_minute: 6 } }, headers: admin })).text) as { key: string };
+    const statuses = async (): Promise<number[]> => (await Promise.all(Array.from({ length: 8 }, () => ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }] }, headers: { authorization: `Bearer ${made.key}` } })))).map(({ status }) => status).sort((a, b) => a - b);
+    expect(await statuses()).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
+    await fetch(`${url}/api/keys/team`, { method: 'PATCH', headers: { ...admin, 'content-type': 'application/json' }, body: '{"disabled": true}' });
+    expect(new Set(await statuses())).toEqual(new Set([401]));
+    await gateway.stop();
+  });
+
   test('closes connections of clients that are slow to ask', async ({ expect }) => {
     const gateway = await start(config({ limits: { header_time_ms: 500 } }));
     expect(await rawExchange(gateway.port, 'GET /health/live HTTP/1.1\r\nhost: loc')).toMatch(/^HTTP\/1\.1 408/);

@@ -27,7 +27,7 @@ interface Place {
 
 const start = ({ dataDir, url }: Place, more: { server?: object; keys?: object[]; states?: States; clock?: () => number } = {}): Promise<TestGateway> =>
   testGateway({
-    config: oneUpstream(up.url, { server: { admin_key: admin, data_dir: dataDir, ...more.server }, keys: more.keys ?? [{ name: 'yaml', key: yamlKey }] }),
+    config: oneUpstream(up.url, { server: { admin_key: admin, data_dir: dataDir, ...more.server }, keys: more.keys ?? [{ name: 'yaml', key: yamlKey, limits: { budget: { dollars: '1000', per: 'day' } } }] }),
     use: [{ use: 'log/journal', with: url === null ? { store: 'sqlite' } : { store: 'postgres', url } }],
     ...(more.states && { states: more.states }),
     ...(more.clock && { clock: more.clock }),
