@@ -134,6 +134,15 @@ describe('state that a provider gives after its text', () => {
     expect(up.asked.at(-1)!.text).toContain('LATE');
   });
 
+  it.each<[string, Fields, string[]]>([
+    ['a call', call, ['text', 'redacted_thinking', 'tool_use']],
+    ['more text', { text: ' Sure.' }, ['text', 'redacted_thinking', 'text']],
+  ])('stays at its place in a whole answer where %s follows', async (_, next, kinds) => {
+    const { ask } = await scene(answers(ended({ text: 'Yes.', thoughtSignature: 'LATE' }, next)));
+    const { body } = await ask({ model: 'late', tools: [{ name: 'weather', input_schema: { type: 'object' } }] });
+    expect(body['content'].map(({ type }: Fields) => type)).toEqual(kinds);
+  });
+
   it('is the last block of a stream', async () => {
     const { stream } = await scene(streams(pieces(said(late[0]!, late[1]!), ended(late[2]!))));
     expect(blocksOf(await stream({ model: 'late' })).map(({ type }) => type)).toEqual(['thinking', 'text', 'redacted_thinking']);
