@@ -90,6 +90,7 @@ describe('the alerts', () => {
     // a caller at its limit is where the operator wants it
     const expected = Object.entries(errorTable).filter(([code, [, type]]) => ['server_error', 'upstream_error', 'rate_limit_error'].includes(type) && !['server_shutting_down', 'log_unavailable', 'too_many_attempts', 'rate_limit_exceeded', 'concurrency_limit_exceeded'].includes(code));
     expect(counted.sort()).toEqual(expected.map(([code]) => code).sort());
+    expect(board.panels.find(({ title }) => title === 'Failures')?.targets?.[0]?.expr).toContain(`code=~"${codes}", code!="${apart}"`);
   });
 });
 
