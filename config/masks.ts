@@ -7,7 +7,7 @@ const mostEdits = 2;
 
 /** Whether a setting of this name may hold a secret; if so, no message may quote its value. `hash` too: people write the key itself there. */
 export function isSecretName(name: string): boolean {
-  if (/(^|[_-])(keys?|hash|token|passw(or)?d|authorization|credentials?|access_key_id)$|secret|api-?key/i.test(name)) return true;
+  if (/(^|[_-])(keys?|hash|token|passw(or)?d|authorization|credentials?|access_key_id)$|secret|api-?key|webhook/i.test(name)) return true;
   const bare = name.replaceAll(/[-_]/g, '').toLowerCase();
   return secretNames.some((known) => Math.abs(known.length - bare.length) <= mostEdits && distance(known, bare) <= mostEdits);
 }

@@ -17,6 +17,7 @@ describe('a line of the file', () => {
     ['pasword: topsecret', 'pasword: *********'],
     ['store: postgres://bob:hunter2@db/x', 'store: postgres://***********@db/x'],
     ['redis_url: redis://:hunter2@cache:1', 'redis_url: redis://********@cache:1'],
+    ['webhook: https://hooks.example/T0/topsecret', 'webhook: **********************************'],
     ['base_url: https://host/v1?api_key=topsecret', 'base_url: https://host/v1?api_key=*********'],
     ['- sk-proj-abcdefghijkl', '- ********************'],
     ['note: Bearer topsecret', 'note: ****** *********'],

@@ -85,7 +85,7 @@ const shownModel = ({ id, name, aliases, family, description, context_length, ma
 
 /** The resolved config, as it runs. A value is shown as a mask if it is a `Secret`, or if its name says that it is one. */
 export function configView(config: Config, loadedAt: number): object {
-  const { server, keys, providers, routing, redis, limits, plugins, hash, models } = config;
+  const { server, keys, providers, routing, redis, limits, alerts, plugins, hash, models } = config;
   return {
     hash,
     loadedAt,
@@ -97,6 +97,7 @@ export function configView(config: Config, loadedAt: number): object {
       keys: keys.map(({ name, models: allowed, metadata, limits: own }) => ({ name, key: mask, models: allowed, metadata, limits: own })),
       redis,
       limits,
+      alerts,
       providers: Object.fromEntries(providers),
       routing: { default: routing.default, models: Object.fromEntries(routing.models) },
     }),

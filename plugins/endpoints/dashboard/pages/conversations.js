@@ -30,7 +30,7 @@ function List({ params }) {
   const { data, error, reload } = useData(`/api/views/conversations?${apiParams(params, asked === null ? {} : { by: asked })}`, { everyMs: 30_000 });
   const by = data?.by ?? asked ?? byHistory;
   const names = [...new Set([...(data?.metaKeys ?? []).map((key) => `meta.${key}`), by, byHistory])];
-  return html`<${Head} title="Conversations"><label>Known by <select aria-label="Known by" value=${by} onChange=${choose}>${names.map((name) => html`<option key=${name} value=${name}>${name === byHistory ? 'their growing history' : name}</option>`)}</select></label><${TimeRange} params=${params} /><//>
+  return html`<${Head} title="Conversations"><label class="head-pick">Known by <select aria-label="Known by" value=${by} onChange=${choose}>${names.map((name) => html`<option key=${name} value=${name}>${name === byHistory ? 'their growing history' : name}</option>`)}</select></label><${TimeRange} params=${params} /><//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : data.data.length === 0 ? html`<${Notice} icon="search" title="No conversation in this time">${by === byHistory ? 'Requests whose text is kept are needed.' : html`No request has <code>${by}</code>. A caller sets it by the header <code>X-Gateway-${by.slice('meta.'.length)}</code>.`}<//>` : html`<${Table} data=${data} params=${params} />`}`;
 }
@@ -56,7 +56,7 @@ function One({ params }) {
 
 function Sums({ data: { turns, errors, models, firstAt, lastAt, cost } }) {
   const figures = [['Turns', count(turns)], ['Errors', count(errors)], ['Cost', money(cost)], ['Took', duration(Date.parse(lastAt) - Date.parse(firstAt))], ['Began', html`<time datetime=${firstAt} title=${exact(firstAt)}>${ago(firstAt)}</time>`], ['Models', models.join(', ') || '–']];
-  return html`<dl class="figures">${figures.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  return html`<dl class="figures turn-sums">${figures.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd title=${typeof value === 'string' ? value : undefined}>${value}</dd></div>`)}</dl>`;
 }
 
 function Turn({ turn: { record, fresh, response }, number }) {

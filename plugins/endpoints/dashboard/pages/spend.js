@@ -21,7 +21,7 @@ export function SpendPage({ params }) {
   const by = params.get('by') ?? 'model';
   const { data, error, reload } = useData(`/api/views/spend?${apiParams(params, { by })}`, { everyMs: 60_000 });
   const names = [...new Set([...Object.keys(dimensions), by, ...(data?.metaKeys ?? []).map((key) => `meta.${key}`)])];
-  return html`<${Head} title="Spend"><label>By <select aria-label="By" value=${by} onChange=${(event) => go(withParams({ by: event.target.value }), { replace: true })}>${names.map((name) => html`<option key=${name} value=${name}>${dimensions[/** @type {keyof typeof dimensions} */ (name)] ?? name}</option>`)}</select></label><//>
+  return html`<${Head} title="Spend"><label class="head-pick">By <select aria-label="By" value=${by} onChange=${(event) => go(withParams({ by: event.target.value }), { replace: true })}>${names.map((name) => html`<option key=${name} value=${name}>${dimensions[/** @type {keyof typeof dimensions} */ (name)] ?? name}</option>`)}</select></label><//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : html`<${Figures} data=${data} /><${ByDay} data=${data} /><${Rows} data=${data} />`}
     <${Limits} />`;

@@ -165,7 +165,7 @@ describe('who may see', () => {
 
 describe('what is shown', () => {
   test('holds no secret', async () => {
-    await begin({ admin_open: true }, { keys: [{ name: 'web', key: 'a-very-secret-key', metadata: { team: 'web' } }] });
+    await begin({ admin_open: true }, { keys: [{ name: 'web', key: 'a-very-secret-key', metadata: { team: 'web' } }], alerts: { webhook: 'https://hooks.example/hidden-password', rules: [{ provider_down: true }] } });
     tellReload({ at: 1, problems: 'gateway.config.yaml:3:5 keys: wrong\n  3 | key: a-leaked-key\n    |      ^^^\n' });
     const texts = await Promise.all(['/api/providers', '/api/keys', '/api/models', '/api/config'].map(async (path) => await (await gateway.get(path, local)).text()));
     expect(texts.join('')).not.toMatch(/up-key|a-very-secret-key|hidden-password|hidden-token|a-leaked-key|[0-9a-f]{64}/);
