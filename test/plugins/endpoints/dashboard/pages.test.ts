@@ -114,6 +114,19 @@ test('the frame and the health of a page ask once', async () => {
   await page.close();
 });
 
+test('the health of a page names each check that fails', async () => {
+  const page = await scene.browser.newPage();
+  await page.route('**/api/status', async (route) => {
+    const status = (await (await route.fetch()).json()) as { health: object };
+    await route.fulfill({ json: { ...status, health: { ...status.health, status: 'degraded', 'identity of vertex': { connected: false, error: 'no credentials' }, 'identity of azure': { connected: true } } } });
+  });
+  await page.goto(`${scene.gateway.url}/dashboard`);
+  await page.locator('.health').getByText('degraded').waitFor();
+  expect(await page.locator('.health div', { hasText: 'Identity of vertex' }).locator('dd').textContent()).toBe('no credentials');
+  expect(await page.locator('.health').textContent()).not.toContain('azure');
+  await page.close();
+});
+
 test('a narrow chart of long names its days', async () => {
   const page = await scene.open('/dashboard?since=90d', { width: 360 });
   await page.locator('.chart-lines').first().waitFor({ state: 'attached' });
