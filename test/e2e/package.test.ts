@@ -79,7 +79,11 @@ afterAll(async () => {
   project?.remove();
 });
 
-const config = (plugins: readonly unknown[], more: object = {}): object => oneUpstream(upstream.url, { plugins: [...quietPlugins, 'log/journal', ...plugins], ...more });
+const config = (plugins: readonly unknown[], more: object = {}): object => {
+  const { models, ...rest } = oneUpstream(upstream.url, { plugins: [...quietPlugins, 'log/journal', ...plugins], ...more });
+  // the other one takes budgets, of which a command would warn
+  return { ...rest, models: (models as object[]).slice(0, 2) };
+};
 
 const ask = (url: string, more: object = {}, headers: Record<string, string> = {}): Promise<Response> =>
   fetch(`${url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more }) });
@@ -196,7 +200,7 @@ describe.each([['TypeScript', (name: string) => `./${name}.ts`], ['JavaScript', 
   const whole = (more: object = {}): object => ({
     ...config(plugins),
     keys: [{ name: 'ann', key: 'sk-ann-0123456789abcdef' }],
-    server: { admin_key: 'admin-0123456789abcdef', data_dir: `./data-${pathOf('x').replaceAll(/\W/g, '')}` },
+    server: { admin_key: '${ADMIN_KEY_OF_THE_TEST:-admin-0123456789abcdef}', data_dir: `./data-${pathOf('x').replaceAll(/\W/g, '')}` },
     providers: { ...settings().providers, local: { dialect: 'ollama-chat', base_url: upstream.url.replace('/v1', ''), api_key: 'none' }, echo: { base_url: upstream.url, api_key: 'none' } },
     models: [...settings().models, ...['local', 'echo'].map((providerId) => ({ id: `${providerId}-1`, pricing: { prompt: '0', completion: '0' }, providers: [{ providerId, externalId: 'one', streaming: true }] }))],
     ...more,

@@ -84,7 +84,7 @@ for (const [name, text] of Object.entries({ hello, noise, twin, thief })) writeF
 
 const shipped = ['endpoints/chat-completions', 'endpoints/logs', 'auth/keys', 'stream/mock', 'log/journal'];
 const configWith = (plugins: readonly unknown[]): object => ({
-  server: { admin_key: 'the-admin-key-of-the-test', data_dir: join(folder, 'data') },
+  server: { admin_key: '${ADMIN_KEY_OF_THE_TEST:-the-admin-key-of-the-test}', data_dir: join(folder, 'data') },
   providers: { mock: { dialect: 'mock' } },
   models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
   plugins,
