@@ -149,7 +149,8 @@ export async function breakdownView(asked: ViewRequest): Promise<object> {
     earlierQuery === null ? [] : reader.stats(earlierQuery, { by, limit: 1000, rank }),
     keyedNames(reader, query),
     isOverTime ? reader.series(query, { bucketMs, by, rank }) : null,
-    isOverTime ? reader.series(query, { bucketMs, by: null }) : reader.stats(query, { by: null, limit: 1 }).then(([total]) => ({ points: [], total })),
+    // of attempts there is no whole beside their sum: a request that nobody was asked for has none
+    isOverTime && !isOfAttempts(by) ? reader.series(query, { bucketMs, by: null }) : reader.stats(query, { by: null, limit: 1 }).then(([total]) => ({ points: [], total })),
   ]);
   return { by, total: isOfAttempts(by) ? totalOf(rows) : whole.total, rows, earlier, bucketMs, points: series?.points ?? [], all: whole.points, keyed };
 }

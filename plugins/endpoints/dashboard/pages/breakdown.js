@@ -5,7 +5,7 @@ import { Legend } from '../parts/chart-words.js';
 import { BreakdownTable } from '../parts/breakdown-table.js';
 import { ExportMenu } from '../parts/export-menu.js';
 import { fields } from '../parts/fields.js';
-import { measures } from '../parts/measures.js';
+import { measuresOf } from '../parts/measures.js';
 import { go, withParams } from '../parts/location.js';
 import { apiParams, bucketOf, isKeyed, keyOf, rangeOf } from '../parts/query.js';
 import { zoomOf } from '../parts/request-histogram.js';
@@ -21,8 +21,6 @@ import { ViewsMenu } from '../parts/views-menu.js';
 const dimensions = Object.fromEntries(fields.filter(({ isDimension }) => isDimension).map(({ filter, label }) => [filter, label]));
 /** What attempts can be summed up by. */
 const ofAttempts = { 'attempt.provider': 'Provider', 'attempt.model': 'Model', 'attempt.code': 'What came of it', 'attempt.target': 'Target' };
-/** What attempts are measured by: tokens and cost are those of a request. */
-const attemptMeasures = Object.fromEntries(Object.entries(measures).filter(([name]) => /^(?:requests|error|rescued|latency)/.test(name)));
 const tops = ['10', '20', '50', '100'];
 
 /** @param {{ params: URLSearchParams }} props */
@@ -31,7 +29,7 @@ export function BreakdownPage({ params }) {
   const bucketMs = bucketOf(range.to - range.from, 60);
   const by = params.get('by') ?? 'model';
   const isTried = Object.hasOwn(ofAttempts, by);
-  const offered = isTried ? attemptMeasures : measures;
+  const offered = measuresOf(by);
   const usual = isTried ? 'requests' : 'cost';
   const metric = Object.hasOwn(offered, params.get('metric') ?? '') ? params.get('metric') : usual;
   const isOverTime = params.get('view') === 'time';
@@ -78,7 +76,7 @@ function Dimension({ value, keyed, none, onChange }) {
 }
 
 function OverTime({ data, metric, range, params }) {
-  const { label, of, format, isRate, isCounted } = measures[metric];
+  const { label, of, format, isRate, isCounted } = measuresOf(data.by)[metric];
   const how = { bucketMs: data.bucketMs, top: 8, isCounted };
   const { times, lines } = isRate ? ratesOf(data.points, range, { ...how, of }) : stackOf(data.points, range, { ...how, all: data.all, of: (point) => of(point) ?? 0 });
   return html`<section class="card over-time"><header><h2>${label} over time</h2></header>

@@ -4,7 +4,7 @@ import { useData } from './api.js';
 import { count, failsMuch, percent } from './format.js';
 import { Icon } from './icons.js';
 import { hrefOf } from './location.js';
-import { measures, written } from './measures.js';
+import { measuresOf, written } from './measures.js';
 import { apiParams, onlyFilter } from './query.js';
 import { SortHead, sorted } from './sort.js';
 
@@ -13,11 +13,11 @@ const beside = { requests: 'Requests', 'error-rate': 'Errors', 'tokens-in': 'Tok
 const besideAttempts = { requests: 'Attempts', 'error-rate': 'Failed', rescued: 'Rescued', 'latency-p50': 'p50', 'latency-p95': 'p95', 'latency-p99': 'p99' };
 
 /** The columns beside the chosen measure. @param {string} metric @param {boolean} isTried */
-const othersOf = (metric, isTried) => Object.entries(isTried ? besideAttempts : beside).filter(([name]) => name !== metric).map(([name, label]) => ({ ...measures[name], name, label, num: true }));
+const othersOf = (metric, isTried) => Object.entries(isTried ? besideAttempts : beside).filter(([name]) => name !== metric).map(([name, label]) => ({ ...measuresOf(isTried ? 'attempt.' : '')[name], name, label, num: true }));
 
 /** @param {{ data: any, name: string, metric: string, top: number, params: URLSearchParams }} props */
 export function BreakdownTable({ data, name, metric, top, params }) {
-  const measure = measures[metric];
+  const measure = measuresOf(data.by)[metric];
   const isTried = data.by.startsWith('attempt.');
   const others = othersOf(metric, isTried);
   const whole = measure.isRate ? null : measure.of(data.total);

@@ -30,5 +30,11 @@ export const measures = {
   speed: { label: 'Tokens/s', of: ({ tokensPerSecond = null }) => tokensPerSecond, format: speed, isRate: true },
 };
 
+/** What attempts are measured by: tokens and cost are those of a request. @type {Record<string, Measure>} */
+export const attemptMeasures = { ...Object.fromEntries(Object.entries(measures).filter(([name]) => /^(?:error|rescued|latency)/.test(name))), requests: { ...measures.requests, label: 'Attempts' }, errors: { ...measures.errors, label: 'Failed' }, 'error-rate': { ...measures['error-rate'], label: 'Share that failed' } };
+
+/** The measures of what is summed up by a dimension. @param {string} by */
+export const measuresOf = (by) => (by.startsWith('attempt.') ? attemptMeasures : measures);
+
 /** The text of a measure, marked where it contains estimates. @param {Measure} measure @param {any} row */
 export const written = ({ of, format, isCounted }, row) => (isCounted ? aboutSum(format(of(row)), row) : format(of(row)));

@@ -89,6 +89,13 @@ describe('what went wrong', () => {
   });
 });
 
+test('attempts over time are those of the providers and nothing else, also where nobody was asked', async () => {
+  await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=attempt.provider&view=time`);
+  await page.locator('.breakdown tbody tr').first().waitFor();
+  expect((await page.locator('.legend li').allTextContents()).map((name) => name.trim())).toEqual(['north', 'west', 'east', 'south']);
+  expect(await page.locator('.breakdown thead th').nth(1).textContent()).toContain('Attempts');
+});
+
 describe('what is largest', () => {
   beforeEach(onOverview);
 
