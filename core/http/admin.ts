@@ -64,7 +64,13 @@ export function sessionOf({ headers, config: { server: { adminKey, dataDir } }, 
 }
 
 /** safety: a browser sends the cookie with requests of every site's pages. Only a page of the gateway's own may change something by it. */
-const isSameOrigin = (method: string, headers: Arrived['headers']): boolean => method === 'GET' || method === 'HEAD' || headers['sec-fetch-site'] === 'same-origin';
+const isSameOrigin = (method: string, headers: Arrived['headers']): boolean => method === 'GET' || method === 'HEAD' || isOwnPage(headers);
+
+/** Whether a browser says that one of the gateway's own pages asks. Where the gateway is no safe place to a browser (plain HTTP, another machine), it sends `origin` alone. */
+export function isOwnPage(headers: Arrived['headers']): boolean {
+  const site = headers['sec-fetch-site'];
+  return site === undefined ? headers['origin'] !== undefined && URL.parse(headers['origin'])?.host === headers['host'] : site === 'same-origin';
+}
 
 const bearerOf = (header: string | undefined): string | undefined => /^Bearer ([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1];
 

@@ -1,5 +1,5 @@
 /** Signs a browser in: it sends the admin key once and gets a session cookie that scripts cannot read and other sites cannot use. */
-import { adminCookie, sessionOf } from '../../../core/http/admin.ts';
+import { adminCookie, isOwnPage, sessionOf } from '../../../core/http/admin.ts';
 import { newSession, sessionMs } from '../../../core/http/sessions.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { parseJson } from '../../../core/wire/json.ts';
@@ -44,7 +44,7 @@ export function createSignIn({ config, signIns, logger }: Pick<Gateway, 'config'
     const { headers } = arrived;
     // cost: nearly no request has a cookie
     if (headers['cookie'] === undefined || keyHeaders.some((name) => headers[name] !== undefined)) return undefined;
-    return isOwn(headers) && sessionOf(arrived, signIns) !== null ? dashboardCaller : undefined;
+    return isOwnPage(headers) && sessionOf(arrived, signIns) !== null ? dashboardCaller : undefined;
   };
   return { begin, end, caller };
 }
@@ -56,18 +56,10 @@ type Headers = EndpointRequest['arrived']['headers'];
 
 /** safety: a page of another site can post a form to this address, but it cannot send JSON and cannot claim the gateway's own address. */
 function refuseForeign(headers: Headers): void {
-  const isForeign = headers['sec-fetch-site'] === undefined && headers['origin'] === undefined ? false : !isOwn(headers);
+  const isForeign = headers['sec-fetch-site'] === undefined && headers['origin'] === undefined ? false : !isOwnPage(headers);
   if (isForeign) throw new GatewayError('permission_denied', 'Only the dashboard of this gateway may sign in or out.');
   if (!/^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')) throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
 }
-
-/** Whether a browser says that one of the gateway's own pages asks. Where the gateway is no safe place to a browser (plain HTTP, another machine), it sends `origin` alone. */
-function isOwn(headers: Headers): boolean {
-  const site = headers['sec-fetch-site'];
-  return site === undefined ? headers['origin'] !== undefined && hostOf(headers['origin']) === headers['host'] : site === 'same-origin';
-}
-
-const hostOf = (origin: string): string | null => URL.parse(origin)?.host ?? null;
 
 /** The `set-cookie` header. Where the browser uses TLS (which ends at a proxy before the gateway), the cookie is never sent over plain HTTP. */
 function cookie(value: string, headers: Headers, maxAge: number): string {

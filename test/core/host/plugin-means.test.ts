@@ -152,6 +152,9 @@ describe('an endpoint of a plugin', () => {
     const cookie = `${adminCookie}=${newSession(new Secret(server.admin_key), Date.now() + 60_000).value}`;
     const asked = async (site: string): Promise<number> => (await gateway.post({}, { path: '/write', headers: { cookie, 'sec-fetch-site': site } })).status;
     expect([await asked('same-origin'), await asked('cross-site'), await asked('none')]).toEqual([200, 401, 401]);
+    // over plain HTTP from another machine a browser says its origin alone
+    const from = async (origin: string): Promise<number> => (await gateway.post({}, { path: '/write', headers: { cookie, origin } })).status;
+    expect([await from(gateway.url), await from('http://elsewhere.example'), await from('null'), (await gateway.post({}, { path: '/write', headers: { cookie } })).status]).toEqual([200, 401, 401, 401]);
   });
 
   test('is told who asks', async () => {

@@ -221,16 +221,18 @@ test('are good while the store is away, over a reload too; none can be changed, 
   const own = await startPostgres();
   const [files, others, states] = [folder(), folder(), new States()];
   const url = own.database();
-  const gateway = await start({ dataDir: files.path, url }, { states });
+  // a budget could not be read either
+  const keys = [{ name: 'yaml', key: yamlKey }];
+  const gateway = await start({ dataDir: files.path, url }, { states, keys });
   const key = await create(gateway, { name: 'steady', limits: { requests_per_minute: 3 } });
   await own.kill();
   expect(await statusOf(gateway, key)).toBe(200);
-  const reloaded = await start({ dataDir: files.path, url }, { states });
+  const reloaded = await start({ dataDir: files.path, url }, { states, keys });
   expect([await statusOf(reloaded, key), await statusOf(reloaded, key), await statusOf(reloaded, key)]).toEqual([200, 200, 429]);
   const refused = await reloaded.ask('/api/keys', { method: 'POST', headers: { ...asAdmin, 'content-type': 'application/json' }, body: '{"name":"x"}' });
   expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused)).code]).toEqual([503, '1', 'keys_unavailable']);
   expect((await api(reloaded, 'GET')).body).toMatchObject({ store: 'away', data: [{ name: 'yaml' }, { name: 'steady' }] });
-  const fresh = await start({ dataDir: others.path, url });
+  const fresh = await start({ dataDir: others.path, url }, { keys });
   expect([await statusOf(fresh, yamlKey), await refusalOf(fresh, key), (await fresh.chat({})).status]).toEqual([200, expect.stringMatching(/^keys_unavailable: /), 401]);
   await own.start();
   await expect.poll(() => statusOf(fresh, key), { timeout: 10_000 }).toBe(200);
