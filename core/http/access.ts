@@ -33,7 +33,7 @@ export async function dryRunCaller(exchange: Exchange, facts: AdminFacts & { rea
   await admitAdmin(exchange, facts);
   if (name === '') return { key: null, models: null, metadata: {} };
   const key = facts.keys.get(name);
-  if (key === null) throw new GatewayError('invalid_value', `Neither the config nor the store has a key with the name "${name.slice(0, 100)}".`, { param: 'x-dry-run-key' });
+  if (key === null) throw new GatewayError('invalid_value', `There is no key with the name "${name.slice(0, 100)}".`, { param: 'x-dry-run-key' });
   return { key: key.name, models: key.models, metadata: key.metadata, logBodies: key.logBodies, cache: key.cache };
 }
 

@@ -68,6 +68,8 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect([await statusOf(gateway, body.key), await statusOf(gateway, body.key, { model: 'thinker' }), await statusOf(gateway, createApiKey().key)]).toEqual([200, 403, 401]);
     expect(gateway.records.at(-3)).toMatchObject({ key: 'team a/1', metadata: { team: 'a' } });
     await expect.poll(async () => (await api(gateway, 'GET')).body.data.find(({ name }: any) => name === 'team a/1')?.lastUsedAt).toEqual(expect.stringMatching(/^20/));
+    const dry = await gateway.chat({ model: 'thinker' }, { ...asAdmin, 'x-dry-run': 'true', 'x-dry-run-key': 'team a/1' });
+    expect((await errorOf(dry)).code).toBe('model_not_allowed');
     const list = await api(gateway, 'GET');
     expect(list.body).toMatchObject({ isOpen: false, store: 'good', data: [{ name: 'yaml', source: 'yaml', writtenAt: expect.stringMatching(/gateway\.config\.yaml:\d+$/) }, { name: 'team a/1', use: { requests: 2 } }] });
     expect(JSON.stringify(list.body)).not.toMatch(/gwk_\w{12}_|[0-9a-f]{64}/);
