@@ -117,7 +117,7 @@ describe('a dry run of an admin', () => {
   });
 
   it('names a key that there is', async () => {
-    expect((await errorOf(await asAdmin({ 'x-dry-run-key': 'nobody' }))).message).toContain('has a key with the name "nobody"');
+    expect((await errorOf(await asAdmin({ 'x-dry-run-key': 'nobody' }))).message).toContain('no key with the name "nobody"');
   });
 
   it('asks no provider, whatever else the request says', async () => {
