@@ -1,5 +1,5 @@
 /** Real servers for the tests, started privately from the machine's binaries; as root on Debian what is missing is installed. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
@@ -146,7 +146,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   const signal = (name: NodeJS.Signals): void => {
     const root = child?.pid;
     if (root === undefined) return;
-    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(root)], { encoding: 'utf8' }).split('\n').map(Number).filter((pid) => pid > 0);
+    // ps ends with 1 where there is none
+    const children = spawnSync('ps', ['-o', 'pid=', '--ppid', String(root)], { encoding: 'utf8' }).stdout.split('\n').map(Number).filter((pid) => pid > 0);
     for (const pid of [root, ...children]) {
       try {
         process.kill(pid, name);
