@@ -81,7 +81,7 @@ describe('log/journal', () => {
   test('stores what the caller saw', async () => {
     const { chat, records } = await begin();
     const reply = await chat({ model: 'thinker', reasoning_effort: 'low', temperature: 0.5, own_field: 1 }, { 'x-gateway-tenant-id': 'acme' });
-    const { served: _served, request: _request, response: _response, ...logged } = records[0] as any;
+    const { served: _served, sent: _sent, request: _request, response: _response, ...logged } = records[0] as any;
     expect(await stored()).toEqual([{
       ...logged,
       // the record that the test kept counts on

@@ -46,6 +46,7 @@ export function finished(more: Partial<Finished> & { at?: number; number?: numbe
     tokensPerSecond: null,
     usage: { promptTokens: 10, completionTokens: 5, reasoningTokens: 2, cachedTokens: 0, cacheWriteTokens: null, totalTokens: 15 },
     usageEstimated: false,
+    reasoningEstimated: false,
     cost: '0.000123',
     costIsUpperBound: false,
     providerCost: null,

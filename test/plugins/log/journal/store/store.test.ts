@@ -81,6 +81,7 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
       request: { model: 'plain', messages: [{ role: 'user', content: 'Tell me 100% of "number" 120, Ärger_x' }], reasoning_effort: 'low', max_completion_tokens: 64, top_k: 4 },
       response: { choices: [{ text: 'It is 120', reasoning: 'I thought about it', finishReason: 'completed' }] },
       reasoningContent: 'I thought about it',
+      upstream: null,
     });
     expect(await store.get(idAt(begin + 121 * minute, 121))).toMatchObject({ request: null, response: null, reasoningContent: null });
     expect(await store.get(idAt(1))).toBeNull();

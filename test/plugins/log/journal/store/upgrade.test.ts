@@ -104,8 +104,8 @@ describe.each(['sqlite', 'postgres'] as const)('a database of the version before
 
   test('keeps its rows, whole', async () => {
     expect(await store.get(idAt(begin, 0))).toEqual({
-      ...more, id: idAt(begin, 0), createdAt: new Date(begin).toISOString(), userAgent: 'curl/8', requestedModel: 'auto', model: 'plain', provider: 'up', key: 'team', stream: false, status: 200, outcome: 'answered', finishReason: 'completed', durationMs: 100, timeToFirstTokenMs: null,
-      usage: { promptTokens: 10, completionTokens: 5, reasoningTokens: 2, cachedTokens: 0, cacheWriteTokens: null, totalTokens: 15 }, usageEstimated: false, cost: '0.000123', costIsUpperBound: false, providerCost: null, usageDetails: null, metadata: { 'tenant-id': 'tenant-0' }, timings: {}, fields: {}, request: { model: 'plain' }, response: null, reasoningContent: null,
+      ...more, id: idAt(begin, 0), createdAt: new Date(begin).toISOString(), userAgent: 'curl/8', clientAddress: null, requestedModel: 'auto', model: 'plain', provider: 'up', key: 'team', stream: false, status: 200, outcome: 'answered', finishReason: 'completed', durationMs: 100, timeToFirstTokenMs: null,
+      usage: { promptTokens: 10, completionTokens: 5, reasoningTokens: 2, cachedTokens: 0, cacheWriteTokens: null, totalTokens: 15 }, usageEstimated: false, reasoningEstimated: false, cost: '0.000123', costIsUpperBound: false, providerCost: null, usageDetails: null, metadata: { 'tenant-id': 'tenant-0' }, timings: {}, fields: {}, request: { model: 'plain' }, response: null, reasoningContent: null, upstream: null,
     });
     expect(await found({})).toEqual([2, 1, 0]);
   });
