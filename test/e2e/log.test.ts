@@ -9,7 +9,7 @@ import type { Running } from '../_kit/executable.ts';
 import { pause } from '../_kit/upstream.ts';
 
 const config = (more: object = {}) => ({
-  server: { admin_key: 'the-admin-key-of-the-test', ...more },
+  server: { admin_key: '${ADMIN_KEY_OF_THE_TEST:-the-admin-key-of-the-test}', ...more },
   providers: { mock: { dialect: 'mock' } },
   models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
 });

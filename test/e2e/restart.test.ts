@@ -7,11 +7,12 @@ import { dirname, join } from 'node:path';
 import { describe, test } from 'vitest';
 import { run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
+import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
 
 const key = 'the-admin-key-of-the-test';
 const mock = (limits: object = {}): Record<string, unknown> => ({
-  server: { admin_key: key, limits },
+  server: { admin_key: `\${ADMIN_KEY_OF_THE_TEST:-${key}}`, limits },
   providers: { mock: { dialect: 'mock' } },
   models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
 });
@@ -56,6 +57,8 @@ class Client {
   #isStopped = false;
 
   constructor(send: () => Promise<Response>, isWhole: (text: string) => boolean) {
+    // a test that failed would leave it asking until the last file has run
+    closeAtEndOfFile({ close: () => void (this.#isStopped = true) });
     this.#done = this.#run(send, isWhole);
   }
 

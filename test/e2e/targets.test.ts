@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
-import { answers, startUpstream } from '../_kit/upstream.ts';
+import { answers, completion, startUpstream } from '../_kit/upstream.ts';
 
 const open: { (): Promise<unknown> }[] = [];
 
@@ -13,17 +13,18 @@ afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close();
 });
 
-const configOf = (url: string): object => ({
-  providers: { near: { dialect: 'openai-chat', base_url: url, api_key: ['key-a', 'key-b'] }, mock: { dialect: 'mock' } },
-  models: [{ id: 'plain', free: true, providers: [{ providerId: 'near', externalId: 'plain-1' }, { providerId: 'mock' }] }],
+const configOf = (near: string, far = near): object => ({
+  providers: { near: { dialect: 'openai-chat', base_url: near, api_key: ['key-a', 'key-b'] }, far: { dialect: 'openai-chat', base_url: far, api_key: 'key-c' } },
+  models: [{ id: 'plain', free: true, providers: [{ providerId: 'near', externalId: 'plain-1' }, { providerId: 'far' }] }],
   keys: [{ name: 'team', key: 'the-key-of-the-team' }],
   routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
 });
 
 async function limited(): Promise<Running> {
-  const up = await startUpstream(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '60' } }));
-  open.push(() => up.close());
-  const gateway = await start(configOf(up.url));
+  const near = await startUpstream(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '60' } }));
+  const far = await startUpstream(answers(completion('hello')));
+  open.push(() => near.close(), () => far.close());
+  const gateway = await start(configOf(near.url, far.url));
   open.push(() => gateway.stop());
   const headers = { 'content-type': 'application/json', authorization: 'Bearer the-key-of-the-team' };
   const body = JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] });
@@ -42,7 +43,7 @@ describe('with a gateway that serves', () => {
     const listed = await ask('targets');
     expect(listed).toMatch(/near#1\/plain-1 +resting +\d\d:\d\d:\d\d +rate limit +\d+ +\d+\n/);
     expect(listed).toMatch(/3 targets, 2 at rest\n$/);
-    expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +mock +plain.*\n(.*\n)*– +near +plain +near#1\/plain-1.*ruled out: rests for \d+ s \(rate limit\) \(route\/health\)/);
+    expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +far +plain.*\n(.*\n)*– +near +plain +near#1\/plain-1.*ruled out: rests for \d+ s \(rate limit\) \(route\/health\)/);
     expect(await ask('targets', 'wake', 'near#1/plain-1')).toBe('near#1/plain-1 stands; the next request may ask it\n');
     expect(await ask('route', '--model', 'plain', '--key', 'team', 'hi')).toMatch(/1 +near +plain +near#1\/plain-1/);
   });
@@ -55,7 +56,7 @@ describe('with a gateway that does not serve', () => {
   test('a route is explained all the same', async () => {
     const { code, stdout, stderr } = await run(['route', '--model', 'plain', '--key', 'team', '--json', 'hi', '--config', file]);
     expect(code).toBe(0);
-    expect((JSON.parse(stdout) as { candidates: object[] }).candidates).toMatchObject([{ target: 'near#1/plain-1', standing: true }, { target: 'near#2/plain-1', standing: true }, { target: 'mock/plain', standing: true }]);
+    expect((JSON.parse(stdout) as { candidates: object[] }).candidates).toMatchObject([{ target: 'near#1/plain-1', standing: true }, { target: 'near#2/plain-1', standing: true }, { target: 'far/plain', standing: true }]);
     expect(stderr).toBe('No gateway serves with this config, so nothing is known of how its targets do.\n');
   });
 

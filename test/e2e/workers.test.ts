@@ -7,6 +7,7 @@ import { describe, test } from 'vitest';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import { rawExchange, run, start } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
+import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
 
 const adminKey = 'the-admin-key-of-the-test';
@@ -14,7 +15,7 @@ const admin = { authorization: `Bearer ${adminKey}` };
 /** cost: a start of three processes with all plugins takes twice as long. */
 const plugins = shippedPlugins.filter((name) => name === 'dialects/openai-chat' || !/^dialects|otel|messages|responses|embeddings|models/.test(name));
 const config = (server: object = {}, more: object = {}): Record<string, unknown> => ({
-  server: { admin_key: adminKey, workers: 2, ...server },
+  server: { admin_key: `\${ADMIN_KEY_OF_THE_TEST:-${adminKey}}`, workers: 2, ...server },
   providers: { mock: { dialect: 'mock' } },
   models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
   plugins,
@@ -75,6 +76,8 @@ class Clients {
     const kept = (): Agent => new Agent({ keepAlive: true, maxSockets: 1 });
     const ways: [string, boolean, Agent | false][] = [['again', false, kept()], ['again', false, false], ['[[words:5]] [[pace:20]]', true, kept()], ['[[words:30]] [[pace:10]]', true, false]];
     this.counts = ways.map(() => 0);
+    // a test that failed would leave them asking until the last file has run
+    closeAtEndOfFile({ close: () => void (this.#isStopped = true) });
     this.#done = Promise.all(ways.map(async ([content, stream, agent], at) => {
       while (!this.#isStopped) {
         try {

@@ -62,7 +62,7 @@ describe('the page', () => {
   test('says what a team spends, and whose budget is nearly used, one choice from the Overview', async () => {
     const page = await scene.open('/dashboard');
     await page.getByRole('link', { name: 'Spend' }).click();
-    await page.getByLabel('By').selectOption('meta.team');
+    await page.getByLabel('By', { exact: true }).selectOption('meta.team');
     const row = page.locator('.spend-rows tbody tr', { hasText: 'search' });
     await row.waitFor();
     expect((await row.locator('td').allInnerTexts()).slice(1, 4)).toEqual([expect.stringMatching(/^\$0\.0000/), '', '50 %']);

@@ -163,8 +163,9 @@ describe('requests at one time', () => {
   test('are let in up to the limit, and again when one has ended', async () => {
     const held = gate();
     const { gateway } = await scene({ limits: [{ by: 'meta.tenant-id', concurrent: 3 }], step: held.step });
-    const running = Array.from({ length: 20 }, () => gateway.chat({}, tenant('acme')));
-    await expect.poll(() => held.waiting()).toBe(3);
+    let ended = 0;
+    const running = Array.from({ length: 20 }, async () => await gateway.chat({}, tenant('acme')).finally(() => (ended += 1)));
+    await expect.poll(() => [held.waiting(), ended]).toEqual([3, 17]);
     const refused = await gateway.chat({}, tenant('acme'));
     expect([refused.status, refused.headers.get('retry-after'), (await errorOf(refused))]).toEqual([429, '1', { code: 'concurrency_limit_exceeded', type: 'rate_limit_error', param: null, message: 'The limit of 3 requests at one time for meta.tenant-id "acme" is reached. There is room again when one of them ends.' }]);
     held.letGo();
