@@ -16,9 +16,12 @@ function random(): Uint8Array {
   return pool.subarray(used - 16, used);
 }
 
-/** A UUID v7: sorts by its time, and by order of creation within a millisecond and when the clock goes back. */
+/** A clock that goes back further was wrong, and ids have the time of the right one. */
+const mostBackMs = 10_000;
+
+/** A UUID v7: sorts by its time, and by order of creation within a millisecond and when the clock goes back by up to ten seconds. */
 export function createRequestId(nowMs: number): string {
-  if (nowMs > lastMs) {
+  if (nowMs > lastMs || nowMs < lastMs - mostBackMs) {
     lastMs = nowMs;
     sequence = 0;
   } else sequence++;

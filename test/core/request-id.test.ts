@@ -19,3 +19,9 @@ test('carries its time in its first 48 bits', () => {
   const now = 1_999_000_000_000;
   expect(Number.parseInt(createRequestId(now).replaceAll('-', '').slice(0, 12), 16)).toBe(now);
 });
+
+test('follows a clock that was far ahead and is right again', () => {
+  createRequestId(1_999_500_000_000);
+  const now = 1_999_400_000_000;
+  expect(Number.parseInt(createRequestId(now).replaceAll('-', '').slice(0, 12), 16)).toBe(now);
+});
