@@ -4,7 +4,7 @@
  */
 import type { KeyEntry } from './api-key.ts';
 import type { Effort, ReasoningField } from './chat.ts';
-import type { Alerts, Amounts, Limit, ServerLimits } from './limits.ts';
+import type { Alerts, Limit, ServerLimits } from './limits.ts';
 import type { Secret } from './secret.ts';
 
 /** Everything that the config file, its includes and the command line say. */
