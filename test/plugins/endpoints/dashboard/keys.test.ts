@@ -72,7 +72,7 @@ test('makes a key, shows it once, limits, rotates, disables and deletes it, and 
 
 test('shows a key of the YAML with its place, and says why a change was not made', async () => {
   const page = await scene.open('/dashboard/keys', { colorScheme: 'dark', width: 390 });
-  const row = page.getByRole('row').filter({ hasText: 'yaml-team' }).first();
+  const row = page.locator('table.keys').getByRole('row').filter({ hasText: 'yaml-team' }).first();
   await row.waitFor();
   expect(await row.textContent()).toMatch(/gateway\.config\.yaml:\d+|\.ya?ml:\d+/);
   expect(await row.getByRole('button').count()).toBe(0);
