@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
 import { percentile } from './figures.ts';
-import { chunksPerStream, headers, path, requestFor, slow } from './workload.ts';
+import { headers, path, requestFor, slow } from './workload.ts';
 
 export interface Seen {
   /** The time that the other numbers are of, in seconds. */
@@ -25,7 +25,7 @@ export interface Seen {
   readonly p99: number;
 }
 
-const streamMs = (chunksPerStream / slow.chunksPerWrite) * slow.pauseMs;
+const streamMs = (slow.chunks / slow.chunksPerWrite) * slow.pauseMs;
 const mostConnections = 256;
 
 interface Tally {

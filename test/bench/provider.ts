@@ -1,6 +1,6 @@
 /**
  * A provider that costs as little as it can, in a process of its own: answers are made once, at the start. The model of a request
- * says how it is answered: `plain` in one body, `single` as 200 chunks with a write each, `packed` as 200 chunks, ten to a write,
+ * says how it is answered: `plain` in one body, `single` as 1,000 chunks with a write each, `packed` as 1,000 chunks, ten to a write,
  * `slow` as 200 chunks, five to a write, with a pause after each write.
  */
 import { createServer } from 'node:http';
@@ -19,10 +19,10 @@ const plain = Buffer.from(
 /** The text of one event, framed. */
 export const eventOf = (choices: readonly object[], more: object = {}): string => `data: ${JSON.stringify({ ...base, object: 'chat.completion.chunk', choices, usage: null, ...more })}\n\n`;
 
-/** The events of a stream: 200 pieces of text, the finish, the usage, the end. */
-export function streamEvents(): string[] {
+/** The events of a stream: pieces of text, the finish, the usage, the end. */
+export function streamEvents(chunks = chunksPerStream): string[] {
   const words = sentence.split(/(?= )/);
-  const pieces = Array.from({ length: chunksPerStream }, (_, at) => words[at % words.length] as string);
+  const pieces = Array.from({ length: chunks }, (_, at) => words[at % words.length] as string);
   return [
     ...pieces.map((content, at) => eventOf([{ index: 0, delta: { ...(at === 0 && { role: 'assistant' }), content }, logprobs: null, finish_reason: null }])),
     eventOf([{ index: 0, delta: {}, logprobs: null, finish_reason: 'stop' }]),
@@ -62,7 +62,7 @@ function startProvider(): void {
   const scripts = new Map<string, Script>([
     ['single', { writes: writesOf(events, 1) }],
     ['packed', { writes: writesOf(events, 10) }],
-    ['slow', { writes: writesOf(events, slow.chunksPerWrite), pauseMs: slow.pauseMs }],
+    ['slow', { writes: writesOf(streamEvents(slow.chunks), slow.chunksPerWrite), pauseMs: slow.pauseMs }],
   ]);
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];

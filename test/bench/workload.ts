@@ -1,8 +1,8 @@
-/** What is asked, the same of the provider, the floor and the gateway, and the numbers that the figures are per. */
-export const chunksPerStream = 200;
+/** What is asked, the same of the provider, the floor and the gateway, and the numbers that the figures are per. So many chunks leave little of what a request itself costs in the figure of one. */
+export const chunksPerStream = 1000;
 
 /** Of the model `slow`: five chunks at a time, eight seconds a stream. */
-export const slow = { chunksPerWrite: 5, pauseMs: 200 };
+export const slow = { chunks: 200, chunksPerWrite: 5, pauseMs: 200 };
 
 export const callerKey = 'bench-key';
 
