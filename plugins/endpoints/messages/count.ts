@@ -1,4 +1,4 @@
-/** POST /v1/messages/count_tokens: how many tokens a request has. The provider counts where its format can; else the count is an estimate of the gateway. */
+/** POST /v1/messages/count_tokens: how many tokens a request has. The provider counts where it can; else the count is an estimate of the gateway. */
 import type { Chunk, ChatRequest, ContentPart } from '../../../core/chat.ts';
 import { bodyFields } from '../../../core/wire/checks.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';

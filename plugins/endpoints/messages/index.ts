@@ -1,6 +1,8 @@
 /** POST /v1/messages: the door that speaks the Messages API. This plugin reads the caller's body and writes the answer; the pipeline does everything between the two. */
 import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import type { Policy } from '../../../core/config.ts';
+import { noted } from '../../../core/pipeline/context.ts';
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { About } from '../../../core/pipeline/door.ts';
 import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
@@ -26,10 +28,20 @@ export default definePlugin({
     const dialectOf = ({ mapping, provider }: Candidate): Dialect | undefined => dialects.get(mapping.dialect ?? provider.dialect);
     // after normalise/reasoning, which gives an effort to those who name none
     hooks.route.tap({ stage: LATE + 1 }, (candidates, { request }) => withThinking(candidates, request, (candidate) => dialectOf(candidate)?.form === form));
+    const counts = (candidate: Candidate): boolean => dialectOf(candidate)?.counts === true;
+    const estimators = new WeakSet<Candidate>();
+    hooks.route.tap({ stage: LATE + 2 }, (candidates, { request, policy }) => {
+      if (!isCount(request)) return candidates;
+      const [first] = candidates.filter(({ dropped }) => dropped === null);
+      if (first === undefined || !counts(first)) return candidates;
+      const estimator = noted(first, { by: 'endpoints/messages', text: 'estimates, where no provider has counted' });
+      estimators.add(estimator);
+      return withLast(candidates, estimator, policy);
+    });
     // before stream/upstream: a provider that counts no tokens is not asked
     const estimates = new WeakSet<ChatRequest>();
     hooks.open.tap({ stage: EARLY }, ({ request, attempt: { candidate } }) => {
-      if (!isCount(request) || dialectOf(candidate)?.counts === true) return undefined;
+      if (!isCount(request) || (counts(candidate) && !estimators.has(candidate))) return undefined;
       estimates.add(request);
       return estimated(request);
     });
@@ -44,3 +56,6 @@ export default definePlugin({
     }
   },
 });
+
+/** The candidates, with the last of the calls that the policy allows for this one. */
+const withLast = (candidates: readonly Candidate[], last: Candidate, { maxAttempts }: Policy): readonly Candidate[] => candidates.toSpliced(Math.max(1, maxAttempts - 1), 0, last);

@@ -32,6 +32,15 @@ describe('a count of tokens', () => {
     expect(up.asked).toHaveLength(0);
   });
 
+  it.each([404, 405, 503])('is estimated where the provider speaks the format and answers %i', async (status) => {
+    const { ask, gateway, up } = await scene(answers({ type: 'error', error: { type: 'not_found_error', message: 'no such path' } }, { status }));
+    const { body, headers } = await ask({ model: 'claude', messages: [{ role: 'user', content: 'Hi there. '.repeat(50) }] }, {}, path);
+    expect(body['input_tokens']).toBeGreaterThan(50);
+    expect(headers.get('x-estimated')).toBe('true');
+    expect(up.asked).toHaveLength(1);
+    await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, status: 200, attempts: [{ status }, { outcome: 'answered' }] });
+  });
+
   it('gives answers no such header, and the id of the request where the SDKs read it', async () => {
     const { ask } = await scene(answers(completion('Yes.')));
     const { headers } = await ask({ model: 'open' });
