@@ -2,23 +2,13 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer } from 'node:https';
 import { connect } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
-import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
 import { certificate } from '../../_kit/certificate.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import { completion } from '../../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, provider, routing } from '../../core/scene.ts';
-
-async function listening(server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => void sockets.add(socket.on('error', () => {})));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}
+import { portOf } from './port.ts';
 
 /** A proxy that leads every tunnel to one port of this machine. */
 async function proxyTo(port: number, status = 200) {
@@ -36,13 +26,13 @@ async function proxyTo(port: number, status = 200) {
     far.on('error', () => near.destroy());
     near.on('close', () => far.destroy());
   });
-  return { asked, url: `http://127.0.0.1:${await listening(server)}` };
+  return { asked, url: `http://127.0.0.1:${await portOf(server)}` };
 }
 
 /** A provider that speaks TLS as `provider.example`, by an authority that Node does not trust. */
 async function encrypted() {
   const { key, cert } = certificate('DNS:provider.example,IP:127.0.0.1');
-  const port = await listening(createServer({ key, cert }, (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion('through')))));
+  const port = await portOf(createServer({ key, cert }, (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(completion('through')))));
   return { port, ca: cert };
 }
 

@@ -2,7 +2,7 @@
 import { createSecureServer } from 'node:http2';
 import { createServer as createTlsServer } from 'node:https';
 import { createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import { brotliCompressSync, constants, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { trustedCertificate } from '../../_kit/certificate.ts';
@@ -12,19 +12,11 @@ import type { TestGateway } from '../../_kit/gateway.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { answers, completion, event, pause, said, streams, usage } from '../../_kit/upstream.ts';
 import { contentOf, errorOf, gatewayOf, probe, provider, routing } from '../../core/scene.ts';
+import { portOf } from './port.ts';
 
 const hello = answers(completion('hello'));
 
-async function listening(server: Server): Promise<string> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => void sockets.add(socket.on('error', () => {})));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  return `https://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
-}
+const listening = async (server: Server): Promise<string> => `https://127.0.0.1:${await portOf(server)}/v1`;
 
 describe('the request', () => {
   it('says who asks, and that it wants no compression', async () => {
