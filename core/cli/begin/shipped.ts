@@ -15,10 +15,12 @@ export const homeOf = (file: string): { readonly home?: string } => (file === sh
 
 /** Three lines for somebody who has no file yet. */
 export function shippedText({ server, providers }: Config): string {
-  const on = [...providers.values()].filter(({ missing }) => missing === null).map(({ id }) => id);
+  const all = [...providers.values()];
+  const on = all.filter(({ missing }) => missing === null).map(({ id }) => id);
+  const wanted = all.find(({ missing }) => missing !== null)?.missing ?? null;
   return [
     `There is no ${defaultConfigFile} in this folder, so the one that comes with the gateway is used; the log is kept in ${server.dataDir}.`,
-    `Providers that are on: ${on.join(', ')}. A key in the environment or in .env, such as OPENAI_API_KEY, turns its provider on.`,
+    `Providers that are on: ${on.join(', ')}.${wanted === null ? '' : ` A key in the environment or in .env, such as ${wanted}, turns its provider on.`}`,
     `For a config of your own: gateway init (npx model-gateway init)\n`,
   ].join('\n');
 }
