@@ -1,7 +1,7 @@
 /** The page Sign in: sends the admin key once; the browser then has a cookie that scripts cannot read. */
 import { html, useState } from '../parts/html.js';
 import { send } from '../parts/api.js';
-import { Icon } from '../parts/icons.js';
+import { Logo } from '../parts/icons.js';
 import { write } from '../parts/storage.js';
 
 /** @param {{ params: URLSearchParams }} props */
@@ -24,7 +24,7 @@ export function LoginPage({ params }) {
     }
   };
   return html`<main class="login"><form onSubmit=${submit}>
-    <h1><${Icon} name="logo" /> Model Gateway</h1>
+    <h1><${Logo} /> Model Gateway</h1>
     <label for="key">Admin key</label>
     <input id="key" name="key" type="password" required autofocus autocomplete="current-password" aria-describedby="login-says" />
     <p id="login-says" class=${fault === '' ? 'soft' : 'is-bad'} role="alert">${fault === '' ? 'It is server.admin_key of the config. Where the config has none, it is in the file admin-key of server.data_dir; the first start printed it.' : fault}</p>

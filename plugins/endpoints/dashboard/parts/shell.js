@@ -2,7 +2,7 @@
 import { createContext, html, useEffect, useRef, useState } from './html.js';
 import { send, useData } from './api.js';
 import { ago, plural } from './format.js';
-import { Icon } from './icons.js';
+import { Icon, Logo } from './icons.js';
 import { useShortcuts } from './keyboard.js';
 import { Later } from './later.js';
 import { hrefOf } from './location.js';
@@ -21,10 +21,13 @@ const places = [
   ['models', 'Models', '/dashboard/models'],
   ['providers', 'Providers', '/dashboard/providers'],
   ['keys', 'Keys', '/dashboard/keys'],
+  ['config', 'Config', '/dashboard/config'],
   ['playground', 'Playground', '/dashboard/playground'],
   ['connect', 'Connect', '/dashboard/connect'],
-  ['config', 'Config', '/dashboard/config'],
 ];
+
+/** The first pages of a group: what happened, what is set up, what can be tried. */
+const groups = new Set(['models', 'playground']);
 
 /** The pages that have a range of time; links between them keep the range. */
 const timed = new Set(['overview', 'logs', 'conversations', 'breakdown']);
@@ -50,8 +53,8 @@ export function Shell({ page, params, children }) {
   return html`<div class="shell" ref=${root}>
     <a class="skip" href="#main">Skip to the page</a>
     <nav class="side" aria-label="Pages">
-      <a class="brand" href="/dashboard"><${Icon} name="logo" /><span>Gateway</span></a>
-      <ul>${places.map(([name, label, href]) => html`<li key=${name}>
+      <a class="brand" href="/dashboard"><${Logo} /><span>Gateway</span></a>
+      <ul>${places.map(([name, label, href]) => html`<li key=${name} class=${groups.has(name) ? 'side-group' : undefined}>
         <a href=${timed.has(name) ? hrefOf(href, range) : href} aria-current=${page === name ? 'page' : undefined}><${Icon} name=${name} /><span>${label}</span></a>
       </li>`)}</ul>
       <div class="side-foot"><${ThemeSwitch} />${read('signed-in') !== null && html`<button type="button" class="button button-plain" onClick=${signOut} aria-label="Sign out" title="Sign out"><${Icon} name="out" /></button>`}<button type="button" class="button button-plain" onClick=${openHelp} aria-label="Keyboard help" title="Keyboard (?)"><${Icon} name="help" /></button></div>
