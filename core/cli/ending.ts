@@ -23,6 +23,11 @@ export interface EndingParts {
   readonly asked: { readonly host: string; readonly port: number };
 }
 
+/** Ctrl-C under `npm start` comes twice, from the terminal and from npm, and so does a signal to a group of processes. */
+const sameSignalMs = 1000;
+/** How often a gateway that npx has started looks whether npx is still there. */
+const lookMs = 500;
+
 type ClosePort = (drainMs: number, former: readonly RunningGateway[]) => Promise<void>;
 
 class Ending {
@@ -31,6 +36,7 @@ class Ending {
   #successor: Successor | null = null;
   #isHandedOver = false;
   #signals = 0;
+  #signalledAt = -Infinity;
 
   constructor(parts: EndingParts) {
     this.#parts = parts;
@@ -38,6 +44,9 @@ class Ending {
 
   /** Ends the process. The second call is from somebody who does not want to wait for running streams. */
   signalled(): void {
+    const now = performance.now();
+    if (now - this.#signalledAt < sameSignalMs) return;
+    this.#signalledAt = now;
     this.#signals++;
     this.#successor?.end();
     void (this.#signals > 1 ? this.#parts.current().close().finally(() => process.exit(0)) : this.#stop());
@@ -100,4 +109,22 @@ export function endOnSignals(parts: EndingParts): void {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ending.signalled());
   process.on(restartSignal, () => void ending.succeed());
   process.on('exit', () => parts.file.remove());
+  if (process.env['npm_command'] === 'exec' && parts.origin.follows === null) endWithParent(() => ending.signalled());
+}
+
+/**
+ * Ends a gateway that npx has started when npx ends. npx starts a shell, which starts the gateway. A signal to npx ends the shell, and
+ * the shell hands on no signal, so its end is the only sign. A closed terminal ends npx too, but not a gateway: that one gets SIGHUP.
+ */
+function endWithParent(end: () => void): void {
+  const parent = process.ppid;
+  let looksWithout = 0;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    // SIGHUP may come a moment after the end of the shell
+    if (++looksWithout < 2) return;
+    clearInterval(timer);
+    end();
+  }, lookMs).unref();
+  process.once('SIGHUP', () => clearInterval(timer));
 }

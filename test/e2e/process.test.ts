@@ -291,7 +291,9 @@ describe.concurrent('the end', () => {
   test('waits for a running stream, refuses new requests, exits 0', async ({ expect }) => {
     const gateway = await start(mock);
     const stream = await ask(gateway.url, '[[words:40]] [[pace:50]]', { stream: true });
+    // Ctrl-C under npm start comes twice: from the terminal and from npm
     gateway.child.kill('SIGTERM');
+    gateway.child.kill('SIGINT');
     await expect.poll(() => ask(gateway.url, 'late').then(({ status }) => status, () => 'closed')).not.toBe(200);
     expect(await stream.text()).toContain('[DONE]');
     expect(await gateway.stop()).toBe(0);
@@ -319,6 +321,8 @@ describe.concurrent('the end', () => {
     const gateway = await start({ ...mock, server: { limits: { lame_duck_ms: 60_000 } } });
     gateway.child.kill('SIGTERM');
     await expect.poll(async () => (await fetch(`${gateway.url}/health/ready`)).status).toBe(503);
+    // what comes within a second is the same signal
+    await pause(1000);
     expect(await gateway.stop()).toBe(0);
   });
 

@@ -36,23 +36,27 @@ describe.concurrent('a gateway', () => {
     await expect.poll(() => gateway.child.exitCode).toBe(0);
   });
 
-  test('that npm start has started gets the signal, and frees its port', async ({ expect }) => {
+  // npx starts a shell, and the shell starts the gateway
+  test.for([
+    ['npm start', 'npm', ['start', '--'], {}],
+    ['npx', 'sh', ['-c', 'node core/main.ts start "$@"; exit $?', 'sh'], { npm_command: 'exec' }],
+  ] as const)('that %s has started ends with it, and frees its port', async ([, command, words, env], { expect }) => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-npm-'));
     const file = join(folder, 'gateway.config.yaml');
     writeFileSync(file, JSON.stringify(mock));
-    const npm = spawn('npm', ['start', '--', '--config', file, '--port', '0'], { cwd: root, detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
-    const killAll = (): void => void (process.kill(-(npm.pid as number), 'SIGKILL'));
+    const child = spawn(command, [...words, '--config', file, '--port', '0'], { cwd: root, env: { ...process.env, ...env }, detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+    const killAll = (): void => void (process.kill(-(child.pid as number), 'SIGKILL'));
     const hasEnded = closeAtEndOfFile({ close: killAll });
     let output = '';
-    npm.stdout.on('data', (bytes) => (output += bytes));
+    child.stdout.on('data', (bytes) => (output += bytes));
     const urlOf = (): string | undefined => /"url":"([^"]+)"/.exec(output)?.[1];
     await expect.poll(urlOf).toBeDefined();
     const url = urlOf() as string;
     expect((await ask(url)).status).toBe(200);
-    npm.kill('SIGTERM');
+    child.kill('SIGTERM');
     await expect.poll(() => ask(url).then(({ status }) => status, () => 'closed')).toBe('closed');
     // only the end of the whole group closes the pipe
-    await new Promise((resolve) => npm.once('close', resolve));
+    await new Promise((resolve) => child.once('close', resolve));
     hasEnded();
     rmSync(folder, { recursive: true });
   });
