@@ -57,8 +57,8 @@ export async function spendView({ reader, params, now }: ViewRequest): Promise<o
     today: costAt(today),
     yesterday: costAt(today - day),
     dayBefore: costAt(today - 2 * day),
-    points: series.points.map(({ at, value, cost, estimated }) => ({ at, value, cost, estimated })),
-    all: daily.points.filter(({ at }) => at >= from).map(({ at, cost, estimated }) => ({ at, cost, estimated })),
+    points: series.points.map(({ at, value, requests, cost, estimated }) => ({ at, value, requests, cost, estimated })),
+    all: daily.points.filter(({ at }) => at >= from).map(({ at, requests, cost, estimated }) => ({ at, requests, cost, estimated })),
     rows: rows.map((row) => shown(row, earlier)),
   };
 }

@@ -3,10 +3,10 @@ import { html } from '../parts/html.js';
 import { Alerts } from '../parts/alerts.js';
 import { useData } from '../parts/api.js';
 import { Legend } from '../parts/chart-words.js';
-import { aboutSum, partly } from '../parts/estimate.js';
+import { aboutSum, isRough, partly } from '../parts/estimate.js';
 import { Later } from '../parts/later.js';
-import { Availability, wordsOfTried, Worst } from '../parts/availability.js';
-import { ago, compact, count, duration, exact, moment, money, plural } from '../parts/format.js';
+import { Availability, wordsOfTried, Worst, worstOf } from '../parts/availability.js';
+import { ago, compact, count, duration, exact, failsMuch, moment, money, plural } from '../parts/format.js';
 import { HealthStrip } from '../parts/health-strip.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
 import { apiParams, bucketOf, rangeOf, timeOf } from '../parts/query.js';
@@ -97,13 +97,13 @@ function Latency({ data, range, params }) {
     { label: 'First token p50', colour: '--c3', values: at.map((point) => point?.timeToFirstTokenP50Ms ?? null) },
   ];
   return html`<section class="card"><header><h2>Latency</h2><b class="card-figure">p95 ${duration(data.total.latencyP95Ms)}</b></header>
-    <${TimeChart} title="Latency over time" summary=${`p50 ${duration(data.total.latencyP50Ms)}, p95 ${duration(data.total.latencyP95Ms)}.`} kind="lines" isLog=${true} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${duration} onZoom=${zoomOf(params)} />
+    <${TimeChart} title="Latency over time" summary=${`p50 ${duration(data.total.latencyP50Ms)}, p95 ${duration(data.total.latencyP95Ms)}.`} kind="lines" isLog=${true} band=${[2, 1]} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${data.bucketMs} format=${duration} onZoom=${zoomOf(params)} />
     <${Legend} lines=${lines} /></section>`;
 }
 
 function Tokens({ data, range, params }) {
   const { times, at } = filled(data.points, range, data.bucketMs);
-  const of = (read) => ({ values: at.map((point) => (point === null ? 0 : Math.max(0, read(point)))), estimated: at.map((point) => point?.estimated > 0) });
+  const of = (read) => ({ values: at.map((point) => (point === null ? 0 : Math.max(0, read(point)))), estimated: at.map((point) => point !== null && isRough(point)) });
   const lines = [
     { label: 'Input', colour: '--c1', ...of(({ promptTokens, cachedTokens }) => promptTokens - cachedTokens) },
     { label: 'Cached input', colour: '--c4', ...of(({ cachedTokens }) => cachedTokens) },
@@ -125,7 +125,7 @@ function MetaTop({ data, rank, link, params }) {
 function Attempts({ data: { attempts, total, bucketMs }, range, params }) {
   if (attempts.length === 0) return null;
   return html`<section class="card attempts"><header><h2>Attempts by provider</h2>${total.rescued > 0 && html`<a href=${asking(params, { rescued: 'true' })}>${plural(total.rescued, 'request')} rescued by fallback</a>`}<a href=${withMore(params, 'attempt.provider')}>Breakdown</a></header>
-    <ul>${attempts.map((tried) => html`<li key=${tried.provider}><a href=${asking(params, { tried: tried.provider ?? '' })}><b>${tried.provider}</b><span class=${tried.errors > tried.rescued ? 'is-bad' : 'soft'}>${wordsOfTried(tried)}</span><${Worst} tried=${tried} bucketMs=${bucketMs} /><${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} /></a></li>`)}</ul></section>`;
+    <ul>${attempts.map((tried) => html`<li key=${tried.provider}><a href=${asking(params, { tried: tried.provider ?? '' })}><b>${tried.provider}</b><span class=${tried.errors > tried.rescued && (failsMuch(tried) || worstOf(tried.points, bucketMs) !== null) ? 'is-bad' : 'soft'}>${wordsOfTried(tried)}</span><${Worst} tried=${tried} bucketMs=${bucketMs} /><${Availability} tried=${tried} range=${range} bucketMs=${bucketMs} /></a></li>`)}</ul></section>`;
 }
 
 const asking = (params, filters) => hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), ...Object.entries(filters)]));

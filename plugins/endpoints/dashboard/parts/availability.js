@@ -36,14 +36,14 @@ export function Worst({ tried, bucketMs, now = Date.now() }) {
 
 /** The parts of one bucket, from above: answered, failed and made good, failed. A part that is there can be seen. @param {{ requests: number, errors: number, rescued: number }} bucket @returns {[string, number, number][]} */
 function partsOf({ requests, errors, rescued }) {
-  const heightOf = (many) => (many === 0 ? 0 : Math.max(2, (10 * many) / requests));
+  const heightOf = (many) => (many === 0 ? 0 : Math.max(0.8, (10 * many) / requests));
   const bad = heightOf(errors - rescued);
   const saved = Math.min(10 - bad, heightOf(rescued));
   return [['strip-ok', 0, 10 - bad - saved], ['strip-rescued', 10 - bad - saved, saved], ['strip-bad', 10 - bad, bad]];
 }
 
 /**
- * Each part of the strip is one bucket: grey without attempts, else green, amber for what failed and was made good, red for what failed.
+ * Each part of the strip is one bucket: grey without attempts, else teal, amber for what failed and was made good, red for what failed.
  * @param {{ tried: { provider: string, requests: number, errors: number, rescued: number, points: number[][] }, range: { from: number, to: number }, bucketMs: number }} props
  */
 export function Availability({ tried, range, bucketMs }) {

@@ -14,11 +14,17 @@ export const whyAtMost = 'the most that it may have cost: the provider may have 
 /** The cost of a request, marked where it is an upper bound or an estimate. @param {string} text @param {{ costIsUpperBound?: boolean, usageEstimated?: boolean }} record */
 export const costMark = (text, { costIsUpperBound, usageEstimated }) => (costIsUpperBound ? html`<span title=${whyAtMost}><span class="hidden">at most </span><span aria-hidden="true">≤</span>${text}</span>` : about(text, usageEstimated));
 
-/** A sum, marked where it contains estimates. @param {string} text @param {boolean | undefined} holdsSome */
-export const aboutPart = (text, holdsSome) => about(text, holdsSome, 'holds estimates: a provider sent no count of its tokens');
+/** From this share of estimated requests on, the estimates in a sum matter. */
+const muchOf = 0.01;
 
-/** The words to put after a figure whose row contains estimates; else an empty text. @param {{ estimated?: number }} row */
-export const partly = ({ estimated = 0 }) => (estimated > 0 ? ', some of it estimated' : '');
+/** Whether so many requests of a sum are estimated that the sum may be wrong by more than a little. @param {{ estimated?: number, requests: number }} row */
+export const isRough = ({ estimated = 0, requests }) => estimated > muchOf * requests;
 
-/** A sum, marked with the number of its requests that are estimated. @param {string} text @param {{ estimated?: number, requests: number }} row */
-export const aboutSum = (text, { estimated = 0, requests }) => about(text, estimated > 0, `${count(estimated)} of ${count(requests)} requests are estimated: their provider sent no count of tokens`);
+/** A sum, marked where it contains estimates that matter. @param {string} text @param {boolean | undefined} isRough */
+export const aboutPart = (text, isRough) => about(text, isRough, 'holds estimates: a provider sent no count of its tokens');
+
+/** The words to put after a figure whose row contains estimates; else an empty text. @param {{ estimated?: number, requests: number }} row */
+export const partly = (row) => (isRough(row) ? ', some of it estimated' : '');
+
+/** A sum, marked with the number of its requests that are estimated, where these matter. @param {string} text @param {{ estimated?: number, requests: number }} row */
+export const aboutSum = (text, { estimated = 0, requests }) => about(text, isRough({ estimated, requests }), `${count(estimated)} of ${count(requests)} requests are estimated: their provider sent no count of tokens`);

@@ -23,7 +23,7 @@ export function Metrics({ data, range, alerts }) {
   return html`<dl class="metrics">${figures.map(({ name, value, change, trend: values, note, title, isBad, isAlert: isRed }) => html`<div class="metric ${isRed ? 'metric-alert' : ''}" key=${name} title=${title}>
     <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title="against the same time before">${change.text}</span>`}</dt><dd class="metric-value ${isBad || isRed ? 'is-bad' : ''}">${value}</dd>
     <dd class="metric-note">${note ?? ' '}</dd>
-    <dd class="metric-trend"><${Spark} values=${values} /></dd>
+    <dd class="metric-trend ${name === 'Errors' ? 'is-errors' : ''}"><${Spark} values=${values} /></dd>
   </div>`)}</dl>`;
 }
 

@@ -1,4 +1,5 @@
 /** Turns the points of many values into the lines of a chart: stacked with all others as one line, or each line for itself. */
+import { isRough } from './estimate.js';
 import { filled } from './request-histogram.js';
 
 const palette = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
@@ -34,9 +35,9 @@ export function stackOf(points, range, { all, bucketMs, of, top, isCounted = fal
     const line = lines[own.indexOf(point.value)];
     if (at === undefined || line === undefined) continue;
     line.values[at] += of(point);
-    line.estimated[at] ||= isCounted && point.estimated > 0;
+    line.estimated[at] ||= isCounted && isRough(point);
   }
-  const rest = { label: 'Other', colour: '--c0', values: wholes.map((point, at) => (point === null ? 0 : restOf(of(point), lines.map(({ values }) => values[at])))), estimated: wholes.map((point) => isCounted && (point?.estimated ?? 0) > 0) };
+  const rest = { label: 'Other', colour: '--c0', values: wholes.map((point, at) => (point === null ? 0 : restOf(of(point), lines.map(({ values }) => values[at])))), estimated: wholes.map((point) => isCounted && point !== null && isRough(point)) };
   if (rest.values.some((value) => value > 0)) lines.push(rest);
   return { times, lines: lines.length === 0 ? [{ ...rest, label: 'Nothing' }] : lines };
 }
@@ -54,7 +55,7 @@ export function ratesOf(points, range, { bucketMs, of, top, isCounted = false, n
   const lines = largest(measured, ({ requests }) => requests).slice(0, top).map((name, index) => {
     const known = new Map(measured.filter(({ value }) => value === name).map((point) => [point.at, point]));
     const at = times.map((time) => known.get(time) ?? null);
-    return { label: name ?? none, colour: palette[index % palette.length], values: at.map((point) => (point === null ? null : of(point))), estimated: at.map((point) => isCounted && point?.estimated > 0) };
+    return { label: name ?? none, colour: palette[index % palette.length], values: at.map((point) => (point === null ? null : of(point))), estimated: at.map((point) => isCounted && point !== null && isRough(point)) };
   });
   return { times, lines };
 }

@@ -53,12 +53,20 @@ function lineOf(spans, { times, bucketMs, x, y }) {
   return places.length < 3 ? places.map((place) => `M${place}h0`).join('') : `M${places.join('L')}`;
 }
 
-function drawingOf({ kind, lines, spans, scales, range, width, height, times, bucketMs }) {
+/** The area between two lines, as far as both have values. */
+function bandOf([low, high], { times, bucketMs, x, y }) {
+  const known = times.map((_, at) => at).filter((at) => low[at] !== null && high[at] !== null);
+  const placesOf = (spans, order) => order.map((at) => `${x(times[at] + bucketMs / 2).toFixed(1)} ${y(spans[at][1])}`);
+  return known.length < 3 ? '' : `M${[...placesOf(high, known), ...placesOf(low, known.toReversed())].join('L')}Z`;
+}
+
+function drawingOf({ kind, lines, band, spans, scales, range, width, height, times, bucketMs }) {
   const { left, ticks, x, y } = scales;
   const draw = kind === 'bars' ? columnsOf : lineOf;
   return html`<svg class="chart-drawing" width=${width} height=${height} aria-hidden="true">
     ${ticks.map(({ value, label }) => html`<path key=${value} class="chart-grid" d=${`M${left} ${Math.round(y(value)) + 0.5}H${width}`} /><text x=${left - 7} y=${y(value) + 4} text-anchor="end">${label}</text>`)}
     ${timeTicks(range, width - left).map(({ at, label }) => (x(at) < left + 14 || x(at) > width - 16 ? null : html`<text key=${at} x=${x(at)} y=${height - 5} text-anchor="middle">${label}</text>`))}
+    ${band !== undefined && html`<path class="chart-band" style=${`--colour:var(${lines[band[1]].colour})`} d=${bandOf(band.map((at) => spans[at]), { times, bucketMs, x, y })} />`}
     ${lines.map(({ label, colour }, at) => html`<path key=${label} class="chart-${kind}" style=${`--colour:var(${colour})`} d=${draw(spans[at], { times, bucketMs, x, y, width })} />`)}
   </svg>`;
 }
@@ -76,17 +84,17 @@ function useWidth(box) {
 
 /**
  * @param {{ title: string, kind?: 'bars' | 'lines', times: number[], lines: Line[], range: { from: number, to: number }, bucketMs: number,
- *   format: (value: number) => string, height?: number, onZoom: (from: number, to: number) => void, isBare?: boolean, isLog?: boolean, summary?: string }} props `isLog`: of lines that lie
- *   powers of ten apart
+ *   format: (value: number) => string, height?: number, onZoom: (from: number, to: number) => void, isBare?: boolean, isLog?: boolean, band?: [low: number, high: number], summary?: string }} props
+ *   `isLog`: of lines that lie powers of ten apart; `band`: two lines, the area between which is filled
  */
-export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs, format, height = 150, onZoom, isBare = false, isLog = false, summary }) {
+export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs, format, height = 150, onZoom, isBare = false, isLog = false, band, summary }) {
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const width = useWidth(box);
   const [pointer, setPointer] = useState(/** @type {{ x: number, from: number | null } | null} */ (null));
   const { scales, drawing } = useMemo(() => {
     const spans = kind === 'bars' ? stacked(lines) : lines.map(({ values }) => values.map((value) => (value === null ? null : [0, value])));
     const made = scalesOf({ spans, width, height, range, isBare, isLog, format });
-    return { scales: made, drawing: width === 0 ? null : drawingOf({ kind, lines, spans, scales: made, range, width, height, times, bucketMs }) };
+    return { scales: made, drawing: width === 0 ? null : drawingOf({ kind, lines, band, spans, scales: made, range, width, height, times, bucketMs }) };
   }, [times, lines, width, height, kind]);
 
   const placeOf = (event) => Math.min(width, Math.max(scales.left, event.clientX - event.currentTarget.getBoundingClientRect().left));

@@ -11,6 +11,7 @@ const { columnOf } = await part('log-columns');
 const { duration, moment, money, percent } = await part('format');
 const { timeTicks, valueTicks } = await part('chart-ticks');
 const { clientsOf } = await part('clients');
+const { aboutSum } = await part('estimate');
 const { tail } = await part('tail');
 
 const now = Date.parse('2026-03-02T12:00:00Z');
@@ -167,6 +168,10 @@ describe('figures', () => {
 
   test.each([[0.99999, '$1.00'], [0.9999, '$0.9999'], [0.5, '$0.5'], [0.0999999, '$0.1'], [1e-12, '$0.000000000001'], [4e-13, '<$0.000000000001'], [0, '$0'], [999.999, '$1,000'], [999.99, '$999.99'], [12.345, '$12.35']])('%d dollars are %s', (dollars, text) => {
     expect(money(dollars)).toBe(text);
+  });
+
+  test.each([[0, false], [2, false], [3, true], [200, true]])('a sum of 200 requests, %d of them estimated, is marked: %s', (estimated, isMarked) => {
+    expect(aboutSum('$5', { estimated, requests: 200 }) !== '$5').toBe(isMarked);
   });
 
   test('a moment of a year ago is not today', () => {
