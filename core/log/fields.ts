@@ -92,7 +92,7 @@ const table = {
   'usage.reasoningTokens': tokens('Reasoning', 'reasoning_tokens', { listed: 'reasoning', filter: flag('reasoning', { kind: 'some', help: 'whether tokens went into reasoning' }) }),
   'usage.cachedTokens': tokens('Cached', 'cached_tokens', { listed: 'cached', filter: flag('cached', { kind: 'some', help: 'whether tokens came from a cache of the provider' }) }),
   'usage.cacheWriteTokens': tokens('Into the cache', 'cache_write_tokens'),
-  'usage.totalTokens': tokens('Tokens', 'total_tokens', { filter: bound('tokens', ['>1000'], 'the prompt and the answer') }),
+  'usage.totalTokens': tokens('Tokens', 'total_tokens', { listed: 'tokens', filter: bound('tokens', ['>1000'], 'the prompt and the answer') }),
   usageEstimated: { kind: 'flag', label: 'Estimated', column: 'estimated' },
   reasoningEstimated: { kind: 'flag', label: 'Reasoning estimated', otherwise: false, isDetail: true },
   cost: { kind: 'dollars', label: 'Cost', column: 'cost', isCounted: true, listed: 'cost', filter: bound('cost', ['>0.01'], 'dollars') },

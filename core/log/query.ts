@@ -6,8 +6,8 @@
 import { GatewayError } from '../errors.ts';
 import { attemptDimensions, dimensions, dimensionWords, filteredField, filteredFields, isKeyed, isOfAttempts, nameAsWritten, prefixes, textFilter, timeFilters } from './fields.ts';
 import type { FilteredField } from './fields.ts';
-import { sorts } from './store.ts';
-import type { Condition, LogQuery, Sort } from './store.ts';
+import { orders, sorts } from './store.ts';
+import type { Condition, ListOptions, LogQuery } from './store.ts';
 import { formatDollars, parseDollars } from '../money.ts';
 import { didYouMean } from '../names.ts';
 import { isIdPrefix } from './record-id.ts';
@@ -212,11 +212,15 @@ export function resolveQuery({ since, from, to, conditions, text }: LogFilter, n
   return { from: since === null ? from : now - since, to, conditions, text };
 }
 
-/** What a list is ordered by; null: the newest first. */
-export function parseSort(text: string | null): Sort | null {
-  const sort = sorts.find((one) => one === text);
-  if (text === null || sort !== undefined) return sort ?? null;
-  throw badFilter('sort', `${quoted(text)} is nothing to sort by.${didYouMean(text, sorts)} There are ${sorts.join(', ')}; without it the newest are first.`);
+/** What a list is ordered by, `sort=cost&order=asc`. Without them the newest are first. */
+export function parseSort(params: URLSearchParams): Required<Pick<ListOptions, 'sort' | 'order'>> {
+  const [asked, way] = [params.get('sort'), params.get('order') ?? orders[0]];
+  const sort = sorts.find((one) => one === asked) ?? null;
+  if (asked !== null && sort === null) throw badFilter('sort', `${quoted(asked)} is nothing to sort by.${didYouMean(asked, sorts)} There are ${sorts.join(', ')}; without it the newest are first.`);
+  const order = orders.find((one) => one === way);
+  if (order === undefined) throw badFilter('order', `"order" is ${orders.join(' or ')}: the largest or the smallest first.`);
+  if (sort === null && params.has('order')) throw badFilter('order', '"order" goes with "sort"; without it the newest are first.');
+  return { sort, order };
 }
 
 /** What to sum up by: a dimension, `meta.<key>` or `field.<name>`. */

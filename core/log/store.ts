@@ -63,12 +63,16 @@ export interface ListOptions {
   readonly limit: number;
   /** `next` of the page before. */
   readonly cursor?: string | null;
-  /** What the list is ordered by, the largest first; records without it are last. Absent: the newest first. */
+  /** What the list is ordered by; records without it are last. Absent: the newest first. */
   readonly sort?: Sort | null;
+  /** `desc`, the largest first, where absent. */
+  readonly order?: Order;
 }
 
 export const sorts = ['cost', 'duration', 'tokens'] as const;
 export type Sort = (typeof sorts)[number];
+export const orders = ['desc', 'asc'] as const;
+export type Order = (typeof orders)[number];
 
 /** What `LogReader.list` takes. */
 export interface PageOptions extends ListOptions {

@@ -12,7 +12,7 @@ export interface ViewRequest {
   readonly now: number;
 }
 
-const others = ['bucket', 'limit', 'cursor', 'by', 'meta', 'rank', 'sort', 'after'];
+const others = ['bucket', 'limit', 'cursor', 'by', 'meta', 'rank', 'sort', 'order', 'after'];
 const largestPage = 500;
 const topRows = 5;
 const mostFaults = 8;
@@ -62,7 +62,7 @@ export async function* logsView(asked: ViewRequest & { readonly signal: AbortSig
   const query = queryOf(asked);
   const bucketMs = bucketOf(asked, query);
   const limit = Math.min(largestPage, Math.max(1, Number(params.get('limit') ?? 100) || 100));
-  const rows = Promise.all([reader.list(query, { limit, cursor: params.get('cursor'), sort: parseSort(params.get('sort')), signal }), reader.facets(query), reader.status()]);
+  const rows = Promise.all([reader.list(query, { limit, cursor: params.get('cursor'), ...parseSort(params), signal }), reader.facets(query), reader.status()]);
   const summing = reader.series(query, { bucketMs, by: null }).catch((thrown: unknown) => ({ points: [], total: null, fault: faultOf(thrown) }));
   const [page, facets, { retentionDays }] = await rows;
   const sums = await Promise.race([summing, pause(patienceMs, null, { ref: false })]);

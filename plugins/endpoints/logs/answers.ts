@@ -69,8 +69,8 @@ export function fileOf({ name, format, body }: { name: string; format: keyof typ
 }
 
 export async function listRequests(asked: LogRequest): Promise<Answer> {
-  const query = queryOf(asked, ['limit', 'cursor', 'sort']);
-  const page = { limit: limitOf(asked.query, { otherwise: 50, most: mostRecords }), cursor: asked.query.get('cursor'), sort: parseSort(asked.query.get('sort')), signal: asked.arrived.signal };
+  const query = queryOf(asked, ['limit', 'cursor', 'sort', 'order']);
+  const page = { limit: limitOf(asked.query, { otherwise: 50, most: mostRecords }), cursor: asked.query.get('cursor'), ...parseSort(asked.query), signal: asked.arrived.signal };
   return json(await asked.reader.list(query, page));
 }
 

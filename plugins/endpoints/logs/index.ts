@@ -41,7 +41,7 @@ export default definePlugin({
         },
       });
 
-    get('/api/logs', { summary: 'Requests, the newest first', query: { ...filters, sort: `The largest first: ${sorts.join(', ')}.`, limit: '1 to 1000; 50 where absent.', cursor: '`next` of the page before.' }, answer: { 'application/json': 'LogPage' } }, listRequests);
+    get('/api/logs', { summary: 'Requests, the newest first', query: { ...filters, sort: `The largest first: ${sorts.join(', ')}.`, order: 'asc: the smallest first.', limit: '1 to 1000; 50 where absent.', cursor: '`next` of the page before.' }, answer: { 'application/json': 'LogPage' } }, listRequests);
     get('/api/logs/export', { summary: 'All requests that the filters leave, as a file', query: { ...filters, format: 'jsonl or csv.', limit: 'At most so many.' }, answer: { 'application/jsonl': null, 'text/csv': null } }, exportRequests);
     get('/api/logs/stream', { summary: 'Requests as they end', query: filters, answer: { 'text/event-stream': 'LoggedRequest' } }, (asked) => tailRequests(asked, (hub ??= createHub(asked.reader)), shared));
     get('/api/logs/:id', { summary: 'One request with its texts', answer: { 'application/json': 'LoggedWhole' } }, oneRequest);

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
-import { everything, formatLogFilter, parseDimension, parseLogFilter, resolveQuery } from '../../../core/log/query.ts';
+import { everything, formatLogFilter, parseDimension, parseLogFilter, parseSort, resolveQuery } from '../../../core/log/query.ts';
 import type { LogFilter } from '../../../core/log/query.ts';
 import { parseLogSearch } from '../../../core/log/search.ts';
 import type { Condition } from '../../../core/log/store.ts';
@@ -199,6 +199,13 @@ describe('any filter', () => {
 
 describe('a query', () => {
   it('begins so long before now', () => expect(resolveQuery(parse('since=1h'), 10_000_000)).toEqual({ from: 6_400_000, to: null, conditions: [], text: null }));
+});
+
+describe('an order', () => {
+  const order = (address: string): ReturnType<typeof parseSort> => parseSort(new URLSearchParams(address));
+  it.each([['', null, 'desc'], ['sort=cost', 'cost', 'desc'], ['sort=tokens&order=asc', 'tokens', 'asc'], ['sort=duration&order=desc', 'duration', 'desc']])('is "%s"', (address, sort, way) => expect(order(address)).toEqual({ sort, order: way }));
+  it.each<[string, string, RegExp]>([['sort=cots', 'sort', /Did you mean "cost"\?/], ['sort=', 'sort', /There are cost, duration, tokens/], ['sort=cost&order=up', 'order', /"order" is desc or asc/], ['order=asc', 'order', /goes with "sort"/]])('is not "%s"', (address, param, message) =>
+    expect(faultOf(() => order(address))).toMatchObject({ code: 'invalid_value', param, message: expect.stringMatching(message) }));
 });
 
 describe('a dimension', () => {

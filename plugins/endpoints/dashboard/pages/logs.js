@@ -11,6 +11,7 @@ import { useKeys } from '../parts/keyboard.js';
 import { isLit, mostRows, useHeld, useLiveTail } from '../parts/live-tail.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
 import { chosenColumns } from '../parts/log-columns.js';
+import { orderOf, orderParams, withSorted } from '../parts/log-order.js';
 import { Later } from '../parts/later.js';
 import { LogTable } from '../parts/log-table.js';
 import { apiParams, bucketOf, filtersOf, isKeyed, rangeOf, widerSince } from '../parts/query.js';
@@ -31,10 +32,11 @@ export function LogsPage({ params }) {
   const range = rangeOf(params);
   const bucketMs = bucketOf(range.to - range.from, 90);
   const wantsLive = params.get('live') === '1';
+  const order = orderOf(params);
   // records of the tail have no bodies, so a text filter cannot match them
-  const isLive = wantsLive && !params.get('q');
+  const isLive = wantsLive && !params.get('q') && order === null;
   const cursor = params.get('cursor');
-  const asked = apiParams(params, { limit: String(pageSize), bucket: String(bucketMs), ...(cursor !== null && { cursor }) });
+  const asked = apiParams(params, { limit: String(pageSize), bucket: String(bucketMs), ...orderParams(order), ...(cursor !== null && { cursor }) });
   const { data: answered, error, loading, reload } = useData(`/api/views/logs?${asked}`, { everyMs: isLive ? 5000 : cursor === null && range.isRelative ? 15_000 : 0 });
   // the tail comes from the gateway's memory, so it goes on while the store is away
   const data = answered ?? (isLive && error !== null ? { data: [], next: null, total: null, facets: {} } : null);
@@ -50,7 +52,7 @@ export function LogsPage({ params }) {
   const isEmpty = answered !== null && records.length === 0 && cursor === null && answered.next === null;
   // without rows no pointer can leave them, so the reading state would never end
   useEffect(() => void (isEmpty && setHeld(false)), [isEmpty]);
-  useKeys({ l: () => go(withParams({ live: wantsLive ? null : '1', cursor: null })) });
+  useKeys({ l: () => go(liveHref(wantsLive)) });
   const rows = apiParams(params);
 
   return html`<${Head} title="Logs">
@@ -60,7 +62,8 @@ export function LogsPage({ params }) {
       <${ViewsMenu} href=${withParams({ log: null, tab: null, cursor: null, cols: names.join() }, params)} />
     <//>
     <${SearchBar} params=${params} facets=${data?.facets ?? {}} />
-    ${wantsLive && !isLive && html`<p class="soft" role="status">The live tail does not look into bodies: while a text is looked for it is off.</p>`}
+    ${wantsLive && !isLive && html`<p class="soft" role="status">${order === null ? 'The live tail does not look into bodies: while a text is looked for it is off.' : 'The live tail has the newest first: while the list is sorted it is off.'}</p>`}
+    ${params.has('sort') && params.get('q') && html`<p class="soft" role="status">A search for a text has the newest first: it is not sorted.</p>`}
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${12} />`}
     ${data !== null && html`
@@ -73,8 +76,8 @@ export function LogsPage({ params }) {
         <div class="log-main" onMouseEnter=${() => setHeld(true)} onMouseLeave=${() => setHeld(false)}>
           ${tail.waiting > 0 && html`<button type="button" class="waiting" onClick=${release}>${tail.waiting >= mostRows ? `${mostRows}+` : tail.waiting} new requests</button>`}
           <div class="hidden" role="status" aria-live="polite">${tail.waiting > 0 ? `${tail.waiting} new requests` : ''}</div>
-          <${LogTable} records=${records} names=${names} params=${params} selected=${selected} openId=${openId} fresh=${lit} />
-          <${Pager} next=${data.next} cursor=${cursor} shown=${records.length} isLive=${isLive} />
+          <${LogTable} records=${records} names=${withSorted(names, order)} params=${params} selected=${selected} openId=${openId} fresh=${lit} />
+          <${Pager} next=${data.next} cursor=${cursor} shown=${records.length} isLive=${isLive} isSorted=${order !== null} />
         </div>
       </div>`}`}
     ${openId !== null && html`<${Later} load=${requestPanel} id=${openId} params=${params} records=${records} />`}`;
@@ -125,8 +128,11 @@ function useSelection(records, openId, params) {
   return at;
 }
 
+/** The tail has the newest first, so it ends an order. @param {boolean} isOn */
+const liveHref = (isOn) => withParams({ live: isOn ? null : '1', cursor: null, ...(!isOn && { sort: null, order: null }) });
+
 function LiveSwitch({ isLive, wantsLive, isConnected }) {
-  return html`<a class="button live ${isLive ? 'is-live' : ''}" aria-current=${isLive ? 'true' : undefined} href=${withParams({ live: wantsLive ? null : '1', cursor: null })} title="Requests as they end, of this instance (l)"><span class="live-dot" /><span>${isLive && !isConnected ? 'Connecting' : 'Live'}</span></a>`;
+  return html`<a class="button live ${isLive ? 'is-live' : ''}" aria-current=${isLive ? 'true' : undefined} href=${liveHref(wantsLive)} title="Requests as they end, of this instance (l)"><span class="live-dot" /><span>${isLive && !isConnected ? 'Connecting' : 'Live'}</span></a>`;
 }
 
 function Totals({ total, loading }) {
@@ -152,10 +158,10 @@ function FacetColumn({ facets, total, params }) {
   return html`<details class="facet-column" open=${!isNarrow.matches}><summary>Filters with counts</summary><${Facets} facets=${facets} total=${total} params=${params} /></details>`;
 }
 
-function Pager({ next, cursor, shown, isLive }) {
+function Pager({ next, cursor, shown, isLive, isSorted }) {
   return html`<div class="pager"><span class="soft">${count(shown)} shown${isLive ? `, ${mostRows} at most` : ''}</span>
-    ${cursor !== null && html`<a class="button" href=${withParams({ cursor: null })}><${Icon} name="left" /> Newest</a>`}
-    ${next !== null && !isLive && html`<a class="button" href=${withParams({ cursor: next })}>Older <${Icon} name="right" /></a>`}
+    ${cursor !== null && html`<a class="button" href=${withParams({ cursor: null })}><${Icon} name="left" /> ${isSorted ? 'First' : 'Newest'}</a>`}
+    ${next !== null && !isLive && html`<a class="button" href=${withParams({ cursor: next })}>${isSorted ? 'Next' : 'Older'} <${Icon} name="right" /></a>`}
   </div>`;
 }
 

@@ -51,7 +51,7 @@ const special = {
   error: { title: ({ error }) => error?.message },
 };
 
-export const defaultColumns = ['time', 'status', 'model', 'key', 'ttft', 'total', 'in', 'out', 'reasoning', 'cost'];
+export const defaultColumns = ['time', 'status', 'model', 'key', 'ttft', 'total', 'in', 'out', 'reasoning', 'tokens', 'cost'];
 
 const listed = Object.fromEntries(fields.filter(({ listed }) => listed !== undefined).map((field) => [field.listed, { ...plainColumn(field), ...special[field.listed] }]));
 

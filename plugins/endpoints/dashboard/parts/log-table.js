@@ -2,6 +2,7 @@
 import { html, useEffect, useMemo, useRef } from './html.js';
 import { dayOf } from './format.js';
 import { columnOf } from './log-columns.js';
+import { OrderHead } from './log-order.js';
 import { go, hrefOf, withParams } from './location.js';
 import { onlyFilter } from './query.js';
 
@@ -10,7 +11,7 @@ export function LogTable({ records, names, params, selected, openId, fresh }) {
   const shown = useMemo(() => names.map((name) => ({ name, .../** @type {any} */ (columnOf(name)) })), [names.join()]);
   const today = dayOf(Date.now());
   return html`<div class="table-scroll log-scroll"><table class="table log-table">
-    <thead><tr>${shown.map(({ name, label, num }) => html`<th scope="col" key=${name} class=${num ? 'num' : ''} aria-sort=${name === 'time' ? 'descending' : undefined}>${label}</th>`)}</tr></thead>
+    <thead><tr>${shown.map(({ name, label, num }) => html`<${OrderHead} key=${name} name=${name} label=${label} num=${num} params=${params} />`)}</tr></thead>
     <tbody>${records.map((record, at) => html`<${Row} key=${record.id} record=${record} shown=${shown} today=${today} params=${params} isSelected=${at === selected} isOpen=${record.id === openId} isFresh=${fresh?.has(record.id) ?? false} />`)}</tbody>
   </table></div>`;
 }

@@ -43,7 +43,7 @@ function momentOf(text) {
 }
 
 /** What an address holds beside times and filters: how a page shows what it shows. */
-const ofPages = ['cols', 'cursor', 'live', 'log', 'tab', 'by', 'sub', 'metric', 'view', 'top', 'rank', 'sort', 'meta'];
+const ofPages = ['cols', 'cursor', 'live', 'log', 'tab', 'by', 'sub', 'metric', 'view', 'top', 'rank', 'sort', 'order', 'meta'];
 
 /** Every other name is a filter: the server says what is wrong with one that it does not know. @param {string} name */
 export const isFilter = (name) => !ofPages.includes(name) && !timeFilters.includes(name);

@@ -1,6 +1,6 @@
 /** Lists by keyset: the newest first, by the size of a number, or by a text in bodies. */
 import { BadQuery } from '../../../../core/log/store.ts';
-import type { Condition, ListOptions, LogQuery, Sort } from '../../../../core/log/store.ts';
+import type { Condition, ListOptions, LogQuery, Order, Sort } from '../../../../core/log/store.ts';
 import { binOf, binsOf, binSql } from '../sql/bins.ts';
 import type { Binned } from '../sql/bins.ts';
 import type { Queries } from '../sql/engine.ts';
@@ -95,20 +95,20 @@ function placeOf(cursor: string | null | undefined): Place | null {
 }
 
 /**
- * The largest first, and among equal ones the newest. Bin by bin, as the index of a number has them; at the end the rows without a number.
+ * The largest first, or the smallest, and among equal ones the newest. Bin by bin, as the index of a number has them; at the end the rows without a number.
  * cost: the first bins hold few rows, so a page does not sort all records.
  */
 async function sortedPage(queries: Queries, query: LogQuery, options: ListOptions & { readonly sort: Sort }): Promise<Page> {
   const column = sortColumns[options.sort];
+  const { order = 'desc' } = options;
   const after = placeOf(options.cursor);
   const size = sizeOf(options);
   const places: Place[] = [];
-  const first = after === null ? Infinity : after.value === null ? -1 : binOf(column, BigInt(after.value));
-  for (const bin of binsOf(column)) {
-    if (bin > first || places.length > size) continue;
-    places.push(...(await placesIn(queries, query, { column, bin, after, limit: size + 1 - places.length })));
+  const bins = order === 'desc' ? binsOf(column) : binsOf(column).toReversed();
+  const first = after === null ? 0 : after.value === null ? bins.length : bins.indexOf(binOf(column, BigInt(after.value)));
+  for (const bin of [...bins.slice(first), null]) {
+    if (places.length <= size) places.push(...(await placesIn(queries, query, { column, order, bin, after, limit: size + 1 - places.length })));
   }
-  if (places.length <= size) places.push(...(await placesIn(queries, query, { column, bin: null, after, limit: size + 1 - places.length })));
   const shown = places.slice(0, size);
   const last = shown.at(-1);
   return { rows: await rowsOf(queries, shown), next: places.length > size && last !== undefined ? `${last.value ?? ''}~${last.id}` : null };
@@ -116,6 +116,7 @@ async function sortedPage(queries: Queries, query: LogQuery, options: ListOption
 
 interface Part {
   readonly column: Binned;
+  readonly order: Order;
   /** null: the rows without a number. */
   readonly bin: number | null;
   readonly after: Place | null;
@@ -123,16 +124,21 @@ interface Part {
 }
 
 /** cost: the index holds all that this asks for, so it reads no row where there is no other filter. */
-async function placesIn({ engine: { grammar }, rows: found }: Queries, query: LogQuery, { column, bin, after, limit }: Part): Promise<Place[]> {
+async function placesIn({ engine: { grammar }, rows: found }: Queries, query: LogQuery, { column, order, bin, after, limit }: Part): Promise<Place[]> {
   const params = new Params(grammar);
   const { from, where, key } = selectionOf(query, { params, grammar });
   const own = bin === null ? [`r.${column} is null`] : [`r.${column} is not null`, `${binSql(column)} = ${bin}`];
-  const isBehind = after === null || (bin === null && after.value !== null) ? [] : [bin === null ? `${key} < ${params.id(after.id)}` : behindSql(`r.${column}`, key, { value: params.add(after.value), id: params.id(after.id) })];
-  const rows = await found(`select ${key} as id, cast(r.${column} as text) as value from ${from}${whereSql([...where, ...own, ...isBehind])} order by ${bin === null ? '' : `r.${column} desc, `}${key} desc limit ${limit}`, params);
+  const isBehind = after === null || (bin === null && after.value !== null) ? [] : [bin === null ? `${key} < ${params.id(after.id)}` : behindSql(`r.${column}`, { key, isBelow: order === 'desc', value: params.add(after.value), id: params.id(after.id) })];
+  const rows = await found(`select ${key} as id, cast(r.${column} as text) as value from ${from}${whereSql([...where, ...own, ...isBehind])} order by ${bin === null ? '' : `r.${column} ${order}, `}${key} desc limit ${limit}`, params);
   return rows.map(({ id, value }) => ({ id: id as string, value: value as string | null }));
 }
 
-const behindSql = (column: string, key: string, { value, id }: Readonly<Record<keyof Place, string>>): string => `(${column} < cast(${value} as bigint) or (${column} = cast(${value} as bigint) and ${key} < ${id}))`;
+interface Behind extends Readonly<Record<keyof Place, string>> {
+  readonly key: string;
+  readonly isBelow: boolean;
+}
+
+const behindSql = (column: string, { key, isBelow, value, id }: Behind): string => `(${column} ${isBelow ? '<' : '>'} cast(${value} as bigint) or (${column} = cast(${value} as bigint) and ${key} < ${id}))`;
 
 /** The rows with these ids, in this order. */
 async function rowsOf({ engine: { grammar }, rows: found }: Queries, places: readonly Place[]): Promise<StoredRow[]> {

@@ -108,6 +108,49 @@ describe('what is largest', () => {
   });
 });
 
+describe('a list that is sorted', () => {
+  const head = (name: string) => page.getByRole('columnheader', { name, exact: false });
+  const shown = async (): Promise<(string | null)[]> => await rows().locator('.row-link').evaluateAll((links) => links.map((link) => new URL(String(link.getAttribute('href')), 'http://x').searchParams.get('log')));
+  const listed = async (query: string): Promise<{ ids: string[]; next: string }> => {
+    const { data, next } = await asked(`/api/logs?limit=100&since=24h&${query}`);
+    return { ids: data.map(({ id }: { id: string }) => id), next };
+  };
+
+  test('has the dearest first by the keyboard, turns round, goes on to its next page and is in the order of time again', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/logs?live=1`);
+    await head('Cost').getByRole('link').focus();
+    await page.keyboard.press('Enter');
+    await expect.poll(shown).toEqual((await listed('sort=cost')).ids);
+    expect(await head('Cost').getAttribute('aria-sort')).toBe('descending');
+    expect(await head('Time').getAttribute('aria-sort')).toBeNull();
+    expect(new URL(page.url()).search).toBe('?sort=cost');
+    await page.keyboard.press('Enter');
+    const { ids, next } = await listed('sort=cost&order=asc');
+    await expect.poll(shown).toEqual(ids);
+    expect(await head('Cost').getAttribute('aria-sort')).toBe('ascending');
+    await page.getByRole('link', { name: 'Next' }).click();
+    await expect.poll(shown).toEqual((await listed(`sort=cost&order=asc&cursor=${next}`)).ids);
+    await head('Time').getByRole('link').click();
+    await expect.poll(shown).toEqual((await listed('')).ids);
+    expect(await head('Time').getAttribute('aria-sort')).toBe('descending');
+  });
+
+  test('has its column, and the live tail ends it', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/logs?sort=tokens&cols=time,model&live=1`);
+    await expect.poll(shown).toEqual((await listed('sort=tokens')).ids);
+    expect(await head('Tokens').getAttribute('aria-sort')).toBe('descending');
+    await page.getByText('while the list is sorted it is off').waitFor();
+    await head('Tokens').getByRole('link').waitFor();
+    await page.goto(`${scene.gateway.url}/dashboard/logs?sort=duration&q=order`);
+    await page.getByText('it is not sorted').waitFor();
+    await expect.poll(() => head('Total').getByRole('link').count()).toBe(0);
+    await page.goto(`${scene.gateway.url}/dashboard/logs?sort=duration`);
+    await expect.poll(shown).toEqual((await listed('sort=duration')).ids);
+    await page.keyboard.press('l');
+    await page.waitForURL(/logs\?live=1$/);
+  });
+});
+
 describe('a request whose id somebody has', () => {
   let id = '';
   beforeEach(async () => {

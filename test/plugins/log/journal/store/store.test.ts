@@ -1,5 +1,6 @@
 /** The contract of a store, on both, with the same records: what one answers the other answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { orders, sorts } from '../../../../../core/log/store.ts';
 import type { Condition, LogQuery } from '../../../../../core/log/store.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import { floorOf } from '../../../../../plugins/log/journal/store/store.ts';
@@ -144,17 +145,20 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     cost: (at) => Number(records[at]?.cost ?? -1),
     tokens: (at) => records[at]?.usage.totalTokens ?? -1,
   };
-  test.each(['duration', 'cost', 'tokens'] as const)('lists the largest first by %s, in pages that join without a gap', async (sort) => {
+  test.each(sorts.flatMap((sort) => orders.map((order) => [sort, order] as const)))('lists by %s, %s, in pages that join without a gap', async (sort, order) => {
     for (const [query, keep] of [[everything, () => true], [where('meta.tenant-id', 'in', 'tenant-4'), (at: number) => at % 6 === 4]] as const) {
       const seen: number[] = [];
       let cursor: string | null = null;
       do {
-        const page: Awaited<ReturnType<Store['list']>> = await store.list(query, { limit: 7, cursor, sort });
+        const page: Awaited<ReturnType<Store['list']>> = await store.list(query, { limit: 7, cursor, sort, ...(order === 'asc' && { order }) });
         seen.push(...numbers(page.data));
         cursor = page.next;
       } while (cursor !== null);
-      const amount = amounts[sort] as (at: number) => number;
-      expect(seen).toEqual(records.map((_, at) => at).filter(keep).sort((a, b) => amount(b) - amount(a) || b - a));
+      const amount = (at: number): number => (amounts[sort] as (at: number) => number)(at);
+      const way = order === 'desc' ? 1 : -1;
+      // those without such a number are last in both ways
+      const rank = (at: number): number => (amount(at) < 0 ? -Infinity : way * amount(at));
+      expect(seen).toEqual(records.map((_, at) => at).filter(keep).sort((a, b) => (rank(a) === rank(b) ? b - a : rank(b) - rank(a))));
     }
   });
 
