@@ -273,10 +273,11 @@ function faultOf(reason: unknown, source: ChunkSource | null): GatewayError | nu
   return plugin === undefined ? null : new GatewayError('plugin_error', `The plugin "${plugin}" failed in the middle of its answer.`, { plugin, cause: reason });
 }
 
-function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt }: RunningAttempt, end: GatewayError | 'outrun' | null): AttemptResult {
+function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt, reply: { answeredAt } }: RunningAttempt, end: GatewayError | 'outrun' | null): AttemptResult {
   const error = end === 'outrun' ? null : end;
   const { provider, model, mapping, target } = attempt.candidate;
   const since = (at: number | null): number | null => (at === null ? null : Math.round(at - attempt.startedAt));
+  const [firstMs, answerMs] = [since(firstPieceAt), since(answeredAt)];
   return {
     provider: provider.id,
     model: model.id,
@@ -286,7 +287,8 @@ function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt }: Runn
     status: end === null ? 200 : (error?.upstreamStatus ?? null),
     startedMs: Math.round(attempt.startedAt - startedAt),
     durationMs: since(performance.now()) ?? 0,
-    timeToFirstTokenMs: since(firstPieceAt),
+    timeToFirstTokenMs: firstMs,
+    ...(firstMs !== null && answerMs !== null && answerMs > firstMs && { timeToAnswerMs: answerMs }),
     retryAfterMs: error?.retryAfterMs ?? null,
     error: error === null ? null : error.message,
   };

@@ -162,6 +162,8 @@ export interface AttemptResult {
   readonly startedMs: number | null;
   readonly durationMs: number;
   readonly timeToFirstTokenMs: number | null;
+  /** From its start to the first piece of the answer that is not thinking. Absent: no thinking came apart from the answer, or the record is older than the field. */
+  readonly timeToAnswerMs?: number;
   /** How long the provider asks not to be asked again; null where it did not say, and on records that are older than the field. */
   readonly retryAfterMs: number | null;
   readonly error: string | null;

@@ -34,6 +34,12 @@ export class Reply {
   /** Characters of the answer so far. */
   size = 0;
   readonly #runs: Run[] = [];
+  #answeredAt: number | null = null;
+
+  /** `performance.now()` of the first piece that is not thinking; null: none has come. */
+  get answeredAt(): number | null {
+    return this.#answeredAt;
+  }
 
   choice(at: number): FoldedChoice {
     while (this.choices.length <= at) this.choices.push(newChoice());
@@ -64,6 +70,7 @@ export class Reply {
   #note(chunk: Piece, choice: FoldedChoice): void {
     const last = this.#runs.at(-1);
     if (last !== undefined && isSameText(last.first, chunk)) return;
+    if (this.#answeredAt === null && !isThought(chunk)) this.#answeredAt = performance.now();
     const from = textOf(chunk, choice)?.length ?? 0;
     // safety: an answer that changes from one kind to the other with each character takes more memory than its text
     if (from > 0) this.size += notText;
@@ -131,6 +138,8 @@ type Piece = Extract<Chunk, { readonly type: 'text-delta' | 'reasoning-delta' | 
 const pieceTypes: ReadonlySet<string> = new Set<Piece['type']>(['text-delta', 'reasoning-delta', 'refusal-delta', 'reasoning-detail', 'tool-start', 'tool-delta', 'native']);
 
 const isPiece = (chunk: Chunk): chunk is Piece => pieceTypes.has(chunk.type);
+
+const isThought = ({ type }: Piece): boolean => type === 'reasoning-delta' || type === 'reasoning-detail';
 
 /** Pieces of one text, up to the next piece of another kind. */
 interface Run {

@@ -78,6 +78,7 @@ function answered({ model, in: prompt, out, ms, isStream, number }: Meant, befor
   const first = Math.round(ms * (0.15 + 0.2 * chance(number, 20)));
   const last = attempt('answered', { provider, model: model.id, externalId: model.id, startedMs, durationMs: ms, timeToFirstTokenMs: isStream ? first : null });
   const reasoning = model.id === 'river-think' ? Math.floor(out / 2) : 0;
+  if (reasoning > 0 && isStream) Object.assign(last, { timeToAnswerMs: Math.round((first + ms) / 2) });
   return {
     attempts: [...before, last],
     provider,

@@ -1,8 +1,9 @@
-/** One record. The prices of this config are for records that are too old to have their own. */
+/** One record, and what is typical for its model. The prices of this config are for records that are too old to have their own. */
 import type { Config, Pricing } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { askedBody } from '../../../core/log/asked.ts';
-import type { LoggedDetail, LogReader } from '../../../core/log/store.ts';
+import type { LoggedDetail, LogReader, StatsRow } from '../../../core/log/store.ts';
+import type { ViewRequest } from './views.ts';
 
 export async function requestView(id: string, { reader, config }: { reader: LogReader; config: Config }): Promise<object> {
   const [record, status] = await Promise.all([reader.get(id), reader.status()]);
@@ -18,4 +19,28 @@ function pricesOf({ model: id, provider, attempts }: LoggedDetail, { models }: C
   const mappings = model?.providers.filter(({ providerId }) => providerId === provider) ?? [];
   const mapping = mappings.find((one) => one.externalId === externalId) ?? mappings[0];
   return mapping?.pricing ?? model?.pricing ?? null;
+}
+
+const hour = 3_600_000;
+/** How far before a request one looks for others like it, in hours, the longest first. */
+const reaches = [24, 6, 1];
+/** cost: the store reads each of them, a hundred thousand in half a second. */
+const mostRead = 20_000;
+/** A percentile of fewer says nothing. */
+const fewest = 20;
+
+/**
+ * How long requests of a model took at a provider that answered them and was asked first, before a moment: `model`, `provider` and `at`, in milliseconds since 1970. The
+ * hour before says how many there are, and so how far back one can afford to look.
+ */
+export async function typicalView({ reader, params }: ViewRequest): Promise<object> {
+  const at = Number(params.get('at'));
+  const [model, provider] = [params.get('model') ?? '', params.get('provider') ?? ''];
+  if (!Number.isSafeInteger(at) || model === '' || provider === '') throw new GatewayError('invalid_value', 'Give model, provider and at.', { param: 'at' });
+  const conditions = Object.entries({ model, provider, status: 'ok', rescued: 'false' }).map(([field, value]) => ({ field, operator: 'in' as const, values: [value] }));
+  const before = async (hours: number): Promise<StatsRow | undefined> => (await reader.stats({ from: at - hours * hour, to: at, conditions, text: null }, { by: null, limit: 1 }))[0];
+  const last = await before(1);
+  const hours = reaches.find((reach) => (last?.requests ?? 0) * reach <= mostRead) ?? 1;
+  const row = hours === 1 ? last : await before(hours);
+  return { hours, typical: row === undefined || row.requests < fewest ? null : row };
 }

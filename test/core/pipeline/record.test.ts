@@ -1,4 +1,5 @@
 /** What a record says of a request beside its outcome. */
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
 import { jsonLine } from '../../../plugins/log/console.ts';
@@ -16,6 +17,23 @@ describe('an attempt is on record', () => {
     expect(first!.start).toBeGreaterThanOrEqual(29);
     expect(second!.start).toBeGreaterThanOrEqual(first!.end - 1);
     expect(second!.end).toBeLessThanOrEqual(records[0]!.durationMs + 1);
+  });
+
+  it('with the time to the answer apart from that of the thinking before it, and without where none was', async () => {
+    const line = (delta: object): string => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
+    const thinks = async (response: ServerResponse, first: object): Promise<void> => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(line(first));
+      await pause(60);
+      response.end(`${line({ content: 'so' })}data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`);
+    };
+    const times = async (first: object): Promise<(number | null | undefined)[]> => {
+      const { chat, records } = await gatewayOf(oneUpstream((await provider((response) => thinks(response, first))).url));
+      await (await chat({ stream: true })).text();
+      return records[0]!.attempts.map(({ timeToAnswerMs, timeToFirstTokenMs }) => (timeToAnswerMs === undefined ? undefined : timeToAnswerMs - timeToFirstTokenMs!));
+    };
+    expect((await times({ reasoning_content: 'hm' }))[0]).toBeGreaterThanOrEqual(55);
+    expect(await times({ content: 'and' })).toEqual([undefined]);
   });
 });
 

@@ -111,7 +111,7 @@ describe('a file of the page', () => {
 });
 
 describe('who may see', () => {
-  test.each(['/api/views/overview', '/api/views/logs', '/api/views/breakdown', '/api/views/spend', '/api/views/conversations', '/api/views/conversation?of=x', '/api/views/request/x', '/api/providers', '/api/keys', '/api/models', '/api/config'])('%s needs the admin key', async (path) => {
+  test.each(['/api/views/overview', '/api/views/logs', '/api/views/breakdown', '/api/views/spend', '/api/views/conversations', '/api/views/conversation?of=x', '/api/views/request/x', '/api/views/typical', '/api/providers', '/api/keys', '/api/models', '/api/config'])('%s needs the admin key', async (path) => {
     await begin({ admin_key: 'the-admin-key-of-the-test' });
     expect((await gateway.get(path, local)).status).toBe(401);
     expect((await gateway.get(path, { ...local, authorization: 'Bearer wrong' })).status).toBe(401);
@@ -226,6 +226,26 @@ describe('what is shown', () => {
     expect(await body(await gateway.get('/api/views/logs?limit=2', local))).toMatchObject({ data: [{}, {}], total: { requests: 3 } });
     expect(await body(await gateway.get('/api/views/breakdown?by=meta.team', local))).toMatchObject({ by: 'meta.team', rows: [{ value: 'b', requests: 2 }, { value: 'a', requests: 1 }] });
     expect((await gateway.get('/api/views/logs?latency=soon', local)).status).toBe(400);
+  });
+
+  test('is what is typical for a model at a provider before a moment', async () => {
+    await begin();
+    const at = Date.now();
+    const add = (many: number, durationMs: number, hoursBefore: number, more: object = {}): void => {
+      for (let one = 0; one < many; one++) log.add({ durationMs, createdAt: new Date(at - hoursBefore * 3_600_000 - one).toISOString(), ...more });
+    };
+    const typical = async (): Promise<unknown> => (await body(await gateway.get(`/api/views/typical?model=plain&provider=up&at=${at}`, local)));
+    add(19, 100, 0.5);
+    add(30, 9000, 2, { provider: 'other' });
+    add(30, 9000, 2, { outcome: 'failed', status: 500 });
+    add(30, 9000, 2, { attempts: [{ outcome: 'upstream_error' }, { outcome: 'answered' }] as never });
+    add(30, 9000, 25);
+    expect(await typical()).toMatchObject({ hours: 24, typical: null });
+    add(2, 400, 23);
+    expect(await typical()).toMatchObject({ hours: 24, typical: { requests: 21, latencyP50Ms: 100, latencyP95Ms: 400 } });
+    add(900, 100, 0.6);
+    expect(await typical()).toMatchObject({ hours: 6, typical: { requests: 919, latencyP95Ms: 100 } });
+    expect((await gateway.get('/api/views/typical?model=plain', local)).status).toBe(400);
   });
 
   test('compares with the time before only where that is kept', async () => {
