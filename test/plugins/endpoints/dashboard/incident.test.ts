@@ -151,6 +151,26 @@ describe('a list that is sorted', () => {
   });
 });
 
+describe('why a request was slow compared with others', () => {
+  const usual = (): Promise<string | null> => page.locator('.waterfall-usual', { hasText: 'p50' }).textContent();
+
+  test('is on its page: what is typical for its model, its place, and its thinking apart from its answer', async () => {
+    const { data } = await asked('/api/logs?sort=duration&model=river-think&stream=true&status=ok&limit=1');
+    await page.goto(`${scene.gateway.url}/dashboard/logs/${data[0].id}`);
+    expect(await usual()).toMatch(/^Typical for river-think at west:  first token [\d.]+ m?s to [\d.]+ m?s;  all of it .* \(p50 to p95 of \d+ in the day before\)\. This one is slower than 95 % of them: [\d.]+ × the p50\.$/);
+    const row = page.locator('.waterfall li').last();
+    expect(await row.textContent()).toMatch(/first token .*, thought .*, then /);
+    expect(await row.locator('i').evaluateAll((bars) => bars.map((bar) => bar.className))).toEqual(['bar-usual-first', 'bar-usual-whole', 'bar-wait', 'bar-thought', 'bar-answer']);
+  });
+
+  test('is measured from the attempt that answered, where others failed before', async () => {
+    const { data } = await asked('/api/logs?rescued=true&limit=1&sort=duration');
+    await page.goto(`${scene.gateway.url}/dashboard/logs/${data[0].id}`);
+    await page.getByText('it was asked first in too few requests of the day before').waitFor();
+    expect(await page.locator('.waterfall i[class*=usual]').count()).toBe(0);
+  });
+});
+
 describe('a request whose id somebody has', () => {
   let id = '';
   beforeEach(async () => {
@@ -311,6 +331,7 @@ describe('on real traffic nobody meets a barrier', () => {
     ['/logs?error=upstream_rate_limited&log=ID', '.panel .figures'],
     ['/breakdown?by=attempt.provider&view=time', '.breakdown tbody tr'],
     ['/breakdown?by=error&metric=error-rate&sub=model', '.breakdown tbody tr'],
+    ['/logs/ID', '.waterfall-usual'],
     ['/providers', '.providers tbody tr'],
     ['/connect', '.connect'],
   ])('at /dashboard%s, light and dark, wide and narrow', async (path, ready) => {
