@@ -104,9 +104,21 @@ async function largest(reader: LogReader, query: LogQuery, { by, rank: asked }: 
   return (await reader.stats(query, { by, limit: mostCompared })).toSorted((a, b) => (b.latencyP95Ms ?? -1) - (a.latencyP95Ms ?? -1)).slice(0, topRows);
 }
 
+const roundWidths = [1, 5, 15, 30, 60, 180, 360].map((minutes) => minutes * 60_000);
+
+/** The width of narrower columns, for a range that ends now and in whose first half and before nothing was asked; null for any other range. */
+function narrowFor({ from, to }: LogQuery, { now, first, before }: { readonly now: number; readonly first: number | undefined; readonly before: number }): number | null {
+  if (to !== null || from === null || before > 0 || first === undefined || first < (from + now) / 2) return null;
+  return roundWidths.find((width) => (now - first) / width <= 90) ?? null;
+}
+
+/** One request alone would be as wide as the chart. */
+const fewestColumns = 15;
+
 /**
  * `meta`: the metadata key whose largest values are shown; the most used one where none is named. `rank`: what they
- * are large in. `after`: points before that time are left out, because the page has them.
+ * are large in. `after`: points before that time are left out, because the page has them. `begin` in the answer: where the charts begin,
+ * if that is after the begin of the range.
  */
 export async function overviewView(asked: ViewRequest): Promise<object> {
   const { reader, params } = asked;
@@ -115,12 +127,11 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   const [metaKeys, earlierQuery] = await Promise.all([reader.metadataKeys(query), before(query, asked)]);
   const meta = params.get('meta') ?? metaKeys[0] ?? null;
   const top = (by: string): Promise<readonly StatsRow[]> => largest(reader, query, { by, rank: params.get('rank') });
-  const [series, [earlier = null], faults, attempts, { points: byModel }, models, providers, keys, values, cached] = await Promise.all([
-    reader.series(query, { bucketMs, by: null }),
+  const overTime = (width: number) => Promise.all([reader.series(query, { bucketMs: width, by: null }), attemptsOver(reader, query, width), reader.series(query, { bucketMs: width, by: 'model', rank: 'cost' })]);
+  const [wide, [earlier = null], faults, models, providers, keys, values, cached] = await Promise.all([
+    overTime(bucketMs),
     earlierQuery === null ? [] : reader.stats(earlierQuery, { by: null, limit: 1 }),
     reader.faults(query),
-    attemptsOver(reader, query, bucketMs),
-    reader.series(query, { bucketMs, by: 'model', rank: 'cost' }),
     top('model'),
     top('provider'),
     top('key'),
@@ -129,10 +140,15 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   ]);
   const hits = cached.find(({ value }) => value === 'hit')?.requests ?? 0;
   const isCacheUsed = cached.some(({ value }) => value !== null);
-  const after = Number(params.get('after'));
-  const costs = byModel.filter(({ at }) => at >= after).map(({ at, value, cost, estimated }) => ({ at, value, cost, estimated }));
+  const narrow = narrowFor(query, { now: asked.now, first: wide[0].points[0]?.at, before: earlier?.requests ?? 0 });
+  const width = Math.min(bucketMs, narrow ?? bucketMs);
+  const [series, attempts, { points: byModel }] = width === bucketMs ? wide : await overTime(width);
+  const begin = narrow === null ? null : Math.min(series.points[0]?.at ?? asked.now, Math.floor(asked.now / width - fewestColumns) * width);
+  // a page that has wider columns gets all of the narrow ones
+  const after = narrow === null ? Number(params.get('after')) : 0;
+  const costs = byModel.filter(({ at }) => at >= after).map(({ at, value, requests, cost, estimated }) => ({ at, value, requests, cost, estimated }));
   const tried = attempts.map((one) => ({ ...one, points: one.points.filter(([at]) => at >= after) }));
-  return { ...series, points: series.points.filter(({ at }) => at >= after), after, earlier, bucketMs, faults: faults.slice(0, mostFaults), attempts: tried, byModel: costs, models, providers, keys, meta, metaKeys, values, cacheHits: isCacheUsed ? hits : null };
+  return { ...series, points: series.points.filter(({ at }) => at >= after), after, earlier, bucketMs: width, begin, faults: faults.slice(0, mostFaults), attempts: tried, byModel: costs, models, providers, keys, meta, metaKeys, values, cacheHits: isCacheUsed ? hits : null };
 }
 
 /** `by`: what to group by, with the time before beside it. `bucket`: the largest values over time too. `rank`: what they are large in. */

@@ -26,7 +26,7 @@ const longestMs = 900_000;
 
 /** What is over stays as it is, so only the newest points are asked for again. */
 const changes = {
-  query: ({ points, bucketMs }) => `&after=${Math.floor(((points.at(-1)?.at ?? 0) - longestMs) / bucketMs) * bucketMs}`,
+  query: ({ points, bucketMs, begin }) => begin !== null ? '' : `&after=${Math.floor(((points.at(-1)?.at ?? 0) - longestMs) / bucketMs) * bucketMs}`,
   join(data, { after, ...changed }) {
     const joined = (before = [], points) => [...before.filter((point) => timeOfPoint(point) < after), ...points];
     const triedBefore = (provider) => data.attempts.find((one) => one.provider === provider)?.points;
@@ -49,7 +49,7 @@ export function OverviewPage({ params }) {
     <${Alerts} alerts=${alerts} params=${params} />
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${10} />`}
-    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} alerts=${alerts} range=${range} rank=${rank} params=${params} />`)}`;
+    ${data !== null && (data.total.requests === 0 ? html`<${Later} load=${firstRequest} isOver=${!range.isRelative} flipped=${reload} widen=${hrefOfRange(params, { since: '30d' })} />` : html`<${Filled} data=${data} alerts=${alerts} range=${data.begin === null ? range : { ...range, from: data.begin }} rank=${rank} params=${params} />`)}`;
 }
 
 function Filled({ data, alerts, range, rank, params }) {
@@ -57,7 +57,7 @@ function Filled({ data, alerts, range, rank, params }) {
   return html`
     <${Metrics} data=${data} range=${range} alerts=${alerts} />
     <div class="charts">
-      <section class="card wide"><header><h2>Requests</h2><a href=${hrefOf('/dashboard/logs', timeOf(params))}>View logs</a></header>
+      <section class="card wide"><header><h2>Requests ${data.begin !== null && html`<span class="soft">from the first one on</span>`}</h2><a href=${hrefOf('/dashboard/logs', timeOf(params))}>View logs</a></header>
         <${RequestHistogram} points=${data.points} bucketMs=${data.bucketMs} range=${range} params=${params} height=${170} isBare=${false} /></section>
       <${Spend} data=${data} range=${range} params=${params} />
       <${Latency} data=${data} range=${range} params=${params} />
