@@ -22,7 +22,7 @@ export function PlaygroundPage({ params }) {
     send();
   };
   return html`<${Head} title="Playground">
-      <${Share} form=${form} /><${Copy} text=${() => curlOf(body, metadata)} what="curl" label="curl" /><${Copy} text=${() => pythonOf(body, metadata)} what="Python" label="Python" /><${Copy} text=${() => typescriptOf(body, metadata)} what="TypeScript" label="TypeScript" />
+      ${isRunning && html`<button key="stop" type="button" class="button button-main" onClick=${stop}><${Icon} name="close" />Stop ${isAlone ? 'it' : 'all'}</button>`}<${Share} form=${form} /><${Copy} text=${() => curlOf(body, metadata)} what="curl" label="curl" /><${Copy} text=${() => pythonOf(body, metadata)} what="Python" label="Python" /><${Copy} text=${() => typescriptOf(body, metadata)} what="TypeScript" label="TypeScript" />
     <//>
     ${note !== null && html`<${Notice} tone="warn" title=${note} />`}
     <div class="playground playground-${form.models.length}">

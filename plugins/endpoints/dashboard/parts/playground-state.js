@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from './html.js';
 import { ask } from './api.js';
 import { choices, firstChoice } from './callable.js';
+import { isClicked } from './compare-run.js';
 import { historyOf, resultsOf, runTurn } from './playground-lanes.js';
 import { formIn } from './playground-link.js';
 import { askedOf, beforeOf, emptyForm, fieldsOf, formOf, lossOf, settingsOf, whyNot } from './playground-request.js';
@@ -29,27 +30,28 @@ async function loggedForm(id) {
   return { form: formOf(record.request, record.metadata), loss: lossOf(record) };
 }
 
-/** The draft, filled from the address: `replay` is the id of a logged request, `model` a name, `compare` adds two other models, and a form may be behind the `#`. @param {URLSearchParams} params @param {any} models */
+/** The draft, filled from the address: `replay` is the id of a logged request, `model` a name, `compare` adds two other models, and a form may be behind the `#`. `isDue`: it is to be sent without another click. @param {URLSearchParams} params @param {any} models */
 function useDraft(params, models) {
   const [state, setState] = useState(params.has('model') ? { ...draft, form: { ...draft.form, models: [params.get('model') ?? ''] } } : draft);
   const [note, setNote] = useState(/** @type {string | null} */ (null));
   draft = state;
   const change = (/** @type {(before: Draft) => Partial<Draft>} */ changes) => setState((before) => (draft = { ...before, ...changes(before) }));
   const replay = params.get('replay');
+  const isCompared = params.has('compare');
+  const [isDue, setDue] = useState(false);
+  const isWaiting = isCompared && models === null;
   useEffect(() => {
     const fill = async () => {
       const { form, loss } = replay === null ? { form: await formIn(location.hash), loss: null } : await loggedForm(replay);
-      change(() => ({ form, lanes: [[]] }));
+      const [model = ''] = form.models;
+      change(() => ({ form: isCompared ? { ...form, models: [model, ...othersOf(models, model)] } : form, lanes: [[]] }));
       setNote(loss);
+      // what a request loses is read before it is sent
+      setDue(isCompared && replay !== null && isClicked(replay) && loss === null);
     };
-    if (replay !== null || location.hash !== '') fill().catch(({ message }) => setNote(message));
-  }, [replay]);
-  const isCompared = params.has('compare');
-  const [model = ''] = state.form.models;
-  useEffect(() => {
-    if (isCompared && models !== null && model !== '') change(({ form }) => (form.models.length > 1 ? {} : { form: { ...form, models: [model, ...othersOf(models, model)] } }));
-  }, [isCompared, models === null, model]);
-  return { ...state, change, note };
+    if (!isWaiting && (replay !== null || location.hash !== '')) fill().catch(({ message }) => setNote(message));
+  }, [replay, isWaiting]);
+  return { ...state, change, note, isDue, setDue };
 }
 
 /** The bytes of a text in UTF-8, one character for each byte, as `fetch` takes header values. @param {string} text */
@@ -60,7 +62,7 @@ const headersOf = (metadata, key) => ({ ...Object.fromEntries(Object.entries(met
 
 /** @param {URLSearchParams} params @param {any} models the answer of `/api/models` */
 export function usePlayground(params, models) {
-  const { form, lanes, key, results, change, note } = useDraft(params, models);
+  const { form, lanes, key, results, change, note, isDue, setDue } = useDraft(params, models);
   const running = useRef(/** @type {AbortController | null} */ (null));
   useEffect(() => () => running.current?.abort(), []);
   const chosen = form.models.map((name, at) => (name === '' && at === 0 ? firstChoice(models) : name));
@@ -89,6 +91,11 @@ export function usePlayground(params, models) {
     run(all, (at) => ({ turns: turnsOf(at), more: nextOf(at) }));
     set({ user: '', images: [] });
   };
+  useEffect(() => {
+    if (!isDue) return;
+    setDue(false);
+    send();
+  }, [isDue]);
   const again = () => run(all, (at) => ({ turns: turnsOf(at).slice(0, -1), more: (turnsOf(at).at(-1) ?? turnsOf(0).at(-1))?.asked ?? [] }));
   const startOver = () => {
     const begun = lanes.flat()[0]?.asked.at(-1);

@@ -2,6 +2,7 @@
 import { html } from './html.js';
 import { useData } from './api.js';
 import { Conversation } from './conversation.js';
+import { runWhenOpened } from './compare-run.js';
 import { Copy } from './copy.js';
 import { CostLines } from './cost-lines.js';
 import { about, costMark } from './estimate.js';
@@ -43,7 +44,7 @@ function Title({ record, asked }) {
       <${Copy} text=${() => `${location.origin}/dashboard/logs/${id}`} what="link" label="Link" />
       ${request !== null && html`<${Copy} text=${() => (asked === null ? curlOf(chatOf(request), metadata) : curlOf(asked, metadata, path))} what="curl" label="curl" />`}
       <${Copy} text=${() => JSON.stringify(record, null, 2)} what="JSON" label="JSON" />
-      ${request !== null && html`<a class="button" href=${`/dashboard/playground?replay=${id}`}><${Icon} name="replay" /><span class="button-text">Replay</span></a><a class="button" title="Send it to two other models too" href=${`/dashboard/playground?replay=${id}&compare=yes`}><${Icon} name="columns" /><span class="button-text">Compare</span></a><a class="button" title="The conversation that this request is a turn of" href=${`/dashboard/conversations?of=${id}`}><${Icon} name="conversations" /><span class="button-text">All turns</span></a>`}
+      ${request !== null && html`<a class="button" href=${`/dashboard/playground?replay=${id}`}><${Icon} name="replay" /><span class="button-text">Replay</span></a><a class="button" title="Send it now to its model and to the two others that are used most" href=${`/dashboard/playground?replay=${id}&compare=yes`} onClick=${(event) => runWhenOpened(id, event)}><${Icon} name="columns" /><span class="button-text">Compare</span></a><a class="button" title="The conversation that this request is a turn of" href=${`/dashboard/conversations?of=${id}`}><${Icon} name="conversations" /><span class="button-text">All turns</span></a>`}
     </div>
   </header>`;
 }

@@ -124,15 +124,20 @@ test('a shared link holds the form, and never the key', async () => {
   await other.close();
 });
 
-test('a logged request runs on other models, as it was sent', async () => {
+test('Compare runs a logged request on other models at once, as it was sent; its address alone sends nothing', async () => {
   const id = await scene.chat('Compare me', { seed: 7, tool_choice: 'none' }, { 'x-gateway-team': 'search' });
-  await page.goto(`${scene.gateway.url}/dashboard/logs/${id}`);
-  await page.getByRole('link', { name: 'Compare' }).click();
+  await page.goto(`${scene.gateway.url}/dashboard/playground?replay=${id}&compare=yes`);
   await page.getByRole('combobox', { name: 'Second model' }).waitFor();
   await expect.poll(() => prompt().inputValue()).toBe('Compare me');
-  await button('Send').click();
-  await expect.poll(() => sent.length).toBeGreaterThan(1);
+  expect(sent).toEqual([]);
+  // nothing is answered before it is stopped
+  await page.route('**/v1/chat/completions', () => {});
+  await page.goto(`${scene.gateway.url}/dashboard/logs/${id}`);
+  await page.getByRole('link', { name: 'Compare' }).click();
+  await button('Stop all').click();
+  await page.getByText('You stopped it here.').first().waitFor();
   expect(sent.map(({ body: { messages: asked, seed, tool_choice }, headers }) => [{ messages: asked, seed, tool_choice }, headers['x-gateway-team']])).toEqual(sent.map(() => [{ messages: [{ role: 'user', content: 'Compare me' }], seed: 7, tool_choice: 'none' }, 'search']));
+  expect(sent.map(({ body: { model } }) => model)).toEqual(['mock', 'unpriced']);
 });
 
 test('a request without its text says why it cannot be sent again', async () => {
