@@ -1,6 +1,7 @@
 /** Collects the faults of a config file (where, what is wrong, what to do), so that all of them are shown at once. */
 import { nearest } from '../core/names.ts';
 import { maskLine, maskShapes } from './masks.ts';
+import type { Range } from './json.ts';
 import type { Path, Position, Source } from './source.ts';
 import { locate } from './source.ts';
 
@@ -36,7 +37,7 @@ export interface Findings {
   /** Adds a warning that `gateway check` takes for a fault. */
   refuse(place: Place, message: string, hint?: string | null): void;
   /** Adds a fault that has a position in the text but no path, such as a YAML syntax error. */
-  errorAt(source: Source, range: readonly [start: number, end: number], message: string): void;
+  errorAt(text: { readonly source: Source; readonly range: Range }, message: string, hint?: string | null): void;
   /** Whether no fault was added for this value or for anything inside it. */
   isSound(place: Place): boolean;
 }
@@ -64,8 +65,8 @@ export function createFindings(): Findings {
     refuse(place, message, hint = null) {
       warnings.push({ ...problemAt(place, message, hint), isFault: true });
     },
-    errorAt(source, range, message) {
-      problems.push({ ...source.position(range), path: '', message: maskShapes(message), hint: null, isReference: false });
+    errorAt({ source, range }, message, hint = null) {
+      problems.push({ ...source.position(range), path: '', message: maskShapes(message), hint, isReference: false });
     },
     isSound: ({ source, path }) => faulty.get(source)?.has(keyOf(path)) !== true,
   };

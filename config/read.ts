@@ -9,6 +9,7 @@ import { readQuickYaml } from './quick-yaml.ts';
 import type { Findings } from './problems.ts';
 import type { Source } from './source.ts';
 import { parseSource } from './source.ts';
+import { inWords } from './yaml-faults.ts';
 
 /** One file as it was read, and the files that it includes. */
 export interface Reading {
@@ -108,7 +109,7 @@ function toValue(source: Source, context: ReadContext): Parsed {
   const size = Buffer.byteLength(text);
   const isNot = `but this file is not read as JSON: ${json.why}`;
   if (size > largestYaml) {
-    context.findings.errorAt(source, [0, 1], `is larger than ${largestYaml / mebibyte} MiB, the limit for YAML; JSON may have ${largest / mebibyte} MiB, ${isNot}`);
+    context.findings.errorAt({ source, range: [0, 1] }, `is larger than ${largestYaml / mebibyte} MiB, the limit for YAML; JSON may have ${largest / mebibyte} MiB, ${isNot}`);
     return unread();
   }
   if (size > largeYaml) context.findings.warn({ source, path: [] }, 'is large for YAML: each reload delays all requests', `JSON is read in a sixth of the time, ${isNot}`);
@@ -119,7 +120,15 @@ function toValue(source: Source, context: ReadContext): Parsed {
 function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed {
   const { document } = source;
   const faults = [...document.errors, ...document.warnings];
-  for (const { code, message, pos } of faults) findings.errorAt(source, pos, code === 'DUPLICATE_KEY' ? 'this key is in the same map twice' : `not valid YAML: ${quoted(message, source.position(pos).source)}`);
+  let line = 0;
+  for (const fault of faults) {
+    const place = source.position(fault.pos);
+    // where the reader has lost its way, the rest of the line has more faults
+    if (place.line === line) continue;
+    line = place.line;
+    const { message, fix } = inWords(fault);
+    findings.errorAt({ source, range: fault.pos }, quoted(message, place.source), fix);
+  }
   // after a syntax fault the parser guesses, and further faults would be about its guesses
   if (faults.some(({ code }) => code !== 'DUPLICATE_KEY')) return unread();
   if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) {
@@ -127,7 +136,7 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
     return unread();
   }
   if (!isMap(document.contents)) {
-    findings.errorAt(source, [0, 1], 'expected a map at the top, such as providers: and models:');
+    findings.errorAt({ source, range: [0, 1] }, 'expected a map at the top, such as providers: and models:');
     return unread();
   }
   refusePrototypes(source, findings);
@@ -136,7 +145,7 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
   try {
     return { value: withoutAbsent(document.toJS({ maxAliasCount: aliasesAtMost }) as Record<string, unknown>), expansion, isComplete: true };
   } catch (thrown) {
-    findings.errorAt(source, [0, 1], `the YAML aliases of this file cannot be resolved (${quoted((thrown as Error).message, '')}), write the values out`);
+    findings.errorAt({ source, range: [0, 1] }, `the YAML aliases of this file cannot be resolved (${quoted((thrown as Error).message, '')}), write the values out`);
     return { ...unread(), expansion };
   }
 }
@@ -146,7 +155,7 @@ function fromYaml(source: Source, { env, findings, files }: ReadContext): Parsed
  * @param line the line of the fault, with its secrets masked
  */
 const quoted = (message: string, line: string): string =>
-  message.replace(/(?<=token in YAML stream|extra characters|^Unresolved alias[^:]*): "?(.*?)"?$/s, (all, piece: string) => (line.includes(piece) ? all : ''));
+  message.replace(/(?<=token in YAML stream|extra characters|Unresolved alias[^:]*): "?(.*?)"?$/s, (all, piece: string) => (line.includes(piece) ? all : ''));
 
 /** Removes blocks that are null: where all entries of a block are commented out, the block counts as absent. */
 const withoutAbsent = (value: Record<string, unknown>): Record<string, unknown> => Object.fromEntries(Object.entries(value).filter(([, block]) => block !== null));
@@ -157,7 +166,7 @@ function refusePrototypes(source: Source, findings: Findings): void {
   visit(source.document, {
     Pair(_, { key }) {
       if (!isScalar(key) || key.value !== '__proto__') return undefined;
-      findings.errorAt(source, [key.range?.[0] ?? 0, key.range?.[1] ?? 1], 'the key "__proto__" is refused, choose another name');
+      findings.errorAt({ source, range: [key.range?.[0] ?? 0, key.range?.[1] ?? 1] }, 'the key "__proto__" is refused, choose another name');
       return visit.REMOVE;
     },
   });

@@ -93,8 +93,8 @@ function resolveAccess(entry: Entry<ProviderBlock>, findings: Findings): { keys:
   const { value: { api_key: written }, reading } = entry;
   const missing = reading.expansion.missing.filter(({ path }) => startsWith(path, entry.path));
   for (const [at, text] of [written].flat().entries()) {
-    // eslint-disable-next-line no-control-regex -- a header with one of these would break the request
-    if (text !== undefined && /[\u0000-\u001f\u007f]/.test(text.trim())) findings.error(placeOf(entry, 'api_key', ...(Array.isArray(written) ? [at] : [])), 'has a line break or another control character inside, which no key has', 'check the variable or the file that it comes from');
+    const [fault, hint] = keyFault(text?.trim() ?? '') ?? [];
+    if (fault !== undefined) findings.error(placeOf(entry, 'api_key', ...(Array.isArray(written) ? [at] : [])), fault, hint);
   }
   if (!Array.isArray(written)) return { keys: [written].flatMap(resolveKey), missing: missing[0]?.variable ?? null };
   const isOfList = (path: Path): boolean => startsWith(path, [...entry.path, 'api_key']);
@@ -104,6 +104,19 @@ function resolveAccess(entry: Entry<ProviderBlock>, findings: Findings): { keys:
   const twice = keys.findIndex((key, at) => keys.slice(0, at).some((other) => other.reveal() === key.reveal()));
   if (twice > 0) findings.error(placeOf(entry, 'api_key', twice), 'is in the list twice', 'leave one of them out');
   return { keys, missing: without[0]?.variable ?? null };
+}
+
+/** What other programs expand, and this file does not. */
+const otherReference = /^(?:os\.environ\/|process\.env\.|\{\{ *(?:env\.)?|env[.:/]|%)([A-Za-z_][A-Za-z0-9_]*)(?: *\}\}|%)?$/;
+
+/** Why this is no key, and what to do; null where it may be one. */
+function keyFault(text: string): [fault: string, hint: string] | null {
+  const [, variable] = otherReference.exec(text) ?? [];
+  if (variable !== undefined) return ['is the name of a variable, and not expanded', `write \${${variable}}`];
+  // eslint-disable-next-line no-control-regex -- a header with one of these would break the request
+  if (/[\u0000-\u001f\u007f]/.test(text)) return ['has a line break or another control character inside, which no key has', 'check the variable or the file that it comes from'];
+  const odd = /[\u0080-\u{10ffff}]/u.exec(text)?.[0];
+  return odd === undefined ? null : [`has the character ${odd} inside, which no key has`, 'copy the key again, without what stands around it'];
 }
 
 function resolveKey(text: string | undefined): Secret[] {
@@ -160,6 +173,7 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   if (provider.baseUrl !== null && !URL.canParse(provider.baseUrl)) findings.error(placeOf(entry, 'base_url'), 'is not a URL', 'for example http://10.0.0.5:8000/v1');
   else if (address !== null && !URL.canParse(address)) findings.error(keyOf(entry), `has settings that do not give a valid URL: ${address}`, 'for example region: eu-central-1');
   if (dialect === undefined || known.served.has(provider.dialect)) return;
+  checkPath(entry, provider, { dialect, findings });
   if (address === null) findings.error(keyOf(entry), `needs \`base_url\`, the dialect ${dialect.name} has no address of its own`, 'for example base_url: http://10.0.0.5:8000/v1');
   for (const [name, kind] of Object.entries(dialect.settings ?? {})) if (kind === 'required' && provider.settings[name] === undefined) findings.error(keyOf(entry), `needs \`${name}\``, `for example ${name}: my-${name}-1`);
   const signs = Object.values(provider.settings).some((setting) => setting instanceof Secret);
@@ -173,6 +187,15 @@ function checkAccess(entry: Entry<ProviderBlock>, provider: Provider, { known, f
   for (const path of places) {
     if (writtenAs(entry.reading.source, entry.reading.expansion, [...entry.path, ...path]) === null) findings.warn(placeOf(entry, ...path), 'this key stands in the file itself', 'keep the key in the environment and write ${NAME}');
   }
+}
+
+/** Warns of an address that leads to the wrong path: newcomers give the whole address of an endpoint, or that of the server alone. */
+function checkPath(entry: Entry<ProviderBlock>, { baseUrl }: Provider, { dialect, findings }: { dialect: Dialect; findings: Findings }): void {
+  if (baseUrl === null || !URL.canParse(baseUrl)) return;
+  const endpoint = /\/(?:chat\/completions|completions|messages|responses|embeddings|models)$/.exec(baseUrl)?.[0];
+  if (endpoint !== undefined) return findings.warn(placeOf(entry, 'base_url'), `ends in ${endpoint}, and the gateway adds the path of the endpoint itself`, `write ${baseUrl.slice(0, -endpoint.length)}`);
+  const own = typeof dialect.baseUrl === 'string' && URL.canParse(dialect.baseUrl) ? new URL(dialect.baseUrl).pathname : '/';
+  if (own !== '/' && new URL(baseUrl).pathname === '/') findings.warn(placeOf(entry, 'base_url'), `has no path, and addresses of the dialect ${dialect.name} have one`, `did you mean ${baseUrl}${own}?`);
 }
 
 /** Checks the identity that a provider entry names: its dialect must know it. A package that is not installed is no error: other providers may serve the models. */

@@ -48,6 +48,7 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
   additionalProperties(error) {
     const key = textParam(error, 'additionalProperty');
     if (key === '<<') return { message: 'merge keys of YAML are not read', hint: 'write the fields themselves', key };
+    if (error.instancePath === '' && keysOfOthers.has(key)) return { message: 'is a key of another gateway', hint: `make a config for this one from that file: gateway import ${keysOfOthers.get(key)} FILE`, key };
     return { message: 'unknown key', hint: didYouMean(key, siblings(error)), key };
   },
   required: (error) => ({ message: `needs "${textParam(error, 'missingProperty')}"` }),
@@ -81,6 +82,12 @@ const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) =>
 
 const plain = (error: ErrorObject): Sentence => ({ message: error.message ?? `breaks the rule "${error.keyword}"` });
 
+/** Whose config has a key that ours never has: people begin with the file that they have. */
+const keysOfOthers: ReadonlyMap<string, string> = new Map([
+  ...['model_list', 'litellm_settings', 'router_settings', 'general_settings'].map((key) => [key, 'litellm'] as const),
+  ['targets', 'portkey'],
+]);
+
 const typeWords: Readonly<Record<string, string>> = { object: 'map', array: 'list', null: 'null' };
 
 const param = (error: ErrorObject, name: string): unknown => (error.params as Record<string, unknown>)[name];
@@ -88,6 +95,7 @@ const textParam = (error: ErrorObject, name: string): string => String(param(err
 
 interface SchemaPart {
   readonly description?: string;
+  readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, { const?: unknown; enum?: unknown[] }>>;
   readonly oneOf?: readonly SchemaPart[];
 }
@@ -131,14 +139,29 @@ function got(error: ErrorObject, origin: Origin): string {
 
 const yesAndNo: Readonly<Record<string, string>> = { yes: 'true', on: 'true', true: 'true', no: 'false', off: 'false', false: 'false' };
 
+const unitsInMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, min: 60_000, h: 3_600_000 };
+
+/** `30s` → 30000; null where it is no time. */
+function millisecondsOf(text: string): number | null {
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?) ?(\w+)$/.exec(text) ?? [];
+  const inMs = Object.hasOwn(unitsInMs, unit) ? unitsInMs[unit] : undefined;
+  return inMs === undefined ? null : Math.round(Number(number) * inMs);
+}
+
 function typeHint(error: ErrorObject, { source, expansion, pathOf }: Origin, wanted: readonly string[]): string | null {
   const data: unknown = error.data;
   const path = pathOf(error);
+  if (typeof data === 'object' && wanted.includes('array')) return 'begin each entry with "- "';
+  if (typeof data === 'string' && wanted.includes('object') && /^[\w-]+:\S/.test(data)) return 'write a space after the colon';
+  const { required = [] } = schemaOf(error);
+  if (typeof data === 'string' && wanted.includes('object') && required.length > 0) return `write { ${required.map((name) => `${name}: …`).join(', ')} }`;
   if (writtenAs(source, expansion, path) !== null || isSecretPath(path)) return null;
   if (typeof data === 'number' || typeof data === 'boolean') return wanted.includes('string') ? `write "${withoutExponent(literal(error, source, path))}" in quotes` : null;
   if (typeof data !== 'string') return null;
   const wantsNumber = wanted.includes('integer') || wanted.includes('number');
   if (wantsNumber && /^-?\d+$/.test(data)) return `did you mean ${data} (without quotes)?`;
+  const time = wantsNumber && path.some((step) => typeof step === 'string' && step.endsWith('_ms')) ? millisecondsOf(data) : null;
+  if (time !== null) return `did you mean ${time}?`;
   const truth = wanted.includes('boolean') ? yesAndNo[data.toLowerCase()] : undefined;
   if (truth !== undefined) return `did you mean ${truth}${truth === data ? ' (without quotes)' : ''}?`;
   return wanted.includes('array') ? `did you mean [${data}]?` : null;

@@ -61,6 +61,8 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
     await reply({ method: 'GET', path: pathname.replace(/\/$/, '') + path, headers: { ...always, ...provider.headers, ...headers }, connectMs, isTaken: false }, { pool, dialect, provider });
   try {
     const open = await ask({});
+    // servers of one's own have a list of models, some vendors have none
+    if (open.status === 404 && provider.baseUrl !== null) return { findings: [{ part, state: 'warning', text: `${host} answers, and knows no ${pathname.replace(/\/$/, '')}${path}`, fix: 'check the path of base_url: most servers want /v1 at its end' }], skewMs: open.skewMs };
     const keys = provider.keyPool.length > 0 ? provider.keyPool : [provider.apiKey].filter((key) => key !== null);
     const isAsked = keys.length > 0 && dialect.sign === undefined && dialect.authorise !== undefined;
     if (!isAsked) return { findings: [{ part, state: 'good', text: `${host} answers${keys.length > 0 || provider.auth !== null ? '; whether it accepts the credentials is not known' : ''}` }], skewMs: open.skewMs };

@@ -42,7 +42,7 @@ const dialect = 'openai-chat';
 
 describe.concurrent('gateway doctor', () => {
   it('says which providers answer, and which keys they accept', async ({ expect }) => {
-    const [good, open, odd] = [await vendor(), await vendor({ isPublic: true }), await vendor({ status: 418 })];
+    const [good, open, odd, lost] = [await vendor(), await vendor({ isPublic: true }), await vendor({ status: 418 }), await vendor({ status: 404 })];
     const { code, lines, stderr } = await examined({
       providers: {
         right: { dialect, base_url: good.base_url, api_key: 'right' },
@@ -51,6 +51,7 @@ describe.concurrent('gateway doctor', () => {
         open: { dialect, base_url: open.base_url, api_key: 'any' },
         odd: { dialect, base_url: odd.base_url, api_key: 'any' },
         keyless: { dialect, base_url: odd.base_url, api_key: 'none' },
+        lost: { dialect, base_url: lost.base_url.replace('/v1', '/api'), api_key: 'any' },
         gone: { dialect, base_url: 'http://127.0.0.1:1/v1', api_key: 'any' },
         absent: { dialect, base_url: good.base_url, api_key: '${NOT_SET_ANYWHERE}' },
       },
@@ -62,6 +63,7 @@ describe.concurrent('gateway doctor', () => {
       `✗ several ${good.host} refuses key 2 (401) → set a valid api_key, or remove the provider`,
       `✓ open ${open.host} answers; it tells anybody its models, so whether it accepts the key is not known`,
       `✓ odd ${odd.host} answers (418); whether it accepts the key is not known`,
+      `! lost ${lost.host} answers, and knows no /api/models → check the path of base_url: most servers want /v1 at its end`,
       `✓ keyless ${odd.host} answers`,
       expect.stringMatching(/^✗ gone 127\.0\.0\.1:1: The provider cannot be reached: it refused the connection\..* → check base_url/),
       '· providers off: absent (NOT_SET_ANYWHERE is not set)',

@@ -1,0 +1,23 @@
+/** What to do about a fault of YAML: the reader says what is wrong, and in its own terms. */
+import type { YAMLError } from 'yaml';
+
+/** Pieces of the reader's messages, and what to write. */
+const fixes: readonly (readonly [piece: RegExp, fix: string])[] = [
+  [/^Tabs are/, 'write spaces'],
+  [/^Implicit (?:map )?keys/, 'write it as "name: value", with a space after the colon'],
+  [/^Nested mappings/, 'put a value with ": " in it in quotes, and begin the lines below in the column of their neighbours'],
+  [/^Block collections are not allowed within/, 'put a value with ": " in it in quotes'],
+  [/^Missing closing/, 'end the text with the quote that it begins with'],
+  [/^Flow (?:map|sequence)|^Expected flow/, 'close the { or [ above'],
+  [/^Missing , between/, 'write a comma'],
+  [/must start at the same column|insufficiently indented|^Sequence item without/, 'begin it in the column of its neighbours'],
+  [/^Invalid escape/, 'write \\\\ for a backslash, or use single quotes'],
+  [/^Unresolved tag|^Plain value cannot start|[Aa]lias|^Unexpected|^Anchor|^A node can have/, 'put a value that begins with a special character, such as * or !, in quotes'],
+];
+
+/** The fault in words, and what to write instead; null where nothing can be proposed. */
+export function inWords({ code, message }: Pick<YAMLError, 'code' | 'message'>): { readonly message: string; readonly fix: string | null } {
+  if (code === 'DUPLICATE_KEY') return { message: 'this key is in the same map twice', fix: 'remove one of them' };
+  if (code === 'MULTIPLE_DOCS') return { message: 'not valid YAML: a second document begins here', fix: 'remove the line ---' };
+  return { message: `not valid YAML: ${message}`, fix: fixes.find(([piece]) => piece.test(message))?.[1] ?? null };
+}
