@@ -13,8 +13,9 @@ import type { Seen } from './provider-watch.ts';
 import { createSignIn } from './sign-in.ts';
 import { readStaticFiles, serveFile } from './static-files.ts';
 import type { StaticFiles } from './static-files.ts';
-import { configView, modelsView, providersView } from './views-config.ts';
+import { configView, providersView } from './views-config.ts';
 import { conversationsView, conversationView } from './views-conversations.ts';
+import { answersView, modelsView } from './views-models.ts';
 import { requestView, typicalView } from './views-request.ts';
 import { spendView } from './views-spend.ts';
 import { breakdownView, logsView, overviewView } from './views.ts';
@@ -88,7 +89,7 @@ function page({ page: pageOf, scriptHash }: StaticFiles, path = 'overview'): Ans
   return { headers: pageHeaders(scriptHash), body: pageOf(/^logs\/./.test(path) ? 'request' : path) };
 }
 
-const plainViews: Readonly<Record<string, (asked: ViewRequest) => Promise<object>>> = { overview: overviewView, breakdown: breakdownView, spend: spendView, conversations: conversationsView, conversation: conversationView, typical: typicalView };
+const plainViews: Readonly<Record<string, (asked: ViewRequest) => Promise<object>>> = { overview: overviewView, breakdown: breakdownView, spend: spendView, conversations: conversationsView, conversation: conversationView, typical: typicalView, answers: answersView };
 
 const aboutPage: About = { summary: 'The dashboard, a page for browsers', answer: { 'text/html': null, '*/*': null } };
 const aboutSession = { answer: { 'application/json': 'SignedIn' } };

@@ -1,5 +1,5 @@
 /** The config, with the use of each part from the log. No secret is sent: a key is shown by its name, a secret setting as a mask. */
-import type { Config, Model, Provider } from '../../../core/config.ts';
+import type { Config, Provider } from '../../../core/config.ts';
 import { lastReload } from '../../../core/host/last-reload.ts';
 import type { LogReader, StatsRow } from '../../../core/log/store.ts';
 import { Secret } from '../../../core/secret.ts';
@@ -17,7 +17,7 @@ const stripMs = day / 48;
 const most = 1000;
 
 /** Use by one dimension. It is empty if the store does not answer, because the config can be shown without it. */
-async function useOf(by: string, { reader, now }: UseOptions, days: number): Promise<ReadonlyMap<string | null, StatsRow>> {
+export async function useOf(by: string, { reader, now }: UseOptions, days: number): Promise<ReadonlyMap<string | null, StatsRow>> {
   const query = { from: now - days * day, to: null, conditions: [], text: null };
   const rows = (await reader?.stats(query, { by, limit: most }).catch(() => null)) ?? [];
   return new Map(rows.map((row) => [row.value, row]));
@@ -55,33 +55,6 @@ function withoutSecrets(address: string): string {
   const url = URL.parse(address);
   return url === null ? mask : `${url.protocol}//${url.host}${url.pathname}`;
 }
-
-export async function modelsView({ models, providers, routing }: Config, asking: UseOptions): Promise<object> {
-  const use = await useOf('model', asking, 1);
-  const isOn = (id: string): boolean => providers.get(id)?.missing === null;
-  return {
-    data: models.map((model) => ({ ...shownModel(model), isOn: model.providers.some(({ providerId }) => isOn(providerId)), use: use.get(model.id) ?? null })),
-    policies: Array.from(routing.models, ([name, { candidates, strategy }]) => ({ name, candidates, strategy })),
-    off: Array.from(providers.values()).filter(({ missing }) => missing !== null).map(({ id, missing }) => ({ id, missing })),
-  };
-}
-
-const shownModel = ({ id, name, aliases, family, description, context_length, max_output_tokens, pricing, providers, architecture, stability, deprecated_at, deactivated_at, structured_outputs }: Model): object => ({
-  id,
-  name,
-  aliases,
-  family,
-  description,
-  contextLength: context_length,
-  maxOutputTokens: max_output_tokens,
-  pricing,
-  input: architecture.input_modalities,
-  stability,
-  deprecatedAt: deprecated_at,
-  deactivatedAt: deactivated_at,
-  structuredOutputs: structured_outputs,
-  providers: providers.map(({ providerId, externalId, pricing: own, streaming, vision, tools, reasoning }) => ({ providerId, externalId, pricing: own ?? pricing, streaming, vision, tools, efforts: reasoning?.efforts ?? null, budget: reasoning?.max_tokens ?? false, reasons: reasoning !== null })),
-});
 
 /** The resolved config, as it runs. A value is shown as a mask if it is a `Secret`, or if its name says that it is one. */
 export function configView(config: Config, loadedAt: number): object {

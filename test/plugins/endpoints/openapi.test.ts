@@ -104,6 +104,7 @@ const asked: Readonly<Record<string, () => Case[]>> = {
   'DELETE /api/keys/{id}': () => [at('/api/keys/ended')],
   'GET /api/keys/audit': () => [at('/api/keys/audit?limit=2')],
   'GET /api/views/conversation': () => [at('/api/views/conversation?by=meta.team&value=search')],
+  'GET /api/views/typical': () => [at('/api/views/typical?model=plain&provider=up&at=1')],
   'GET /api/views/request/{id}': () => [at(`/api/views/request/${made.request}`)],
   'GET /dashboard/{path}': () => [at('/dashboard/logs')],
 };

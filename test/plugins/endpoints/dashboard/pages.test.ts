@@ -32,6 +32,7 @@ const pages: readonly (readonly [path: string, ready: string])[] = [
   ['/dashboard/conversations?of=ID', '.turn'],
   ['/dashboard/spend?by=meta.team', '.spend-rows'],
   ['/dashboard/models?show=all&model=mock', '.model-detail'],
+  ['/dashboard/models?compare=mock,unpriced&view=compare', '.compare'],
   ['/dashboard/providers', '.off-list'],
   ['/dashboard/keys', '.notice'],
   ['/dashboard/playground', '.playground'],
