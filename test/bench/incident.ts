@@ -159,7 +159,7 @@ export function incident(records: number, end: number): Traffic {
         userAgent: isMobile ? `mobile/${end - at <= stories.release.from && end - at > stories.release.to ? '4.2.0' : '4.1.9'}` : key === 'batch' ? 'OpenAI/Python 2.1.0' : 'OpenAI/JS 6.9.1',
         configHash: end - at <= 13 * hour ? 'b41c9e02' : '77ad03f1', prices: { prompt: decimal(model.price[0]), completion: decimal(model.price[1]) }, ...ended,
       }),
-      request: { ...body, model: model.id, stream: isStream },
+      request: { ...body, model: model.id, stream: isStream, reasoning: { effort: model.id === 'river-think' ? 'low' : null, maxTokens: null } },
       response: ended.outcome === undefined ? response('Certainly. Here is what I found, in short.', model.id === 'river-think' ? 'First I look at what is asked.' : '') : null,
     });
   };

@@ -31,38 +31,88 @@ const asked = async (path: string): Promise<any> => await (await fetch(scene.gat
 const rows = () => page.locator('.log-table tbody tr');
 const found = async (): Promise<number> => Number((await page.locator('.totals b').first().textContent())?.replaceAll(',', ''));
 
-describe('which provider fails, since when, and did callers notice', () => {
+describe('a provider that failed', () => {
   beforeEach(onOverview);
 
-  test('is on Overview', async () => {
+  test('is seen on Providers when the process is another one', async () => {
+    await page.getByRole('link', { name: 'Providers', exact: true }).click();
+    const row = page.locator('.providers tbody tr').filter({ hasText: 'north' });
+    expect(await row.locator('.strip').getAttribute('aria-label')).toMatch(/^north: \d+ of [\d,]+ attempts failed, \d+ not rescued$/);
+    expect(await row.locator('.strip-rescued').count()).toBeGreaterThanOrEqual(2);
+    expect(await row.textContent()).toContain('not tried yet');
+  });
+});
+
+describe('in at most three interactions from Overview an operator learns', () => {
+  /** Each step is one click, one key, one choice or one paste. */
+  const inSteps = async (...steps: readonly (() => Promise<unknown>)[]): Promise<void> => {
+    expect(steps.length).toBeLessThanOrEqual(3);
+    await onOverview();
+    for (const step of steps) await step();
+  };
+  const link = (name: string) => page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name, exact: true });
+
+  test('which provider fails, since when, and whether callers noticed', async () => {
     const { data } = await asked('/api/stats?by=attempt.provider&since=24h');
+    const [all] = (await asked('/api/stats?since=24h')).data;
     const { requests, errors, rescued } = data.find(({ value }: { value: string }) => value === 'north');
-    const text = await page.locator('.attempts li').filter({ hasText: 'north' }).textContent();
+    const north = page.locator('.attempts li').filter({ hasText: 'north' });
+    await inSteps();
+    const text = await north.textContent();
     expect(text).toContain(`${errors} of ${requests.toLocaleString('en-GB')} attempts failed, ${errors - rescued} not rescued`);
     // a column is half an hour, and the newest of them may still hold the end of the outage
     const [, from = '', to] = /(?:since|most from) (?:\d+ \w+ )?(\d\d:\d\d)(?: to (?:\d+ \w+ )?(\d\d:\d\d))?/.exec(text ?? '') ?? [];
     const minutesTo = (clock: string, at: number): number => Math.abs(((new Date(at).getHours() * 60 + new Date(at).getMinutes() - Number(clock.slice(0, 2)) * 60 - Number(clock.slice(3)) + 2160) % 1440) - 720);
     expect(minutesTo(from, end - stories.outage.from)).toBeLessThanOrEqual(30);
     if (to !== undefined) expect(minutesTo(to, end - stories.outage.to)).toBeLessThanOrEqual(30);
-  });
-
-  test('is shown request by request after one click, in either way', async () => {
-    const [all] = (await asked('/api/stats?since=24h')).data;
-    await page.getByRole('link', { name: `${all.rescued} requests rescued by fallback` }).click();
+    // request by request, in either way
+    await inSteps(() => page.getByRole('link', { name: `${all.rescued} requests rescued by fallback` }).click());
     await rows().first().waitFor();
     expect(await found()).toBe(all.rescued);
     expect(await rows().locator('.mark').first().textContent()).toContain('200');
-    await page.goBack();
-    await page.locator('.attempts li').filter({ hasText: 'north' }).getByRole('link').click();
+    await inSteps(() => north.getByRole('link').click());
     await page.waitForURL(/tried=north/);
   });
 
-  test('stays on Providers when the process is another one', async () => {
-    await page.getByRole('link', { name: 'Providers', exact: true }).click();
-    const row = page.locator('.providers tbody tr').filter({ hasText: 'north' });
-    expect(await row.locator('.strip').getAttribute('aria-label')).toMatch(/^north: \d+ of [\d,]+ attempts failed, \d+ not rescued$/);
-    expect(await row.locator('.strip-rescued').count()).toBeGreaterThanOrEqual(2);
-    expect(await row.textContent()).toContain('not tried yet');
+  test.each([['', 'the id'], ['chatcmpl-', 'the id of its answer']])('what became of a request: %s%s is pasted', async (prefix) => {
+    const { id } = (await asked('/api/logs?limit=1&model=hill-large')).data[0];
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await page.evaluate(`navigator.clipboard.writeText('${prefix}${id}')`);
+    await inSteps(() => page.keyboard.press('Control+V'));
+    await page.locator('.detail-head code').getByText(id).waitFor();
+  });
+
+  test('why a request was slow compared with others', async () => {
+    await inSteps(
+      () => page.locator('.top').filter({ hasText: 'Models' }).getByRole('link', { name: 'river-think' }).click(),
+      () => page.getByRole('columnheader', { name: 'Total' }).getByRole('link').click(),
+      async () => {
+        await page.waitForURL(/sort=/);
+        const [slowest] = (await asked('/api/logs?limit=1&model=river-think&sort=duration')).data;
+        await rows().and(page.locator(`:has(a[href*="${slowest.id}"])`)).click();
+      },
+    );
+    expect(await page.locator('.waterfall-usual', { hasText: 'p50' }).textContent()).toMatch(/^Typical for river-think at west: .* This one is slower than 95 % of them: [\d.]+ × the p50\.$/);
+    await page.locator('.waterfall .bar-usual-whole').first().waitFor({ state: 'attached' });
+  });
+
+  test('what a tenant spent this month', async () => {
+    await inSteps(() => link('Spend').click(), () => page.getByLabel('By', { exact: true }).selectOption('meta.tenant-id'));
+    const row = page.locator('.spend-rows tbody tr').filter({ hasText: 'umbrella' });
+    await row.waitFor();
+    const from = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth())).toISOString();
+    const spent = (await asked(`/api/stats?by=meta.tenant-id&from=${from}`)).data.find(({ value }: { value: string }) => value === 'umbrella');
+    expect(await row.locator('td').nth(1).textContent()).toBe(`$${Number(spent.cost).toFixed(2)}`);
+  });
+
+  test('what two other models say to a request', async () => {
+    const sent: { model: string; messages: object[] }[] = [];
+    page.on('request', (request) => request.url().endsWith('/v1/chat/completions') && sent.push(request.postDataJSON()));
+    await inSteps(() => link('Logs').click(), () => rows().filter({ hasText: 'lake-mini' }).first().click(), () => page.getByRole('link', { name: 'Compare' }).click());
+    await expect.poll(() => page.locator('.took').count()).toBe(3);
+    expect(new Set(sent.map(({ model }) => model)).size).toBe(3);
+    for (const { messages } of sent) expect(messages).toEqual(sent[0]?.messages);
+    await page.getByText('Cost', { exact: true }).first().waitFor();
   });
 });
 
@@ -178,13 +228,6 @@ describe('a request whose id somebody has', () => {
     id = (await asked('/api/logs?limit=1&model=hill-large')).data[0].id;
   });
   const shown = (): Promise<void> => page.locator('.detail-head code').getByText(id).waitFor();
-
-  test.each([['as it is', (whole: string) => whole], ['of its answer', (whole: string) => `chatcmpl-${whole}`]])('%s opens when it is pasted anywhere', async (_, written) => {
-    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(written(id))})`);
-    await page.keyboard.press('Control+V');
-    await shown();
-  });
 
   test('opens from the search bar, which is one key away', async () => {
     await page.keyboard.press('/');
@@ -323,6 +366,53 @@ test('a page that stays open asks for what has changed, and shows all of it', as
   await watched.close();
 });
 
+describe('which model to take', () => {
+  const listed = () => page.locator('.models tbody tr:not(.opened) .cell-name');
+  const search = () => page.locator('.search-line input');
+
+  test('is found by what it can do, and by what it costs at most', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/models?sort=id`);
+    await listed().first().waitFor();
+    await page.getByRole('link', { name: 'reasoning' }).click();
+    await expect.poll(() => listed().allTextContents()).toEqual(['river-think']);
+    await search().fill('price < 4.5 vision');
+    await expect.poll(() => listed().allTextContents()).toEqual(['hill-small', 'lake-mini']);
+    await search().fill('output<=8 input>=1 west');
+    await expect.poll(() => listed().allTextContents()).toEqual(['river-think']);
+    await search().fill('structured');
+    await page.getByText('No model like that').waitFor();
+    await search().fill('prize<2');
+    await page.getByText('"prize<2" is no bound of a model').waitFor();
+  });
+
+  test('is compared row by row, and asked the same beside the others', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/models`);
+    for (const id of ['lake-mini', 'lake-large', 'river-think', 'hill-small']) await page.getByLabel(`Compare ${id}`).check();
+    expect(await page.getByLabel('Compare hill-large').isDisabled()).toBe(true);
+    await page.getByRole('link', { name: 'Compare 4 models' }).click();
+    const row = (name: string) => page.locator('.compare tbody tr').filter({ has: page.getByRole('rowheader', { name, exact: true }) }).locator('td');
+    expect(await row('Input /M').allTextContents()).toEqual(['$0.25best', '$2.00', '$1.00', '$0.80']);
+    expect(await row('Reasoning').allTextContents()).toEqual(['–', '–', 'any effort', '–']);
+    expect(await page.getByRole('rowheader', { name: 'Context' }).count()).toBe(0);
+    const { data } = await asked('/api/stats?by=attempt.target&since=24h');
+    const { requests } = data.find(({ value }: { value: string }) => value === 'south/lake-mini');
+    expect(await row('Providers').first().textContent()).toContain(`south ${requests} asked, `);
+    await page.getByRole('link', { name: 'Leave lake-large out' }).click();
+    await page.getByRole('button', { name: 'Ask them the same' }).click();
+    await page.waitForURL(/playground#/);
+    await expect.poll(() => page.locator('.compared select').evaluateAll((lists) => lists.map((list) => (list as unknown as { value: string }).value))).toEqual(['lake-mini', 'river-think', 'hill-small']);
+  });
+
+  test('shows what each provider answered lately, and each answer leads to its request', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/models?model=hill-small`);
+    const answers = page.locator('.model-detail tbody tr').filter({ hasText: 'east' }).locator('.answers a');
+    await answers.first().waitFor();
+    const { data } = await asked('/api/logs?model=hill-small&limit=12');
+    expect(await answers.evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual(data.map(({ id }: { id: string }) => `/dashboard/logs/${id}`));
+    expect(await answers.first().getAttribute('title')).toMatch(/^answered in .* ago$/);
+  });
+});
+
 const everyRule = "['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']";
 
 describe('on real traffic nobody meets a barrier', () => {
@@ -332,6 +422,7 @@ describe('on real traffic nobody meets a barrier', () => {
     ['/breakdown?by=attempt.provider&view=time', '.breakdown tbody tr'],
     ['/breakdown?by=error&metric=error-rate&sub=model', '.breakdown tbody tr'],
     ['/logs/ID', '.waterfall-usual'],
+    ['/models?find=tools&model=lake-mini&compare=lake-mini', '.answers a'],
     ['/providers', '.providers tbody tr'],
     ['/connect', '.connect'],
   ])('at /dashboard%s, light and dark, wide and narrow', async (path, ready) => {
