@@ -4,18 +4,24 @@
  */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import type { Node } from 'yaml';
-import { isPair, isScalar, visit } from 'yaml';
+import type { Document, Node } from 'yaml';
+import { isAlias, isMap, isPair, isScalar, visit } from 'yaml';
 import type { Findings } from './problems.ts';
+import { startsWith } from './problems.ts';
 import type { Path, Source } from './source.ts';
-import { keyText, nodeAt } from './source.ts';
+import { keyText, mergeKey, nodeAt } from './source.ts';
+
+interface Missing {
+  readonly path: Path;
+  readonly variable: string;
+}
 
 /** The references that one file has. */
 export interface Expansion {
   /** For each scalar that had references: its text before the expansion. */
   readonly written: ReadonlyMap<Node, string>;
   /** References inside a provider to variables that are not set. Such a provider is off. */
-  readonly missing: readonly { readonly path: Path; readonly variable: string }[];
+  readonly missing: readonly Missing[];
   /** Absolute paths of all `${file:...}` references. */
   readonly files: readonly string[];
 }
@@ -32,7 +38,7 @@ const bare = /^\$[A-Z_][A-Z0-9_]*$/;
  */
 export function expand(source: Source, env: Readonly<Record<string, string | undefined>>, findings: Findings): Expansion {
   const written = new Map<Node, string>();
-  const missing: { path: Path; variable: string }[] = [];
+  const missing: Missing[] = [];
   const files: string[] = [];
   if (!source.mayHold('$')) return { written, missing, files };
   visit(source.document, {
@@ -71,7 +77,31 @@ export function expand(source: Source, env: Readonly<Record<string, string | und
       });
     },
   });
-  return { written, missing, files };
+  return { written, missing: missing.length === 0 ? missing : throughAliases(missing, source.document), files };
+}
+
+/** What is missing at an anchor is missing at each place that takes the anchor's value, whole or by a merge key. */
+function throughAliases(missing: readonly Missing[], document: Document): readonly Missing[] {
+  const all = [...missing];
+  const anchors = new Map<string, Path>();
+  visit(document, {
+    Node(key, node, ancestors) {
+      const path = pathOf(key, ancestors);
+      if (!isAlias(node)) {
+        if (node.anchor !== undefined) anchors.set(node.anchor, path);
+        return;
+      }
+      const from = anchors.get(node.source) ?? path;
+      const merge = path.indexOf(mergeKey);
+      const to = merge < 0 ? path : path.slice(0, merge);
+      const own = merge < 0 ? undefined : ancestors.findLast(isMap);
+      for (const one of all.filter(({ path: at }) => startsWith(at, from))) {
+        const rest = one.path.slice(from.length);
+        if (own?.has(rest[0]) !== true) all.push({ ...one, path: [...to, ...rest] });
+      }
+    },
+  });
+  return all;
 }
 
 /** The text of the value at a path before expansion, where it had a reference; null where the value stands in the file itself. */

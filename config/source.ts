@@ -1,5 +1,5 @@
 /** One file of YAML or JSON: its text, its values, and the position of each value. */
-import type { Document, Node, Pair } from 'yaml';
+import type { Document, Node, Pair, YAMLMap } from 'yaml';
 import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument, visit } from 'yaml';
 import type { Json, Range, Ranges } from './json.ts';
 import { createFinder, readJson } from './json.ts';
@@ -106,7 +106,7 @@ function linesOf(text: string): LineCounter {
 
 function parseText(text: string): Document {
   // safety: the parser's own warnings go to stderr, and quote the file without a mask
-  const document = parseDocument(hideBraces(text), { uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
+  const document = parseDocument(hideBraces(text), { merge: true, uniqueKeys: true, prettyErrors: false, logLevel: 'error' });
   if (text.includes('${')) {
     visit(document, {
       Scalar(_, node) {
@@ -160,7 +160,7 @@ function nodesAt(document: Document, path: Path): { key: Node | null; value: Nod
   let value: Node | null = document.contents;
   for (const step of path) {
     const holder = follow(document, value);
-    const found: Pair | undefined = isMap(holder) ? holder.items.find((pair) => keyText(pair.key) === String(step)) : undefined;
+    const found: Pair | undefined = isMap(holder) ? pairIn(document, holder, String(step)) : undefined;
     const item: unknown = isSeq(holder) ? holder.items[Number(step)] : found?.value;
     key = isNode(found?.key) ? found.key : null;
     value = isNode(item) ? item : null;
@@ -169,7 +169,26 @@ function nodesAt(document: Document, path: Path): { key: Node | null; value: Nod
   return { key, value };
 }
 
+/** `<<: *base` takes the fields of another map, `<<: [*one, *two]` of several. A map's own field, and that of an earlier one, is before them. */
+export const mergeKey = '<<';
+
+function pairIn(document: Document, map: YAMLMap, name: string): Pair | undefined {
+  const own = map.items.find(({ key }) => keyText(key) === name);
+  if (own !== undefined || name === mergeKey) return own;
+  const merged = map.items.filter(({ key }) => keyText(key) === mergeKey).flatMap(({ value }) => (isSeq(value) ? value.items : [value]));
+  for (const source of merged) {
+    const base = isNode(source) ? follow(document, source) : null;
+    const found = isMap(base) ? pairIn(document, base, name) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
 const follow = (document: Document, node: Node | null): Node | null => (isAlias(node) ? (node.resolve(document) ?? null) : node);
 
 /** The name that a key node has in the resulting object. */
-export const keyText = (key: unknown): string => String(isScalar(key) ? key.value : key);
+export function keyText(key: unknown): string {
+  const name = isScalar(key) ? key.value : key;
+  // the reader gives a symbol for a merge key
+  return typeof name === 'symbol' ? (name.description ?? '') : String(name);
+}

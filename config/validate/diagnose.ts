@@ -47,7 +47,6 @@ export function diagnose(errors: readonly ErrorObject[], origin: Origin): Diagno
 const sentences: Readonly<Record<string, (error: ErrorObject, origin: Origin) => Sentence>> = {
   additionalProperties(error) {
     const key = textParam(error, 'additionalProperty');
-    if (key === '<<') return { message: 'merge keys of YAML are not read', hint: 'write the fields themselves', key };
     if (error.instancePath === '' && keysOfOthers.has(key)) return { message: 'is a key of another gateway', hint: `make a config for this one from that file: gateway import ${keysOfOthers.get(key)} FILE`, key };
     return { message: 'unknown key', hint: didYouMean(key, siblings(error)), key };
   },

@@ -26,6 +26,11 @@ describe('an editor', () => {
     expect(underlined).toEqual([expect.stringMatching(/^3:3 .*prot/)]);
   });
 
+  test('underlines no merge key', async () => {
+    const { underlined } = await open('m.yaml', 'providers:\n  one: &one { dialect: openai-chat, base_url: "http://127.0.0.1:1/v1" }\n  two: { <<: *one, api_key: none }\n');
+    expect(underlined).toEqual([]);
+  });
+
   test('underlines nothing in the shipped file', async () => {
     const { underlined } = await open('b.yaml', readFileSync(new URL('gateway.config.yaml', root), 'utf8'));
     expect(underlined).toEqual([]);

@@ -36,6 +36,34 @@ async function faults(files: Files | string, env: Record<string, string | undefi
 
 const model = (id: string, more = ''): string => `  - { id: ${id}, free: true, providers: [{ providerId: mock }]${more} }\n`;
 
+describe('anchors, aliases and merge keys', () => {
+  const file = (base: string): string => `
+providers:
+  one: &one { dialect: openai-chat, base_url: "http://127.0.0.1:1/v1", api_key: "${base}" }
+  whole: *one
+  merged: { <<: *one, base_url: "http://127.0.0.1:2/v1" }
+  other: { <<: [*one], api_key: none }
+  chained: { <<: { <<: *one, trains_on_data: true }, trains_on_data: false }
+models: []
+`;
+
+  test('give the values of their anchor, before which a field of the map itself comes', async () => {
+    const { providers } = await loadGood(file('${KEY}'), { KEY: 'k' });
+    const facts = [...providers.values()].map(({ id, baseUrl, apiKey, trainsOnData }) => [id, baseUrl, apiKey?.reveal() ?? null, trainsOnData]);
+    expect(facts).toEqual([['one', 'http://127.0.0.1:1/v1', 'k', null], ['whole', 'http://127.0.0.1:1/v1', 'k', null], ['merged', 'http://127.0.0.1:2/v1', 'k', null], ['other', 'http://127.0.0.1:1/v1', null, null], ['chained', 'http://127.0.0.1:1/v1', 'k', false]]);
+  });
+
+  test('turn a provider off whose key is a variable of the anchor that is not set', async () => {
+    const { providers } = await loadGood(file('${KEY}'));
+    expect([...providers.values()].map(({ id, missing }) => [id, missing])).toEqual([['one', 'KEY'], ['whole', 'KEY'], ['merged', 'KEY'], ['other', null], ['chained', 'KEY']]);
+  });
+
+  test('are no keys that stand in the file, where the anchor has a reference', async () => {
+    const loaded = await load(file('${KEY}').replaceAll('127.0.0.1', '10.0.0.1'), { KEY: 'k' });
+    expect(loaded.ok && loaded.warnings).toEqual([]);
+  });
+});
+
 describe('a small file', () => {
   const small = 'providers:\n  mock: {}\nmodels:\n' + model('a');
 
