@@ -28,7 +28,7 @@ import { resolveRedis } from './resolve/redis.ts';
 import { resolveRouting } from './resolve/routing.ts';
 import type { ServerFacts } from './resolve/server.ts';
 import { resolveServer } from './resolve/server.ts';
-import { compileRoot, validateReading } from './validate/validate.ts';
+import { rootValidator, validateReading } from './validate/validate.ts';
 
 /** What loading needs besides the file. */
 export interface LoadOptions extends PluginLoader {
@@ -69,8 +69,8 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
 
   const plugins = await resolvePlugins(main, options, findings);
   const known = knownDialects(plugins.loaded.map(({ plugin }) => plugin), plugins.isComplete);
-  const validate = compileRoot(known.settings.keys());
-  for (const reading of readingsOf(main)) validateReading(reading, validate, findings);
+  const validator = rootValidator(known.settings.keys());
+  for (const reading of readingsOf(main)) validateReading(reading, validator, findings);
 
   // an unreadable file may define what the other files refer to, so nobody can say yet which references are wrong
   const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null, home, files }, findings) : null;

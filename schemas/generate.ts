@@ -1,16 +1,22 @@
 /**
  * `npm run generate`: writes `gateway.schema.json` for editors and `docs/configuration.md` for people, from the root schema and all plugins
- * under `plugins/`, the config of containers from the shipped one (containers.ts), and the schemas of what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that they name.
+ * under `plugins/`, the validators of both (`config/validate/compiled.js`), the config of containers from the shipped one (containers.ts), and the schemas of what endpoints take and answer (`plugins/endpoints/openapi/types.json`), from the types that they name.
  * `npm run generate -- catalogue`: brings `config/catalogue/*.yaml` up to date (catalogue/build.ts); `--refresh` fetches pi-ai's figures first.
  */
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { Ajv } from 'ajv';
+import standaloneCode from 'ajv/dist/standalone/index.js';
 import { loadConfig } from '../config/load.ts';
 import { shippedPlugins as shippedNames } from '../config/shipped-plugins.ts';
+import { knownDialects } from '../config/resolve/providers.ts';
+import { rootSchema } from '../config/validate/validate.ts';
+import { editorKeywords, hashOf, meaning } from '../config/validate/validator.ts';
 import { startGateway } from '../core/host/gateway.ts';
 import { createPluginLoader } from '../core/host/loader.ts';
+import { noOptions } from '../core/host/plugin.ts';
 import type { AnyPlugin } from '../core/host/plugin.ts';
 import type { Route } from '../core/http/routes.ts';
 import { compose } from './compose.ts';
@@ -27,6 +33,9 @@ export const typesFile = new URL('endpoints/openapi/types.json', pluginsFolder);
 
 /** The address of the generated reference of the config. */
 export const referenceFile = new URL('docs/configuration.md', root);
+
+/** The address of the compiled validators. */
+export const validatorsFile = new URL('config/validate/compiled.js', root);
 
 /** The address of the config of containers. */
 export const containersFile = new URL('deploy/chart/config/gateway.config.yaml', root);
@@ -89,8 +98,34 @@ function modern(schema: unknown): unknown {
   return { ...others, prefixItems: items, items: additionalItems };
 }
 
+/** The root schema, and the schemas of the options of all shipped plugins. */
+export async function shippedSchemas(): Promise<object[]> {
+  const loadPlugin = createPluginLoader(pluginsFolder);
+  const plugins = await Promise.all(shippedNames.map((name) => loadPlugin(name, fileURLToPath(root))));
+  return [rootSchema(knownDialects(plugins, true).settings.keys()), ...plugins.map(({ schema = noOptions }) => schema)];
+}
+
+const validatorsHead = `// Written by npm run generate. Ajv's code for schemas, by the hash of each.
+import { createRequire } from 'node:module';
+const require = createRequire(import.meta.url);
+`;
+
+/** The text of `compiled.js`: Ajv's code for these schemas, by the hash of each. */
+export function validatorsText(schemas: readonly object[]): string {
+  const ajv = new Ajv({ ...meaning, code: { source: true, esm: true, optimize: 2 }, messages: false });
+  ajv.addVocabulary(editorKeywords);
+  const byHash = new Map(schemas.map((schema) => [hashOf(schema), schema]));
+  const names = new Map([...byHash.keys()].toSorted().map((hash) => [hash, `of_${hash}`]));
+  for (const [hash, schema] of byHash) ajv.addSchema(schema, hash);
+  const code = standaloneCode.default(ajv, Object.fromEntries([...names].map(([hash, name]) => [name, hash])));
+  const lines = code.replace('"use strict";', '').replaceAll(/^export const (of_\w+)/gm, 'const $1').replaceAll(/;(?=(?:const (?:of_|func|pattern|schema)|function validate)\w*)/g, ';\n').replaceAll(/\}(?=(?:const of_|function validate))/g, '}\n');
+  return `${validatorsHead}${lines}\nexport const compiled = { ${[...names].map(([hash, name]) => `'${hash}': ${name}`).join(', ')} };\n`;
+}
+
 async function writeAll(): Promise<void> {
   const plugins = await shippedPlugins();
+  writeFileSync(validatorsFile, validatorsText(await shippedSchemas()));
+  console.log('config/validate/compiled.js');
   writeFileSync(schemaFile, schemaText(plugins));
   console.log(`schemas/gateway.schema.json: ${plugins.length} plugins`);
   writeFileSync(referenceFile, referenceText(plugins));

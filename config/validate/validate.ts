@@ -1,6 +1,5 @@
 /** Checks each file against the root schema, and the options of each plugin against the plugin's own schema. */
-import type { ErrorObject, ValidateFunction } from 'ajv';
-import { Ajv } from 'ajv';
+import type { ErrorObject } from 'ajv';
 import { noOptions } from '../../core/host/plugin.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
 import { gatewaySchema } from '../../schemas/gateway.ts';
@@ -9,46 +8,36 @@ import { writtenAs } from '../expand.ts';
 import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
+import { validatorOf } from './validator.ts';
+import type { Validator } from './validator.ts';
 
-const ajv = new Ajv({
-  // cost: optimising takes 50 ms of the start and saves less, because the validated values are small
-  code: { optimize: false },
-  allErrors: true,
-  verbose: true,
-  strict: true,
-  // the branches of a `discriminator` may require keys that only their parent declares, and the reverse
-  strictRequired: false,
-  allowUnionTypes: true,
-  useDefaults: true,
-  discriminator: true,
-  // `format` only helps editors; patterns and resolvers check what must be true
-  validateFormats: false,
-});
-ajv.addVocabulary(['markdownDescription', 'defaultSnippets', 'deprecationMessage']);
-
-const roots = new Map<string, ValidateFunction>();
+const roots = new Map<string, Validator>();
 
 /**
- * Compiles the root schema. Providers may then also have the settings that dialects declare.
+ * The root schema, in which providers may also have the settings that dialects declare.
  * @param settings the names of these settings
  */
-export function compileRoot(settings: Iterable<string>): ValidateFunction {
+export function rootSchema(settings: Iterable<string>): object {
   const { providers } = gatewaySchema.properties;
   const known = providers.additionalProperties;
   const more = [...settings].filter((name) => !(name in known.properties)).toSorted();
-  // cost: compiling takes 20 ms or more, and each change of the file loads it again
-  const compiled = roots.get(more.join());
-  if (compiled !== undefined) return compiled;
   const properties = { ...known.properties, ...Object.fromEntries(more.map((name) => [name, { type: 'string', minLength: 1 }])) };
   const provider = { ...known, properties };
-  const validate = ajv.compile({ ...gatewaySchema, properties: { ...gatewaySchema.properties, providers: { ...providers, additionalProperties: provider } } });
-  roots.set(more.join(), validate);
-  return validate;
+  return { ...gatewaySchema, properties: { ...gatewaySchema.properties, providers: { ...providers, additionalProperties: provider } } };
+}
+
+/** The validator of the root schema, with the settings that dialects declare. */
+export function rootValidator(settings: Iterable<string>): Validator {
+  const names = [...settings].toSorted();
+  // cost: each change of the file asks again, and compiling takes 100 ms
+  const known = roots.get(names.join()) ?? validatorOf(rootSchema(names));
+  roots.set(names.join(), known);
+  return known;
 }
 
 /** Checks a whole file and fills defaults in, in place. Faults are reported to `findings`. */
-export function validateReading(reading: Reading, validate: ValidateFunction, findings: Findings): void {
-  check({ reading, base: [], value: reading.value, validate }, findings);
+export function validateReading(reading: Reading, validator: Validator, findings: Findings): void {
+  check({ reading, base: [], value: reading.value, validator }, findings);
 }
 
 /**
@@ -56,15 +45,15 @@ export function validateReading(reading: Reading, validate: ValidateFunction, fi
  * plugin's own schema is not valid.
  */
 export function validateOptions(at: { reading: Reading; base: Path; value: unknown }, plugin: AnyPlugin, findings: Findings): void {
-  check({ ...at, validate: compileOptions(plugin) }, findings);
+  check({ ...at, validator: optionsValidator(plugin) }, findings);
 }
 
-const compiled = new WeakMap<object, ValidateFunction>();
+const ofOptions = new WeakMap<object, Validator>();
 
-function compileOptions({ name, schema = noOptions }: AnyPlugin): ValidateFunction {
+function optionsValidator({ name, schema = noOptions }: AnyPlugin): Validator {
   try {
-    const known = compiled.get(schema) ?? ajv.compile(schema);
-    compiled.set(schema, known);
+    const known = ofOptions.get(schema) ?? validatorOf(schema);
+    ofOptions.set(schema, known);
     return known;
   } catch (thrown) {
     throw new Error(`the options schema of ${name} is not valid: ${(thrown as Error).message}`, { cause: thrown });
@@ -76,12 +65,14 @@ interface Check {
   /** The path of `value` in the file. */
   readonly base: Path;
   readonly value: unknown;
-  readonly validate: ValidateFunction;
+  readonly validator: Validator;
 }
 
-function check({ reading, base, value, validate }: Check, findings: Findings): void {
+function check({ reading, base, value, validator }: Check, findings: Findings): void {
   const { source, expansion } = reading;
   const pathOf = (error: ErrorObject): Path => [...base, ...pointerSteps(error.instancePath, value)];
+  if (validator.accepts(value)) return;
+  const validate = validator.explains();
   if (validate(value)) return;
   const isConverted = (error: ErrorObject): boolean =>
     error.keyword === 'type' && writtenAs(source, expansion, pathOf(error)) !== null && convert(value, pathOf(error).slice(base.length), error);

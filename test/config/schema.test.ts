@@ -3,8 +3,9 @@ import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { compose } from '../../schemas/compose.ts';
-import { referenceFile, schemaFile, schemaText, shippedPlugins } from '../../schemas/generate.ts';
+import { referenceFile, schemaFile, schemaText, shippedPlugins, shippedSchemas, validatorsFile, validatorsText } from '../../schemas/generate.ts';
 import { referenceText } from '../../schemas/reference.ts';
+import { rootValidator } from '../../config/validate/validate.ts';
 import { pathText } from '../../config/problems.ts';
 
 const committed = readFileSync(schemaFile, 'utf8');
@@ -17,6 +18,30 @@ function undescribed(schema: unknown, path: (string | number)[] = []): string[] 
     return [...(silent ? [pathText([...path, key])] : []), ...undescribed(below, [...path, key])];
   });
 }
+
+describe('the compiled validators', () => {
+  test('are what `npm run generate` writes', async () => {
+    expect(readFileSync(validatorsFile, 'utf8')).toBe(validatorsText(await shippedSchemas()));
+  });
+
+  test.each([[[]], [['region', 'project']]])('judge and fill in as Ajv does, with the settings %j of dialects too', (settings) => {
+    const { accepts, explains } = rootValidator(settings);
+    expect(accepts).not.toBe(explains());
+    const values = [{}, { server: {} }, { server: { port: 70000 } }, { models: [{ id: 'a', providers: [{ providerId: 'b' }] }] }, { more: 1 }, [], null, { providers: { own: { rooms: '4' } } }];
+    const verdicts = values.map((value) => {
+      const [one, other] = [structuredClone(value), structuredClone(value)];
+      expect(accepts(one)).toBe(explains()(other));
+      if (accepts(one)) expect(one).toEqual(other);
+      return accepts(one);
+    });
+    expect(verdicts).toEqual([true, true, false, true, false, false, false, false]);
+  });
+
+  test('leave the settings of a dialect that is not shipped to Ajv', () => {
+    const { accepts } = rootValidator(['rooms']);
+    expect([{ rooms: '4' }, { roofs: '1' }].map((provider) => accepts({ providers: { own: provider } }))).toEqual([true, false]);
+  });
+});
 
 describe('gateway.schema.json', () => {
   test('is what `npm run generate` writes', async () => {
