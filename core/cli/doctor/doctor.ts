@@ -56,7 +56,9 @@ async function ofServing(config: Config, file: string): Promise<Finding> {
   return { part: 'serving', state: 'good', text: `a gateway serves at ${url}` };
 }
 
+const megabyte = 1 << 20;
 const gigabyte = 1 << 30;
+const roomToDelete = 64 * megabyte;
 
 function ofDisk({ server: { dataDir } }: Config): Finding {
   let folder = dataDir;
@@ -67,9 +69,16 @@ function ofDisk({ server: { dataDir } }: Config): Finding {
     return { part: 'disk', state: 'fault', text: `${folder} cannot be written by this user`, fix: 'give the folder to the user of the gateway, or name another one in server.data_dir' };
   }
   const { bavail, bsize } = statfsSync(folder);
-  const free = bavail * bsize;
-  const text = `${dataDir}: ${(free / gigabyte).toFixed(1)} GiB free`;
-  return free < gigabyte ? { part: 'disk', state: 'warning', text, fix: 'make room, lower retention_days, or run gateway logs prune' } : { part: 'disk', state: 'good', text };
+  return roomText(dataDir, bavail * bsize);
+}
+
+/** What the free bytes of a data directory mean. */
+export function roomText(dataDir: string, free: number): Finding {
+  const part = 'disk';
+  const text = `${dataDir}: ${free < gigabyte ? `${Math.floor(free / megabyte)} MiB` : `${(free / gigabyte).toFixed(1)} GiB`} free`;
+  // deleting writes to the file of SQLite first
+  if (free < roomToDelete) return { part, state: 'fault', text, fix: 'make room by other means; gateway logs prune and a lower retention_days need some themselves' };
+  return free < gigabyte ? { part, state: 'warning', text, fix: 'make room, lower retention_days, or run gateway logs prune' } : { part, state: 'good', text };
 }
 
 async function ofRedis({ redis }: Config, logger: Logger): Promise<Finding> {

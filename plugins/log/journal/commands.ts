@@ -59,8 +59,9 @@ export async function checkStore(dataDir: string, options: StoreOptions): Promis
   try {
     const migrations = await database.migrations();
     if (migrations.some(({ isKnown }) => !isKnown)) return { part, state: 'fault', text: `${database.place} is ${stateText(migrations)}` };
-    const isUpToDate = migrations.every(({ isApplied }) => isApplied);
-    return { part, state: isUpToDate ? 'good' : 'note', text: `${database.place}: ${isUpToDate ? 'up to date' : 'the next start brings it into the form of this version'}` };
+    const applied = migrations.filter(({ isApplied }) => isApplied).length;
+    if (applied === migrations.length) return { part, state: 'good', text: `${database.place}: up to date` };
+    return { part, state: 'note', text: `${database.place}: ${applied === 0 ? 'empty, the first start prepares it' : 'the next start brings it into the form of this version'}` };
   } catch (error) {
     return { part, state: 'fault', text: `${database.place} cannot be used: ${error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)}`, fix: store === 'postgres' ? 'start the database, or mend url of log/journal' : 'give the file to the user of the gateway' };
   }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, it } from 'vitest';
+import { roomText } from '../../../core/cli/doctor/doctor.ts';
 import { run } from '../../_kit/executable.ts';
 
 const opened: (() => void)[] = [];
@@ -77,7 +78,7 @@ describe.concurrent('gateway doctor', () => {
   it('compares the clock', async ({ expect }) => {
     const { base_url } = await vendor({ aheadMs: 3_600_000 });
     const { code, lines } = await examined({ providers: { right: { dialect, base_url, api_key: 'right' } } });
-    expect([code, lines]).toEqual([1, expect.arrayContaining([expect.stringMatching(/^✗ clock 3[56]\d\d s behind the providers → set the clock of this machine/)])]);
+    expect([code, lines]).toEqual([1, expect.arrayContaining([expect.stringMatching(/^✗ clock 3[56]\d\d s behind the providers → set the clock of this machine/), expect.stringMatching(/^· store .*: empty, the first start prepares it$/)])]);
   });
 
   it('looks at the store, the disk and Redis', async ({ expect }) => {
@@ -93,9 +94,14 @@ describe.concurrent('gateway doctor', () => {
       expect.stringMatching(/^✓ config .*gateway\.config\.yaml: 0 models, 1 of 1 providers on$/),
       '· serving no gateway serves with this config on this machine',
       expect.stringMatching(/^✗ store sqlite .*logs\.db is newer than this program/),
-      expect.stringMatching(/^[✓!] disk .*data: \d+\.\d GiB free/),
+      expect.stringMatching(/^[✓!] disk .*data: [\d.]+ [MG]iB free/),
       '✗ redis does not answer: refused → start it, or mend redis.url',
     ])]);
+  });
+
+  it('tells a small disk from one on which even deleting fails', ({ expect }) => {
+    const texts = [1 << 30, 500 << 20, 63 << 20, 0].map((free) => roomText('/data', free)).map(({ state, text, fix = '' }) => `${state} ${text} ${fix}`);
+    expect(texts).toEqual(['good /data: 1.0 GiB free ', expect.stringMatching(/^warning \/data: 500 MiB free make room, .*gateway logs prune$/), expect.stringMatching(/^fault \/data: 63 MiB free make room by other means/), expect.stringMatching(/^fault \/data: 0 MiB free /)]);
   });
 
   it('says what is wrong with a config that cannot be used', async ({ expect }) => {
