@@ -2,6 +2,7 @@
 import { html, useEffect, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { choices, firstChoice } from '../parts/callable.js';
+import { Callers } from '../parts/callers.js';
 import { clientsOf } from '../parts/clients.js';
 import { complete } from '../parts/chat-stream.js';
 import { Copy } from '../parts/copy.js';
@@ -27,11 +28,12 @@ export function ConnectPage({ params }) {
       <section>
         <div class="fields"><label>Model <select value=${model} title=${model} onChange=${(event) => go(withParams({ model: event.target.value }))}>${choices(models, model).map((one) => html`<option key=${one}>${one}</option>`)}</select></label></div>
         <div class="code"><pre tabindex="0" aria-label=${name}><code>${text}</code></pre><${Copy} text=${text} what="snippet" /></div>
+        <${Callers} since="24h" during="in the last 24 h" />
       </section>
       <section>
         <${Watch} model=${model} mark=${mark} isMarked=${text.includes(mark)} />
-        <h2 class="section">What every client needs</h2>
-        <dl class="facts"><div><dt>Base URL</dt><dd><code>${location.origin}/v1</code></dd></div><div><dt>Key</dt><dd>one of <code>keys:</code> in the config, as a bearer token; any text while the gateway is open</dd></div><div><dt>Metadata</dt><dd>headers that begin with <code>X-Gateway-</code>: filter and break down by them here</dd></div></dl>
+        <section class="card needs"><header><h2>What every client needs</h2></header>
+        <dl class="facts"><div><dt>Base URL</dt><dd><code>${location.origin}/v1</code></dd></div><div><dt>Key</dt><dd>one of <code>keys:</code> in the config, as a bearer token; any text while the gateway is open</dd></div><div><dt>Metadata</dt><dd>headers that begin with <code>X-Gateway-</code>: filter and break down by them here</dd></div></dl></section>
       </section>
     </div>`;
 }

@@ -1,8 +1,10 @@
 /** The page Keys: every caller's key by name, what each was used for, and the limits and budgets of all callers. Keys of the store are made and changed here; nobody can show a key again. */
 import { html, useState } from '../parts/html.js';
 import { useData } from '../parts/api.js';
+import { Callers } from '../parts/callers.js';
+import { Copy } from '../parts/copy.js';
 import { aboutSum } from '../parts/estimate.js';
-import { ago, compact, count, duration, failsMuch, minute, money, percent } from '../parts/format.js';
+import { ago, compact, count, duration, failsMuch, minute, money, percent, plural } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { KeyAudit } from '../parts/key-audit.js';
 import { ChangeKey, NewKey } from '../parts/key-dialog.js';
@@ -27,9 +29,10 @@ export function KeysPage() {
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null && error === null && html`<${Skeleton} rows=${6} />`}
     ${data?.store === 'away' && html`<${Notice} tone="warn" title="The store of the keys is away">The keys below are good. None can be made or changed until it is back.<//>`}
-    ${data?.isOpen && html`<${Notice} icon="keys" title="The gateway is open">The config lists no keys, so everybody who reaches this machine may ask.${data.open === null ? '' : html` ${count(data.open.requests)} requests in the last 30 days, ${aboutSum(money(data.open.cost), data.open)}.`} Keys are written under <code>keys:</code> in the config, or made here; <code>server.require_keys</code> of the config asks for one of those.<//>`}
+    ${data?.isOpen && html`<${Notice} icon="keys" title="The gateway is open">The config lists no keys, so everybody who reaches this machine may ask.${data.open === null ? '' : html` ${plural(data.open.requests, 'request')} in the last 30 days${data.open.cost === null ? '' : html`, ${aboutSum(money(data.open.cost), data.open)}`}.`}<//>
+      <div class="columns"><${FirstKey} canMake=${data.store === 'good'} /><${Callers} since="30d" during="in the last 30 days" /></div>`}
     ${data?.data.length > 20 && html`<label class="search-line"><span class="hidden">Search keys</span><input type="search" placeholder="Search by name" value=${search} onInput=${(event) => setSearch(event.target.value)} /></label>`}
-    ${data?.data.length > 0 && html`<div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col"><span class="hidden">Change</span></th><th scope="col">State</th><th scope="col">Limits</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col">Last used</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in</th><th scope="col" class="num">out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th><th scope="col"><span class="hidden">Logs</span></th></tr></thead>
+    ${data?.data.length > 0 && html`<div class="table-scroll"><table class="table keys"><thead><tr><th scope="col">Key</th><th scope="col"><span class="hidden">Change</span></th><th scope="col">State</th><th scope="col">Limits</th><th scope="col">Models</th><th scope="col">Metadata</th><th scope="col">Last used</th><th scope="col" class="num">Requests 30 d</th><th scope="col" class="num">Errors</th><th scope="col" class="num">Tokens in, out</th><th scope="col" class="num">p95</th><th scope="col" class="num">Spend 30 d</th></tr></thead>
       <tbody>${found.slice(0, mostShown).map((key) => html`<${Row} key=${`${key.source} ${key.name}`} of=${key} isAway=${data.store !== 'good'} change=${() => setOpen(key)} />`)}</tbody></table></div>
       ${found.length > mostShown && html`<p class="soft">${count(mostShown)} of ${count(found.length)} keys. Search for the others by their names.</p>`}`}
     ${open === 'new' && html`<${NewKey} close=${close} changed=${changed} />`}
@@ -38,16 +41,27 @@ export function KeysPage() {
     ${data !== null && data.store !== 'none' && html`<${KeyAudit} key=${times} />`}`;
 }
 
+const written = 'keys:\n  - name: search-team\n    key: "${SEARCH_KEY}"\n    metadata: { team: search }\n    limits: { budget: { dollars: "50", per: month } }';
+
+/** What there is to do where there is no key yet. @param {{ canMake: boolean }} props */
+const FirstKey = ({ canMake }) => html`<section class="card steps"><header><h2>A key for each caller</h2></header>
+  <ol>
+    <li><b>Make one.</b> ${canMake ? 'New key shows it once. Or write it into the config:' : 'Write it into the config:'}
+      <div class="code"><pre tabindex="0" aria-label="A key in the config"><code>${written}</code></pre><${Copy} text=${written} what="YAML" /></div></li>
+    <li><b>Give it to its caller.</b> It is sent as a bearer token; <a href="/dashboard/connect">Connect</a> has the lines for each client.</li>
+    <li><b>Close the door.</b> A key in the config does so by itself; for keys that are made here, <code>require_keys: true</code> under <code>server:</code> does.</li>
+  </ol>
+  <p class="soft">From then on the log, budgets and limits know each caller by name.</p></section>`;
+
 function Row({ of, isAway, change }) {
   const { name, source, writtenAt, prefix, models, metadata, limits, lastUsedAt, use } = of;
   return html`<tr>
-    <td title=${name}><span class="cell-name">${name}</span><div class="soft">${source === 'yaml' ? writtenAt?.split('/').at(-1) : `store${prefix === null ? '' : ` · ${prefix}…`}`}</div></td>
+    <td title=${name}><a class="cell-name" href=${`/dashboard/logs?since=30d&key=${encodeURIComponent(name)}`}>${name}</a><div class="soft">${source === 'yaml' ? writtenAt?.split('/').at(-1) : `store${prefix === null ? '' : ` · ${prefix}…`}`}</div></td>
     <td class="cell-tool">${source === 'store' && html`<button type="button" class="button" disabled=${isAway} onClick=${change} aria-label=${`Change ${name}`}>Change</button>`}</td>
-    <td><${State} of=${of} /></td><td>${limitsText(limits)}</td>
+    <td><${State} of=${of} /></td><td class="wrap">${limitsText(limits)}</td>
     <td class="wrap">${models === null ? html`<span class="soft">all</span>` : models.join(', ')}</td><td class="wrap">${Object.entries(metadata).map(([key, value]) => html`<span class="pill" key=${key}>${key} ${value}</span> `)}</td>
     <td>${lastUsedAt === null ? html`<span class="soft">never</span>` : ago(Date.parse(lastUsedAt))}</td>
-    <${Use} use=${use} />
-    <td class="num"><a href=${`/dashboard/logs?since=30d&key=${encodeURIComponent(name)}`}>Logs</a></td></tr>`;
+    <${Use} use=${use} /></tr>`;
 }
 
 const soonMs = 7 * 86_400_000;
@@ -69,4 +83,4 @@ function limitsText(limits) {
   return [requests && `${count(requests)} requests/min`, tokens && `${compact(tokens)} tokens/min`, concurrent && `${count(concurrent)} at one time`, budget && `${money(budget.dollars)} per ${budget.per}`].filter(Boolean).join(', ');
 }
 
-const Use = ({ use }) => use === null ? html`<td class="num" colspan="6"><span class="soft">not used</span></td>` : html`<td class="num">${count(use.requests)}</td><td class="num ${failsMuch(use) ? 'is-bad' : ''}">${percent(use.errors, use.requests)}</td><td class="num">${aboutSum(compact(use.promptTokens), use)}</td><td class="num">${aboutSum(compact(use.completionTokens), use)}</td><td class="num">${duration(use.latencyP95Ms)}</td><td class="num">${aboutSum(money(use.cost), use)}</td>`;
+const Use = ({ use }) => use === null ? html`<td class="num" colspan="5"><span class="soft">not used</span></td>` : html`<td class="num">${count(use.requests)}</td><td class="num ${failsMuch(use) ? 'is-bad' : ''}">${percent(use.errors, use.requests)}</td><td class="num">${aboutSum(compact(use.promptTokens), use)}<span class="soft">, </span>${aboutSum(compact(use.completionTokens), use)}</td><td class="num">${duration(use.latencyP95Ms)}</td><td class="num">${aboutSum(money(use.cost), use)}</td>`;

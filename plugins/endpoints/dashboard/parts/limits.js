@@ -44,7 +44,7 @@ function Row({ limit: { by, value, limit, per, allowed, used, share, beginsAnewA
   return html`<tr>
     <td>${by}</td><td class="cell-name" title=${value}>${value}</td><td>${per === null ? words[limit] : `budget per ${per}`}</td>
     <td class="num">${used === null ? html`<span class="soft">not known</span>` : written(used)}</td><td class="num">${written(allowed)}</td>
-    <td class="cell-bar"><i style=${`width:${(share ?? 0) * 100}%`} /></td><td class="num ${share !== null && share >= 0.9 ? 'is-bad' : ''}">${full}</td>
+    <td class="cell-bar"><i class=${share >= 0.9 ? 'is-full' : share >= 0.75 ? 'is-near' : ''} style=${`width:${(share ?? 0) * 100}%`} /></td><td class="num ${share !== null && share >= 0.9 ? 'is-bad' : ''}">${full}</td>
     <td class=${pace.startsWith('used') ? 'is-bad' : ''}>${pace}</td>
     <td>${beginsAnewAt === null ? '' : html`<time datetime=${beginsAnewAt}>${beginsAnewAt.slice(0, 16).replace('T', ' ')}</time> UTC`}</td>
   </tr>`;
