@@ -4,6 +4,7 @@
  */
 import { finishReasons } from '../chat.ts';
 import { isRescued } from './attempts.ts';
+import { doorNames } from './doors.ts';
 import type { RecordedUsage } from '../pipeline/context.ts';
 import type { LoggedRequest } from './store.ts';
 
@@ -15,9 +16,10 @@ export interface FieldFilter {
   readonly name: string;
   /**
    * `value`: equal to one of some texts. `glob`: such a text may hold stars. `any`: one of several values of a record. `prefix`: the
-   * begin of an id. `flag`: true or false. `some`: whether the number is more than 0. `bound`: `>2s`.
+   * begin of an id. `flag`: true or false. `some`: whether the number is more than 0. `bound`: `>2s`. `count`: a bound, or one of some
+   * whole numbers.
    */
-  readonly kind: 'value' | 'glob' | 'any' | 'prefix' | 'status' | 'flag' | 'some' | 'bound';
+  readonly kind: 'value' | 'glob' | 'any' | 'prefix' | 'status' | 'flag' | 'some' | 'bound' | 'count';
   /** All values that there are. Absent: any. */
   readonly words?: readonly string[];
   /** Values that a search bar offers and an error message shows. */
@@ -48,7 +50,7 @@ interface Entry {
   readonly listed?: string;
   /** The value follows from counts of tokens, and is an estimate where those are. */
   readonly isCounted?: boolean;
-  /** Only the view of one request shows it; CSV has no column for it. */
+  /** CSV has no column for it, and a list none of its own accord. */
   readonly isDetail?: boolean;
 }
 
@@ -96,8 +98,10 @@ const table = {
   usageEstimated: { kind: 'flag', label: 'Estimated', column: 'estimated' },
   reasoningEstimated: { kind: 'flag', label: 'Reasoning estimated', otherwise: false, isDetail: true },
   cost: { kind: 'dollars', label: 'Cost', column: 'cost', isCounted: true, listed: 'cost', filter: bound('cost', ['>0.01'], 'dollars') },
-  attempts: { kind: 'number', label: 'Attempts', path: 'attempts.length', asked: 'attempts', listed: 'attempts', otherwise: [], filter: bound('attempts', ['>1'], 'how often a provider was asked') },
+  attempts: { kind: 'number', label: 'Attempts', path: 'attempts.length', asked: 'attempts', listed: 'attempts', otherwise: [], filter: { name: 'attempts', kind: 'count', placeholder: "'>1'", examples: ['>1', '2'], help: 'how often a provider was asked', isFacet: true } },
   error: { kind: 'text', label: 'Error', path: 'error.code', asked: 'error_code', listed: 'error', filter: { name: 'error', kind: 'glob', placeholder: 'CODE', help: 'the code of its error; * stands for any text', ...common } },
+  door: { kind: 'text', label: 'Door', column: 'door', listed: 'door', filter: value('door', 'NAME', { words: doorNames, ...common }) },
+  promptStart: { kind: 'text', label: 'Prompt', column: 'prompt_start', listed: 'prompt', isDetail: true },
   configHash: { kind: 'text', label: 'Config' },
   fields: { kind: 'json', label: 'Fields of plugins', column: 'fields', otherwise: {} },
   metadata: { kind: 'json', label: 'Metadata', column: 'metadata', otherwise: {}, isDetail: true },

@@ -81,8 +81,10 @@ interface Part {
 
 function conditionOf(name: string, { field, value, isExcluded }: Part): Condition {
   const known = filteredField(field);
-  if (known?.filter.kind === 'bound' && !isExcluded) return boundOf(known, value);
-  if (known === undefined ? !isKeyed(field) : known.filter.kind === 'bound') throw unknownFilter(name, field);
+  if (known?.filter.kind === 'count' && /^\d{1,9}$/.test(value)) return { field, operator: isExcluded ? 'not in' : 'in', values: [String(Number(value))] };
+  const isBound = known?.filter.kind === 'bound' || known?.filter.kind === 'count';
+  if (known !== undefined && isBound && !isExcluded) return boundOf(known, value);
+  if (known === undefined ? !isKeyed(field) : isBound) throw unknownFilter(name, field);
   const bound = field.startsWith(prefixes.fields) ? numberBound(field, value) : null;
   if (bound !== null && isExcluded) throw unknownFilter(name, field);
   if (known !== undefined) check(known, value);

@@ -7,7 +7,12 @@ import { GatewayError } from '../errors.ts';
 import type { KeyTable } from './keys.ts';
 
 /** A record as the log shows it in a list. */
-export type LoggedRequest = Omit<RequestRecord, 'request' | 'response' | 'reasoningContent' | 'served' | 'sent' | 'standsFor'>;
+export interface LoggedRequest extends Omit<RequestRecord, 'request' | 'response' | 'reasoningContent' | 'served' | 'sent' | 'standsFor'> {
+  /** The door by which it came in: `chat`, `messages`; null: none of those that ship, or the record is older than the field. */
+  readonly door: string | null;
+  /** The beginning of what the user asked, at most 120 characters; null: bodies were not stored, or the record is older than the field. */
+  readonly promptStart: string | null;
+}
 
 /** One record with its bodies. `null`: bodies were not stored, or the retention has deleted them. */
 export interface LoggedDetail extends LoggedRequest {

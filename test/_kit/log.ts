@@ -32,7 +32,7 @@ export const aRecord = (more: Partial<LoggedDetail> = {}): LoggedDetail => {
   const createdAt = more.createdAt ?? new Date().toISOString();
   return {
     id: idAt(Date.parse(createdAt)), clientRequestId: null, userAgent: null, clientAddress: null, createdAt, method: 'POST', path: '/v1/chat/completions', requestedModel: 'plain', model: 'plain', provider: 'up', key: null,
-    stream: false, status: 200, outcome: 'answered', finishReason: 'completed', nativeFinishReason: 'stop', durationMs: 100, timeToFirstTokenMs: null, tokensPerSecond: null, usage, usageEstimated: false, cost: '0.00002', costIsUpperBound: false, providerCost: null, usageDetails: null, prices: null,
+    stream: false, status: 200, outcome: 'answered', finishReason: 'completed', nativeFinishReason: 'stop', durationMs: 100, timeToFirstTokenMs: null, tokensPerSecond: null, usage, usageEstimated: false, cost: '0.00002', costIsUpperBound: false, providerCost: null, usageDetails: null, prices: null, door: 'chat', promptStart: null,
     metadata: {}, attempts: [], ruledOut: [], adjustments: [], error: null, configHash: 'abc', timings: {}, fields: {}, request: { messages: [] }, response: { choices: [] }, reasoningContent: null, ...more,
   };
 };

@@ -2,6 +2,7 @@
  * A day of traffic with five stories in it, the same in each run: an outage that a second provider rescues, a quota, a tenant who spends
  * nearly all of the money, a model that becomes slow, and a bad release of a client. The tests and the pictures of the dashboard show it.
  */
+import { doorOf } from '../../core/log/doors.ts';
 import { createStore } from '../../plugins/log/journal/store/open.ts';
 import type { Finished } from '../../plugins/log/journal/write/entry.ts';
 import { attempt, finished, request, response } from '../plugins/log/journal/scene.ts';
@@ -153,12 +154,15 @@ export function incident(records: number, end: number): Traffic {
     const body = request(meant.in > 50_000 ? `${'It was a long book. '.repeat(200)} What happens in it?` : oneOf(prompts, chance(number, 14)));
     const ended = { model: model.id, ...endOf(meant, is) };
     const isMobile = key === 'mobile';
+    const path = key === 'search' ? '/v1/responses' : key === 'batch' ? '/v1/messages' : '/v1/chat/completions';
     return JSON.stringify({
       ...finished({
-        at, number, key, stream: isStream, requestedModel: model.id, metadata: { 'tenant-id': tenant, feature: oneOf(features, chance(number, 15)), 'session-id': `s-${Math.floor(number / 40)}-${Math.floor(4 * chance(number, 16))}` },
+        at, number, key, path, door: doorOf(path), stream: isStream, requestedModel: model.id, metadata: { 'tenant-id': tenant, feature: oneOf(features, chance(number, 15)), 'session-id': `s-${Math.floor(number / 40)}-${Math.floor(4 * chance(number, 16))}` },
         userAgent: isMobile ? `mobile/${end - at <= stories.release.from && end - at > stories.release.to ? '4.2.0' : '4.1.9'}` : key === 'batch' ? 'OpenAI/Python 2.1.0' : 'OpenAI/JS 6.9.1',
         configHash: end - at <= 13 * hour ? 'b41c9e02' : '77ad03f1', prices: { prompt: decimal(model.price[0]), completion: decimal(model.price[1]) }, ...ended,
       }),
+      // as an earlier version wrote it: the store finds the beginning of the prompt in the request
+      promptStart: undefined,
       request: { ...body, model: model.id, stream: isStream, reasoning: { effort: model.id === 'river-think' ? 'low' : null, maxTokens: null } },
       response: ended.outcome === undefined ? response('Certainly. Here is what I found, in short.', model.id === 'river-think' ? 'First I look at what is asked.' : '') : null,
     });

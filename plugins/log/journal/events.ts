@@ -9,7 +9,8 @@ export type RecordListener = (record: LoggedRequest) => void;
 export interface LogEvents {
   /** Returns a function that ends the listening. */
   onRecord(listener: RecordListener): () => void;
-  tell(record: RequestRecord): void;
+  /** @param hasBodies whether its bodies are kept */
+  tell(record: RequestRecord, hasBodies: boolean): void;
 }
 
 /** Tells listeners in this process of each record when its request ends (the live tail). */
@@ -20,9 +21,9 @@ export function createEvents(logger: Logger): LogEvents {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    tell(record) {
+    tell(record, hasBodies) {
       if (listeners.size === 0) return;
-      const logged = loggedOf(record);
+      const logged = loggedOf(record, hasBodies);
       for (const listener of listeners) {
         try {
           listener(logged);

@@ -82,7 +82,7 @@ export default definePlugin<Options>({
     });
     hooks.log.tapPromise(async (record) => {
       const isKept = !withoutBodies.delete(record.id) && bodies;
-      events.tell(record);
+      events.tell(record, isKept);
       if (writer === null) return;
       const written = put(record, { writer, isKept, logger });
       await (isStrict ? certain(written) : written);

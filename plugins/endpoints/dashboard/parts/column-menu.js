@@ -1,7 +1,7 @@
 /** Which columns the log shows. */
 import { html } from './html.js';
 import { columnOf, columns, defaultColumns } from './log-columns.js';
-import { go, withParams } from './location.js';
+import { go, notify, withParams } from './location.js';
 import { Menu } from './menu.js';
 import { write } from './storage.js';
 
@@ -17,6 +17,8 @@ export function ColumnMenu({ names, keyed, params }) {
   const reset = () => {
     write('columns', null);
     go(withParams({ cols: null }, params), { replace: true });
+    // the address may have had no columns, and then nothing has changed in it
+    notify();
   };
   return html`<${Menu} name="columns" icon="columns" label="Columns">${() => html`<div class="menu-checks">
     ${all.map((name) => html`<label class="menu-check" key=${name} title=${columnOf(name)?.label}><input type="checkbox" checked=${names.includes(name)} onChange=${(event) => choose(name, event.target.checked)} /> <span>${columnOf(name)?.label}</span></label>`)}

@@ -52,7 +52,7 @@ function Value({ field, value, count, share, chosen, params }) {
     event.preventDefault();
     go(next(true));
   };
-  return html`<li><a class="facet-value ${chosen === undefined ? '' : chosen.not ? 'is-not' : 'is-on'}" href=${next(false)} onClick=${click} aria-current=${chosen === undefined ? undefined : 'true'} title="Alt-click excludes">
+  return html`<li><a class="facet-value ${chosen === undefined ? '' : chosen.not ? 'is-not' : 'is-on'}" href=${next(false)} onClick=${click} aria-current=${chosen === undefined ? undefined : 'true'} title=${`${value}\nAlt-click excludes`}>
     <span class="facet-name">${chosen?.not && html`<span class="not">not </span>`}${value}</span>${bar}
   </a></li>`;
 }

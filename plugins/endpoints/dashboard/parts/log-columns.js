@@ -24,7 +24,7 @@ const formats = { id: (id) => html`<code>${id}</code>`, time: moment, flag: (val
 const numbers = ['number', 'rate', 'milliseconds', 'dollars'];
 
 /** A click on a cell filters by its value. Only fields that are filtered by values have that. @returns {Column['filter']} */
-const filterOf = ({ path, filter, asks }) => (asks === 'value' || asks === 'flag' ? (record) => ({ field: filter, value: String(valueAt(record, path) ?? '') }) : undefined);
+const filterOf = ({ path, filter, asks }) => (['value', 'flag', 'count'].includes(asks) ? (record) => ({ field: filter, value: String(valueAt(record, path) ?? '') }) : undefined);
 
 const titles = { text: (value) => value ?? undefined, milliseconds: (value) => (value === null ? undefined : `${count(value)} ms`), time: exact };
 

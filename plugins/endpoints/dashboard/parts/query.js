@@ -15,9 +15,9 @@ export const isKeyed = (field) => keyed.test(field);
 /** @param {string} field */
 export const keyOf = (field) => field.replace(/^(?:meta|field)\./, '');
 
-const bounds = filtered.filter(({ asks }) => asks === 'bound').map(({ filter }) => filter);
+const bounds = filtered.filter(({ asks }) => asks === 'bound' || asks === 'count').map(({ filter }) => filter);
 /** @param {string} field @param {string} value */
-const isBound = (field, value) => bounds.includes(field) || (field.startsWith('field.') && /^[<>]=?\s*-?\d/.test(value));
+const isBound = (field, value) => /^[<>]/.test(value) && (bounds.includes(field) || (field.startsWith('field.') && /^[<>]=?\s*-?\d/.test(value)));
 
 export const presets = /** @type {const} */ ({ '15m': 'Last 15 min', '1h': 'Last hour', '6h': 'Last 6 h', '24h': 'Last 24 h', '7d': 'Last 7 days', '30d': 'Last 30 days' });
 export const defaultSince = '24h';

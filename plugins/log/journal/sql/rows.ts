@@ -2,6 +2,7 @@
  * Records as rows, and rows as records. A record is one narrow row in `gateway_requests`, as the table in `core/log/fields.ts` says;
  * its bodies are in a table of their own; each metadata value and each field of a plugin has a row in `gateway_tags`.
  */
+import { doorOf } from '../../../../core/log/doors.ts';
 import { recordFields } from '../../../../core/log/fields.ts';
 import type { FieldKind, Keyed, RecordField } from '../../../../core/log/fields.ts';
 import type { LoggedDetail, LoggedRequest, LoggedWhole } from '../../../../core/log/store.ts';
@@ -13,6 +14,7 @@ import { attemptsOf, askedColumns } from './attempts.ts';
 import type { AttemptRow } from './attempts.ts';
 import { storedSent, upstreamOf } from './upstream.ts';
 import { reasoningOf } from '../write/entry.ts';
+import { promptStartOf } from '../write/prompt-start.ts';
 import type { Columns, Entry, Finished, Started } from '../write/entry.ts';
 import type { Parts } from '../write/frames.ts';
 
@@ -87,7 +89,9 @@ const bodyOf = ({ id, reasoningContent }: Columns, { sent, request, response }: 
 function rowOfWhole(parsed: unknown, isInterrupted: boolean): Omit<Row, 'entry'> {
   const entry = isInterrupted ? interrupted(parsed as Started) : (parsed as Finished);
   const more = moreFields.map(({ name, kind }) => [name, kind === 'rate' ? real(valueIn(entry, name)) : valueIn(entry, name)]);
-  return { ...requestRow(entry, JSON.stringify(Object.fromEntries(more))), body: bodyRow(entry) };
+  // an earlier version wrote neither
+  const record = { door: doorOf(entry.path), promptStart: promptStartOf(entry.request ?? null), ...entry };
+  return { ...requestRow(record, JSON.stringify(Object.fromEntries(more))), body: bodyRow(entry) };
 }
 
 const unknownUsage = { promptTokens: null, completionTokens: null, reasoningTokens: null, cachedTokens: null, cacheWriteTokens: null, totalTokens: null };
@@ -97,7 +101,7 @@ function interrupted(started: Started): Finished {
   const error = { code: 'interrupted', message: 'The gateway ended before the answer was complete.', plugin: null };
   const nothing = { finishReason: null, nativeFinishReason: null, timeToFirstTokenMs: null, tokensPerSecond: null, cost: null, costIsUpperBound: false, providerCost: null, usageDetails: null, prices: null };
   const createdAt = new Date(started.createdAt).toISOString();
-  return { ...started, ...nothing, createdAt, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, usageEstimated: false, attempts: [], ruledOut: [], adjustments: [], error, timings: {}, fields: {} };
+  return { ...started, ...nothing, createdAt, door: doorOf(started.path), promptStart: null, status: 0, outcome: 'interrupted', durationMs: 0, usage: unknownUsage, usageEstimated: false, attempts: [], ruledOut: [], adjustments: [], error, timings: {}, fields: {} };
 }
 
 /** Where a value of a record is, by its name in the API: `usage.totalTokens` is in an object of its own. */

@@ -126,6 +126,7 @@ function eitherSql(condition: Condition, writing: Writing): string {
   const { values } = condition;
   if (field.filter.kind === 'flag') return flagSql(flagOf(field), condition);
   if (field.filter.kind === 'some') return flagSql(`(coalesce(r.${field.asked}, 0) > 0)`, condition);
+  if (field.filter.kind === 'count') return countSql(`r.${field.asked}`, condition, writing.params);
   if (field.filter.kind === 'bound') throw new BadQuery(`"${condition.field}" is filtered by a bound, not by a value.`);
   if (field.filter.kind === 'prefix') return idSql(values, writing.params);
   if (field.filter.kind === 'any') return triedSql(values, writing.params);
@@ -195,6 +196,13 @@ function statusSql(values: readonly string[], params: Params): string {
   }).join(' or ');
 }
 
+/** cost: an index holds the few requests with several attempts. */
+function countSql(column: string, { field, values }: Condition, params: Params): string {
+  if (!values.every((value) => /^\d{1,9}$/.test(value))) throw new BadQuery(`"${field}" is a whole number, or a bound.`);
+  const list = values.map((value) => `cast(${params.add(value)} as integer)`).join(', ');
+  return `${values.every((value) => Number(value) > 1) ? `${column} > 1 and ` : ''}${column} in (${list})`;
+}
+
 function flagSql(flag: string, { field, values }: Condition): string {
   return values.map((value) => {
     if (value !== 'true' && value !== 'false') throw new BadQuery(`"${field}" is true or false.`);
@@ -207,7 +215,7 @@ function boundSql(condition: Condition, { params, grammar }: Writing): string {
   const keyed = keyedOf(field);
   if (keyed?.part === 'fields') return `${grammar.fieldNumber(keyed.key, params.bind)} ${operator} cast(${params.add(numberOf(condition))} as double precision)`;
   const known = filteredField(field);
-  if (known?.filter.kind !== 'bound') throw new BadQuery(`"${field.slice(0, 64)}" has no order to compare by.`);
+  if (known?.filter.kind !== 'bound' && known?.filter.kind !== 'count') throw new BadQuery(`"${field.slice(0, 64)}" has no order to compare by.`);
   const bound = boundOf(condition);
   // cost: an index holds the few requests with several attempts
   const several = known.asked === 'attempts' && ((operator === '>' && bound !== '0') || (operator === '>=' && Number(bound) > 1)) ? 'r.attempts > 1 and ' : '';

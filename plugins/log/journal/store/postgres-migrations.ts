@@ -131,4 +131,12 @@ export const postgresMigrations: readonly Migration[] = [
       create index gateway_key_events_name on gateway_key_events (name, id);
     `,
   },
+  {
+    id: 6,
+    name: 'doors, beginnings of prompts',
+    sql: `
+      alter table gateway_requests add column door text collate "C", add column prompt_start text;
+      create index gateway_requests_door on gateway_requests (door, id) where door is not null;
+    `,
+  },
 ];

@@ -132,6 +132,7 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
     blame: (error) => (ofRows.has(stateOf(error).slice(0, 2)) ? 'row' : 'store'),
     async forget(id) {
       if (!isId(id)) return false;
+      await writing.query('update gateway_requests set prompt_start = null where id = $1', [id]);
       const { rowCount } = await writing.query('delete from gateway_bodies where id = $1', [id]);
       return rowCount !== 0;
     },

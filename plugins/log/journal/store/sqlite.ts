@@ -138,7 +138,10 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
     },
     blame: (error) => (ofRows.has(codeOf(error)) || error instanceof RangeError || error instanceof TypeError ? 'row' : 'store'),
     async forget(id) {
-      return isId(id) && within(opened(), () => forgetBody(opened(), bytesOf(id)));
+      return isId(id) && within(opened(), () => {
+        opened().prepare('update gateway_requests set prompt_start = null where id = ?').run(bytesOf(id));
+        return forgetBody(opened(), bytesOf(id));
+      });
     },
     async close() {
       database?.close();

@@ -28,7 +28,7 @@ export interface Period {
 /** The name under which the sums of all records are kept, beside the dimensions. If it is there, the period is kept. */
 export const whole = '';
 /** The name under which it is kept that the sums have all dimensions. Those of earlier versions serve too, and are made again. */
-export const complete = 'complete 2';
+export const complete = 'complete 3';
 /** All dimensions by which every period is summed up. */
 export const summed: readonly string[] = [...dimensions, ...attemptDimensions];
 /** The name under which a list is kept of the names that were left out; the list is null if it would be too long. */

@@ -201,6 +201,39 @@ describe('a list that is sorted', () => {
   });
 });
 
+describe('beside the list', () => {
+  const facet = (name: string) => page.locator('.facet').filter({ has: page.locator('summary', { hasText: name }) });
+  const count = async (query: string): Promise<number> => (await asked(`/api/stats?since=24h&${query}`)).data[0].requests;
+
+  test.each([['Attempts', '2', 'attempts=2'], ['Error', 'upstream_rate_limited', 'error=upstream_rate_limited'], ['Door', 'responses', 'door=responses']])('%s are counted, and a click on %s asks for them', async (name, value, query) => {
+    await page.goto(`${scene.gateway.url}/dashboard/logs`);
+    const link = facet(name).getByRole('link', { name: new RegExp(`^${value} `) });
+    const counted = Number(await link.locator('.facet-count').textContent());
+    await link.click();
+    await page.waitForURL((url) => url.search === `?${query}`);
+    await expect.poll(found).toBe(await count(query));
+    expect(Math.abs(counted - (await count(query)))).toBeLessThanOrEqual(1);
+  });
+
+  test('the columns that were chosen are there again: the beginning of the prompt and the door', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/logs?key=search`);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    for (const name of ['Prompt', 'Door']) await page.getByRole('checkbox', { name }).check();
+    await page.goto(`${scene.gateway.url}/dashboard/logs?key=search`);
+    const { data } = await asked('/api/logs?limit=100&since=24h&key=search');
+    const cells = async (name: string): Promise<string[]> => {
+      const heads = await page.locator('.log-table thead th').allTextContents();
+      return (await page.locator(`.log-table tbody td:nth-child(${heads.indexOf(name) + 1})`).allTextContents()).map((text) => text.trim());
+    };
+    await expect.poll(() => cells('Prompt')).toEqual(data.map((record: any) => record.promptStart));
+    expect(data[0].promptStart).toMatch(/\w+ \w+/);
+    expect(new Set(await cells('Door'))).toEqual(new Set(['responses']));
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('button', { name: 'The usual columns' }).click();
+    await page.getByRole('columnheader', { name: 'Prompt' }).waitFor({ state: 'detached', timeout: 5000 });
+  });
+});
+
 describe('why a request was slow compared with others', () => {
   const usual = (): Promise<string | null> => page.locator('.waterfall-usual', { hasText: 'p50' }).textContent();
 

@@ -102,9 +102,9 @@ describe('a column of the list', () => {
 
   test.each([['total', '1.50 s'], ['ttft', '–'], ['agent', 'curl/8'], ['stream', 'yes'], ['speed', '12.3'], ['in', '10'], ['cost', '$0.00002'], ['attempts', '0'], ['error', '–'], ['finish', 'completed'], ['meta.team', 'a'], ['field.score', '0'], ['field.none', '–']])('%s shows %s', (name, text) => expect(shown(name)).toBe(text));
 
-  test.each([['agent', 'agent', 'curl/8'], ['stream', 'stream', 'true'], ['finish', 'finish', 'completed'], ['status', 'status', '429'], ['key', 'key', ''], ['meta.team', 'meta.team', 'a'], ['field.score', 'field.score', '0']])('%s filters by %s:%s at a click', (name, field, value) => expect(asked(name)).toEqual({ field, value }));
+  test.each([['agent', 'agent', 'curl/8'], ['stream', 'stream', 'true'], ['finish', 'finish', 'completed'], ['status', 'status', '429'], ['key', 'key', ''], ['meta.team', 'meta.team', 'a'], ['attempts', 'attempts', '0'], ['door', 'door', 'chat'], ['field.score', 'field.score', '0']])('%s filters by %s:%s at a click', (name, field, value) => expect(asked(name)).toEqual({ field, value }));
 
-  test.each(['total', 'reasoning', 'cost', 'id'])('%s has no click', (name) => expect(asked(name)).toBeUndefined());
+  test.each(['total', 'reasoning', 'cost', 'id', 'prompt', 'tokens'])('%s has no click', (name) => expect(asked(name)).toBeUndefined());
 });
 
 describe('a click on a value', () => {
@@ -115,6 +115,7 @@ describe('a click on a value', () => {
     ['model=a&model=b&key=k', on('model', 'a'), 'key=k&model=a'],
     ['-meta.team=', on('meta.team', 'search'), 'meta.team=search'],
     ['model=a&model=b', on('model', 'a', true), 'model=a&model=b&-model=a'],
+    ['-attempts=2&attempts=>1', on('attempts', '2'), 'attempts=2'],
     ['-model=a', on('model', 'b', true), '-model=a&-model=b'],
   ])('at %s shows only those, or all others', (address, filter, expected) => {
     expect(plain(onlyFilter(new URLSearchParams(address), filter))).toBe(expected);

@@ -34,12 +34,12 @@ describe('an export', () => {
     scene.log.add({ createdAt: at(2), metadata: { 'tenant-id': 'globex', team: 'a,b' } });
     const [head = '', ...rows] = (await exported('format=csv')).trimEnd().split('\r\n');
     expect(head).toMatch(/^id,createdAt,status,.*,meta\.tenant-id,meta\.team,otherMetadata$/);
-    expect(rows.map((row) => row.split(',').slice(26).join())).toEqual(['acme,,', 'globex,"a,b",']);
+    expect(rows.map((row) => row.split(',').slice(27).join())).toEqual(['acme,,', 'globex,"a,b",']);
   });
 
   it('has the fields of plugins as JSON', () => {
     const [head, row] = [csvHead([]), csvLine(aRecord({ fields: { verdict: 'bad', score: 3 } }), [])];
-    expect([head.split(',').indexOf('fields'), row.slice(row.indexOf('abc,'))]).toEqual([25, 'abc,"{""verdict"":""bad"",""score"":3}",\r\n']);
+    expect([head.split(',').indexOf('fields'), row.slice(row.indexOf('abc,'))]).toEqual([26, 'abc,"{""verdict"":""bad"",""score"":3}",\r\n']);
   });
 
   it('has metadata of no column in the last one', () => expect(csvLine(aRecord({ metadata: { team: 'a', rare: 'b' } }), ['team'])).toMatch(/,a,"\{""rare"":""b""\}"\r\n$/));

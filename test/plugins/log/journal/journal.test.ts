@@ -84,6 +84,8 @@ describe('log/journal', () => {
     const { served: _served, sent: _sent, request: _request, response: _response, ...logged } = records[0] as any;
     expect(await stored()).toEqual([{
       ...logged,
+      door: 'chat',
+      promptStart: 'hi',
       // the record that the test kept counts on
       timings: expect.any(Object),
       id: reply.headers.get('x-request-id'),
@@ -115,7 +117,7 @@ describe('log/journal', () => {
     await chat({}, { 'x-log-bodies': 'off' });
     await chat({});
     const rows = await stored();
-    expect(rows.map(({ request }) => request === null)).toEqual([true, false]);
+    expect(rows.map(({ request, promptStart }) => [request === null, promptStart])).toEqual([[true, null], [false, 'hi']]);
     expect(rows[0]).toMatchObject({ response: null, reasoningContent: null, usage: { totalTokens: 15 } });
   });
 
@@ -127,7 +129,7 @@ describe('log/journal', () => {
     expect((await stored()).map(({ key, request }) => [key, request === null])).toEqual([['silent', true], ['open', false]]);
     const without = await begin({ bodies: false }, { keys });
     await without.chat({}, { authorization: 'Bearer two' });
-    expect((await stored()).at(-1)).toMatchObject({ key: 'open', request: null });
+    expect((await stored()).at(-1)).toMatchObject({ key: 'open', promptStart: null, request: null });
   });
 
   test('writes no key, no header and no secret, and lets nobody else read', async () => {

@@ -52,6 +52,8 @@ export function finished(more: Partial<Finished> & { at?: number; number?: numbe
     providerCost: null,
     usageDetails: null,
     prices: { prompt: '0.000001', completion: '0.000002' },
+    door: 'chat',
+    promptStart: null,
     metadata: {},
     attempts: [{ provider: 'up', model: 'plain', externalId: 'plain-1', outcome: 'answered', status: 200, startedMs: 5, durationMs: 90, timeToFirstTokenMs: 20, retryAfterMs: null, error: null }],
     ruledOut: [],

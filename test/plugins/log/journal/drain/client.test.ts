@@ -13,7 +13,7 @@ import { createInstance, pathOf, rootOf } from '../../../../../plugins/log/journ
 import type { Instance } from '../../../../../plugins/log/journal/write/segments.ts';
 import { JournalWriter } from '../../../../../plugins/log/journal/write/writer.ts';
 import { pause } from '../../../../_kit/upstream.ts';
-import { begin, everything, finished, folder, idAt } from '../scene.ts';
+import { begin, everything, finished, folder, idAt, request } from '../scene.ts';
 
 let place: ReturnType<typeof folder>;
 let instance: Instance;
@@ -108,11 +108,12 @@ describe('the client of the store', () => {
     events.onRecord(() => {
       throw new Error('no');
     });
-    const record = { ...finished(), request: null, response: null, reasoningContent: null, served: null };
-    events.tell(record);
+    const record = { ...finished(), request: request('Where is my order?'), response: null, reasoningContent: null, served: null };
+    events.tell(record, true);
+    events.tell(record, false);
     stop();
-    events.tell(record);
-    expect(heard).toHaveLength(1);
+    events.tell(record, true);
+    expect(heard.map(({ promptStart, door }) => [promptStart, door])).toEqual([['Where is my order?', 'chat'], [null, 'chat']]);
     expect(heard[0]).not.toHaveProperty('request');
     expect(lines.filter((line) => line.includes('a listener of the live log failed'))).toHaveLength(1);
   });

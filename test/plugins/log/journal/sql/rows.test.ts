@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readRecord, rowOf } from '../../../../../plugins/log/journal/sql/rows.ts';
 import type { RequestRecord } from '../../../../../core/pipeline/context.ts';
 import { recordFields } from '../../../../../core/log/fields.ts';
+import { promptStartOf } from '../../../../../plugins/log/journal/write/prompt-start.ts';
 import { finishedFrame, finishedFrameWithBodies } from '../../../../../plugins/log/journal/write/entry.ts';
 import type { Frame } from '../../../../../plugins/log/journal/write/frames.ts';
 import type { Row } from '../../../../../plugins/log/journal/sql/rows.ts';
@@ -15,9 +16,30 @@ test('a record is read as it was written', () => {
 });
 
 test('a record that is older than a field is read without it', () => {
-  const { userAgent: _agent, usageEstimated: _estimated, prices: _prices, attempts, ...older } = finished();
+  const { userAgent: _agent, usageEstimated: _estimated, prices: _prices, door: _door, promptStart: _start, attempts, ...older } = finished();
   const before = { ...older, attempts: attempts.map(({ startedMs: _started, ...attempt }) => attempt) };
-  expect(readBack(before)).toMatchObject({ userAgent: null, usageEstimated: false, prices: null, attempts: [{ startedMs: null }] });
+  expect(readBack(before)).toMatchObject({ userAgent: null, usageEstimated: false, prices: null, door: 'chat', promptStart: null, attempts: [{ startedMs: null }] });
+  expect(readBack({ ...before, path: '/v1/messages', request: request('Why?') })).toMatchObject({ door: 'messages', promptStart: 'Why?' });
+});
+
+test('a request whose process died has its door', () => {
+  const { id, createdAt, metadata } = finished();
+  expect(rowOf({ payload: JSON.stringify({ id, createdAt, metadata, path: '/v1/embeddings' }), isInterrupted: true }).request).toMatchObject({ outcome: 'interrupted', door: 'embeddings', prompt_start: null });
+});
+
+test.each<[string, unknown, string | null]>([
+  ['the last message of the user', [{ role: 'system', content: 'Be kind.' }, { role: 'user', content: 'First' }, { role: 'assistant', content: 'Yes' }, { role: 'user', content: '  Where\n\tis   my order? ' }, { role: 'tool', content: '{}' }], 'Where is my order?'],
+  ['its last part with a text', [{ role: 'user', content: [{ type: 'text', text: 'A reminder' }, { type: 'text', text: 'What is it?' }, { type: 'text', text: ' \n' }, { type: 'image_url', image_url: {} }] }], 'What is it?'],
+  ['a message of the user that has a text', [{ role: 'user', content: 'Look' }, { role: 'user', content: [{ type: 'image_url', image_url: {} }] }], 'Look'],
+  ['the last message with a text, where the user has none', [{ role: 'developer', content: 'Go on.' }, { role: 'assistant', content: null }], 'Go on.'],
+  ['at most 120 characters, none of them broken', [{ role: 'user', content: `${'x'.repeat(118)}😀 and more` }], `${'x'.repeat(118)}…`],
+  ['120 characters, where there are no more', [{ role: 'user', content: 'x'.repeat(120) }], 'x'.repeat(120)],
+  ['nothing of an image', [{ role: 'user', content: [{ type: 'image_url', image_url: {} }] }], null],
+  ['nothing of what no door lets in', [{ role: 'user', content: 7 }, { role: 'user', content: [null] }], null],
+])('the beginning of a prompt is %s', (_, messages, start) => expect(promptStartOf({ ...request(''), messages })).toBe(start));
+
+test('the beginning of a text for vectors is that of the first one', () => {
+  expect([['Ärger', 'b'], [[1, 2]], []].map((inputs) => promptStartOf({ ...request(''), messages: [], ask: { kind: 'embeddings', inputs } }))).toEqual(['Ärger', null, null]);
 });
 
 test('a value that a plugin adds is text, a number or a flag, and nothing else', () => {
@@ -35,17 +57,33 @@ describe('a record in parts', () => {
     const { request: row, body } = rowOf({ payload: JSON.stringify({ ...whole, ...(reasoning !== 'thought' && { reasoningContent }) }), isInterrupted: false });
     const parted = rowOfFrame(finishedFrameWithBodies(one));
     expect(parted.body).toEqual(body);
-    expect({ ...parted.request, more: JSON.parse(parted.request.more) }).toEqual({ ...row, more: JSON.parse(row.more) });
+    expect({ ...parted.request, more: null }).toEqual({ ...row, more: null, prompt_start: 'hello' });
+    expect(readRecord(parted.request)).toEqual(readRecord({ ...row, prompt_start: 'hello' }));
   });
 
   test('has each field of the log, and no other', () => {
-    const { payload, parts } = finishedFrame(record('hello'));
+    const { payload, parts } = finishedFrame({
+      ...record('hello'), error: { code: 'x', message: 'y', plugin: null }, clientRequestId: 'theirs', clientAddress: '203.0.113.0', reasoningEstimated: true, costIsUpperBound: true, providerCost: '0.2', usageDetails: { webSearches: 1 },
+      ruledOut: [{ provider: 'other', model: 'plain', by: 'route/capability', reason: 'no tools' }], adjustments: [{ parameter: 'n', change: 'left out' }],
+    });
     const names = new Set([...recordFields.map(({ name }) => name.split('.')[0]), 'target']);
     expect(new Set(Object.keys({ ...JSON.parse(payload), ...JSON.parse(parts?.more ?? '') }))).toEqual(names);
     for (const { name, column } of recordFields) expect(Object.hasOwn(JSON.parse(column === null ? parts?.more ?? '' : payload), name.split('.')[0] ?? ''), name).toBe(true);
   });
 
-  test('without bodies has none', () => expect(rowOfFrame(finishedFrame(record('hello'))).body).toBeNull());
+  test('without bodies has none, and no beginning of the prompt', () => expect(rowOfFrame(finishedFrame(record('hello')))).toMatchObject({ body: null, request: { prompt_start: null, door: 'chat' } }));
+
+  test('leaves out what a reader takes for granted', () => {
+    const frame = finishedFrame({ ...record('hello'), tokensPerSecond: null, attempts: [], prices: null, nativeFinishReason: null });
+    expect(Object.keys(JSON.parse(frame.parts?.more ?? ''))).toEqual(['configHash', 'method', 'path', 'timings']);
+    expect(readRecord(rowOfFrame(frame).request)).toEqual({ ...finished({ userAgent: 'curl/8', metadata: { team: 'a' }, fields: { score: 1 }, tokensPerSecond: null, attempts: [], prices: null, nativeFinishReason: null }), reasoningEstimated: false });
+  });
+
+  test('of an earlier version has no door', () => {
+    const { payload, parts } = finishedFrameWithBodies(record('hello')) as Required<Frame>;
+    const { door: _door, promptStart: _start, ...older } = JSON.parse(payload);
+    expect(rowOf({ payload: JSON.stringify(older), parts, isInterrupted: false }).request).toMatchObject({ door: null, prompt_start: null });
+  });
 
   test('is cleaned of what a database refuses', () => {
     const { request: row, body } = rowOfFrame(finishedFrameWithBodies({ ...record('nul \0 and half \ud83d'), error: { code: 'x', message: '\0', plugin: null } }));

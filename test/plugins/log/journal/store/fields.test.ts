@@ -55,7 +55,7 @@ const samples = filteredFields.map((field, hour) => {
 const full = finished({
   at: begin - 3_600_000, number: 77, clientRequestId: 'theirs', userAgent: 'curl/8', clientAddress: '203.0.113.0', key: 'team', stream: true, finishReason: 'length_limit', nativeFinishReason: 'MAX', timeToFirstTokenMs: 11, tokensPerSecond: 12.5, usageEstimated: true, reasoningEstimated: true, cost: '0.25', costIsUpperBound: true, providerCost: '0.2', usageDetails: { audioPromptTokens: 3 } as Finished['usageDetails'],
   usage: { promptTokens: 1, completionTokens: 2, reasoningTokens: 3, cachedTokens: 4, cacheWriteTokens: 5, totalTokens: 6 }, metadata: { 'tenant-id': 'acme' }, error: { code: 'rate_limit_exceeded', message: 'later', plugin: null },
-  ruledOut: [{ provider: 'other', model: 'plain', by: 'route/capability', reason: 'no tools' }], adjustments: [{ parameter: 'n', change: 'left out' }], timings: { 'auth/keys': 0.25 },
+  ruledOut: [{ provider: 'other', model: 'plain', by: 'route/capability', reason: 'no tools' }], adjustments: [{ parameter: 'n', change: 'left out' }], timings: { 'auth/keys': 0.25 }, door: 'responses', promptStart: 'Ärger…',
   fields: { verdict: 'bad "x"', score: 3.25, tiny: 1e-7, huge: 1e21, third: 0.1 + 0.2, isKnown: true, 'odd-name.x': -4, 'no filter for this': 'ä' },
 });
 const bare = finished({ at: begin - 3_600_000, number: 78, fields: { verdict: 'good', score: 10, isKnown: false, third: '3' } });
@@ -112,6 +112,19 @@ describe.each(['sqlite', 'postgres'] as const)('the fields of a record, in %s', 
     ['field.tiny', '', [78]], ['-field.tiny', '', [77]], ['field.constructor', '', [78, 77]], ['meta.verdict', 'good', []], ['meta.tenant-id', 'acme', [77]],
   ])('%s=%s selects %j', async (name, value, numbers) => {
     expect(await found(address(hourBefore, name, value))).toEqual(numbers.map((number) => idAt(begin - 3_600_000, number)));
+  });
+
+  test.each<[string, (attempts: number) => boolean]>([['attempts=2', (attempts) => attempts === 2], ['attempts=1&attempts=5', (attempts) => attempts === 1 || attempts === 5], ['-attempts=1&-attempts=2', (attempts) => attempts > 2], ['attempts=0', () => false]])('%s selects the requests with so many attempts', async (filter, has) => {
+    expect(await found(filter)).toHaveLength(records.filter(({ attempts }) => has(attempts.length)).length);
+  });
+
+  test('refuses a number of attempts that is none', async () => {
+    await expect(store.list({ ...everything, conditions: [{ field: 'attempts', operator: 'in', values: ['1) or (1=1'] }] }, { limit: 1 })).rejects.toThrow(/a whole number, or a bound/);
+  });
+
+  test('counts attempts, error codes and doors', async () => {
+    const count = (values: readonly (string | undefined)[]) => Array.from(Map.groupBy(values.filter((value) => value !== undefined), (value) => value), ([value, all]) => ({ value, count: all.length })).sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1));
+    expect(await store.facets(everything)).toMatchObject({ attempts: count(records.map(({ attempts }) => String(attempts.length))), error: count(records.map(({ error }) => error?.code)), door: count(records.map(({ door }) => door ?? undefined)) });
   });
 
   test('several values of a plugin\'s field mean any of them', async () => {

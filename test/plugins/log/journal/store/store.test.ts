@@ -63,11 +63,11 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
   test('forgets the bodies of one record, and keeps the record', async () => {
     const own = await open(1000);
     const [first, second, plain] = [120, 122, 121].map((at) => ({ ...records[at], at: Date.now() - at })) as [typeof records[0], typeof records[0], typeof records[0]];
-    await own.insert([first, second, plain].map(rowFor));
+    await own.insert([first, second, plain].map((one) => rowFor({ ...one, promptStart: 'Tell me' })));
     const { id } = finished(first);
     expect([await own.forget(id), await own.forget(id), await own.forget(finished(plain).id), await own.forget('no id')]).toEqual([true, false, false, false]);
-    expect(await own.get(id)).toMatchObject({ id, status: 200, request: null, response: null, reasoningContent: null });
-    expect(await own.get(finished(second).id)).toMatchObject({ request: { messages: [{ content: 'Tell me 100% of "number" 122, Ärger_x' }] } });
+    expect(await own.get(id)).toMatchObject({ id, status: 200, promptStart: null, request: null, response: null, reasoningContent: null });
+    expect(await own.get(finished(second).id)).toMatchObject({ promptStart: 'Tell me', request: { messages: [{ content: 'Tell me 100% of "number" 122, Ärger_x' }] } });
     expect((await own.list({ ...everything, text: '"number" 120' }, { limit: 10 })).data).toEqual([]);
     await own.close();
   });

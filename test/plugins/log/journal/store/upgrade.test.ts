@@ -105,14 +105,14 @@ describe.each(['sqlite', 'postgres'] as const)('a database of the version before
   test('keeps its rows, whole', async () => {
     expect(await store.get(idAt(begin, 0))).toEqual({
       ...more, id: idAt(begin, 0), createdAt: new Date(begin).toISOString(), userAgent: 'curl/8', clientAddress: null, requestedModel: 'auto', model: 'plain', provider: 'up', key: 'team', stream: false, status: 200, outcome: 'answered', finishReason: 'completed', durationMs: 100, timeToFirstTokenMs: null,
-      usage: { promptTokens: 10, completionTokens: 5, reasoningTokens: 2, cachedTokens: 0, cacheWriteTokens: null, totalTokens: 15 }, usageEstimated: false, reasoningEstimated: false, cost: '0.000123', costIsUpperBound: false, providerCost: null, usageDetails: null, metadata: { 'tenant-id': 'tenant-0' }, timings: {}, fields: {}, request: { model: 'plain' }, response: null, reasoningContent: null, upstream: null,
+      usage: { promptTokens: 10, completionTokens: 5, reasoningTokens: 2, cachedTokens: 0, cacheWriteTokens: null, totalTokens: 15 }, usageEstimated: false, reasoningEstimated: false, cost: '0.000123', costIsUpperBound: false, providerCost: null, usageDetails: null, door: null, promptStart: null, metadata: { 'tenant-id': 'tenant-0' }, timings: {}, fields: {}, request: { model: 'plain' }, response: null, reasoningContent: null, upstream: null,
     });
     expect(await found({})).toEqual([2, 1, 0]);
   });
 
   test.each<[Record<string, [string, string]>, number[]]>([
     [{ model: ['in', 'plain'] }, [1, 0]], [{ model: ['in', ''] }, [2]], [{ status: ['in', 'error'] }, [2]], [{ stream: ['in', 'true'] }, [1]], [{ agent: ['in', 'curl/8'] }, [2, 1, 0]], [{ reasoning: ['in', 'true'] }, [2, 1, 0]],
-    [{ latency: ['>', '1000'] }, [2, 1]], [{ cost: ['>', '0.0001'] }, [2, 1, 0]], [{ 'meta.tenant-id': ['in', 'tenant-1'] }, [1]], [{ 'field.verdict': ['in', ''] }, [2, 1, 0]], [{ 'field.verdict': ['in', 'bad'] }, []], [{ 'field.score': ['>', '0'] }, []],
+    [{ latency: ['>', '1000'] }, [2, 1]], [{ cost: ['>', '0.0001'] }, [2, 1, 0]], [{ 'meta.tenant-id': ['in', 'tenant-1'] }, [1]], [{ 'field.verdict': ['in', ''] }, [2, 1, 0]], [{ 'field.verdict': ['in', 'bad'] }, []], [{ 'field.score': ['>', '0'] }, []], [{ door: ['in', ''] }, [2, 1, 0]], [{ door: ['in', 'chat'] }, []],
   ])('filters its rows by %j', async (conditions, numbers) => {
     expect(await found(conditions)).toEqual(numbers);
   });

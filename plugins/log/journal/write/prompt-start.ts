@@ -1,0 +1,28 @@
+/** The beginning of what a user asked, which a list of requests can show. It is part of the bodies: where they are not kept, it is not. */
+import type { ChatRequest, Message } from '../../../../core/chat.ts';
+
+const longest = 120;
+/** cost: no more characters than these are looked at. */
+const lookedAt = 600;
+
+/** Of the last message of the user; of the last message with a text, where the user has said nothing. */
+export function promptStartOf(request: ChatRequest | null): string | null {
+  if (request === null) return null;
+  if (request.ask?.kind === 'embeddings') return startOf(request.ask.inputs[0]);
+  const said = request.messages.findLast((message) => message.role === 'user' && textOf(message) !== null) ?? request.messages.findLast((message) => textOf(message) !== null);
+  return said === undefined ? null : startOf(textOf(said));
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && /\S/.test(value);
+
+/** Of several parts the last one: programs put instructions and documents before what somebody asks. */
+function textOf({ content }: Message): string | null {
+  if (isText(content)) return content;
+  return Array.isArray(content) ? ((content as { text?: unknown }[]).map((part) => part?.text).findLast(isText) ?? null) : null;
+}
+
+function startOf(text: unknown): string | null {
+  if (!isText(text)) return null;
+  const start = text.trimStart().slice(0, lookedAt).replaceAll(/\s+/g, ' ').trimEnd();
+  return start.length <= longest ? start : `${start.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+}
