@@ -128,16 +128,16 @@ async function start(flags: FlagValues): Promise<void> {
   const file = fileOf(flags);
   const [host, port] = [flags.text('host'), flags.number('port')];
   const overrides = { ...(host !== null && { host }), ...(port !== null && { port }) };
+  const number = numberOfWorker();
   const starting: Starting = {
     logger, places, unkeptKeys, withAdminKey, tellAdminKey,
     async read(bound) {
       const loaded = await load(file, { overrides, ...(bound !== undefined && { bound }) });
-      if (loaded.ok && numberOfWorker() === null) warn(loaded.warnings);
+      if (loaded.ok && number === null) warn(loaded.warnings);
       return loaded.ok ? loaded : { problems: formatProblems(loaded.problems), files: loaded.files };
     },
     build: async ({ config, plugins }, peers) => await build({ config: withAdminKey(config), plugins }, peers),
   };
-  const number = numberOfWorker();
   if (number !== null) return serveForParent(starting, number);
   const read = await loadGood(file, { overrides });
   const { config } = read;

@@ -177,13 +177,16 @@ describe.concurrent('workers', () => {
   });
 
   test('take over a changed config without a failed request, and refuse a bad one together', async ({ expect }) => {
-    const gateway = await start(config());
+    const odd = { providers: { mock: { dialect: 'mock', deployments: { nobody: 'x' } } } };
+    const gateway = await start(config({}, odd));
+    expect(times(gateway.output().stderr, 'serves no model with the id "nobody"')).toBe(1);
     const { url } = gateway;
     const hashes = async (): Promise<string[]> => [...new Set(await Promise.all(Array.from({ length: 8 }, async () => (JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as { hash: string }).hash)))];
     const [before = ''] = await hashes();
     const clients = new Clients(url);
-    gateway.write(config({ limits: { keep_alive_ms: 1000 } }));
+    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, odd));
     await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+    expect(times(gateway.output().stderr, 'serves no model with the id "nobody"')).toBe(2);
     await expect.poll(hashes).not.toContain(before);
     const good = await hashes();
     expect(good).toHaveLength(1);
@@ -194,8 +197,15 @@ describe.concurrent('workers', () => {
     expect(clients.faults).toEqual([]);
     expect(await hashes()).toEqual(good);
     expect([times(gateway.output().stderr, 'config reloaded'), times(gateway.output().stderr, 'the changed config is not used')]).toEqual([1, 1]);
-    const reload = (JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as { reload: { problems: string } }).reload;
-    expect(reload.problems).toContain('there is no plugin');
+    const shown = async (): Promise<{ reload: { problems: string } | null; reloads: object[] }> => JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as never;
+    expect((await shown()).reload?.problems).toContain('there is no plugin');
+    const changed = { problems: null, changes: { shown: [{ path: 'server.limits.keepAliveMs', after: '1000' }] } };
+    expect((await shown()).reloads).toMatchObject([{ problems: expect.stringContaining('there is no plugin'), changes: null }, changed]);
+    // a worker that takes the place of another one has the history from the others
+    gateway.write(config({ limits: { keep_alive_ms: 1000 } }));
+    await expect.poll(() => times(gateway.output().stderr, 'config reloaded')).toBe(2);
+    process.kill(workersOf(gateway)[0] as number, 'SIGKILL');
+    await expect.poll(async () => (await Promise.all(Array.from({ length: 8 }, shown))).filter(({ reload }) => reload === null).map(({ reloads }) => reloads)[0]).toMatchObject([{ changes: { shown: [] } }, { changes: null }, changed]);
     expect(await gateway.stop()).toBe(0);
   });
 
