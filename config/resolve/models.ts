@@ -152,7 +152,7 @@ function resolveMapping(block: MappingBlock, externalId: string): Mapping {
 /** The efforts of auto-routed requests: the first that the model takes. */
 const autoEfforts = ['low', 'medium', 'high', 'xhigh'] as const;
 
-/** What is let through may be able to do everything: the provider says what it cannot. */
+/** What is let through may be able to do everything: the provider says what it cannot. A budget is the exception: many dialects have no field for one and would drop it, so the wildcard must state it. */
 const anything = { tools: true, parallelToolCalls: true, vision: true };
 const anyEffort: ReasoningAbility = { efforts: null, max_tokens: false, auto_effort: null, exposes: 'text', think_tags: false };
 

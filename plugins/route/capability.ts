@@ -162,9 +162,9 @@ export default definePlugin({
   },
 });
 
-/** cost: what every model of the config can do is not looked at. */
-function needsOf({ models }: Config): readonly Need[] {
-  const all = models.flatMap((model) => model.providers.map((mapping): Able => ({ model, mapping })));
+/** cost: what every model of the config, and whatever a wildcard lets through, can do is not looked at. */
+function needsOf({ models, wildcards }: Config): readonly Need[] {
+  const all = [...models, ...wildcards].flatMap((model) => model.providers.map((mapping): Able => ({ model, mapping })));
   return needs.filter(({ isMet }) => all.some((one) => !isMet(one, all)));
 }
 

@@ -143,3 +143,16 @@ describe('a prompt', () => {
     expect((await chat(wish)).status).toBe(200);
   });
 });
+
+describe('what a wildcard lets through', () => {
+  it.each([['alone', []], ['beside a model that can everything', [all]], ['beside one that can nothing', [{ streaming: false }]]])('is judged by its own entry, %s', async (_, others: object[]) => {
+    const { url } = await provider();
+    const { chat } = await gatewayOf({
+      providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k' } },
+      models: [...others.map((abilities) => ({ id: 'other', free: true, providers: [{ providerId: 'up', ...abilities }] })), { id: 'plain-*', providers: [{ providerId: 'up', streaming: false }] }, { id: 'able-*', providers: [{ providerId: 'up', reasoning: { max_tokens: true } }] }],
+    });
+    const budget = { reasoning: { max_tokens: 2000 } };
+    const answered = [await chat({ model: 'plain-1', stream: true }), await chat({ model: 'able-1', stream: true }), await chat({ model: 'plain-1', ...budget }), await chat({ model: 'able-1', ...budget })];
+    expect(answered.map(({ status }) => status)).toEqual([400, 200, 400, 200]);
+  });
+});
