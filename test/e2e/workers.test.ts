@@ -197,15 +197,16 @@ describe.concurrent('workers', () => {
     expect(clients.faults).toEqual([]);
     expect(await hashes()).toEqual(good);
     expect([times(gateway.output().stderr, 'config reloaded'), times(gateway.output().stderr, 'the changed config is not used')]).toEqual([1, 1]);
-    const shown = async (): Promise<{ reload: { problems: string } | null; reloads: object[] }> => JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as never;
+    const shown = async (): Promise<{ loadedAt: number; reload: { problems: string } | null; reloads: object[] }> => JSON.parse((await ask(`${url}/api/config`, { headers: admin })).text) as never;
     expect((await shown()).reload?.problems).toContain('there is no plugin');
     const changed = { problems: null, changes: { shown: [{ path: 'server.limits.keepAliveMs', after: '1000' }] } };
     expect((await shown()).reloads).toMatchObject([{ problems: expect.stringContaining('there is no plugin'), changes: null }, changed]);
     // a worker that takes the place of another one has the history from the others
-    gateway.write(config({ limits: { keep_alive_ms: 1000 } }));
+    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, odd));
     await expect.poll(() => times(gateway.output().stderr, 'config reloaded')).toBe(2);
+    const { loadedAt: usedFrom } = await shown();
     process.kill(workersOf(gateway)[0] as number, 'SIGKILL');
-    await expect.poll(async () => (await Promise.all(Array.from({ length: 8 }, shown))).filter(({ reload }) => reload === null).map(({ reloads }) => reloads)[0]).toMatchObject([{ changes: { shown: [] } }, { changes: null }, changed]);
+    await expect.poll(async () => (await Promise.all(Array.from({ length: 8 }, shown))).filter(({ loadedAt }) => loadedAt > usedFrom + 100).map(({ reloads }) => reloads)[0]).toMatchObject([{ changes: { shown: [] } }, { changes: null }, changed]);
     expect(await gateway.stop()).toBe(0);
   });
 
