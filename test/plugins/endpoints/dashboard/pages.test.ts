@@ -246,7 +246,7 @@ describe('the address', () => {
   test('may hold the name of what every object has', async () => {
     const page = await scene.open('/dashboard/logs?cols=time,constructor,meta.constructor');
     await page.locator('.log-table tbody tr').first().waitFor();
-    expect(await page.locator('.log-table thead th').allTextContents()).toEqual(['Time', 'constructor']);
+    expect(await page.locator('.log-table thead th').allTextContents()).toEqual(['Time ↓', 'constructor']);
     expect(await page.locator('.log-table tbody tr').first().textContent()).toMatch(/–$/);
     await page.locator('.search input').fill('constructor:"x"');
     await page.keyboard.press('Enter');
