@@ -44,6 +44,8 @@ const vendored: readonly Vendored[] = [
   { specifier: 'preact', file: 'vendor/preact.js' },
   { specifier: 'preact/hooks', file: 'vendor/hooks.js' },
   { specifier: 'htm', file: 'vendor/htm.js' },
+  // only who reads Markdown loads it
+  { specifier: 'marked', file: 'vendor/marked.js' },
 ];
 
 const types: Readonly<Record<string, string>> = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' };

@@ -11,6 +11,7 @@ import { Head } from '../parts/shell.js';
 import { Fault, Notice, Skeleton } from '../parts/states.js';
 import { StatusMark } from '../parts/status-mark.js';
 import { read, write } from '../parts/storage.js';
+import { MarkdownSwitch } from '../parts/text.js';
 import { TimeRange } from '../parts/time-range.js';
 
 const byHistory = 'history';
@@ -47,7 +48,7 @@ function One({ params }) {
   const { data, error, reload } = useData(`/api/views/conversation?${asked}`);
   const back = hrefOf('/dashboard/conversations', new URLSearchParams([...timeOf(params), ...(params.has('by') ? [['by', params.get('by') ?? '']] : [])]));
   return html`<${Head} title=${html`<a href=${back}>Conversations</a> <span class="soft">/</span> ${data?.value ?? 'Conversation'}`}>
-      ${data?.value && html`<a class="button" href=${hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), [params.get('by') ?? '', data.value]]))}><${Icon} name="logs" />In the log</a>`}<//>
+      <${MarkdownSwitch} />${data?.value && html`<a class="button" href=${hrefOf('/dashboard/logs', new URLSearchParams([...timeOf(params), [params.get('by') ?? '', data.value]]))}><${Icon} name="logs" />In the log</a>`}<//>
     ${error !== null && html`<${Fault} error=${error} retry=${reload} />`}
     ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : html`<${Sums} data=${data} />
       ${!data.isAll && html`<p class="soft">The last ${count(data.data.length)} turns. There are more before them.</p>`}

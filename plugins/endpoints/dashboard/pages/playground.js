@@ -11,6 +11,7 @@ import { usePlayground } from '../parts/playground-state.js';
 import { Head } from '../parts/shell.js';
 import { curlOf, pythonOf, typescriptOf } from '../parts/snippets.js';
 import { Notice } from '../parts/states.js';
+import { MarkdownSwitch } from '../parts/text.js';
 
 /** @param {{ params: URLSearchParams }} props */
 export function PlaygroundPage({ params }) {
@@ -33,7 +34,7 @@ export function PlaygroundPage({ params }) {
         <div class="playground-run">${isRunning
           ? html`<button key="stop" type="button" class="button" onClick=${stop}><${Icon} name="close" />Stop</button>`
           : html`<button key="send" class="button button-main" disabled=${problem !== null || isEmpty}><${Icon} name="playground" />Send</button>`}
-          ${hasTurns && !isRunning && html`<button key="again" type="button" class="button" disabled=${problem !== null} onClick=${again}><${Icon} name="replay" />Again</button><button key="over" type="button" class="button" onClick=${startOver}>Start over</button>`}<span class="soft"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span></div>
+          ${hasTurns && html`<${MarkdownSwitch} key="markdown" />`}${hasTurns && !isRunning && html`<button key="again" type="button" class="button" disabled=${problem !== null} onClick=${again}><${Icon} name="replay" />Again</button><button key="over" type="button" class="button" onClick=${startOver}>Start over</button>`}<span class="soft"><kbd>Ctrl</kbd> <kbd>Enter</kbd></span></div>
       </form>
       <div class="lanes">${form.models.map((model, at) => html`<${Lane} key=${at} model=${model} turns=${turnsOf(at)} isAlone=${isAlone} results=${results} setResult=${(id, text) => change((before) => ({ results: { ...before.results, [id]: text } }))} sendResults=${() => sendResults(at)} />`)}</div>
     </div>`;

@@ -4,19 +4,15 @@ import { count } from './format.js';
 import { Copy } from './copy.js';
 import { usePrinting } from './printing.js';
 import { Notice } from './states.js';
+import { MarkdownSwitch, Prose, Text } from './text.js';
 
 const folded = 1600;
-
-/** Shows a text. safety: characters that change the direction of text are shown as codes, because otherwise `exe.txt` may look like `txt.exe`. */
-const Text = ({ text }) => text.split(/(\p{Bidi_Control})/u).map((part, at) => at % 2 === 0 ? part : html`<span class="pill" title="Turns the direction of the text">U+${part.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}</span>`);
-
-const Prose = ({ text, more = '' }) => html`<div class="prose ${more}" dir="auto"><${Text} text=${text} /></div>`;
 
 /** @param {{ record: any }} props */
 export function Conversation({ record: { request, response, outcome } }) {
   const messages = request?.messages ?? [];
   const choices = response?.choices ?? [];
-  return html`<ol class="conversation">
+  return html`<${MarkdownSwitch} /><ol class="conversation">
     ${messages.map((message, at) => html`<${Message} key=${at} message=${message} />`)}
     ${choices.map((choice, at) => html`<${Choice} key=${`c${at}`} choice=${choice} of=${choices.length} at=${at} />`)}
     ${choices.length === 0 && outcome !== 'answered' && html`<li><${Notice} title="There was no answer" /></li>`}

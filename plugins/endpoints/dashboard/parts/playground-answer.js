@@ -6,6 +6,7 @@ import { Copy } from './copy.js';
 import { about } from './estimate.js';
 import { count, duration, money, unknown } from './format.js';
 import { Notice } from './states.js';
+import { Prose } from './text.js';
 
 /** @param {{ answer: import('./chat-stream.js').Answer, isRunning: boolean }} props */
 export function PlaygroundAnswer({ answer, isRunning }) {
@@ -13,8 +14,8 @@ export function PlaygroundAnswer({ answer, isRunning }) {
   const isEmpty = text === '' && reasoning === '' && toolCalls.length === 0;
   if (isEmpty && !isRunning && totalMs === null) return html`<div class="answer-empty soft">The answer appears here, thinking apart.</div>`;
   return html`<div class="answer" aria-busy=${isRunning}>
-    ${reasoning !== '' && html`<details class="thought" open><summary>Thinking</summary><div class="prose reasoning">${reasoning}</div></details>`}
-    ${text !== '' && html`<div class="answer-text"><div class="prose">${text}</div><${Copy} text=${text} what="answer" /></div>`}
+    ${reasoning !== '' && html`<details class="thought" open><summary>Thinking</summary><${Prose} text=${reasoning} more="reasoning" /></details>`}
+    ${text !== '' && html`<div class="answer-text"><${Prose} text=${text} /><${Copy} text=${text} what="answer" /></div>`}
     ${toolCalls.map((call, at) => html`<${ToolCall} key=${at} id=${null} name=${call.name} args=${call.arguments} />`)}
     ${isEmpty && isRunning && html`<p class="soft">Waiting for the first token…</p>`}
     ${cutBy !== null && html`<${Notice} tone="bad" title="The answer broke off">${cutBy}<//>`}

@@ -16,6 +16,7 @@ import { RequestFacts } from './request-facts.js';
 import { chatOf, curlOf } from './snippets.js';
 import { Fault, Notice, Skeleton } from './states.js';
 import { StatusMark } from './status-mark.js';
+import { Prose } from './text.js';
 import { Waterfall } from './waterfall.js';
 
 /** @param {{ id: string, params: URLSearchParams }} props */
@@ -103,7 +104,7 @@ function NoBodies({ record, bodies }) {
 }
 
 function Reasoning({ record: { reasoningContent, usage, usageEstimated, reasoningEstimated, request }, bodies }) {
-  if (reasoningContent) return html`<div class="prose-head"><span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`}</span><${Copy} text=${reasoningContent} what="reasoning" label="Copy" /></div><div class="prose reasoning">${reasoningContent}</div>`;
+  if (reasoningContent) return html`<div class="prose-head"><span class="soft">${usage.reasoningTokens === null ? 'The provider did not count its tokens apart' : html`${about(count(usage.reasoningTokens), usageEstimated || reasoningEstimated)} tokens`}</span><${Copy} text=${reasoningContent} what="reasoning" label="Copy" /></div><${Prose} text=${reasoningContent} more="reasoning" />`;
   if (request === null && (bodies === false || usage.reasoningTokens > 0)) return html`<${NoBodies} record=${{ outcome: '' }} bodies=${bodies} />`;
   return html`<${Notice} icon="more" title=${usage.reasoningTokens > 0 ? 'The provider kept its reasoning to itself' : 'No reasoning'}>${usage.reasoningTokens > 0 ? `It counted ${count(usage.reasoningTokens)} tokens of it and sent no text.` : 'The answer came without any.'}<//>`;
 }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mockConfig, stage } from './browser.ts';
+import { mockConfig, stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 /** A machine may be busy. */
@@ -175,7 +175,8 @@ describe('the keyboard', () => {
 describe('text', () => {
   test('is never markup, wherever it comes from', async () => {
     const evil = '<img src=x onerror="window.broken=1"><script>window.broken=1</script>';
-    const id = await scene.chat(`${evil} [[say:${evil}]]`, { tools: [{ type: 'function', function: { name: 'a_tool', description: evil } }], user: evil }, { 'x-gateway-evil': evil });
+    const marked = '# A heading\n\n- **bold** [here](javascript:window.broken=1), [there](https://example.com/)\n- ![pixel](https://example.com/pixel.png)\n\n| one | two |\n|---|---|\n| 1 | `2` |\n\n';
+    const id = await scene.chat(`${marked}${evil} [[say:${evil}]]`, { tools: [{ type: 'function', function: { name: 'a_tool', description: evil } }], user: evil }, { 'x-gateway-evil': evil });
     await scene.stored(7);
     page = await scene.open(`/dashboard/logs?log=${id}&cols=time,model,meta.evil`);
     await page.locator('.conversation').getByText(evil).first().waitFor();
@@ -183,6 +184,16 @@ describe('text', () => {
       await page.getByRole('link', { name: tab, exact: true }).click();
       await page.locator('.tab').getByText('onerror').first().waitFor();
     }
+    await page.getByRole('link', { name: 'Conversation', exact: true }).click();
+    await page.getByRole('button', { name: 'Markdown' }).click();
+    const said = page.locator('.message-user .is-markdown');
+    await said.locator('.markdown-head').getByText('A heading').waitFor();
+    expect(await said.locator('li strong, td code').allTextContents()).toEqual(['bold', '2']);
+    expect(await said.locator('a').evaluateAll((links) => links.map((link) => link.getAttribute('href')))).toEqual(['https://example.com/', 'https://example.com/pixel.png']);
+    await said.getByText('<script>window.broken=1</script>').waitFor();
+    expect(await violations(page)).toEqual([]);
+    await page.getByRole('button', { name: 'As text' }).click();
+    await page.locator('.message-user .prose').getByText('# A heading').waitFor();
     await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=meta.evil`);
     await page.locator('.breakdown').getByText('onerror').waitFor();
     await page.goto(`${scene.gateway.url}/dashboard?meta=evil`);

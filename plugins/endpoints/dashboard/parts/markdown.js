@@ -1,0 +1,55 @@
+/**
+ * A text as Markdown. safety: the library only splits the text; each piece becomes an element of a fixed list, with its text as text.
+ * HTML in it is shown as it is written, an image as a link, so that nothing of another site is loaded, and a link leads to the web or to mail alone.
+ */
+import { lexer } from 'marked';
+import { html, useMemo } from './html.js';
+import { Text } from './text.js';
+
+/** The time of the library grows faster than a text of odd signs; a longer text is shown as it is. */
+const longest = 100_000;
+
+/** @param {{ text: string }} props */
+export function Markdown({ text }) {
+  const pieces = useMemo(() => (text.length > longest ? [{ type: 'code', text }] : lexer(text, { gfm: true, breaks: true })), [text]);
+  return html`<${Pieces} of=${pieces} />`;
+}
+
+const Pieces = ({ of = /** @type {any[]} */ ([]) }) => of.map((piece, at) => html`<${Piece} key=${at} piece=${piece} />`);
+
+/** @param {string} href */
+const isSafe = (href) => /^(?:https?:\/\/|mailto:)/i.test(href);
+
+/** @param {{ href: string, children?: any }} props */
+const Link = ({ href, children }) => (isSafe(href) ? html`<a href=${href} title=${href} target="_blank" rel="noreferrer nofollow">${children}</a>` : html`${children} <code><${Text} text=${href} /></code>`);
+
+/** The pieces that hold others, by their kind. @type {Record<string, (piece: any) => any>} */
+const kinds = {
+  space: () => null,
+  def: () => null,
+  hr: () => html`<hr />`,
+  br: () => html`<br />`,
+  paragraph: ({ tokens }) => html`<p><${Pieces} of=${tokens} /></p>`,
+  // a heading of a text is none of the page
+  heading: ({ tokens, depth }) => html`<p class="markdown-head markdown-head-${depth}"><${Pieces} of=${tokens} /></p>`,
+  blockquote: ({ tokens }) => html`<blockquote><${Pieces} of=${tokens} /></blockquote>`,
+  strong: ({ tokens }) => html`<strong><${Pieces} of=${tokens} /></strong>`,
+  em: ({ tokens }) => html`<em><${Pieces} of=${tokens} /></em>`,
+  del: ({ tokens }) => html`<del><${Pieces} of=${tokens} /></del>`,
+  codespan: ({ text }) => html`<code><${Text} text=${text} /></code>`,
+  code: ({ text }) => html`<pre class="small" tabindex="0"><code><${Text} text=${text} /></code></pre>`,
+  link: ({ href, tokens }) => html`<${Link} href=${href}><${Pieces} of=${tokens} /><//>`,
+  image: ({ href, text }) => html`<${Link} href=${href}><${Text} text=${`image: ${text || href}`} /><//>`,
+  list: ({ ordered, start, items }) => (ordered ? html`<ol start=${start === '' ? 1 : start}><${Items} of=${items} /></ol>` : html`<ul><${Items} of=${items} /></ul>`),
+  table: ({ header, rows }) => html`<div class="table-scroll"><table class="table"><thead><tr>${header.map((cell, at) => html`<th key=${at} scope="col"><${Pieces} of=${cell.tokens} /></th>`)}</tr></thead>
+    <tbody>${rows.map((row, at) => html`<tr key=${at}>${row.map((cell, column) => html`<td key=${column} class="wrap"><${Pieces} of=${cell.tokens} /></td>`)}</tr>`)}</tbody></table></div>`,
+};
+
+const Items = ({ of }) => of.map(({ task, checked, tokens }, at) => html`<li key=${at}>${task && (checked ? '☑ ' : '☐ ')}<${Pieces} of=${tokens} /></li>`);
+
+/** Whatever is of no kind of the list, HTML above all, is shown as it is written. */
+function Piece({ piece }) {
+  if (Object.hasOwn(kinds, piece.type)) return kinds[piece.type]?.(piece);
+  if (piece.type === 'text' && piece.tokens !== undefined) return html`<${Pieces} of=${piece.tokens} />`;
+  return html`<${Text} text=${String(piece.type === 'text' || piece.type === 'escape' ? piece.text : piece.raw)} />`;
+}
