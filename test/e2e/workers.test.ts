@@ -400,7 +400,8 @@ describe.concurrent('a worker', () => {
   });
 
   test('does not ask a target whose rate limit another worker was told, until one of them is told to wake it', async ({ expect }) => {
-    const gateway = await start(config());
+    const passing = { id: 'mock/*', providers: [{ providerId: 'mock' }] };
+    const gateway = await start(config({}, { models: [...(config()['models'] as object[]), passing] }));
     const { url } = gateway;
     const statuses = async (): Promise<Set<number>> => new Set((await Promise.all([1, 2, 3, 4].map(() => chat(url, 'hello')))).map(({ status }) => status));
     expect(await statuses()).toEqual(new Set([200]));
@@ -410,6 +411,12 @@ describe.concurrent('a worker', () => {
     expect(await targets()).toEqual([expect.objectContaining({ state: 'resting', calls: 4 })]);
     expect((await ask(`${url}/api/targets/wake?name=mock/mock`, { body: {}, headers: admin })).status).toBe(200);
     await expect.poll(statuses).toEqual(new Set([200]));
+    // one worker alone knows a name that a wildcard let through
+    expect((await ask(`${url}/v1/chat/completions`, { body: { model: 'mock/foo', messages: [{ role: 'user', content: 'hi' }] } })).status).toBe(200);
+    const passed = async (): Promise<unknown> => (await targets())[1];
+    expect(await Promise.all([1, 2, 3, 4].map(passed))).toEqual([1, 2, 3, 4].map(() => expect.objectContaining({ target: 'mock/foo', calls: 1 })));
+    const woken = await Promise.all(Array.from({ length: 4 }, () => ask(`${url}/api/targets/wake?name=mock/foo`, { body: {}, headers: admin })));
+    expect(woken.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
     await gateway.stop();
   });
 

@@ -37,11 +37,20 @@ interface Parts {
 
 const protective = { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } };
 
-/** `GET /api/targets`: all targets of providers that are on. `POST /api/targets/wake?name=…`: ends the rest of one. */
+/**
+ * `GET /api/targets`: all targets of providers that are on, and those behind a wildcard that rest or were asked lately.
+ * `POST /api/targets/wake?name=…`: ends the rest of one.
+ */
 export function addTargetRoutes(routes: Routes, { targets, config, peers }: Parts): void {
   const all = Map.groupBy(offered(config), ({ target }) => target);
+  const open = new Set(config.wildcards.flatMap(({ providers }) => providers.map(({ providerId }) => providerId)));
+  const isPassed = (name: string): boolean => !all.has(name) && open.has(providerOf(name));
   const show = (name: string): ShownTarget => shown(name, all.get(name) ?? [], targets);
-  const own = (): ShownTarget[] => Array.from(all.keys(), show);
+  const passed = (): ShownTarget[] => Array.from(targets.known(), ([name]) => name).filter(isPassed).map(show).filter(({ state, calls }) => state !== 'standing' || calls > 0);
+  const own = (): ShownTarget[] => [...Array.from(all.keys(), show), ...passed()];
+  const listed = async (): Promise<ShownTarget[]> => (((await peers?.ask('targets', null)) ?? []) as ShownTarget[][]).reduce(combined, own());
+  // seen: another worker that has just woken it lists it no more, and has told so before it answers
+  const isKnown = async (name: string): Promise<boolean> => all.has(name) || (isPassed(name) && ((await listed()).some(({ target }) => target === name) || targets.seen(name) !== null));
   peers?.answer('targets', own);
   peers?.on('wake', (name) => targets.wake(name as string));
   routes.add({
@@ -49,19 +58,16 @@ export function addTargetRoutes(routes: Routes, { targets, config, peers }: Part
     path: '/api/targets',
     auth: 'admin',
     about: { summary: 'The targets of providers that are on, and which of them rest', answer: { 'application/json': 'ShownTargets' } },
-    async handle() {
-      const others = ((await peers?.ask('targets', null)) ?? []) as ShownTarget[][];
-      return json({ data: others.reduce(combined, own()) } satisfies ShownTargets, protective);
-    },
+    handle: async () => json({ data: await listed() } satisfies ShownTargets, protective),
   });
   routes.add({
     method: 'POST',
     path: '/api/targets/wake',
     auth: 'admin',
     about: { summary: 'End the rest of a target', query: { name: 'The target, as GET /api/targets names it.' }, answer: { 'application/json': 'ShownTarget' } },
-    handle({ query }) {
+    async handle({ query }) {
       const name = query.get('name') ?? '';
-      if (!all.has(name)) throw new GatewayError('invalid_value', `There is no target "${name.slice(0, 200)}".${didYouMean(name, all.keys())} See GET /api/targets.`, { param: 'name' });
+      if (!(await isKnown(name))) throw new GatewayError('invalid_value', `There is no target "${name.slice(0, 200)}".${didYouMean(name, all.keys())} See GET /api/targets.`, { param: 'name' });
       targets.wake(name);
       peers?.broadcast('wake', name);
       return json(show(name), protective);
@@ -69,23 +75,28 @@ export function addTargetRoutes(routes: Routes, { targets, config, peers }: Part
   });
 }
 
+/** The id of the provider: its key's number is no part of it. */
+const providerOf = (target: string): string => target.slice(0, target.indexOf('/')).replace(/#\d+$/, '');
+
 const order: readonly ShownTarget['state'][] = ['standing', 'trying', 'resting'];
 
 /** What two workers know: the state that speaks more against a target, and the calls of both. */
 function combined(some: readonly ShownTarget[], more: readonly ShownTarget[]): ShownTarget[] {
   const others = new Map(more.map((one) => [one.target, one]));
-  return some.map((one) => {
+  const known = new Set(some.map(({ target }) => target));
+  const both = some.map((one) => {
     const other = others.get(one.target) ?? one;
     const worse = order.indexOf(other.state) > order.indexOf(one.state) || (other.restsUntil ?? '') > (one.restsUntil ?? '') ? other : one;
     return other === one ? one : { ...worse, calls: one.calls + other.calls, failures: one.failures + other.failures };
   });
+  return [...both, ...more.filter(({ target }) => !known.has(target))];
 }
 
 function shown(target: string, candidates: readonly Candidate[], targets: Targets): ShownTarget {
   const { standing, calls, failures } = targets.seen(target) ?? { standing: { is: 'standing' } as const, calls: 0, failures: 0 };
   return {
     target,
-    provider: candidates[0]?.provider.id ?? '',
+    provider: providerOf(target),
     models: candidates.map(({ model }) => model.id),
     state: standing.is === 'standing' ? 'standing' : standing.is === 'rests' ? 'resting' : 'trying',
     why: 'why' in standing ? standing.why : null,

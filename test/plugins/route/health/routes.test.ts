@@ -1,5 +1,6 @@
 /** `GET /api/targets` and `POST /api/targets/wake`. */
 import { expect, it } from 'vitest';
+import { States } from '../../../../core/host/state.ts';
 import type { ShownTarget } from '../../../../plugins/route/health/routes.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
@@ -45,4 +46,21 @@ it('is for admins', async () => {
   const up = await provider();
   const gateway = await gatewayOf(oneUpstream(up.url, { server: { admin_key: 'the-key-of-the-admin' } }));
   expect([(await gateway.get('/api/targets')).status, (await gateway.post('', { path: '/api/targets/wake?name=up/plain-1' })).status]).toEqual([401, 401]);
+});
+
+it('lists what a wildcard let through while that rests or was asked lately, and wakes it', async () => {
+  const up = await provider(limited, answers(completion('hello')), limited);
+  const providers = { up: { dialect: 'openai-chat', base_url: up.url, api_key: ['a', 'b'] }, other: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } };
+  const states = new States();
+  const gateway = await gatewayOf({ providers, models: [{ id: 'up/*', providers: [{ providerId: 'up' }] }], routing: { default: { retry: { same_target: 0 } } } }, { states });
+  await gateway.chat({ model: 'up/new' });
+  const [first, second] = (await listed(gateway)).toSorted((a, b) => a.state.localeCompare(b.state));
+  expect([first, second]).toMatchObject([{ target: expect.stringMatching(/^up#\d\/new$/), provider: 'up', models: [], state: 'resting', why: 'rate limit' }, { state: 'standing', calls: 1 }]);
+  const wake = async (name = ''): Promise<number> => (await gateway.post('', { path: `/api/targets/wake?name=${encodeURIComponent(name)}` })).status;
+  expect([await wake(first?.target), await wake(first?.target), await wake('up#1/old'), await wake('up/new')]).toEqual([200, 200, 400, 400]);
+  expect(await listed(gateway)).toEqual([second]);
+
+  // after a reload without the wildcard, nobody can ask for it
+  const next = await gatewayOf({ providers, models: [{ id: 'plain', free: true, providers: [{ providerId: 'other' }] }] }, { states });
+  expect((await listed(next)).map(({ target }) => target)).toEqual(['other/plain']);
 });
