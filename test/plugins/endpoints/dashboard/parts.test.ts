@@ -82,6 +82,10 @@ describe('the search bar', () => {
   });
 });
 
+test('a number beside another one of a filter means either, and a bound replaces the one in its direction', () => {
+  expect([...typed('attempts:20 attempts:2 attempts:>3', 'attempts=>1&latency=>1s')]).toEqual([['latency', '>1s'], ['attempts', '20'], ['attempts', '2'], ['attempts', '>3']]);
+});
+
 describe('the fields of a record', () => {
   test('are those that the API filters by', async () => {
     const { names } = await part('query');

@@ -113,9 +113,12 @@ describe('log/journal', () => {
   });
 
   test('keeps no bodies of a request that says so', async () => {
-    const { chat } = await begin();
+    const told: (string | null)[] = [];
+    const watching: AnyPlugin = { name: 'test/watching', summary: 'watches the live log', schema: {}, apply: ({ hooks, log }) => hooks.boot.tap(() => void log.reader()?.onRecord(({ promptStart }) => told.push(promptStart))) };
+    const { chat } = await begin({}, {}, [watching]);
     await chat({}, { 'x-log-bodies': 'off' });
     await chat({});
+    expect(told).toEqual([null, 'hi']);
     const rows = await stored();
     expect(rows.map(({ request, promptStart }) => [request === null, promptStart])).toEqual([[true, null], [false, 'hi']]);
     expect(rows[0]).toMatchObject({ response: null, reasoningContent: null, usage: { totalTokens: 15 } });

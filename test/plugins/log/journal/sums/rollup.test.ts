@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { Condition, LogQuery, StatsRow } from '../../../../../core/log/store.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
+import { complete, summed } from '../../../../../plugins/log/journal/sums/rollup.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
 import { attempt, everything, folder, rowFor } from '../scene.ts';
@@ -12,6 +13,10 @@ beforeAll(async () => {
   server = await startPostgres();
 });
 afterAll(async () => await server.stop());
+
+test('sums are made again where there is a new dimension: then this name is another one', () => {
+  expect([complete, summed.join(' ')]).toEqual(['complete 3', 'status outcome model provider key agent stream finish error door attempt.provider attempt.model attempt.code attempt.target']);
+});
 
 const minute = 60_000;
 const hour = 60 * minute;
