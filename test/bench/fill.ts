@@ -42,6 +42,8 @@ function payloadOf(number: number): string {
       cost: `0.00${String(scattered).padStart(5, '0')}`,
       metadata: { 'tenant-id': `tenant-${Math.floor(500 * (scattered / 10_007) ** 2)}`, country: ['DE', 'FR', 'US', 'JP'][scattered % 4] as string, 'user-id': `user-${number % 50_000}` },
     }),
+    // the store finds it in the request
+    promptStart: undefined,
     request: prompt,
     response: answer,
   });

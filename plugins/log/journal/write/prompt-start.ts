@@ -2,8 +2,10 @@
 import type { ChatRequest, Message } from '../../../../core/chat.ts';
 
 const longest = 120;
-/** cost: no more characters than these are looked at. */
-const lookedAt = 600;
+/** cost: no more characters than these are looked at; blanks among them are taken together. */
+const lookedAt = 240;
+/** All blanks but one between two words. */
+const blanks = /[^\S ]\s*| \s+/g;
 
 /** Of the last message of the user; of the last message with a text, where the user has said nothing. */
 export function promptStartOf(request: ChatRequest | null): string | null {
@@ -23,6 +25,6 @@ function textOf({ content }: Message): string | null {
 
 function startOf(text: unknown): string | null {
   if (!isText(text)) return null;
-  const start = text.trimStart().slice(0, lookedAt).replaceAll(/\s+/g, ' ').trimEnd();
+  const start = text.trimStart().slice(0, lookedAt).replaceAll(blanks, ' ').trimEnd();
   return start.length <= longest ? start : `${start.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
