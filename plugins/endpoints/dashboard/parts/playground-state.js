@@ -16,10 +16,15 @@ let draft = { form: emptyForm, lanes: /** @type {Turn[][]} */ ([[]]), key: '', r
 
 const mostCompared = 3;
 
-/** The models that are used most, beside the one that is chosen. @param {any} models @param {string} chosen */
-function othersOf(models, chosen) {
-  const used = new Map(models.data.map(({ id, use }) => [id, use?.requests ?? 0]));
-  return choices(models, chosen).filter((name) => name !== chosen && used.has(name)).sort((a, b) => used.get(b) - used.get(a)).slice(0, mostCompared - 1);
+/** Whether a provider of a model can do what the form asks for. */
+const isAble = ({ providers }, { effort, budget, tools, images }) => providers.some((can) => (can.reasons || (['', 'none'].includes(effort) && budget === '')) && (can.tools || tools === '') && (can.vision || images.length === 0));
+
+/** The models that are used most, beside the one that is chosen; first those that can do what the form asks for. @param {any} models @param {import('./playground-request.js').Form} form */
+export function othersOf(models, form) {
+  const [chosen = ''] = form.models;
+  const known = new Map(models.data.map((model) => [model.id, { isAble: isAble(model, form), requests: model.use?.requests ?? 0 }]));
+  const first = (a, b) => Number(b.isAble) - Number(a.isAble) || b.requests - a.requests;
+  return choices(models, chosen).filter((name) => name !== chosen && known.has(name)).sort((a, b) => first(known.get(a), known.get(b))).slice(0, mostCompared - 1);
 }
 
 /** The form that sends a logged request again, and what the request loses by that. @param {string} id */
@@ -43,8 +48,7 @@ function useDraft(params, models) {
   useEffect(() => {
     const fill = async () => {
       const { form, loss } = replay === null ? { form: await formIn(location.hash), loss: null } : await loggedForm(replay);
-      const [model = ''] = form.models;
-      change(() => ({ form: isCompared ? { ...form, models: [model, ...othersOf(models, model)] } : form, lanes: [[]] }));
+      change(() => ({ form: isCompared ? { ...form, models: [...form.models.slice(0, 1), ...othersOf(models, form)] } : form, lanes: [[]] }));
       setNote(loss);
       // what a request loses is read before it is sent
       setDue(isCompared && replay !== null && isClicked(replay) && loss === null);

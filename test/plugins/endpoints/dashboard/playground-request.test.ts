@@ -77,3 +77,20 @@ describe('the form', () => {
     expect(settingsOf({ ...formOf({ model: 'm', messages: [] }, {}), schema: '{"type":"object"}' }).settings).toEqual({ response_format: { type: 'json_schema', json_schema: { name: 'answer', strict: true, schema: { type: 'object' } } } });
   });
 });
+
+describe('the others that a request is compared on', async () => {
+  const { othersOf } = await import(new URL('../../../../plugins/endpoints/dashboard/parts/playground-state.js', import.meta.url).href);
+  const model = (id: string, requests: number, can: object): object => ({ id, isOn: true, use: { requests }, providers: [{ reasons: false, tools: false, vision: false, ...can }] });
+  const models = { policies: [], data: [model('asked', 9, {}), model('used', 8, {}), model('seeing', 5, { vision: true, tools: true }), model('thinking', 2, { reasons: true, tools: true }), model('rare', 0, {})] };
+
+  test.each<[string, object, string[]]>([
+    ['a text', {}, ['used', 'seeing']],
+    ['no thinking', { reasoning_effort: 'none' }, ['used', 'seeing']],
+    ['an effort', { reasoning_effort: 'low' }, ['thinking', 'used']],
+    ['a budget', { reasoning: { max_tokens: 2000 } }, ['thinking', 'used']],
+    ['tools', { tools: [{ type: 'function', function: { name: 'f' } }] }, ['seeing', 'thinking']],
+    ['an image', { messages: [user([image])] }, ['seeing', 'used']],
+  ])('with %s can do it, where there are such', (_, asked, others) => {
+    expect(othersOf(models, formOf({ model: 'asked', messages: [user('Hi')], ...asked }, {}))).toEqual(others);
+  });
+});
