@@ -89,7 +89,7 @@ function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
     ...samplingOf(terms),
     ...automatic,
     ...restOf(request, writing),
-    ...bodyFieldsOf(request),
+    ...bodyFieldsOf(request, writing.dropField),
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }

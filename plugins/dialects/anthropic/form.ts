@@ -2,6 +2,7 @@
 import type { ChatRequest, Native } from '../../../core/chat.ts';
 import { type Fields, fieldsOf, listOf } from '../../../core/wire/fields.ts';
 import type { ClaudeTerms } from '../families/claude.ts';
+import { withoutClientSettings } from '../families/client-settings.ts';
 
 /** The name of this wire format (`ChatRequest.form`). */
 export const form = 'messages';
@@ -18,10 +19,10 @@ export const betasOf = (request: ChatRequest): readonly string[] => listOf(nativ
 /** True if instructions may stand between the turns. wire: only with a beta (Anthropic: Beta headers, `mid-conversation-system-2026-04-07`); else they are text of the user */
 export const mayInstructLater = (request: ChatRequest): boolean => betasOf(request).some((beta) => beta.startsWith('mid-conversation-system'));
 
-/** The fields of the body that go out as the caller wrote them. `thinking` and `output_config` are not among them. */
-export function bodyFieldsOf(request: ChatRequest): Fields {
+/** The fields of the body that go out as the caller wrote them. `thinking` and `output_config` are not among them. @param drop notes each field that does not go out */
+export function bodyFieldsOf(request: ChatRequest, drop: (field: string, value: unknown) => void): Fields {
   const { anthropic_beta: _, thinking: __, output_config: ___, ...fields } = nativeOf(request);
-  return fields;
+  return withoutClientSettings(fields, drop);
 }
 
 /** The thinking, with the fields that only the Messages API has. */

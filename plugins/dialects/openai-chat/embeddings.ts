@@ -1,13 +1,17 @@
 /** Embeddings in the form of OpenAI, which most vendors of chat completions have too. wire: OpenAI: Create embeddings. */
 import type { Embedder } from '../../../core/wire/dialect.ts';
+import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { withoutClientSettings } from '../families/client-settings.ts';
 
 export const embedder: Embedder = {
   most: 2048,
   encode(inputs, { ask: { dimensions }, user, rest }, { mapping }) {
-    const body = { model: mapping.externalId, input: inputs.length === 1 ? inputs[0] : inputs, ...(dimensions !== null && { dimensions }), ...(user !== null && { user }), ...rest };
-    return { path: '/embeddings', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), adjustments: [] };
+    const adjustments = new Adjustments();
+    const more = withoutClientSettings(rest, (field, value) => adjustments.dropField(field, value));
+    const body = { model: mapping.externalId, input: inputs.length === 1 ? inputs[0] : inputs, ...(dimensions !== null && { dimensions }), ...(user !== null && { user }), ...more };
+    return { path: '/embeddings', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), adjustments: adjustments.list };
   },
   decode({ body }) {
     if (!isFields(body)) throw noVectors();

@@ -6,6 +6,7 @@ import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { type Fields, isFields } from '../../../core/wire/fields.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
+import { isClientSetting } from '../families/client-settings.ts';
 import { takes } from '../families/openai-models.ts';
 import { refuseNone } from '../families/thinkers.ts';
 import { withoutForeign } from './foreign.ts';
@@ -17,9 +18,6 @@ const parameters = [
   ...parameterNames,
   ['parallel_tool_calls', 'parallelToolCalls'],
 ] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest])[];
-
-/** safety: clients such as LiteLLM read these fields as "send this request elsewhere" or "with that key". They may hold a secret, so no provider gets them. */
-const clientSettings = new Set(['api_key', 'api_base', 'base_url', 'extra_headers']);
 
 /** Encodes a request, credentials not included. A pure function. */
 export function encode(vendor: Vendor, request: ChatRequest, target: Target): WireRequest {
@@ -73,7 +71,7 @@ class Draft {
   #rest(): Fields {
     const sent: Record<string, unknown> = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
-      if (clientSettings.has(field)) this.adjustments.add(field, 'dropped');
+      if (isClientSetting(field)) this.adjustments.add(field, 'dropped');
       else if (field === 'reasoning' && this.#vendor.takesReasoningFields !== true) this.adjustments.dropField(field, value);
       else sent[field] = value;
     }

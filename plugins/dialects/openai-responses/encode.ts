@@ -5,6 +5,7 @@ import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
+import { isClientSetting } from '../families/client-settings.ts';
 import { refuseNone } from '../families/thinkers.ts';
 import { type Habits, habitsOf, refuses } from './habits.ts';
 import { encodeInput } from './input.ts';
@@ -86,7 +87,7 @@ class Draft {
     const sent: Body = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
       if (value === null || setApart.has(field)) continue;
-      if ((this.#isOwn && !clientSettings.has(field)) || shared.includes(field) || this.#habits.passes.includes(field)) sent[field] = value;
+      if ((this.#isOwn && !isClientSetting(field)) || shared.includes(field) || this.#habits.passes.includes(field)) sent[field] = value;
       else this.adjustments.dropField(field, value);
     }
     const { store, include = null } = this.#request.rest;
@@ -189,9 +190,6 @@ class Draft {
 
 /** Fields of `rest` that other methods put into the body. */
 const setApart = new Set(['verbosity', 'include', 'store']);
-
-/** safety: clients such as LiteLLM read these fields as "send this request elsewhere" or "with that key". They may hold a secret, so no provider gets them. */
-const clientSettings: ReadonlySet<string> = new Set(['api_key', 'api_base', 'base_url', 'extra_headers']);
 
 const noParameters = { type: 'object', properties: {} };
 

@@ -69,10 +69,13 @@ describe.each(Object.keys(kinds))('to a provider like %s', (kind) => {
 });
 
 describe('POST /v1/embeddings', () => {
-  it('sends what the caller sent', async () => {
+  it('sends what the caller sent, but nothing that may hold a key of his own', async () => {
     const { embed, up } = await scene('openai');
-    await embed({ input: [1, 2, 3], dimensions: 3, user: 'ann', of_tomorrow: true });
-    expect(up.asked[0]).toMatchObject({ url: '/v1/embeddings', json: { model: 'text-embedding-3-small', input: [1, 2, 3], dimensions: 3, user: 'ann', of_tomorrow: true } });
+    const settings = { api_key: 'sk-of-the-caller', api_base: 'http://else.example', base_url: 'http://else.example', extra_headers: { a: 'b' } };
+    const { headers } = await embed({ input: [1, 2, 3], dimensions: 3, user: 'ann', of_tomorrow: true, ...settings });
+    expect(up.asked[0]?.url).toBe('/v1/embeddings');
+    expect(up.asked[0]?.json).toEqual({ model: 'text-embedding-3-small', input: [1, 2, 3], dimensions: 3, user: 'ann', of_tomorrow: true });
+    expect(headers.get('x-adjusted')).toBe(Object.keys(settings).map((field) => `${field}: dropped`).join(', '));
   });
 
   it('gives base64 of 32-bit floats where that is asked for', async () => {

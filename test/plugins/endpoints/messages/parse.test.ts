@@ -10,7 +10,7 @@ const mark = { type: 'ephemeral', ttl: '1h' };
 const png = 'iVBORw0KGgo=';
 
 describe('a provider of the same API', () => {
-  it('gets all that the caller wrote', async () => {
+  it('gets all that the caller wrote, but nothing that may hold a key of his own', async () => {
     const { ask } = await scene();
     const body = {
       max_tokens: 900, temperature: 0.3, top_k: 5, stop_sequences: ['END'], metadata: { user_id: 'u'.repeat(100), more: 1 }, service_tier: 'standard_only', container: 'c1', cache_control: mark,
@@ -21,8 +21,10 @@ describe('a provider of the same API', () => {
       a_field_of_tomorrow: { deep: [1, 2] },
       ...say({ type: 'text', text: 'Hi', a_mark: 1, cache_control: mark }),
     };
-    const { sent, asked, status } = await ask({ model: 'claude', ...body }, { 'anthropic-beta': 'one-2025-01-01, two' });
+    const settings = { api_key: 'sk-of-the-caller', api_base: 'http://else.example', base_url: 'http://else.example', extra_headers: { a: 'b' } };
+    const { sent, asked, status, headers } = await ask({ model: 'claude', ...body, ...settings }, { 'anthropic-beta': 'one-2025-01-01, two' });
     expect(status).toBe(200);
+    expect(headers.get('x-adjusted')).toBe(Object.keys(settings).map((field) => `${field}: dropped`).join(', '));
     expect(sent).toEqual({ ...body, model: 'claude-sonnet-4-5' });
     expect(asked.headers['anthropic-beta']).toBe('one-2025-01-01,two');
   });
