@@ -23,7 +23,7 @@ export async function admitAdmin(asked: Asked, facts: AdminFacts): Promise<void>
   const { headers, method, config: { server: { adminKey, adminOpen, isGuarded } } } = asked;
   if (adminOpen || (adminKey === null && !isGuarded)) {
     const why = whyNoNeighbour(headers, facts.address);
-    if (why === null) return;
+    if (why === null) return refuseForeign(method, headers);
     if (adminKey === null) throw new GatewayError('permission_denied', `${why}: set server.admin_key to see the log from elsewhere.`);
   }
   if (adminKey === null) return refuseSocket(facts.address);
@@ -63,14 +63,24 @@ export function sessionOf({ headers, config: { server: { adminKey, dataDir } }, 
   return session === null || ended.has(session, dataDir) ? null : session;
 }
 
+/** safety: where nobody needs a key, a page of another site that is open in a browser of this machine could change something. It cannot read what GET answers. */
+function refuseForeign(method: string, headers: Arrived['headers']): void {
+  if (!isReading(method) && isForeignPage(headers)) throw new GatewayError('permission_denied', 'Only pages of this gateway, and programs, may change something here.');
+}
+
+const isReading = (method: string): boolean => method === 'GET' || method === 'HEAD';
+
 /** safety: a browser sends the cookie with requests of every site's pages. Only a page of the gateway's own may change something by it. */
-const isSameOrigin = (method: string, headers: Arrived['headers']): boolean => method === 'GET' || method === 'HEAD' || isOwnPage(headers);
+const isSameOrigin = (method: string, headers: Arrived['headers']): boolean => isReading(method) || isOwnPage(headers);
 
 /** Whether a browser says that one of the gateway's own pages asks. Where the gateway is no safe place to a browser (plain HTTP, another machine), it sends `origin` alone. */
 export function isOwnPage(headers: Arrived['headers']): boolean {
   const site = headers['sec-fetch-site'];
   return site === undefined ? headers['origin'] !== undefined && URL.parse(headers['origin'])?.host === headers['host'] : site === 'same-origin';
 }
+
+/** Whether a browser says that a page of another site asks. Programs say nothing of the kind. */
+export const isForeignPage = (headers: Arrived['headers']): boolean => (headers['sec-fetch-site'] ?? headers['origin']) !== undefined && !isOwnPage(headers);
 
 const bearerOf = (header: string | undefined): string | undefined => /^Bearer ([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1];
 

@@ -1,5 +1,5 @@
 /** Signs a browser in: it sends the admin key once and gets a session cookie that scripts cannot read and other sites cannot use. */
-import { adminCookie, isOwnPage, sessionOf } from '../../../core/http/admin.ts';
+import { adminCookie, isForeignPage, isOwnPage, sessionOf } from '../../../core/http/admin.ts';
 import { newSession, sessionMs } from '../../../core/http/sessions.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { parseJson } from '../../../core/wire/json.ts';
@@ -56,8 +56,7 @@ type Headers = EndpointRequest['arrived']['headers'];
 
 /** safety: a page of another site can post a form to this address, but it cannot send JSON and cannot claim the gateway's own address. */
 function refuseForeign(headers: Headers): void {
-  const isForeign = headers['sec-fetch-site'] === undefined && headers['origin'] === undefined ? false : !isOwnPage(headers);
-  if (isForeign) throw new GatewayError('permission_denied', 'Only the dashboard of this gateway may sign in or out.');
+  if (isForeignPage(headers)) throw new GatewayError('permission_denied', 'Only the dashboard of this gateway may sign in or out.');
   if (!/^application\/json\s*(?:;|$)/i.test(headers['content-type'] ?? '')) throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
 }
 

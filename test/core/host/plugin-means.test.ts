@@ -157,6 +157,17 @@ describe('an endpoint of a plugin', () => {
     expect([await from(gateway.url), await from('http://elsewhere.example'), await from('null'), (await gateway.post({}, { path: '/write', headers: { cookie } })).status]).toEqual([200, 401, 401, 401]);
   });
 
+  test('that changes something is refused to a page of another site where nobody needs the admin key', async () => {
+    const write = pluginOf(({ routes }) => (['GET', 'POST', 'DELETE'] as const).forEach((method) => routes.add({ method, path: '/write', auth: 'admin', handle: () => json({ written: true }) })));
+    for (const config of [{}, { server: { ...server, admin_open: true } }]) {
+      const { gateway } = await gatewayWith(write, config);
+      const status = async (headers: Record<string, string>, method: 'GET' | 'POST' | 'DELETE' = 'POST'): Promise<number> => (await gateway.ask('/write', { method, headers })).status;
+      expect([await status({ 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }), await status({ 'sec-fetch-site': 'same-site' }, 'DELETE'), await status({ origin: 'https://evil.example' }), await status({ origin: 'null' })]).toEqual([403, 403, 403, 403]);
+      // programs say nothing of the kind, and a link on a page of another site only reads
+      expect([await status({}), await status({ 'sec-fetch-site': 'same-origin' }), await status({ origin: gateway.url }), await status({ 'sec-fetch-site': 'cross-site' }, 'GET')]).toEqual([200, 200, 200, 200]);
+    }
+  });
+
   test('is told who asks', async () => {
     const { gateway } = await gatewayWith(shop, { keys });
     expect(await (await gateway.get('/key', asAnn)).json()).toEqual({ key: 'ann' });
