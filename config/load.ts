@@ -15,6 +15,7 @@ import type { Findings, Problem } from './problems.ts';
 import { byPlace, createFindings } from './problems.ts';
 import type { Reading } from './read.ts';
 import { readConfig } from './read.ts';
+import type { Source } from './source.ts';
 import { resolveKeys } from './resolve/keys.ts';
 import { resolveAlerts, warnOfUnwatched } from './resolve/alerts.ts';
 import { resolveLimits, warnOfUncounted } from './resolve/limits.ts';
@@ -52,8 +53,10 @@ export type Loaded =
       readonly warnings: readonly Problem[];
       /** Absolute paths of all files that were looked for, also those that do not exist: the config, its includes and their globs, `.env` files, certificates and `${file:...}` references. */
       readonly files: readonly string[];
+      /** The config and its includes: the absolute path of each, and the one that problems show. */
+      readonly sources: readonly Pick<Source, 'file' | 'shown'>[];
     }
-  | { readonly ok: false; readonly problems: readonly Problem[]; readonly files: readonly string[]; readonly named: readonly NamedPlugin[] };
+  | { readonly ok: false; readonly problems: readonly Problem[]; readonly files: readonly string[]; readonly sources: readonly Pick<Source, 'file' | 'shown'>[]; readonly named: readonly NamedPlugin[] };
 
 /**
  * Reads, checks and resolves a config file. Faults are returned, not thrown.
@@ -66,6 +69,7 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
   const read: string[] = [];
   const main = readConfig(file, { env: environment.values, findings, files: read });
   const files = [...new Set([...read, ...environment.files])];
+  const sources = readingsOf(main).map(({ source: { file: path, shown } }) => ({ file: path, shown }));
 
   const plugins = await resolvePlugins(main, options, findings);
   const known = knownDialects(plugins.loaded.map(({ plugin }) => plugin), plugins.isComplete);
@@ -74,8 +78,8 @@ export async function loadConfig(file: string, options: LoadOptions): Promise<Lo
 
   // an unreadable file may define what the other files refer to, so nobody can say yet which references are wrong
   const config = readingsOf(main).every(({ isComplete }) => isComplete) ? resolveConfig(main, { plugins, known, overrides: options.overrides ?? {}, bound: options.bound ?? null, home, files }, findings) : null;
-  if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems.toSorted(byPlace), files, named: plugins.named };
-  return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), named: plugins.named, warnings: findings.warnings.toSorted(byPlace), files };
+  if (config === null || findings.problems.length > 0) return { ok: false, problems: findings.problems.toSorted(byPlace), files, sources, named: plugins.named };
+  return { ok: true, config, plugins: deepFreezeOptions(plugins.loaded), named: plugins.named, warnings: findings.warnings.toSorted(byPlace), files, sources };
 }
 
 interface Parts {

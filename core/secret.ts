@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { inspect } from 'node:util';
 
-const mask = '[redacted]';
+/** Stands for a secret wherever people read. */
+export const mask = '[redacted]';
 
 /** A text that nobody can print by accident: strings, JSON and `console.log` show `[redacted]`. Only `reveal()` returns the text. */
 export class Secret {
@@ -30,3 +31,26 @@ export class Secret {
 
 /** Compares two secrets in constant time, whatever their lengths. */
 export const isSame = (given: string, right: string): boolean => timingSafeEqual(createHash('sha256').update(given).digest(), createHash('sha256').update(right).digest());
+
+const secretName = /(?:key|token|passphrase)$|access_key_id|secret|password|credential|authorization|dsn|^headers$/i;
+
+/** Whether the name of a setting says that what it holds is a secret. */
+export const saysSecret = (name: string): boolean => secretName.test(name);
+
+/** safety: an address can hold a name and password, or a key in its query. */
+export function addressWithoutSecrets(address: string): string {
+  const url = URL.parse(address);
+  return url === null ? mask : `${url.protocol}//${url.host}${url.pathname}`;
+}
+
+/**
+ * A copy of a value in which a mask stands for each secret: a `Secret`, or a text whose name says that it is one.
+ * @param isSecret whether the name of an outer value says that it is a secret; then every text inside is one
+ */
+export function withoutSecrets(value: unknown, isSecret = false): unknown {
+  if (value instanceof Secret) return mask;
+  if (typeof value === 'string') return isSecret && value !== '' ? mask : value.includes('://') ? addressWithoutSecrets(value) : value;
+  if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, isSecret));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutSecrets(inner, isSecret || saysSecret(name))]));
+}

@@ -5,6 +5,7 @@ import type { Loaded } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
 import { editorSchema } from '../../config/resolve/editor.ts';
 import { shippedPlugins } from '../../config/shipped-plugins.ts';
+import { told } from '../../config/written.ts';
 import type { Config } from '../config.ts';
 import { Exit, UsageError } from '../exit.ts';
 import { adminKeyText, createAdminKeys, withKeptAdminKey } from '../host/admin-key.ts';
@@ -68,14 +69,14 @@ interface Given {
   readonly bound?: string;
 }
 
-function load(file: string, given: Given = {}): Promise<Loaded> {
+async function load(file: string, given: Given = {}): Promise<Loaded> {
   const checkCommands = createCommandCheck();
   const loadChecked: typeof loadPlugin = async (use, folder) => {
     const plugin = await loadPlugin(use, folder);
     checkCommands(plugin);
     return plugin;
   };
-  return loadConfig(file, { env: process.env, loadPlugin: loadChecked, shippedPlugins, ...homeOf(file), ...given });
+  return told(await loadConfig(file, { env: process.env, loadPlugin: loadChecked, shippedPlugins, ...homeOf(file), ...given }));
 }
 
 async function loadGood(file: string, given: Given = {}): Promise<Good> {

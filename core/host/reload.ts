@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { glob, readFile, stat } from 'node:fs/promises';
 import type { Server } from '../config.ts';
 import type { RunningGateway } from './gateway.ts';
-import { tellReload } from './last-reload.ts';
+import { tellReload } from './reloads/history.ts';
 import type { Logger } from '../logger.ts';
 
 /** What a reload replaces: a gateway, or those of all workers together. */
@@ -67,12 +67,13 @@ export function watchConfig<Gateway extends Replaced = RunningGateway>({ logger,
     // safety: the files may have changed again while the gateway was built, and it does not know that change
     known = (await fingerprint(read)) === seen ? now : '';
     candidate = known;
-    tellReload({ at: Date.now(), problems: 'problems' in next ? next.problems : null });
     if ('problems' in next) {
+      tellReload({ at: Date.now(), problems: next.problems });
       logger.error('the changed config is not used; the last good one serves on', { problems: next.problems });
       return;
     }
     const old = swap(next.gateway);
+    tellReload({ at: Date.now(), problems: null }, { before: old.config, after: next.gateway.config });
     logger.info('config reloaded', { hash: next.gateway.config.hash });
     const settings = waiting(bound, next.gateway.config.server);
     if (settings.length > 0) logger.warn('these settings of the reloaded config wait for a restart', { settings });

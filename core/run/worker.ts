@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { RunningGateway } from '../host/gateway.ts';
-import { tellReload } from '../host/last-reload.ts';
+import { tellReload } from '../host/reloads/history.ts';
 import { retire } from '../host/reload.ts';
 import { watchLoop } from '../host/watchdog.ts';
 import { listen } from '../http/listen.ts';
@@ -118,7 +118,7 @@ class WorkerProcess {
     serving.gateway = next;
     this.#next = null;
     serving.listening.adopt(next.config.server);
-    tellReload(reloaded);
+    tellReload(reloaded, { before: old.config, after: next.config });
     this.#retiring.add(old);
     void retire(old, this.#starting.logger).finally(() => this.#retiring.delete(old));
   }

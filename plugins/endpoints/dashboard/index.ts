@@ -3,6 +3,8 @@ import { GatewayError } from '../../../core/errors.ts';
 import { noLog } from '../../../core/log/store.ts';
 import type { LogReader } from '../../../core/log/store.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { mergedReloads, reloads } from '../../../core/host/reloads/history.ts';
+import type { Reload } from '../../../core/host/reloads/history.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { EndpointRequest } from '../../../core/http/routes.ts';
 import { json } from '../../../core/pipeline/answer.ts';
@@ -13,7 +15,7 @@ import type { Seen } from './provider-watch.ts';
 import { createSignIn } from './sign-in.ts';
 import { readStaticFiles, serveFile } from './static-files.ts';
 import type { StaticFiles } from './static-files.ts';
-import { configView, providersView } from './views-config.ts';
+import { configFileView, configView, providersView } from './views-config.ts';
 import { conversationsView, conversationView } from './views-conversations.ts';
 import { answersView, modelsView } from './views-models.ts';
 import { requestView, typicalView } from './views-request.ts';
@@ -80,7 +82,9 @@ export default definePlugin({
       });
     described('/api/providers', async (asked) => await providersView(config, { ...asked, seen: await seen() }));
     described('/api/models', (asked) => modelsView(config, asked));
-    described('/api/config', () => Promise.resolve(configView(config, loadedAt)));
+    peers?.answer('reloads', () => reloads());
+    described('/api/config', async () => configView(config, { loadedAt, reloads: mergedReloads([reloads(), ...(((await peers?.ask('reloads', null)) ?? []) as Reload[][])]) }));
+    routes.add({ method: 'GET', path: '/api/config/file', auth: 'admin', about: aboutView, handle: async ({ query }) => confidential(await configFileView(config, query.get('name'))) });
   },
 });
 

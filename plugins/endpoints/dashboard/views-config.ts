@@ -1,8 +1,11 @@
 /** The config, with the use of each part from the log. No secret is sent: a key is shown by its name, a secret setting as a mask. */
 import type { Config, Provider } from '../../../core/config.ts';
-import { lastReload } from '../../../core/host/last-reload.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { Reload } from '../../../core/host/reloads/history.ts';
+import { writtenConfig } from '../../../core/host/reloads/written.ts';
+import type { Finding } from '../../../core/host/reloads/written.ts';
 import type { LogReader, StatsRow } from '../../../core/log/store.ts';
-import { Secret } from '../../../core/secret.ts';
+import { addressWithoutSecrets, mask, Secret, withoutSecrets } from '../../../core/secret.ts';
 import type { Seen } from './provider-watch.ts';
 import { attemptsOver } from './views.ts';
 
@@ -43,29 +46,30 @@ const shownProvider = ({ id, dialect, baseUrl, apiKey, trainsOnData, missing, co
   dialect,
   isOn: missing === null,
   missing,
-  baseUrl: baseUrl === null ? null : withoutSecrets(baseUrl),
+  baseUrl: baseUrl === null ? null : addressWithoutSecrets(baseUrl),
   hasKey: apiKey !== null,
   trainsOnData,
   connections,
   headers: Object.keys(headers),
 });
 
-/** safety: an address can hold a name and password, or a key in its query. */
-function withoutSecrets(address: string): string {
-  const url = URL.parse(address);
-  return url === null ? mask : `${url.protocol}//${url.host}${url.pathname}`;
-}
-
-/** The resolved config, as it runs. A value is shown as a mask if it is a `Secret`, or if its name says that it is one. */
-export function configView(config: Config, loadedAt: number): object {
+/**
+ * The config as it runs, and what was found in it. A value is shown as a mask if it is a `Secret`, or if its name says that it is one.
+ * @param reloads those that any worker knows
+ */
+export function configView(config: Config, { loadedAt, reloads }: { readonly loadedAt: number; readonly reloads: readonly Reload[] }): object {
+  const shown = reloads.map((reload) => ({ ...reload, problems: reload.problems === null ? null : shownProblems(reload.problems) }));
   const { server, keys, providers, routing, redis, limits, alerts, plugins, hash, models } = config;
   return {
     hash,
     loadedAt,
-    reload: shownReload(),
+    reload: shown[0] === undefined ? null : { at: shown[0].at, problems: shown[0].problems },
+    reloads: shown,
+    files: writtenConfig()?.files ?? [],
+    findings: (writtenConfig()?.findings ?? []).map(shownFinding),
     models: models.length,
-    plugins: plugins.map(({ use, with: options }) => ({ use, with: masked(options) })),
-    resolved: masked({
+    plugins: plugins.map(({ use, with: options }) => ({ use, with: withoutSecrets(options) })),
+    resolved: withoutSecrets({
       server,
       keys: keys.map(({ name, models: allowed, metadata, limits: own }) => ({ name, key: mask, models: allowed, metadata, limits: own })),
       redis,
@@ -78,24 +82,26 @@ export function configView(config: Config, loadedAt: number): object {
 }
 
 /** safety: a report quotes lines of the file and values, and each may hold a key; what is wrong, and where, is enough. */
-function shownReload(): object | null {
-  const reload = lastReload();
-  if (reload === null) return null;
-  const { at, problems } = reload;
-  return { at, problems: problems === null ? null : problems.split('\n').filter((line) => !/^\s*(?:\d+\s*)?\|/.test(line)).join('\n').replaceAll(keyLike, `"${mask}"`).trim() };
-}
+const shownProblems = (problems: string): string => shownText(problems.split('\n').filter((line) => !/^\s*(?:\d+\s*)?\|/.test(line)).join('\n')).trim();
+const shownText = (text: string): string => text.replaceAll(keyLike, `"${mask}"`);
+const shownFinding = (finding: Finding): object => ({ ...finding, message: shownText(finding.message), hint: finding.hint === null ? null : shownText(finding.hint) });
 
 /** A quoted word of eight characters or more with a digit or a capital in it, or an address. */
 const keyLike = /"(?=[^"\s]*[\dA-Z])[^"\s]{8,}"|"[^"\s]*:\/\/[^"]*"/g;
 
-const mask = '[redacted]';
-const secretName = /(?:key|token|passphrase)$|access_key_id|secret|password|credential|authorization|dsn|^headers$/i;
+/** One file of the config as it is written. @param asked its name; null: the first file */
+export async function configFileView(config: Config, asked: string | null): Promise<object> {
+  const written = writtenConfig();
+  const name = asked ?? written?.files[0];
+  if (written === null || name === undefined) return { name: null, why: 'This config was read from no file.' };
+  // safety: only names of this list are read
+  if (!written.files.includes(name)) throw new GatewayError('invalid_value', 'The config has no such file.', { param: 'name' });
+  return { name, ...(await written.text(name, [...secretsIn(config)])) };
+}
 
-/** @param isSecret whether the name of an outer value says that it is a secret; then every text inside is one */
-function masked(value: unknown, isSecret = false): unknown {
-  if (value instanceof Secret) return mask;
-  if (typeof value === 'string') return isSecret && value !== '' ? mask : value.includes('://') ? withoutSecrets(value) : value;
-  if (Array.isArray(value)) return value.map((item) => masked(item, isSecret));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, masked(inner, isSecret || secretName.test(name))]));
+/** Every text that the config holds as a secret. */
+function* secretsIn(value: unknown): Generator<string> {
+  if (value instanceof Secret) yield value.reveal();
+  else if (value instanceof Map || Array.isArray(value)) for (const item of value.values() as Iterable<unknown>) yield* secretsIn(item);
+  else if (typeof value === 'object' && value !== null) for (const item of Object.values(value)) yield* secretsIn(item);
 }

@@ -7,7 +7,7 @@ import type { HealthReport } from '../../../core/pipeline/hooks.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
 import { version } from '../../../core/version.ts';
-import { lastReload } from '../../../core/host/last-reload.ts';
+import { lastReload } from '../../../core/host/reloads/history.ts';
 
 export interface Described {
   readonly config: Config;

@@ -1,6 +1,6 @@
 /** The metrics about the config, the providers, the load and the store of the log, read at the scrape. */
 import type { Config } from '../../../core/config.ts';
-import { lastReload } from '../../../core/host/last-reload.ts';
+import { lastReload } from '../../../core/host/reloads/history.ts';
 import type { Traffic } from '../../../core/host/plugin.ts';
 import type { SignIns } from '../../../core/http/sign-ins.ts';
 import type { LogReader } from '../../../core/log/store.ts';

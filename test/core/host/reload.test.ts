@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 import type { Config } from '../../../core/config.ts';
 import type { RunningGateway } from '../../../core/host/gateway.ts';
 import { startGateway } from '../../../core/host/gateway.ts';
-import { lastReload } from '../../../core/host/last-reload.ts';
+import { lastReload } from '../../../core/host/reloads/history.ts';
 import { createLogger } from '../../../core/logger.ts';
 import type { LoadedPlugin } from '../../../core/host/plugin.ts';
 import { listen } from '../../../core/http/listen.ts';

@@ -3,7 +3,7 @@ import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RequestRecord } from '../../../core/pipeline/context.ts';
-import { tellReload } from '../../../core/host/last-reload.ts';
+import { tellReload } from '../../../core/host/reloads/history.ts';
 import type { LogReader, StoreStatus } from '../../../core/log/store.ts';
 import { version } from '../../../core/version.ts';
 import { ProcessMeters } from '../../../plugins/log/metrics/process.ts';

@@ -456,8 +456,10 @@ describe('on real traffic nobody meets a barrier', () => {
     ['/breakdown?by=error&metric=error-rate&sub=model', '.breakdown tbody tr'],
     ['/logs/ID', '.waterfall-usual'],
     ['/models?find=tools&model=lake-mini&compare=lake-mini', '.answers a'],
+    ['/config?find=west', '.lined mark'],
     ['/providers', '.providers tbody tr'],
-    ['/connect', '.connect'],
+    ['/connect', '.connect .top li a[href*="agent=mobile%2F4.1.9"]'],
+    ['/keys', '.steps + .top li'],
   ])('at /dashboard%s, light and dark, wide and narrow', async (path, ready) => {
     const { data } = await asked('/api/logs?limit=1&status=error');
     await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce' });

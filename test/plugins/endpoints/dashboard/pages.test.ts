@@ -1,7 +1,7 @@
 /** Each page: reachable for everybody, in both themes and on small screens, and the same behind its address. */
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { stage, violations } from './browser.ts';
+import { mockConfig, stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 /** A machine may be busy. */
@@ -310,3 +310,48 @@ describe('the address', () => {
 });
 
 test('the browser has nothing to complain of', () => expect(scene.complaints.filter((line) => !line.includes('404'))).toEqual([]));
+
+describe('the page Config', () => {
+  const config = mockConfig() as { providers: object };
+  let page: Page;
+  const lines = async (): Promise<string[]> => (await page.locator('.lined .line').allTextContents()).map((line) => line.trim());
+  const reloads = async (): Promise<number> => ((await (await fetch(`${scene.gateway.url}/api/config`)).json()) as { reloads: object[] }).reloads.length;
+  const changeTo = async (next: object): Promise<void> => {
+    const before = await reloads();
+    scene.gateway.write(next);
+    await expect.poll(reloads).toBe(before + 1);
+    await page.reload();
+    await page.locator('.lined .line').first().waitFor();
+  };
+  beforeAll(async () => {
+    page = await scene.open('/dashboard/config');
+  });
+  afterAll(async () => {
+    await page.close();
+  });
+
+  test('has the file as it is written, searchable and without a secret, and what the change did', async () => {
+    await changeTo({ ...config, providers: { ...config.providers, extra: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:9/v1', api_key: 'a-very-secret-key' } } });
+    expect((await lines()).join('\n')).toContain('"api_key": ****');
+    await page.locator('.search-line input').fill('API_KEY');
+    await expect.poll(lines).toEqual(expect.arrayContaining(['"providers": {', '"extra": {', '"api_key": ****']));
+    expect(await page.locator('.lined mark').last().textContent()).toBe('api_key');
+    expect(await lines()).not.toContain('"base_url": "http://127.0.0.1:9/v1",');
+    expect(await page.locator('.changes').first().textContent()).toMatch(/^providers\.extra added \{.*"apiKey":"\[redacted\]"/);
+    await page.getByRole('link', { name: 'As resolved' }).click();
+    await page.locator('.search-line input').fill('"extra"');
+    await expect.poll(async () => (await lines()).join(' ')).toContain('"apiKey": "[redacted]"');
+    expect(await violations(page)).toEqual([]);
+    expect(await page.content()).not.toContain('a-very-secret');
+  });
+
+  test('says what check finds, and leads to its line', async () => {
+    await page.locator('.mark-ok', { hasText: 'nothing' }).first().waitFor();
+    await changeTo({ ...config, modles: [] });
+    expect(await page.locator('.findings').textContent()).toMatch(/fault.*modles unknown key; did you mean "models"\?/);
+    expect(await page.locator('.reloads summary').allTextContents()).toEqual([expect.stringContaining('not used'), expect.stringContaining('1 change')]);
+    await page.locator('.findings a').click();
+    await page.waitForURL(/line=/);
+    expect(await page.locator('.line.is-marked').textContent()).toContain('modles');
+  });
+});

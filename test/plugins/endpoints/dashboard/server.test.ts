@@ -1,11 +1,19 @@
 /** What is served: small, cacheable, closed to the web at large, and without a secret. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterEach, describe, expect, test } from 'vitest';
-import { tellReload } from '../../../../core/host/last-reload.ts';
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest';
+import { loadConfig } from '../../../../config/load.ts';
+import type { Config } from '../../../../core/config.ts';
+import { told } from '../../../../config/written.ts';
+import { tellReload } from '../../../../core/host/reloads/history.ts';
+import { tellWritten } from '../../../../core/host/reloads/written.ts';
 import { States } from '../../../../core/host/state.ts';
+import { Secret } from '../../../../core/secret.ts';
 import { encoded, readStaticFiles } from '../../../../plugins/endpoints/dashboard/static-files.ts';
 import { pluginContract } from '../../../contract/plugin.ts';
-import { oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
+import { loadPlugin, oneUpstream, quietPlugins, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { keeping, memoryLog } from '../../../_kit/log.ts';
 import type { MemoryLog } from '../../../_kit/log.ts';
@@ -111,7 +119,7 @@ describe('a file of the page', () => {
 });
 
 describe('who may see', () => {
-  test.each(['/api/views/overview', '/api/views/logs', '/api/views/breakdown', '/api/views/spend', '/api/views/conversations', '/api/views/conversation?of=x', '/api/views/request/x', '/api/views/typical', '/api/providers', '/api/keys', '/api/models', '/api/config'])('%s needs the admin key', async (path) => {
+  test.each(['/api/views/overview', '/api/views/logs', '/api/views/breakdown', '/api/views/spend', '/api/views/conversations', '/api/views/conversation?of=x', '/api/views/request/x', '/api/views/typical', '/api/providers', '/api/keys', '/api/models', '/api/config', '/api/config/file?name=x'])('%s needs the admin key', async (path) => {
     await begin({ admin_key: 'the-admin-key-of-the-test' });
     expect((await gateway.get(path, local)).status).toBe(401);
     expect((await gateway.get(path, { ...local, authorization: 'Bearer wrong' })).status).toBe(401);
@@ -183,6 +191,34 @@ describe('what is shown', () => {
     const text = await (await gateway.get('/api/config', local)).text();
     expect(text).not.toMatch(/hidden/);
     expect(text).toContain('redis://127.0.0.1:1/3');
+  });
+
+  test('holds no secret of the file, and only files of the config', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-written-'));
+    const file = join(folder, 'gateway.config.yaml');
+    writeFileSync(file, 'providers: { up: { dialect: openai-chat, base_url: "http://127.0.0.1:9/v1", api_key: up-key-in-the-file } } # up-key\nmodels: []\nplugnis: [sk-S3CRETK9]\n');
+    told(await loadConfig(file, { env: {}, loadPlugin, shippedPlugins: quietPlugins }));
+    onTestFinished(() => (tellWritten(null), rmSync(folder, { recursive: true })));
+    await begin();
+    const { files, findings } = await body(await gateway.get('/api/config', local));
+    expect(files).toEqual([file]);
+    expect(findings).toMatchObject([{ line: 3, path: 'plugnis', isFault: true }]);
+    const { text } = await body(await gateway.get(`/api/config/file?name=${encodeURIComponent(file)}`, local));
+    // the gateway that serves has "up-key" as a key, and the comment of the file has it too
+    expect(text).toBe('providers: { up: { dialect: openai-chat, base_url: "http://127.0.0.1:9/v1", api_key: **** } } # ****\nmodels: []\nplugnis: [****]\n');
+    for (const name of ['/etc/passwd', join(folder, '.env'), `${file}/../.env`, '']) expect((await gateway.get(`/api/config/file?name=${encodeURIComponent(name)}`, local)).status).toBe(400);
+  });
+
+  test('has what each reload changed, without a secret', async () => {
+    await begin();
+    onTestFinished(() => tellReload(null));
+    tellReload(null);
+    const configWith = (adminKey: Secret | null): Config => ({ hash: 'another', server: { adminKey }, keys: [] }) as unknown as Config;
+    tellReload({ at: 1, problems: null }, { before: configWith(null), after: configWith(new Secret('a-leaked-key')) });
+    tellReload({ at: 2, problems: 'f:1:1 providers.a.api_key: "sk-S3CRETK9" is wrong' });
+    const answer = await (await gateway.get('/api/config', local)).text();
+    expect(answer).not.toMatch(/a-leaked-key|S3CRET/);
+    expect(JSON.parse(answer).reloads).toMatchObject([{ at: 2, hash: null, changes: null, problems: expect.stringContaining('is wrong') }, { at: 1, hash: 'another', changes: { shown: [{ path: 'server.adminKey', before: 'null', after: '"[redacted]"' }], more: 0 } }]);
   });
 
   test.each(['providers.openai: expected map, got string "sk-S3CRETK9"', 'providers.a.base_url: "htp://S3CRETF/v1" does not fit'])('holds no value of a config that was refused: %s', async (line) => {

@@ -1,7 +1,7 @@
 /** The log API: lists, single records, sums. */
 import { afterEach, beforeEach, describe, expect, it, test } from 'vitest';
 import { GatewayError } from '../../../../core/errors.ts';
-import { tellReload } from '../../../../core/host/last-reload.ts';
+import { tellReload } from '../../../../core/host/reloads/history.ts';
 import { pluginContract } from '../../../contract/plugin.ts';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
 import { at, logScene } from './scene.ts';

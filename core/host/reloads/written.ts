@@ -1,0 +1,35 @@
+/** What the operator wrote, and what `gateway check` finds in it: of the config that was read last, whether it is used or not. */
+
+/** One fault or warning. */
+export interface Finding {
+  readonly file: string;
+  /** From 1. */
+  readonly line: number;
+  /** Empty where the whole file is meant. */
+  readonly path: string;
+  readonly message: string;
+  /** What to write instead; null where nothing can be proposed. */
+  readonly hint: string | null;
+  /** Whether `gateway check` fails because of it. */
+  readonly isFault: boolean;
+}
+
+/** The text of a file without its secrets, or why it cannot be shown. */
+export type WrittenText = { readonly text: string } | { readonly why: string };
+
+export interface Written {
+  readonly findings: readonly Finding[];
+  /** The files that the config is made of, the first one first, under the names that findings have. */
+  readonly files: readonly string[];
+  /** One of these files as it is now. @param secrets texts that are nowhere shown, whatever the names beside them say */
+  text(this: void, file: string, secrets: readonly string[]): Promise<WrittenText>;
+}
+
+let last: Written | null = null;
+
+/** Null where nobody said what the config was read from: it is none of files. */
+export const writtenConfig = (): Written | null => last;
+
+export function tellWritten(written: Written | null): void {
+  last = written;
+}
