@@ -458,7 +458,7 @@ describe('on real traffic nobody meets a barrier', () => {
     ['/models?find=tools&model=lake-mini&compare=lake-mini', '.answers a'],
     ['/config?find=west', '.lined mark'],
     ['/providers', '.providers tbody tr'],
-    ['/connect', '.connect .top li a[href*="agent=mobile%2F4.1.9"]'],
+    ['/connect', '.connect .top li a[href*="agent=mobile"]'],
     ['/keys', '.steps + .top li'],
   ])('at /dashboard%s, light and dark, wide and narrow', async (path, ready) => {
     const { data } = await asked('/api/logs?limit=1&status=error');

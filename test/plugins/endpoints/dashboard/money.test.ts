@@ -1,0 +1,60 @@
+/** Alerts, limits and what teams spend, in a browser: one gateway that has all of these. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mockConfig, stage, violations } from './browser.ts';
+import type { Stage } from './browser.ts';
+
+let scene: Stage;
+let page: Page;
+const of = (key: string, value: string): Record<string, string> => ({ [`x-gateway-${key}`]: value });
+
+beforeAll(async () => {
+  const dollars = (amount: string): object => ({ budget: { dollars: amount, per: 'month' } });
+  const limits = [{ by: 'meta.tenant-id', requests_per_minute: 4, ...dollars('20') }, { by: 'all', concurrent: 10 }, { by: 'meta.team', ...dollars('0.1') }, { by: 'all', ...dollars('1000') }];
+  const rules = [{ errors_percent: 10, min_requests: 2 }, { name: 'tenant burns money', cost_dollars: '0.000001', by: 'meta.team' }, { latency_p95_ms: 600_000 }];
+  scene = await stage(mockConfig({ limits, alerts: { rules } }));
+  for (const content of ['Hello', '[[status:500]]', '[[status:500]]']) await scene.chat(content, {}, of('team', '<b>red</b>'));
+  await scene.stored(3);
+  page = await scene.open('/dashboard');
+});
+afterAll(async () => await scene.close());
+
+test('alerts stand on Overview with since when, lead to their requests, and turn their figures red', async () => {
+  const alerts = page.getByRole('region', { name: 'Alerts' });
+  await alerts.getByText('errors above 10 %').waitFor();
+  expect((await alerts.getByRole('listitem').allInnerTexts()).map((text) => text.replaceAll(/\s+/g, ' '))).toEqual([expect.stringMatching(/^errors above 10 % 66\.7 % of 3 requests failed in 5 min since /), expect.stringMatching(/^tenant burns money meta\.team <b>red<\/b> \$\d.* for 3 requests in 5 min since /)]);
+  await expect.poll(() => page.locator('.metric-alert dt').allInnerTexts()).toEqual([expect.stringMatching(/^Errors/), expect.stringMatching(/^Cost/)]);
+  expect(await violations(page)).toEqual([]);
+  await alerts.getByText('errors above 10 %').click();
+  await page.waitForURL((url) => url.pathname === '/dashboard/logs' && url.searchParams.get('status') === 'error');
+});
+
+test('Spend says what a team spends, and whose budget is nearly used', async () => {
+  await scene.chat('How much?', {}, of('team', 'search'));
+  await scene.stored(4);
+  await page.getByRole('link', { name: 'Spend' }).click();
+  await page.getByLabel('By', { exact: true }).selectOption('meta.team');
+  const row = page.locator('.spend-rows tbody tr', { hasText: 'search' });
+  await row.waitFor();
+  expect((await row.locator('td').allInnerTexts()).slice(1, 4)).toEqual([expect.stringMatching(/^\$0\.0000/), '', expect.stringMatching(/^\d+ %$/)]);
+  await page.getByRole('cell', { name: 'lasts' }).first().waitFor();
+  expect(await violations(page)).toEqual([]);
+  await row.getByRole('link').click();
+  await page.waitForURL((url) => url.searchParams.get('meta.team') === 'search' && url.searchParams.has('from'));
+  await page.getByRole('button', { name: /Since|This month/ }).click();
+  await page.getByRole('link', { name: 'Yesterday' }).click();
+  await page.getByRole('button', { name: 'Yesterday' }).waitFor();
+});
+
+test('Keys shows how full each limit is, the fullest first, and how many requests were refused', async () => {
+  for (let at = 0; at < 5; at++) await scene.chat('hi', {}, of('tenant-id', '<b>acme</b>'));
+  await page.goto(`${scene.gateway.url}/dashboard/keys`);
+  await page.waitForSelector('.cell-bar');
+  const rows = await page.$$eval('tbody tr', (found: any[]) => found.map((row) => Array.from(row.querySelectorAll('td'), (cell: any) => String(cell.textContent).trim())));
+  expect(rows[0]?.slice(0, 7)).toEqual(['meta.tenant-id', '<b>acme</b>', 'requests a minute', '4', '4', '', '100 %']);
+  expect(rows.find(([by, , limit]) => by === 'meta.tenant-id' && limit === 'budget per month')?.[4]).toMatch(/^\$20/);
+  expect(await page.textContent('main')).toContain('1 request was refused since the start');
+  expect(await page.$$eval('.cell-bar i', ([full]: any[]) => [full.style.width, full.className])).toEqual(['100%', 'is-full']);
+  expect(await violations(page)).toEqual([]);
+  expect(scene.complaints.filter((text) => !text.includes('429'))).toEqual([]);
+});
