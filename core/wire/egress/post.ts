@@ -1,14 +1,15 @@
 /** Posts JSON to an address that the operator has named, on the same way out as requests to providers. */
 import { request } from 'node:http';
-import { connectorOf, wayTo } from './way.ts';
+import { basicLogin, connectorOf, hostOf, portOf, wayTo } from './way.ts';
 
 /** Resolves with the status. A redirect is not followed. Rejects where no answer comes. */
 export async function postJson(url: string, body: object, signal: AbortSignal): Promise<number> {
-  const { hostname, host, protocol, port, pathname, search, username, password } = new URL(url);
+  const target = new URL(url);
+  const { host, protocol, pathname, search } = target;
   const connect = connectorOf(wayTo(url, { proxy: null, ca: null }));
   const bytes = Buffer.from(JSON.stringify(body));
-  const login = username === '' ? null : Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64');
-  const headers = { host, 'content-type': 'application/json', 'content-length': bytes.length, 'user-agent': 'model-gateway', ...(login !== null && { authorization: `Basic ${login}` }) };
+  const login = basicLogin(target);
+  const headers = { host, 'content-type': 'application/json', 'content-length': bytes.length, 'user-agent': 'model-gateway', ...(login !== null && { authorization: login }) };
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const asked = request({
     method: 'POST',
@@ -16,7 +17,7 @@ export async function postJson(url: string, body: object, signal: AbortSignal): 
     headers,
     signal,
     createConnection: (_, opened) => {
-      const opening = connect({ hostname, host, protocol, port: port || (protocol === 'https:' ? '443' : '80') }, (error, socket) => (error === null ? opened(null, socket) : opened(error, undefined as never)));
+      const opening = connect({ hostname: hostOf(target), host, protocol, port: portOf(target) }, (error, socket) => (error === null ? opened(null, socket) : opened(error, undefined as never)));
       signal.addEventListener('abort', () => opening.destroy(new Error('it took too long')), { once: true });
       return undefined;
     },

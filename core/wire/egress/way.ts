@@ -44,16 +44,22 @@ export class ProxyFault extends Error {
   readonly code = 'PROXY';
 }
 
-const portOf = ({ port, protocol }: Pick<buildConnector.Options, 'port' | 'protocol'>): string => port || (protocol === 'https:' ? '443' : '80');
+export const portOf = ({ port, protocol }: Pick<buildConnector.Options, 'port' | 'protocol'>): string => port || (protocol === 'https:' ? '443' : '80');
+
+/** The host of an address as sockets take it: an IPv6 address without its brackets. */
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
+
+/** The header that logs in with the user and the password of an address; null where it names none. */
+export const basicLogin = ({ username, password }: URL): string | null => (username === '' ? null : `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`);
 
 function tunnel(proxy: URL, connect: Connect): Connect {
   const ask = proxy.protocol === 'https:' ? askTls : askPlain;
-  const login = proxy.username === '' ? null : Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64');
+  const login = basicLogin(proxy);
   return (target, callback) => {
     const { hostname, protocol } = target;
     const host = `${hostname.includes(':') ? `[${hostname}]` : hostname}:${portOf(target)}`;
-    const headers = { host, ...(login !== null && { 'proxy-authorization': `Basic ${login}` }) };
-    const asked = ask({ hostname: proxy.hostname.replace(/^\[(.*)\]$/, '$1'), port: portOf(proxy), method: 'CONNECT', path: host, headers, agent: false });
+    const headers = { host, ...(login !== null && { 'proxy-authorization': login }) };
+    const asked = ask({ hostname: hostOf(proxy), port: portOf(proxy), method: 'CONNECT', path: host, headers, agent: false });
     let step: Opening = asked;
     asked.once('connect', ({ statusCode }, socket: Socket) => {
       if (statusCode !== 200) {

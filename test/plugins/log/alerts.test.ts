@@ -7,6 +7,7 @@ import type { Config } from '../../../core/config.ts';
 import { States } from '../../../core/host/state.ts';
 import type { AlertRule } from '../../../core/limits.ts';
 import { createLogger } from '../../../core/logger.ts';
+import { postJson } from '../../../core/wire/egress/post.ts';
 import alerts from '../../../plugins/log/alerts/index.ts';
 import { pluginContract } from '../../contract/plugin.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../_kit/gateway.ts';
@@ -203,6 +204,8 @@ describe('the webhook', () => {
       await send(gateway, 1, bad);
       await looked(1, gateway);
       expect([targets, hook.asked[0]?.url, hook.asked[0]?.headers.host]).toEqual([['hooks.example:80'], '/services/T1', 'hooks.example']);
+      expect(await postJson('http://me:p%40ss@[2001:db8::1]/x', {}, AbortSignal.timeout(4000))).toBe(200);
+      expect([targets[1], hook.asked[1]?.headers]).toMatchObject(['[2001:db8::1]:80', { host: '[2001:db8::1]', authorization: `Basic ${btoa('me:p@ss')}` }]);
     } finally {
       if (before === undefined) delete process.env['HTTP_PROXY'];
       else process.env['HTTP_PROXY'] = before;
