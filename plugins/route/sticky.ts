@@ -27,9 +27,11 @@ export default definePlugin({
       const standing = candidates.filter(({ dropped, isFallback }) => dropped === null && !isFallback);
       const value = standing.length < 2 ? null : valueOf(policy.sticky, context);
       if (value === null) return candidates;
+      // cost: a conversation is long, and is read once for all targets
+      const begun = fed(value, 0x811c9dc5);
       const offers = Array.from(Map.groupBy(standing, ({ mapping }) => mapping).values());
-      const chosen = policy.strategy === 'ordered' || policy.strategy === 'cheapest' ? offers : byRank(offers, ([one]) => rank(value, offerOf(one as Candidate), (one as Candidate).weight));
-      const ordered = chosen.flatMap((offer) => (offer.length === 1 ? offer : byRank(offer, ({ target }) => rank(value, target, 1))));
+      const chosen = policy.strategy === 'ordered' || policy.strategy === 'cheapest' ? offers : byRank(offers, ([one]) => rank(begun, offerOf(one as Candidate), (one as Candidate).weight));
+      const ordered = chosen.flatMap((offer) => (offer.length === 1 ? offer : byRank(offer, ({ target }) => rank(begun, target, 1))));
       if (isDryRun) ordered[0] = noted(ordered[0] as Candidate, { by: name, text: `requests with the same ${policy.sticky} go here` });
       return inOrder(ordered, candidates, policy);
     });
@@ -42,8 +44,11 @@ function byRank<Item>(items: readonly Item[], rankOf: (item: Item) => number): I
   return items.map((item) => ({ item, rank: rankOf(item) })).toSorted((a, b) => b.rank - a.rank).map(({ item }) => item);
 }
 
-/** The highest rank is chosen: so each target gets a share of the values by its weight. */
-const rank = (value: string, target: string, weight: number): number => -weight / Math.log((hashOf(`${value}\n${target}`) + 1) / 4_294_967_298);
+/**
+ * The highest rank is chosen: so each target gets a share of the values by its weight.
+ * @param begun the hash of the value, to which that of the target is added
+ */
+const rank = (begun: number, target: string, weight: number): number => -weight / Math.log((mixed(fed(`\n${target}`, begun)) + 1) / 4_294_967_298);
 
 /** What the requests of one session have in common; null: this request has nothing of the kind. */
 function valueOf(sticky: string, { metadata, request, principal }: Normalised): string | null {
@@ -65,10 +70,16 @@ function textOf(content: Message['content']): string {
   return text.length <= enough ? text : `${text.length} ${text.slice(0, enough)}`;
 }
 
-/** 32 bits: FNV-1a, mixed as MurmurHash3 does at its end, because values that differ in one letter must be far apart. */
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
+/** FNV-1a of 32 bits, which reads from left to right. @param begun the hash of what comes before the text */
+function fed(text: string, begun: number): number {
+  let hash = begun;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return hash;
+}
+
+/** Mixed as MurmurHash3 does at its end, because values that differ in one letter must be far apart. */
+function mixed(begun: number): number {
+  let hash = begun;
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   return (hash ^ (hash >>> 16)) >>> 0;

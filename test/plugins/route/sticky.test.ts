@@ -90,6 +90,16 @@ describe('sticky: conversation', () => {
     expect(new Set(asked).size).toBe(1);
   });
 
+  it('keeps each conversation where former versions kept it', async () => {
+    const gateway = await scene('conversation', { keys: ['a', 'b'] });
+    const homes: string[] = [];
+    for (let at = 0; at < 16; at++) {
+      const home = await askedBy(gateway.chat({ messages: [{ role: 'system', content: 'Sei kurz.' }, { role: 'user', content: `question ${at}: ¿qué? 日本` }] }));
+      homes.push(`${home}${gateway.ups[Number(home?.slice(1))]?.asked.at(-1)?.headers.authorization?.slice(-1)}`);
+    }
+    expect(homes.join(' ')).toBe('p2b p0a p1b p0b p0b p2a p1a p3a p3a p1b p2a p3b p3a p1a p0a p1a');
+  });
+
   it('spreads conversations', async () => {
     const gateway = await scene('conversation');
     const asked = await Promise.all(Array.from({ length: 40 }, (_, at) => askedBy(gateway.chat({ messages: [said('user', `conversation ${at}`)] }))));
