@@ -1,13 +1,14 @@
 /** A dry run: where a request would go, and what that would cost. Nobody is asked. */
 import type { ChatRequest } from '../chat.ts';
 import { circumstancesOf, costOf, formatDollars } from '../money.ts';
+import type { Circumstances } from '../money.ts';
 import { promptEstimate } from '../wire/estimate.ts';
 import type { Candidate } from './context.ts';
 import type { Exchange } from './exchange.ts';
 import type { ExplainedCandidate, Explanation, RequestHooks } from './hooks.ts';
 
 /** Tokens of an answer where the request sets no limit. */
-export const usualAnswer = 1024;
+const usualAnswer = 1024;
 
 /** The explanation of a request that was admitted. */
 export function explain(exchange: Exchange, hooks: RequestHooks): Explanation {
@@ -18,7 +19,7 @@ export function explain(exchange: Exchange, hooks: RequestHooks): Explanation {
 
 function explained(candidate: Candidate, request: ChatRequest): ExplainedCandidate {
   const { provider, model, mapping, target, dropped, note } = candidate;
-  const cost = dearestCost(candidate, request);
+  const cost = priceAt(candidate, { prompt: promptEstimate(request), answer: longestAnswer(request), circumstances: circumstancesOf(request, Date.now()) });
   return {
     provider: provider.id,
     model: model.id,
@@ -31,8 +32,19 @@ function explained(candidate: Candidate, request: ChatRequest): ExplainedCandida
   };
 }
 
-/** The most that a request may cost at a candidate, in 10^-12 dollar: no token of the prompt comes from a cache, and the answer is as long as it may be. Null: not known. */
-function dearestCost({ mapping, model }: Pick<Candidate, 'mapping' | 'model'>, request: ChatRequest): bigint | null {
-  const answer = request.ask === undefined ? (request.maxTokens ?? usualAnswer) * (request.n ?? 1) : 0;
-  return costOf({ input: promptEstimate(request), cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null }, mapping.pricing ?? model.pricing, circumstancesOf(request, Date.now()));
+/** How much a request may take, before anybody knows how much it takes. */
+export interface Extent {
+  /** Tokens. Null: nobody knows. */
+  readonly prompt: number | null;
+  /** Tokens of the longest answer. */
+  readonly answer: number;
+  /** What costs besides. */
+  readonly circumstances: Circumstances;
 }
+
+/** Tokens of the longest answer that a request allows. */
+export const longestAnswer = ({ ask, maxTokens, n }: ChatRequest): number => (ask === undefined ? (maxTokens ?? usualAnswer) * (n ?? 1) : 0);
+
+/** The most that it may cost at a candidate, in 10^-12 dollar: no token of the prompt comes from a cache, and the answer is as long as it may be. Null: nobody knows the price. */
+export const priceAt = ({ mapping, model }: Pick<Candidate, 'mapping' | 'model'>, { prompt, answer, circumstances }: Extent): bigint | null =>
+  costOf({ input: prompt, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null }, mapping.pricing ?? model.pricing, circumstances);

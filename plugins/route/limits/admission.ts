@@ -6,11 +6,12 @@ import { isThenable } from '../../../core/taps/runners.ts';
 import { parseDollars } from '../../../core/money.ts';
 import { drop } from '../../../core/pipeline/context.ts';
 import type { AttemptResult, Candidate, Normalised, Replying, RequestRecord, Streaming } from '../../../core/pipeline/context.ts';
+import { priceAt } from '../../../core/pipeline/explain.ts';
 import type { ExplainedLimit } from './explained.ts';
 import { explainedLimits } from './explained.ts';
 import { Away, periodOf } from './ledger.ts';
 import type { Ask, BudgetCap, Hold, Ledger, Level, Refusal, Subject, Verdict } from './ledger.ts';
-import { measureOf, priceAt } from './measure.ts';
+import { measureOf } from './measure.ts';
 import type { Measure } from './measure.ts';
 import { errorOf, headersOf, nameOf, unavailable, unknownPrice } from './refusal.ts';
 import type { Rules } from './rules.ts';
@@ -85,12 +86,11 @@ export class Admission {
 
   /** Drops candidates whose price nobody knows, where a budget refuses them. */
   #withKnownPrices(candidates: readonly Candidate[], caller: readonly Subject[], { request }: Normalised): readonly Candidate[] {
-    const measure = measureOf(request);
     return candidates.map((candidate) => {
       if (candidate.dropped !== null || candidate.answeredBy !== null) return candidate;
       for (const subject of [...caller, ...this.#parts.rules.ofCandidate(candidate)]) {
         const cap = subject.caps.budgets.find(({ refusesUnknown }) => refusesUnknown);
-        if (cap !== undefined && priceAt(candidate, measure) === null) return withoutPrice(candidate, subject, cap);
+        if (cap !== undefined && priceAt(candidate, measureOf(request)) === null) return withoutPrice(candidate, subject, cap);
       }
       return candidate;
     });

@@ -1,9 +1,8 @@
 /** How much a request may take, before anybody knows how much it takes. */
-import type { ChatRequest, ContentPart, Message, Usage } from '../../../core/chat.ts';
-import { circumstancesOf, costOf } from '../../../core/money.ts';
-import type { Circumstances } from '../../../core/money.ts';
-import type { Candidate } from '../../../core/pipeline/context.ts';
-import { usualAnswer } from '../../../core/pipeline/explain.ts';
+import type { ChatRequest, ContentPart, Message } from '../../../core/chat.ts';
+import { circumstancesOf } from '../../../core/money.ts';
+import { longestAnswer } from '../../../core/pipeline/explain.ts';
+import type { Extent } from '../../../core/pipeline/explain.ts';
 
 /** Tokens of an image, a sound or a file, which only the provider can count. wire: an image of a megapixel is 765 to 1,600 tokens for the large vendors, July 2025. */
 const tokensPerPart = 1000;
@@ -43,20 +42,18 @@ function callsOf({ tool_calls: calls }: Message): number {
   return tokens;
 }
 
-const answerOf = ({ ask, maxTokens, n }: ChatRequest): number => (ask === undefined ? (maxTokens ?? usualAnswer) * (n ?? 1) : 0);
-
-/** What a request may take: tokens of its prompt, and of the longest answer. */
-export interface Measure {
+/** What a request may take: tokens of its prompt, and of the longest answer. How often it will be searched, nobody knows. */
+export interface Measure extends Extent {
   readonly prompt: number;
-  readonly answer: number;
-  /** What costs besides. How often it will be searched, nobody knows. */
-  readonly circumstances: Circumstances;
 }
 
-export const measureOf = (request: ChatRequest): Measure => ({ prompt: promptOf(request), answer: answerOf(request), circumstances: { ...circumstancesOf(request, Date.now()), maySearch: false } });
+// cost: an admission asks several times; a request is frozen, so its measure stays right
+const known = new WeakMap<ChatRequest, Measure>();
 
-/** The most that it may cost at a candidate, in 10^-12 dollar; null: nobody knows the price. */
-export function priceAt({ mapping, model }: Candidate, { prompt, answer, circumstances }: Measure): bigint | null {
-  const usage: Usage = { input: prompt, cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer, reasoning: null };
-  return costOf(usage, mapping.pricing ?? model.pricing, circumstances);
+export function measureOf(request: ChatRequest): Measure {
+  const before = known.get(request);
+  if (before !== undefined) return before;
+  const measure = { prompt: promptOf(request), answer: longestAnswer(request), circumstances: { ...circumstancesOf(request, Date.now()), maySearch: false } };
+  known.set(request, measure);
+  return measure;
 }

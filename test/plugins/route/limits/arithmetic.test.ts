@@ -1,6 +1,7 @@
 /** The arithmetic beside a simple oracle that keeps every event: in memory with a clock of the test's own, in Redis in real time. */
 import fc from 'fast-check';
 import { beforeAll, afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { ChatRequest } from '../../../../core/chat.ts';
 import { RedisClient } from '../../../../core/host/redis.ts';
 import { createLogger } from '../../../../core/logger.ts';
 import { Secret } from '../../../../core/secret.ts';
@@ -8,6 +9,7 @@ import type { Ask, Hold, Ledger, Subject } from '../../../../plugins/route/limit
 import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
 import { RedisLedger } from '../../../../plugins/route/limits/counts/redis.ts';
 import { Window } from '../../../../plugins/route/limits/counts/window.ts';
+import { measureOf } from '../../../../plugins/route/limits/measure.ts';
 import { proxyTo } from '../../../_kit/proxy.ts';
 import { startRedis } from '../../../_kit/servers.ts';
 import type { RedisServer } from '../../../_kit/servers.ts';
@@ -18,6 +20,16 @@ interface Event {
   readonly at: number;
   readonly amount: number;
 }
+
+test('a prompt is measured once for each request', () => {
+  let reads = 0;
+  const content = new Proxy([{ type: 'text', text: 'one two three four' }], { get: (parts, key) => (key === Symbol.iterator && reads++, Reflect.get(parts, key)) });
+  const request = { messages: [{ role: 'user', content }], rest: {}, tools: null, n: 2, maxTokens: 100 } as unknown as ChatRequest;
+  expect(measureOf(request)).toMatchObject({ prompt: 9, answer: 200 });
+  const before = reads;
+  expect(measureOf(request)).toMatchObject({ prompt: 9, answer: 200 });
+  expect([before > 0, reads]).toEqual([true, before]);
+});
 
 describe('a window', () => {
   test('counts what happened in the last 60 s: never less, and what is up to 0.1 s older at most', () => {
