@@ -26,6 +26,8 @@ const prefixes: Readonly<Record<string, string>> = {
   'fireworks-ai': 'fireworks_ai', 'perplexity-ai': 'perplexity', deepseek: 'deepseek', 'x-ai': 'xai', openrouter: 'openrouter', ollama: 'ollama', deepinfra: 'deepinfra', 'novita-ai': 'novita', huggingface: 'huggingface',
   cerebras: 'cerebras', sambanova: 'sambanova', 'workers-ai': 'cloudflare', nebius: 'nebius', hyperbolic: 'hyperbolic', dashscope: 'dashscope', moonshot: 'moonshot', 'z-ai': 'zai', github: 'github',
 };
+/** Where Portkey's address of a vendor has no version, because Portkey adds it with the endpoint; its gateway 1.15. */
+const addsVersion = new Set(['together-ai', 'moonshot', 'openrouter', 'novita-ai', 'deepseek', 'sambanova', 'hyperbolic']);
 const byLength = Object.keys(prefixes).toSorted((a, b) => b.length - a.length);
 
 /** Portkey takes `override_params` and `overrideParams`. */
@@ -94,7 +96,7 @@ function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
   const bare = slug.replace(/^@/, '');
   const vendor = byLength.find((name) => bare === name || bare.startsWith(`${name}-`));
   const prefix = vendor === undefined ? undefined : prefixes[vendor];
-  if (prefix === undefined) {
+  if (vendor === undefined || prefix === undefined) {
     draft.note(path, `left out: nobody knows the vendor of ${slug === '' ? 'a target without a provider' : slug}. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``, 'target');
     return [];
   }
@@ -103,7 +105,7 @@ function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
   if (isKept) draft.note([...path, fields['virtual_key'] === undefined ? 'provider' : 'virtual_key'], `its key is in Portkey: set ${variable} to the key of the vendor`, slug);
   const deployment = textOf(fields['deployment_id']) ?? textOf(fields['azure_deployment_id']);
   const model = textOf(fieldsOf(fields['override_params'])['model']) ?? deployment;
-  const params = paramsOf(fields, isKept ? `os.environ/${variable}` : null);
+  const params = paramsOf(fields, { key: isKept ? `os.environ/${variable}` : null, vendor });
   const account = vendors[prefix]?.(new Given(deployment ?? model ?? '*', params, { path, draft }));
   if (account === undefined || typeof account === 'string') return [];
   const weight = numberOf(fields['weight']);
@@ -111,15 +113,22 @@ function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
 }
 
 /** The target's settings under LiteLLM's names. */
-function paramsOf(fields: Fields, key: string | null): Fields {
+function paramsOf(fields: Fields, { key, vendor }: { readonly key: string | null; readonly vendor: string }): Fields {
   const resource = textOf(fields['resource_name']) ?? textOf(fields['azure_resource_name']);
   const account = textOf(fields['workers_ai_account_id']);
-  const base = textOf(fields['custom_host']) ?? (resource === null ? null : `https://${resource}.openai.azure.com`) ?? (account === null ? null : `https://api.cloudflare.com/client/v4/accounts/${account}/ai/v1`);
+  const base = hostOf(fields, vendor) ?? (resource === null ? null : `https://${resource}.openai.azure.com`) ?? (account === null ? null : `https://api.cloudflare.com/client/v4/accounts/${account}/ai/v1`);
   return {
     api_key: key ?? fields['api_key'], api_base: base, api_version: fields['api_version'] ?? fields['azure_api_version'], organization: fields['openai_organization'],
     aws_access_key_id: fields['aws_access_key_id'], aws_secret_access_key: fields['aws_secret_access_key'], aws_session_token: fields['aws_session_token'], aws_region_name: fields['aws_region'],
     vertex_project: fields['vertex_project_id'], vertex_location: fields['vertex_region'],
   };
+}
+
+/** The address that the target names instead of the vendor's, in the form that LiteLLM has. */
+function hostOf(fields: Fields, vendor: string): string | null {
+  const host = textOf(fields['custom_host'])?.replace(/\/+$/, '') ?? null;
+  if (host === null) return null;
+  return vendor === 'azure-openai' ? host.replace(/\/openai$/, '') : addsVersion.has(vendor) ? `${host}/v1` : host;
 }
 
 interface Strategy {

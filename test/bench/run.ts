@@ -1,5 +1,5 @@
 /**
- * What the gateway costs beside a bare floor in the same run. `npm run bench` measures all but the soak, the flood, the faults, the restarts, the clients, LiteLLM and the flame graph, `npm run bench -- plain stream` some.
+ * What the gateway costs beside a bare floor in the same run. `npm run bench` measures all but the soak, the flood, the faults, the restarts, the clients, LiteLLM, Portkey and the flame graph, `npm run bench -- plain stream` some.
  * Nothing here fails on a figure: a slow machine is no bug. Ratios travel between machines, microseconds do not.
  */
 import { machine, tableOf } from './figures.ts';
@@ -29,10 +29,11 @@ const subjects: Readonly<Record<string, () => Promise<{ default: Subject }>>> = 
   faults: () => import('./faults.ts'),
   clients: () => import('./clients.ts'),
   litellm: () => import('./litellm.ts'),
+  portkey: () => import('./portkey.ts'),
 };
 
-/** The soak takes ten minutes, the faults take four, the workers two, the clients and LiteLLM are installed from the net, and the flame graph is a file of the repository. */
-const onlyWhenNamed = new Set(['workers', 'restarts', 'soak', 'flame', 'flood', 'faults', 'clients', 'litellm']);
+/** The soak takes ten minutes, the faults take four, the workers two, the clients, LiteLLM and Portkey are installed from the net, and the flame graph is a file of the repository. */
+const onlyWhenNamed = new Set(['workers', 'restarts', 'soak', 'flame', 'flood', 'faults', 'clients', 'litellm', 'portkey']);
 
 const asked = process.argv.slice(2);
 const unknown = asked.filter((name) => !Object.hasOwn(subjects, name));

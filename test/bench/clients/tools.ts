@@ -13,6 +13,7 @@ export const versions = {
   // litellm imports mcp for each call with tools, and does not require it
   python: { openai: '2.54.0', anthropic: '2.12.0', litellm: '1.106.2', mcp: '2.3.0' },
   openaiJava: '4.101.0',
+  portkey: '1.15.2',
 } as const;
 
 const folder = process.env['GATEWAY_CLIENTS'] ?? join(tmpdir(), 'model-gateway-clients');

@@ -1,4 +1,6 @@
 /** A scripted provider that answers in the form of each vendor, and what it was asked, without what says nothing. */
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import type { Asked, Step } from '../../_kit/upstream.ts';
 import { answers, completion, said, startUpstream, streams } from '../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../_kit/upstream.ts';
@@ -58,11 +60,11 @@ function formOf(body: Fields): Fields {
   return Object.fromEntries(entries.map(([name, value]) => [newNames[name] ?? name, sorted(withoutWays(value))] as const).toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** A list of one text says the same as the text, `developer` the same as `system`, and a tool without a type is `custom`. */
+/** A list of one text says the same as the text, `developer` the same as `system`, a tool without a type is `custom`, and no definitions say nothing. */
 function withoutWays(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutWays);
   if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value as Fields).filter(([name, inner]) => inner !== null && inner !== undefined && !(name === 'type' && inner === 'custom'));
+  const fields = Object.entries(value as Fields).filter(([name, inner]) => inner !== null && inner !== undefined && !(name === 'type' && inner === 'custom') && !(name === '$defs' && isEmpty(inner)));
   return Object.fromEntries(fields.map(([name, inner]) => [name, name === 'content' ? textOf(inner) : name === 'role' && inner === 'developer' ? 'system' : withoutWays(inner)]));
 }
 
@@ -92,4 +94,12 @@ function fieldsThatDiffer(theirs: Fields, ours: Fields): string[] {
   const names = [...new Set([...Object.keys(theirs), ...Object.keys(ours)])];
   const shown = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 200));
   return names.filter((name) => JSON.stringify(theirs[name]) !== JSON.stringify(ours[name])).map((name) => `${name}: ${shown(ours[name])}, not ${shown(theirs[name])}`);
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }

@@ -1,9 +1,8 @@
 /** LiteLLM's proxy as its users start it. */
 import { spawn } from 'node:child_process';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { pause } from '../../_kit/upstream.ts';
+import { freePort } from './calls.ts';
 
 export interface Litellm {
   readonly url: string;
@@ -40,12 +39,4 @@ export async function startLitellm(command: string, folder: string): Promise<Lit
       await ended;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -40,6 +40,13 @@ describe('a config of Portkey', () => {
     expect(notes.find((note) => note.includes('input_guardrails'))).toContain('10: input_guardrails: a plugin at `normalise`');
   });
 
+  test('with hosts of its own asks the addresses that Portkey asks: with some vendors it adds the version itself', async () => {
+    const { config } = await of('hosts.json');
+    expect(Object.fromEntries([...config.providers.values()].map(({ id, baseUrl }) => [id, baseUrl?.replace('https://proxy.internal', '')]))).toEqual({
+      'openai-compatible': '/openai/v1', deepseek: '/deepseek/v1', openrouter: '/openrouter/api/v1', azure: '/azure/openai/deployments/our-4o', anthropic: '/anthropic/v1',
+    });
+  });
+
   test('without models is a wildcard of all names', async () => {
     const { config } = await of('any-model.json');
     expect(config.wildcards.map(({ id, providers }) => [id, providers.map(({ providerId }) => providerId)])).toEqual([['*', ['openai-compatible', 'openrouter']]]);
