@@ -41,7 +41,8 @@ function spentAt({ model, mapping, usage, isLeft }: Served, request: ChatRequest
   const listed = mapping.pricing ?? model.pricing;
   const goesOn = isLeft && !mapping.cancellation;
   const billed = goesOn ? atMost(usage, request, { model, mapping, listed, circumstances }) : usage;
-  const cost = billed === null ? null : costOf(billed, listed, circumstances);
+  // a count of tokens costs nothing, also where the model has a price for each request
+  const cost = request.ask?.kind === 'count' ? 0n : billed === null ? null : costOf(billed, listed, circumstances);
   return { cost, isUpperBound: cost !== null && cost > 0n && (goesOn || straddlesPeak(listed, circumstances)), prices: pricesFor(billed ?? usage, listed, circumstances) };
 }
 

@@ -14,6 +14,8 @@ import { createEncoder } from './encode/stream.ts';
 import { form, parseMessages } from './parse/request.ts';
 import { withThinking } from './unthinking.ts';
 
+const name = 'endpoints/messages';
+
 /** Some clients have a base URL without /v1. */
 const paths = ['/v1/messages', '/messages'];
 
@@ -21,7 +23,7 @@ const about: About = { summary: 'Answer a conversation in the form of the Messag
 const aboutCount: About = { summary: 'Count the tokens of a request', body: 'MessagesCountRequest', answer: { 'application/json': 'MessagesCount' }, error: 'MessagesError' };
 
 export default definePlugin({
-  name: 'endpoints/messages',
+  name,
   summary: 'POST /v1/messages, plain and streamed, and /v1/messages/count_tokens',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, routes, dialects }) {
@@ -29,19 +31,19 @@ export default definePlugin({
     // after normalise/reasoning, which gives an effort to those who name none
     hooks.route.tap({ stage: LATE + 1 }, (candidates, { request }) => withThinking(candidates, request, (candidate) => dialectOf(candidate)?.form === form));
     const counts = (candidate: Candidate): boolean => dialectOf(candidate)?.counts === true;
-    const estimators = new WeakSet<Candidate>();
+    // a provider that counts no tokens is not asked. Before route/health and route/limits: its target may rest, or have no room
+    hooks.route.tap({ stage: LATE - 1 }, (candidates, { request }) => (isCount(request) ? candidates.map((candidate) => (counts(candidate) ? candidate : estimating(candidate))) : candidates));
     hooks.route.tap({ stage: LATE + 2 }, (candidates, { request, policy }) => {
       if (!isCount(request)) return candidates;
-      const [first] = candidates.filter(({ dropped }) => dropped === null);
-      if (first === undefined || !counts(first)) return candidates;
-      const estimator = noted(first, { by: 'endpoints/messages', text: 'estimates, where no provider has counted' });
-      estimators.add(estimator);
-      return withLast(candidates, estimator, policy);
+      const first = candidates.find(({ dropped }) => dropped === null);
+      if (first === undefined || first.answeredBy !== null) return candidates;
+      // safety: after a failure, what has the same mapping is asked behind all others, and so too late for the last call that the policy allows
+      const last = estimating({ ...first, mapping: { ...first.mapping } });
+      return withLast(candidates, noted(last, { by: name, text: 'estimates, where no provider has counted' }), policy);
     });
-    // before stream/upstream: a provider that counts no tokens is not asked
     const estimates = new WeakSet<ChatRequest>();
     hooks.open.tap({ stage: EARLY }, ({ request, attempt: { candidate } }) => {
-      if (!isCount(request) || (counts(candidate) && !estimators.has(candidate))) return undefined;
+      if (candidate.answeredBy !== name) return undefined;
       estimates.add(request);
       return estimated(request);
     });
@@ -57,5 +59,11 @@ export default definePlugin({
   },
 });
 
+/** The candidate with the gateway in the place of its provider; one that the cache answers stays as it is. */
+const estimating = (candidate: Candidate): Candidate => (candidate.answeredBy === null ? { ...candidate, answeredBy: name } : candidate);
+
 /** The candidates, with the last of the calls that the policy allows for this one. */
-const withLast = (candidates: readonly Candidate[], last: Candidate, { maxAttempts }: Policy): readonly Candidate[] => candidates.toSpliced(Math.max(1, maxAttempts - 1), 0, last);
+function withLast(candidates: readonly Candidate[], last: Candidate, { maxAttempts }: Policy): readonly Candidate[] {
+  const standing = candidates.flatMap(({ dropped }, at) => (dropped === null ? [at] : []));
+  return candidates.toSpliced(standing[Math.max(1, maxAttempts - 1)] ?? candidates.length, 0, last);
+}

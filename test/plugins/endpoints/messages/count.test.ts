@@ -16,8 +16,9 @@ describe('a count of tokens', () => {
     await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, provider: 'vendor', cost: '0', usage: { promptTokens: 0, completionTokens: 0 } });
   });
 
-  it('is estimated elsewhere, and says so, without asking', async () => {
-    const { ask, up } = await scene(answers(completion('Yes.')));
+  it('is estimated elsewhere, and says so, without asking, also while the target rests', async () => {
+    const { ask, gateway, up } = await scene(answers({ error: { message: 'wrong key' } }, { status: 401 }));
+    for (const _ of [1, 2]) expect((await ask({ model: 'open' })).status).not.toBe(200);
     const count = async (...content: Fields[]): Promise<number> => {
       const { body, headers } = await ask({ model: 'open', messages: [{ role: 'user', content }] }, {}, path);
       expect(headers.get('x-estimated')).toBe('true');
@@ -29,7 +30,10 @@ describe('a count of tokens', () => {
     expect(await count(text, text)).toBeGreaterThan(few + 50);
     expect(await count(text, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } })).toBe(few + 1600);
     expect(await count(text, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'A'.repeat(33_000) } })).toBeGreaterThan(few + 1000);
-    expect(up.asked).toHaveLength(0);
+    expect(up.asked).toHaveLength(1);
+    // nobody was asked, so there is no attempt to learn from
+    await expect.poll(() => gateway.records).toHaveLength(6);
+    for (const record of gateway.records.slice(2)) expect(record).toMatchObject({ model: 'open', provider: 'other', cost: '0', attempts: [] });
   });
 
   it.each([404, 405, 503])('is estimated where the provider speaks the format and answers %i', async (status) => {
@@ -38,7 +42,16 @@ describe('a count of tokens', () => {
     expect(body['input_tokens']).toBeGreaterThan(50);
     expect(headers.get('x-estimated')).toBe('true');
     expect(up.asked).toHaveLength(1);
-    await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, status: 200, attempts: [{ status }, { outcome: 'answered' }] });
+    await expect.poll(() => gateway.records.at(-1)).toMatchObject({ path, status: 200, cost: '0', attempts: [{ status }] });
+  });
+
+  it('is asked of the targets that stand, and estimated at the last call that the policy allows', async () => {
+    const tools = [{ name: 'f', input_schema: { type: 'object' } }];
+    const { ask, up } = await scene(answers({ input_tokens: 77 }), answers({}, { status: 503 }));
+    const { body, sent } = await ask({ model: 'several', tools }, {}, path);
+    expect([body['input_tokens'], sent['model']]).toEqual([77, 'claude-3']);
+    expect((await ask({ model: 'several', tools }, {}, path)).headers.get('x-estimated')).toBe('true');
+    expect(up.asked.map(({ json }) => json['model'])).toEqual(['claude-3', 'claude-3', 'claude-4']);
   });
 
   it('gives answers no such header, and the id of the request where the SDKs read it', async () => {

@@ -1,4 +1,4 @@
-/** One gateway with a provider of the Messages API (`claude`), one of chat completions (`open`) one that reasons (`thinker`) and one whose state comes after its text (`late`), and what a stream says. */
+/** One gateway with a provider of the Messages API (`claude`), one of chat completions (`open`) one that reasons (`thinker`) and one whose state comes after its text (`late`), one with five targets of the Messages API of which two take no tools (`several`), and what a stream says. */
 import { expect } from 'vitest';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
@@ -23,7 +23,7 @@ const reasons = { efforts: ['minimal', 'low', 'medium', 'high'], max_tokens: tru
 
 export async function scene(...steps: Step[]): Promise<Scene> {
   const up = await provider(...(steps.length === 0 ? [answers(message([{ type: 'text', text: 'Yes.' }]))] : steps));
-  const model = (id: string, providerId: string, externalId: string, reasoning: object | false): Fields => ({ id, pricing: { prompt: '0.1', completion: '0.2' }, providers: [{ providerId, externalId, ...able, reasoning }] });
+  const model = (id: string, providerId: string, externalId: string, reasoning: object | false): Fields => ({ id, pricing: { prompt: '0.1', completion: '0.2', request: '0.3' }, providers: [{ providerId, externalId, ...able, reasoning }] });
   const gateway = await gatewayOf({
     providers: {
       vendor: { dialect: 'anthropic', base_url: up.url, api_key: 'k' },
@@ -36,6 +36,7 @@ export async function scene(...steps: Step[]): Promise<Scene> {
       model('dull', 'vendor', 'claude-3-5-haiku', false),
       model('open', 'other', 'open-1', false),
       model('thinker', 'other', 'thinker-1', reasons),
+      { ...model('several', 'vendor', '', false), providers: [1, 2, 3, 4, 5].map((at) => ({ providerId: 'vendor', externalId: `claude-${at}`, ...able, tools: at > 2 })) },
       model('late', 'signer', 'gemini-3-pro-preview', { efforts: ['low', 'high'] }),
     ],
     routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },
