@@ -50,6 +50,20 @@ function bucketOf({ params, now }: ViewRequest, query: LogQuery, by: string | nu
   return isOfKeyed ? Math.max(bucketMs, span > 10 * day ? day : span > day / 2 ? hour : 0) : bucketMs;
 }
 
+const roundWidths = [1, 5, 15, 30, 60, 180, 360].map((minutes) => minutes * 60_000);
+
+/** The width of narrower columns, for a range that ends now and in whose first half and before nothing was asked; null for any other range. */
+function narrowFor({ from, to }: LogQuery, { now, first, before }: { readonly now: number; readonly first: number | undefined; readonly before: number }): number | null {
+  if (to !== null || from === null || before > 0 || first === undefined || first < (from + now) / 2) return null;
+  return roundWidths.find((width) => (now - first) / width <= 90) ?? null;
+}
+
+/** One request alone would be as wide as the chart. */
+const fewestColumns = 15;
+
+/** Where narrower columns begin. */
+const beginOf = (points: readonly { readonly at: number }[], width: number, now: number): number => Math.min(points[0]?.at ?? now, Math.floor(now / width - fewestColumns) * width);
+
 /** A part of an answer; `more` says that another one follows. */
 export type Part = Readonly<Record<string, unknown>> & { readonly more: boolean };
 
@@ -63,11 +77,23 @@ export async function* logsView(asked: ViewRequest & { readonly signal: AbortSig
   const bucketMs = bucketOf(asked, query);
   const limit = Math.min(largestPage, Math.max(1, Number(params.get('limit') ?? 100) || 100));
   const rows = Promise.all([reader.list(query, { limit, cursor: params.get('cursor'), ...parseSort(params), signal }), reader.facets(query), reader.status()]);
-  const summing = reader.series(query, { bucketMs, by: null }).catch((thrown: unknown) => ({ points: [], total: null, fault: faultOf(thrown) }));
+  const summing = sumsOf(asked, query, bucketMs).catch((thrown: unknown) => ({ points: [], total: null, fault: faultOf(thrown) }));
   const [page, facets, { retentionDays }] = await rows;
   const sums = await Promise.race([summing, pause(patienceMs, null, { ref: false })]);
   yield { ...page, facets, retentionDays, bucketMs, ...sums, more: sums === null };
   if (sums === null) yield { ...(await summing), more: false };
+}
+
+/** The sums over time. In the first hours of a log they have narrow columns, as those of Overview have. */
+async function sumsOf({ reader, now }: ViewRequest, query: LogQuery, bucketMs: number): Promise<object> {
+  const wide = await reader.series(query, { bucketMs, by: null });
+  // what a filter selects may be young in an old log
+  const narrow = query.conditions.length > 0 || query.text !== null ? null : narrowFor(query, { now, first: wide.points[0]?.at, before: 0 });
+  const older = narrow === null ? [] : (await reader.list({ ...query, from: null, to: query.from }, { limit: 1, cursor: null })).data;
+  if (narrow === null || older.length > 0) return wide;
+  const width = Math.min(bucketMs, narrow);
+  const series = width === bucketMs ? wide : await reader.series(query, { bucketMs: width, by: null });
+  return { ...series, bucketMs: width, begin: beginOf(series.points, width, now) };
 }
 
 function faultOf(thrown: unknown): object {
@@ -104,17 +130,6 @@ async function largest(reader: LogReader, query: LogQuery, { by, rank: asked }: 
   return (await reader.stats(query, { by, limit: mostCompared })).toSorted((a, b) => (b.latencyP95Ms ?? -1) - (a.latencyP95Ms ?? -1)).slice(0, topRows);
 }
 
-const roundWidths = [1, 5, 15, 30, 60, 180, 360].map((minutes) => minutes * 60_000);
-
-/** The width of narrower columns, for a range that ends now and in whose first half and before nothing was asked; null for any other range. */
-function narrowFor({ from, to }: LogQuery, { now, first, before }: { readonly now: number; readonly first: number | undefined; readonly before: number }): number | null {
-  if (to !== null || from === null || before > 0 || first === undefined || first < (from + now) / 2) return null;
-  return roundWidths.find((width) => (now - first) / width <= 90) ?? null;
-}
-
-/** One request alone would be as wide as the chart. */
-const fewestColumns = 15;
-
 /**
  * `meta`: the metadata key whose largest values are shown; the most used one where none is named. `rank`: what they
  * are large in. `after`: points before that time are left out, because the page has them. `begin` in the answer: where the charts begin,
@@ -143,7 +158,7 @@ export async function overviewView(asked: ViewRequest): Promise<object> {
   const narrow = narrowFor(query, { now: asked.now, first: wide[0].points[0]?.at, before: earlier?.requests ?? 0 });
   const width = Math.min(bucketMs, narrow ?? bucketMs);
   const [series, attempts, { points: byModel }] = width === bucketMs ? wide : await overTime(width);
-  const begin = narrow === null ? null : Math.min(series.points[0]?.at ?? asked.now, Math.floor(asked.now / width - fewestColumns) * width);
+  const begin = narrow === null ? null : beginOf(series.points, width, asked.now);
   // a page that has wider columns gets all of the narrow ones
   const after = narrow === null ? Number(params.get('after')) : 0;
   const costs = byModel.filter(({ at }) => at >= after).map(({ at, value, requests, cost, estimated }) => ({ at, value, requests, cost, estimated }));

@@ -47,7 +47,7 @@ export function LogsPage({ params }) {
   const keyed = Object.keys(data?.facets ?? {}).filter(isKeyed);
   const names = chosenColumns(params, keyed);
   // cost: parts that do not depend on the tail are not drawn again when a row comes
-  const histogram = useMemo(() => answered?.total && html`<${RequestHistogram} points=${answered.points} bucketMs=${answered.bucketMs} range=${range} params=${params} />`, [answered, params]);
+  const histogram = useMemo(() => answered?.total && html`<${RequestHistogram} points=${answered.points} bucketMs=${answered.bucketMs} range=${{ ...range, from: answered.begin ?? range.from }} params=${params} />`, [answered, params]);
   const facets = useMemo(() => html`<${FacetColumn} facets=${data?.facets ?? {}} total=${data?.total} params=${params} />`, [answered, params]);
   const isEmpty = answered !== null && records.length === 0 && cursor === null && answered.next === null;
   // without rows no pointer can leave them, so the reading state would never end

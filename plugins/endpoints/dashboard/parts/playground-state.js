@@ -19,12 +19,13 @@ const mostCompared = 3;
 /** Whether a provider of a model can do what the form asks for. */
 const isAble = ({ providers }, { effort, budget, tools, images }) => providers.some((can) => (can.reasons || (['', 'none'].includes(effort) && budget === '')) && (can.tools || tools === '') && (can.vision || images.length === 0));
 
+const ableFirst = (a, b) => Number(b.isAble) - Number(a.isAble) || b.requests - a.requests;
+
 /** The models that are used most, beside the one that is chosen; first those that can do what the form asks for. @param {any} models @param {import('./playground-request.js').Form} form */
 export function othersOf(models, form) {
   const [chosen = ''] = form.models;
   const known = new Map(models.data.map((model) => [model.id, { isAble: isAble(model, form), requests: model.use?.requests ?? 0 }]));
-  const first = (a, b) => Number(b.isAble) - Number(a.isAble) || b.requests - a.requests;
-  return choices(models, chosen).filter((name) => name !== chosen && known.has(name)).sort((a, b) => first(known.get(a), known.get(b))).slice(0, mostCompared - 1);
+  return choices(models, chosen).filter((name) => name !== chosen && known.has(name)).sort((a, b) => ableFirst(known.get(a), known.get(b))).slice(0, mostCompared - 1);
 }
 
 /** The form that sends a logged request again, and what the request loses by that. @param {string} id */

@@ -1,15 +1,21 @@
-/** The charts of Overview in the first hours of a log: they begin with the first request. */
+/** The charts of Overview and Logs in the first hours of a log: they begin with the first request. */
 import { describe, expect, test } from 'vitest';
-import { overviewView } from '../../../../plugins/endpoints/dashboard/views.ts';
+import { logsView, overviewView } from '../../../../plugins/endpoints/dashboard/views.ts';
 import { memoryLog } from '../../../_kit/log.ts';
 
 const minute = 60_000;
 const now = Date.parse('2026-11-22T12:00:30Z');
 
-const view = async (minutesAgo: readonly number[], asked = 'since=24h&bucket=1800000'): Promise<any> => {
+const logOf = (minutesAgo: readonly number[]): ReturnType<typeof memoryLog> => {
   const log = memoryLog();
   for (const ago of minutesAgo) log.add({ createdAt: new Date(now - ago * minute).toISOString(), cost: '1' });
-  return await overviewView({ reader: log, params: new URLSearchParams(asked), now });
+  return log;
+};
+const view = async (minutesAgo: readonly number[], asked = 'since=24h&bucket=1800000'): Promise<any> => await overviewView({ reader: logOf(minutesAgo), params: new URLSearchParams(asked), now });
+const listed = async (minutesAgo: readonly number[], asked = 'since=24h&bucket=1800000'): Promise<any> => {
+  const all = {};
+  for await (const part of logsView({ reader: logOf(minutesAgo), params: new URLSearchParams(asked), now, signal: AbortSignal.timeout(1000) })) Object.assign(all, part);
+  return all;
 };
 
 describe('the charts of a day', () => {
@@ -33,4 +39,16 @@ describe('the charts of a day', () => {
     ['is over', [1], 'from=2026-11-22T00:00Z&to=2026-11-23T00:00Z'],
     ['has nothing', [], 'since=24h'],
   ])('that %s stay as they are', async (_, minutesAgo, asked) => expect(await view(minutesAgo, `${asked}&bucket=1800000`)).toMatchObject({ begin: null, bucketMs: 30 * minute }));
+});
+
+describe('the chart of Logs', () => {
+  test('begins with the first request too', async () => expect(await listed([40, 20, 1])).toMatchObject({ begin: Date.parse('2026-11-22T11:20:00Z'), bucketMs: minute, points: [{ requests: 1 }, { requests: 1 }, { requests: 1 }] }));
+
+  test.each([
+    ['of an older log', [26 * 60, 1], 'since=24h'],
+    ['of a filter', [1], 'since=24h&model=plain'],
+  ])('%s stays as it is', async (_, minutesAgo, asked) => {
+    const { begin, bucketMs } = await listed(minutesAgo, `${asked}&bucket=1800000`);
+    expect([begin, bucketMs]).toEqual([undefined, 30 * minute]);
+  });
 });
