@@ -4,34 +4,7 @@ import { Copy } from './copy.js';
 import { plural } from './format.js';
 import { Icon } from './icons.js';
 import { go, withParams } from './location.js';
-
-const indentOf = (line) => line.search(/\S|$/);
-
-/** Of a block that is found, so many lines are shown. */
-const mostBelow = 30;
-
-/**
- * The places of the lines that have the words, with the lines that they belong to, and with those that belong to them.
- * @param {string[]} lines @param {string} words @returns {{ shown: number[], found: number }}
- */
-export function linesWith(lines, words) {
-  const wanted = words.toLowerCase();
-  const shown = new Set();
-  let found = 0;
-  lines.forEach((line, at) => {
-    if (!line.toLowerCase().includes(wanted)) return;
-    found++;
-    shown.add(at);
-    for (let above = at - 1, indent = indentOf(line); above >= 0 && indent > 0; above--) {
-      const own = indentOf(lines[above]);
-      if (lines[above].trim() === '' || own >= indent || /^\s*#/.test(lines[above])) continue;
-      indent = own;
-      shown.add(above);
-    }
-    for (let below = at + 1; below <= at + mostBelow && below < lines.length && indentOf(lines[below]) > indentOf(line); below++) shown.add(below);
-  });
-  return { shown: [...shown].sort((a, b) => a - b), found };
-}
+import { linesWith } from './text-lines.js';
 
 /** The line with what was looked for marked. */
 function Marked({ line, words }) {

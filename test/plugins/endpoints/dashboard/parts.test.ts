@@ -13,6 +13,8 @@ const { timeTicks, valueTicks } = await part('chart-ticks');
 const { clientsOf } = await part('clients');
 const { aboutSum } = await part('estimate');
 const { tail } = await part('tail');
+const { searchOf, toggled } = await part('model-search');
+const { linesWith } = await part('text-lines');
 
 const now = Date.parse('2026-03-02T12:00:00Z');
 const hour = 3_600_000;
@@ -288,4 +290,24 @@ test('a snippet in Python imports what it uses', () => {
 test('a snippet that is run once has the mark of its page, and a setting that stays has none', () => {
   const marked = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c' }).filter(([, , text]: string[]) => text?.includes('a1b2c')).map(([name]: string[]) => name);
   expect(marked).toEqual(['curl', 'OpenAI Python', 'OpenAI Node', 'Anthropic Python', 'AI SDK', 'LangChain', 'LlamaIndex']);
+});
+
+describe('a search of models', () => {
+  const mapping = (providerId: string, more: object = {}): object => ({ providerId, tools: false, vision: false, reasons: false, pricing: { prompt: '0.000001', completion: '0.000004' }, ...more });
+  const model = { id: 'big-vision-1', name: 'Big', family: 'bigs', aliases: ['large'], input: ['text', 'audio'], contextLength: 200_000, maxOutputTokens: null, structuredOutputs: true, providers: [mapping('up', { tools: true }), mapping('other', { vision: true, pricing: { prompt: '0', completion: '0' } })] };
+  const fits = (text: string, isAsked = (_provider: string): boolean => true): boolean => searchOf(text, isAsked).fits(model);
+
+  test.each(['', 'big', 'LARGE up', 'tools', 'vision free', 'audio structured', 'price<=4 up', 'price < $4.5 tools', 'input>=1', 'output<1', 'context>=200k context<0.3m'])('finds by %s', (text) => expect(fits(text)).toBe(true));
+  test.each(['bog', 'reasoning', 'tools vision', 'tools free', 'price<4 tools', 'context>200k', 'longest>1', 'cached<9', 'prize<9', 'a<b'])('does not find by %s', (text) => expect(fits(text)).toBe(false));
+
+  test('asks only providers that count', () => expect([fits('vision', (provider) => provider === 'up'), fits('tools', (provider) => provider === 'up')]).toEqual([false, true]));
+  test('names the words that it does not know', () => expect(searchOf('vision prize<9 constructor>1 a<', () => true).unknown).toEqual(['prize<9', 'constructor>1', 'a<']));
+  test('takes a word in and out', () => expect([toggled('big', 'vision'), toggled('big  Vision', 'vision')]).toEqual(['big vision', 'big']));
+});
+
+test('a line that is found has the lines around it that it belongs to, and those that belong to it', () => {
+  const lines = ['a:', '  # a note', '  b:', '    c: 1', '', '    d: 2', 'e: # B', '  f: 3', 'g: 4'];
+  expect(linesWith(lines, 'D:')).toEqual({ shown: [0, 2, 5], found: 1 });
+  expect(linesWith(lines, 'e:')).toEqual({ shown: [6, 7], found: 1 });
+  expect(linesWith(lines, 'nothing')).toEqual({ shown: [], found: 0 });
 });
