@@ -91,7 +91,7 @@ export function writeConfig({ upstream, catalogue = scripted, plugins = shippedP
 export async function startBenchGateway(options: GatewayOptions): Promise<StartedGateway> {
   const nodeOptions = (process.env['GATEWAY_NODE_OPTIONS'] ?? '').split(' ').filter((option) => option !== '');
   const file = writeConfig(options);
-  const started = await startProcess({ name: 'gateway', nodeOptions: [...nodeOptions, ...(options.nodeOptions ?? [])], args: ['--import', new URL('../../core/compile-cache.mjs', import.meta.url).href, fileBeside('../../core/main.ts'), 'start', '--config', file] });
+  const started = await startProcess({ name: 'gateway', nodeOptions: [...nodeOptions, ...(options.nodeOptions ?? [])], args: ['--max-semi-space-size=16', '--import', new URL('../../core/compile-cache.mjs', import.meta.url).href, fileBeside('../../core/main.ts'), 'start', '--config', file] });
   return { ...started, dataDir: join(dirname(file), 'data'), drained: () => drained(started.url) };
 }
 
