@@ -11,6 +11,11 @@ export class Exit extends Error {
   }
 }
 
+const storeErrors: ReadonlySet<string | undefined> = new Set(['log_unavailable', 'keys_unavailable']);
+
+/** The exit code for an error of a gateway, by the error's code: 4 where the store is away. */
+export const exitCodeOf = (error: string | undefined): number => (storeErrors.has(error) ? 4 : 1);
+
 /** The command line cannot be understood: exit code 2. */
 export class UsageError extends Exit {
   constructor(message: string, options?: ErrorOptions) {

@@ -2,7 +2,7 @@
 import { request } from 'node:https';
 import { Readable } from 'node:stream';
 import type { Config } from '../config.ts';
-import { Exit } from '../exit.ts';
+import { Exit, exitCodeOf } from '../exit.ts';
 import type { Secret } from '../secret.ts';
 import { runningWith } from './running-files.ts';
 
@@ -25,21 +25,24 @@ export async function askRunning(running: Running, path: string, init: RequestIn
 
 export async function askGateway({ url, adminKey }: { readonly url: string; readonly adminKey: Secret | null }, path: string, init: RequestInit): Promise<Response> {
   const headers = { ...(init.headers as Record<string, string> | undefined), ...(adminKey !== null && { authorization: `Bearer ${adminKey.reveal()}` }) };
-  const response = await (url.startsWith('https:') ? fetchOwn : fetch)(url + path, { ...init, headers }).catch((cause: unknown) => {
+  const response = await fetchRunning(url + path, { ...init, headers }).catch((cause: unknown) => {
     throw new Exit(5, `The gateway at ${url} does not answer: ${cause instanceof Error ? ((cause.cause as Error | undefined)?.message ?? cause.message) : String(cause)}`, { cause });
   });
   if (response.ok) return response;
-  const said = ((await response.json().catch(() => null)) as { error?: { message?: string } } | null)?.error?.message;
-  throw new Exit(1, `The gateway at ${url} refused with ${response.status}: ${said ?? 'it did not say why'}`);
+  const said = ((await response.json().catch(() => null)) as { error?: { message?: string; code?: string } } | null)?.error;
+  throw new Exit(exitCodeOf(said?.code), `The gateway at ${url} refused with ${response.status}: ${said?.message ?? 'it did not say why'}`);
 }
+
+/** As `fetch`, of a gateway that runs on this machine. */
+export const fetchRunning = (url: string, init: RequestInit = {}): Promise<Response> => (url.startsWith('https:') ? fetchOwn : fetch)(url, init);
 
 /**
  * As `fetch`, of a gateway with TLS. Its certificate has the name that callers use, and not the address that it is asked at here.
  * safety: the address is the gateway's own, from its file in the data directory, so there is nobody in between to be told by a certificate.
  */
-async function fetchOwn(url: string, { method = 'GET', headers = {}, body = null }: RequestInit): Promise<Response> {
+async function fetchOwn(url: string, { method = 'GET', headers = {}, body = null, signal = null }: RequestInit): Promise<Response> {
   return await new Promise((resolve, reject) => {
-    const sent = request(url, { method, headers: headers as Record<string, string>, rejectUnauthorized: false }, (answer) => {
+    const sent = request(url, { method, headers: headers as Record<string, string>, rejectUnauthorized: false, ...(signal !== null && { signal }) }, (answer) => {
       resolve(new Response(Readable.toWeb(answer), { status: answer.statusCode ?? 500 }));
     });
     sent.on('error', reject).end(body ?? undefined);

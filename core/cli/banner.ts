@@ -62,10 +62,10 @@ function providersOf({ providers }: Config): string {
 }
 
 function networkOf(url: string): string {
-  const { hostname, port } = new URL(url);
+  const { protocol, hostname, port } = new URL(url);
   if (hostname !== '0.0.0.0' && hostname !== '[::]') return styleText('dim', 'this machine only; --host 0.0.0.0 with keys to expose');
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []).filter(({ internal, family }) => !internal && family === 'IPv4');
-  return addresses.map(({ address }) => `http://${address}:${port}/v1`).join(', ');
+  return addresses.map(({ address }) => `${protocol}//${address}:${port}/v1`).join(', ');
 }
 
 /** What a process log says in place of the banner's list: providers that are off. */

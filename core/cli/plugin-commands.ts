@@ -1,7 +1,7 @@
 /** The commands that plugins bring: which there are, whether they can stand beside each other, and how one of them runs. */
 import type { Config } from '../config.ts';
 import { GatewayError } from '../errors.ts';
-import { Exit } from '../exit.ts';
+import { Exit, exitCodeOf } from '../exit.ts';
 import type { Command, CommandRun, CommandSpec, Output } from '../host/command.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import type { AnyPlugin, LoadedPlugin } from '../host/plugin.ts';
@@ -103,6 +103,6 @@ const toOpenLog = ({ log, fetch }: RunningGateway) => ({ reader: log, fetch });
 /** The program ends with the code that the fault calls for. A fault that is no Exit and no GatewayError is a bug of the plugin. */
 function exitOf(error: unknown, { name, owner }: PluginCommand): Exit {
   if (error instanceof Exit) return error;
-  if (GatewayError.is(error)) return new Exit(error.code === 'log_unavailable' ? 4 : 1, error.message, { cause: error });
+  if (GatewayError.is(error)) return new Exit(exitCodeOf(error.code), error.message, { cause: error });
   return new Exit(70, `The plugin "${owner.plugin.name}" failed in gateway ${name}: ${error instanceof Error ? error.stack : String(error)}`, { cause: error });
 }

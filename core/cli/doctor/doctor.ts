@@ -9,7 +9,7 @@ import { RedisClient } from '../../host/redis.ts';
 import type { Logger } from '../../logger.ts';
 import { printable } from '../../table.ts';
 import { version } from '../../version.ts';
-import { runningUrl } from '../ask-running.ts';
+import { fetchRunning, runningUrl } from '../ask-running.ts';
 
 export interface DoctorParts extends Output {
   readonly json: boolean;
@@ -50,9 +50,8 @@ async function checkup(part: string, findings: Promise<readonly Finding[]> | und
 async function ofServing(config: Config, file: string): Promise<Finding> {
   const url = runningUrl({ config, file });
   if (url === null) return { part: 'serving', state: 'note', text: 'no gateway serves with this config on this machine' };
-  const answer = await fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
-  // one with TLS has its certificate for the name that callers use
-  if (answer === null && !url.startsWith('https:')) return { part: 'serving', state: 'fault', text: `the gateway at ${url} does not answer`, fix: 'see its output; gateway restart puts a new process in its place' };
+  const answer = await fetchRunning(`${url}/health/ready`, { signal: AbortSignal.timeout(2000) }).catch(() => null);
+  if (answer === null) return { part: 'serving', state: 'fault', text: `the gateway at ${url} does not answer`, fix: 'see its output; gateway restart puts a new process in its place' };
   return { part: 'serving', state: 'good', text: `a gateway serves at ${url}` };
 }
 

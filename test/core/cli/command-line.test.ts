@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { bannerOf } from '../../../core/cli/banner.ts';
 import { asksForList, configFileOf, findCommand, groupOf, parseArguments, parseCommandLine, unknownCommand } from '../../../core/cli/command-line.ts';
 import { commandHelp, overview } from '../../../core/cli/help.ts';
+import type { Config } from '../../../core/config.ts';
 import { UsageError } from '../../../core/exit.ts';
 import type { CommandSpec } from '../../../core/host/command.ts';
 
@@ -137,4 +139,11 @@ describe('a table of commands', () => {
     expect(text).toMatch(/Examples\n {2}gateway fish lake\n {2}curl /);
     expect(text).toContain('Exit codes: 0 fine, 1 config, 2 usage, 3 port in use, 4 store, 5 nothing to restart.');
   });
+});
+
+it.each([['http:', 'https:'], ['https:', 'http:']])('the banner names all addresses with %s, as the gateway serves them', (protocol, other) => {
+  const config = { models: [], providers: new Map(), plugins: [], keys: [], routing: { models: new Map() }, server: { adminKey: null, adminOpen: true, isGuarded: true } } as unknown as Config;
+  const banner = bannerOf({ url: `${protocol}//0.0.0.0:4000`, config, pages: [], file: 'gateway.config.yaml', startedInMs: 300 });
+  expect(banner).toContain(`${protocol}//0.0.0.0:4000/v1`);
+  expect(banner).not.toContain(`${other}//`);
 });

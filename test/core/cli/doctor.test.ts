@@ -1,5 +1,6 @@
 /** `gateway doctor`, run by the executable: one line for each part, with what to do. */
 import { createServer } from 'node:http';
+import { createServer as createNetServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +8,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, describe, it } from 'vitest';
 import { roomText } from '../../../core/cli/doctor/doctor.ts';
+import { RunningFile } from '../../../core/cli/running-files.ts';
 import { run } from '../../_kit/executable.ts';
 
 const opened: (() => void)[] = [];
@@ -75,10 +77,15 @@ describe.concurrent('gateway doctor', () => {
     expect(JSON.stringify(lines)).not.toMatch(/Bearer|"wrong"|other/);
   });
 
-  it('compares the clock', async ({ expect }) => {
+  it('compares the clock, and says that a gateway with TLS does not answer', async ({ expect }) => {
     const { base_url } = await vendor({ aheadMs: 3_600_000 });
-    const { code, lines } = await examined({ providers: { right: { dialect, base_url, api_key: 'right' } } });
-    expect([code, lines]).toEqual([1, expect.arrayContaining([expect.stringMatching(/^✗ clock 3[56]\d\d s behind the providers → set the clock of this machine/), expect.stringMatching(/^· store .*: empty, the first start prepares it$/)])]);
+    // takes connections and says nothing
+    const silent = createNetServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    opened.push(() => silent.close());
+    const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const { code, lines } = await examined({ providers: { right: { dialect, base_url, api_key: 'right' } } }, (folder) => void new RunningFile(join(folder, 'data'), { config: join(folder, 'gateway.config.yaml'), url, follows: null }));
+    expect([code, lines]).toEqual([1, expect.arrayContaining([expect.stringMatching(`^✗ serving the gateway at ${url} does not answer`), expect.stringMatching(/^✗ clock 3[56]\d\d s behind the providers → set the clock of this machine/), expect.stringMatching(/^· store .*: empty, the first start prepares it$/)])]);
   });
 
   it('looks at the store, the disk and Redis', async ({ expect }) => {

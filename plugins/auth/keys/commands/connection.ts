@@ -1,5 +1,5 @@
 /** How the commands reach `/api/keys`: that of the gateway that runs with this config, or, where none does, one in this process without a port. */
-import { Exit } from '../../../../core/exit.ts';
+import { Exit, exitCodeOf } from '../../../../core/exit.ts';
 import type { CommandRun } from '../../../../core/host/command.ts';
 import { version } from '../../../../core/version.ts';
 
@@ -25,8 +25,8 @@ export async function connect({ askRunning, openLog, config }: Pick<CommandRun<n
     async ask(method, path, body) {
       const init: RequestInit = { method, headers: { 'user-agent': userAgent, 'content-type': 'application/json' }, ...(body !== undefined && { body: JSON.stringify(body) }) };
       const response = here === null ? await askRunning(path, init).catch((thrown: unknown) => (thrown instanceof Exit && thrown.code === none ? askHere(path, init) : Promise.reject(thrown))) : await askHere(path, init);
-      const answer = (await response.json()) as { error?: { message?: string } };
-      if (!response.ok) throw new Exit(response.status === 503 ? 4 : 1, answer.error?.message ?? `The gateway answered with ${response.status}.`);
+      const answer = (await response.json()) as { error?: { message?: string; code?: string } };
+      if (!response.ok) throw new Exit(exitCodeOf(answer.error?.code), answer.error?.message ?? `The gateway answered with ${response.status}.`);
       return answer;
     },
   };

@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { askGateway } from '../../../../core/cli/ask-running.ts';
 import { parseArguments } from '../../../../core/cli/command-line.ts';
-import { Exit } from '../../../../core/exit.ts';
+import { Secret } from '../../../../core/secret.ts';
 import { keyCommands } from '../../../../plugins/auth/keys/commands/commands.ts';
 import { run } from '../../../_kit/executable.ts';
 import { oneUpstream, testGateway } from '../../../_kit/gateway.ts';
@@ -29,7 +30,7 @@ afterAll(async () => {
 });
 
 /** Runs a command against the gateway, as the program does. */
-async function command(line: string): Promise<{ out: string; said: string }> {
+async function command(line: string, url = gateway.url): Promise<{ out: string; said: string }> {
   const words = line.split(' ');
   const found = keyCommands.toSorted((one, other) => other.name.length - one.name.length).find(({ name }) => `${line} `.startsWith(`${name} `));
   if (found === undefined) throw new Error(`there is no command ${line}`);
@@ -39,11 +40,7 @@ async function command(line: string): Promise<{ out: string; said: string }> {
     ...given, json: given.flags.has('json'), config: gateway.gateway.config, options: undefined as never,
     print: (text) => void (out += text), say: (text) => void (said += text),
     openLog: () => Promise.reject(new Error('a gateway runs')),
-    async askRunning(path, init = {}) {
-      const response = await fetch(gateway.url + path, { ...init, headers: { ...(init.headers as object), authorization: `Bearer ${admin}` } });
-      if (!response.ok) throw new Exit(1, ((await response.json()) as any).error.message);
-      return response;
-    },
+    askRunning: async (path, init = {}) => await askGateway({ url, adminKey: new Secret(admin) }, path, init),
   });
   return { out, said };
 }
@@ -97,6 +94,11 @@ describe('with a gateway that runs', () => {
     ['keys add x --expires soon', /must be a date/],
   ])('refuses %s', async (line, message) => {
     await expect(command(line)).rejects.toThrow(message);
+  });
+
+  test.each([['keys_unavailable', 4], ['server_overloaded', 1]])('ends with the code of what is at fault: %s with %i', async (code, exit) => {
+    up.script(answers({ error: { message: 'not now', code } }, { status: 503 }));
+    await expect(command('keys add x', new URL(up.url).origin)).rejects.toMatchObject({ code: exit, message: expect.stringContaining('refused with 503: not now') });
   });
 });
 
