@@ -46,8 +46,8 @@ export async function run(words: readonly string[], { cwd = folder, env = {}, se
   return { code, stdout, stderr, seconds: (performance.now() - startedAt) / 1000 };
 }
 
-/** What installers need of the environment: the user's own registries and caches. */
-const own = (): Record<string, string> => ({ HOME: process.env['HOME'] ?? '' });
+/** What installers need of the environment: the user's own registries and caches, and the authorities of a proxy on the way. */
+const own = (): Record<string, string> => Object.fromEntries(['HOME', 'NODE_EXTRA_CA_CERTS', 'PIP_CERT', 'SSL_CERT_FILE'].flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])));
 
 async function installed(file: string, steps: readonly (readonly string[])[], cwd: string): Promise<string | null> {
   if (existsSync(file)) return file;
