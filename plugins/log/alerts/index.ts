@@ -1,5 +1,6 @@
 /** Tells the operator what goes wrong, by `alerts` of the YAML: on the dashboard, in the process log, and at a webhook. What it counts is in memory, and begins at 0 with the process. */
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { LATE } from '../../../core/pipeline/hooks.ts';
 import { json } from '../../../core/pipeline/answer.ts';
 import { Collector } from './collector.ts';
 import type { Addition } from './sums.ts';
@@ -15,7 +16,8 @@ export default definePlugin({
   apply({ hooks, routes, config, state, clock, logger, peers }) {
     const rules = (config.alerts ?? nothing).rules;
     const collector = state('collector', () => new Collector());
-    collector.follow(rules);
+    // when all others have booted: a config that is refused changes nothing for the one that serves on
+    hooks.boot.tap({ stage: LATE }, () => collector.follow(rules));
     if (rules.length > 0) {
       hooks.log.tap((record) => collector.ended(record));
       hooks.attempted.tap((result) => collector.attempted(result));
@@ -25,9 +27,11 @@ export default definePlugin({
 
     function alone(): () => unknown {
       const watch = state('watch', () => new Watch());
-      watch.follow(config.alerts ?? nothing, { logger, clock, providers: config.providers });
       const learn = (): void => watch.add(collector.take());
-      hooks.boot.tap(() => watch.begin(learn));
+      hooks.boot.tap({ stage: LATE }, () => {
+        watch.follow(config.alerts ?? nothing, { logger, clock, providers: config.providers });
+        watch.begin(learn);
+      });
       return () => {
         learn();
         watch.look();

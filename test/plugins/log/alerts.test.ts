@@ -4,12 +4,14 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../../core/config.ts';
+import type { AnyPlugin } from '../../../core/host/plugin.ts';
 import { States } from '../../../core/host/state.ts';
 import type { AlertRule } from '../../../core/limits.ts';
 import { createLogger } from '../../../core/logger.ts';
 import { postJson } from '../../../core/wire/egress/post.ts';
 import alerts from '../../../plugins/log/alerts/index.ts';
 import { pluginContract } from '../../contract/plugin.ts';
+import { probe } from '../../core/scene.ts';
 import { oneUpstream, quietPlugins, testGateway } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { answers, completion, pause, startUpstream } from '../../_kit/upstream.ts';
@@ -40,10 +42,14 @@ interface More {
   readonly webhook?: string;
   readonly states?: States;
   readonly config?: object;
+  readonly plugins?: readonly AnyPlugin[];
 }
 
-async function gatewayWith(rules: readonly object[], { webhook = `${hook.url}/secret-path`, states = new States(), config = {} }: More = {}): Promise<TestGateway> {
-  const gateway = await testGateway({ config: { ...oneUpstream(upstream.url, { routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } } }), alerts: { webhook, rules }, plugins: [...quietPlugins], ...config }, clock: () => now, states });
+/** A plugin for which a config is refused, when all others have been applied. */
+const refusing = probe(({ hooks }) => hooks.boot.tap(() => { throw new Error('no'); }), 'test/refusing');
+
+async function gatewayWith(rules: readonly object[], { webhook = `${hook.url}/secret-path`, states = new States(), config = {}, plugins = [] }: More = {}): Promise<TestGateway> {
+  const gateway = await testGateway({ config: { ...oneUpstream(upstream.url, { routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } } }), alerts: { webhook, rules }, plugins: [...quietPlugins], ...config }, clock: () => now, states, plugins });
   open.push(gateway);
   return gateway;
 }
@@ -144,15 +150,18 @@ test('slow requests and dear ones are told', async () => {
   expect(told().toSorted()).toEqual(['Alert: cost above $1.40. $1.50 for 1 request in 60 min, since 2026-11-22 12:00 UTC.', 'Alert: latency p95 above 40 ms. 100 % of 1 request took longer than 40 ms in 5 min, since 2026-11-22 12:00 UTC.']);
 });
 
-test('what was counted, and what stands, outlives a reload; a rule that is gone says nothing more', async () => {
+test('what was counted, and what stands, outlives a reload and one that is refused; a rule that is gone says nothing more', async () => {
   const states = new States();
   const rules = [{ errors_percent: 20, min_requests: 4 }];
   const former = await gatewayWith(rules, { states });
   await send(former, 2, bad);
+  await expect(gatewayWith([], { states, plugins: [refusing] })).rejects.toThrow('test/refusing');
+  expect((await standing(former)).rules).toBe(1);
+  await send(former, 1, bad);
   const next = await gatewayWith(rules, { states });
   await former.close();
   open.splice(open.indexOf(former), 1);
-  await send(next, 2, bad);
+  await send(next, 1, bad);
   await looked(1, next);
   const last = await gatewayWith([{ errors_percent: 30, min_requests: 100 }], { states });
   expect((await standing(last)).data).toEqual([]);
