@@ -1,13 +1,16 @@
 /** What `gateway doctor` says of the providers: whether each can be reached, and whether its keys are accepted. It asks for the list of models, which costs nothing. */
+import { isDeepStrictEqual } from 'node:util';
 import type { Provider } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { CheckupParts, Finding } from '../../../core/host/plugin.ts';
+import type { Secret } from '../../../core/secret.ts';
 import { addressOf } from '../../../core/wire/address.ts';
 import type { Dialect, Target } from '../../../core/wire/dialect.ts';
 import { failure } from './answer.ts';
 import { connectionsBy, unreachable } from './connection.ts';
 import type { ConnectionRequest } from './connection.ts';
 import { wayTo } from '../../../core/wire/egress/way.ts';
+import { headersOf } from './headers.ts';
 import { HttpAnswer } from './http-answer.ts';
 import * as undici from '../../../core/wire/egress/undici.ts';
 
@@ -56,18 +59,21 @@ async function examine(provider: Provider, dialect: Dialect): Promise<Examined> 
   if (base === null) return { findings: [{ part, state: 'fault', text: 'has no address', fix: 'give it a base_url' }], skewMs: null };
   const { origin, pathname, host } = new URL(base);
   const pool = new undici.Pool(origin, { connections: 1, factory: connectionsBy(wayTo(base, provider)), allowH2: false, headersTimeout: 0, bodyTimeout: 0 });
-  const { path, headers: always } = dialect.probe ?? { path: '/models' };
+  const { path, headers: own } = dialect.probe ?? { path: '/models' };
+  const wire = { path, headers: { ...own }, body: '', adjustments: [] };
   const ask = async (headers: Readonly<Record<string, string>>): Promise<Reply> =>
-    await reply({ method: 'GET', path: pathname.replace(/\/$/, '') + path, headers: { ...always, ...provider.headers, ...headers }, connectMs, isTaken: false }, { pool, dialect, provider });
+    await reply({ method: 'GET', path: pathname.replace(/\/$/, '') + path, headers, connectMs, isTaken: false }, { pool, dialect, provider });
   try {
-    const open = await ask({});
+    const bare = headersOf(wire, undefined, provider);
+    const open = await ask(bare);
     // servers of one's own have a list of models, some vendors have none
     if (open.status === 404 && provider.baseUrl !== null) return { findings: [{ part, state: 'warning', text: `${host} answers, and knows no ${pathname.replace(/\/$/, '')}${path}`, fix: 'check the path of base_url: most servers want /v1 at its end' }], skewMs: open.skewMs };
     const keys = provider.keyPool.length > 0 ? provider.keyPool : [provider.apiKey].filter((key) => key !== null);
     const isAsked = keys.length > 0 && dialect.sign === undefined && dialect.authorise !== undefined;
     if (!isAsked) return { findings: [{ part, state: 'good', text: `${host} answers${keys.length > 0 || provider.auth !== null ? '; whether it accepts the credentials is not known' : ''}` }], skewMs: open.skewMs };
-    const findings = await Promise.all(keys.map(async (apiKey, at) => ofKey(await ask(dialect.authorise?.({ ...provider, apiKey }) ?? {}), { part, host, open, name: keys.length > 1 ? `key ${at + 1}` : 'the key' })));
-    return { findings, skewMs: open.skewMs };
+    const findingOf = async (apiKey: Secret, at: number): Promise<Finding> => ofKey(await ask(headersOf(wire, dialect, { ...provider, apiKey })), { part, host, open, name: keys.length > 1 ? `key ${at + 1}` : 'the key' });
+    const isReplaced = isDeepStrictEqual(headersOf(wire, dialect, { ...provider, apiKey: keys[0] ?? null }), bare);
+    return { findings: isReplaced ? [ofEntry(open, { part, host })] : await Promise.all(keys.map(findingOf)), skewMs: open.skewMs };
   } catch (thrown) {
     const error = GatewayError.from(thrown);
     const cause = error.cause instanceof Error ? ` (${error.cause.message})` : '';
@@ -82,6 +88,12 @@ function ofKey({ status, error }: Reply, { part, host, open, name }: { part: str
   if (error === null) return { part, state: 'good', text: `${host} accepts ${name}` };
   if (status === 401 || status === 403 || error.code === 'upstream_auth_error') return { part, state: 'fault', text: `${host} refuses ${name} (${status})`, fix: 'set a valid api_key, or remove the provider' };
   return { part, state: 'good', text: `${host} answers (${status}); whether it accepts ${name} is not known` };
+}
+
+/** Where headers of the entry replace the one with the key, as they do in each request. */
+function ofEntry({ status, error }: Reply, { part, host }: { part: string; host: string }): Finding {
+  if (error !== null && (status === 401 || status === 403)) return { part, state: 'fault', text: `${host} refuses the headers of the entry, which are sent in place of the key (${status})`, fix: 'set valid headers, or remove them' };
+  return { part, state: 'good', text: `${host} answers${error === null ? '' : ` (${status})`}; headers of the entry are sent in place of the key` };
 }
 
 async function reply(request: ConnectionRequest, { pool, dialect, provider }: { pool: InstanceType<typeof undici.Pool>; dialect: Dialect; provider: Provider }): Promise<Reply> {

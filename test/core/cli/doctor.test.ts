@@ -54,6 +54,8 @@ describe.concurrent('gateway doctor', () => {
         open: { dialect, base_url: open.base_url, api_key: 'any' },
         odd: { dialect, base_url: odd.base_url, api_key: 'any' },
         keyless: { dialect, base_url: odd.base_url, api_key: 'none' },
+        headed: { dialect, base_url: good.base_url, api_key: 'placeholder', headers: { Authorization: 'Bearer right' } },
+        misled: { dialect, base_url: good.base_url, api_key: 'right', headers: { Authorization: 'Bearer wrong' } },
         lost: { dialect, base_url: lost.base_url.replace('/v1', '/api'), api_key: 'any' },
         gone: { dialect, base_url: 'http://127.0.0.1:1/v1', api_key: 'any' },
         absent: { dialect, base_url: good.base_url, api_key: '${NOT_SET_ANYWHERE}' },
@@ -66,13 +68,15 @@ describe.concurrent('gateway doctor', () => {
       `✗ several ${good.host} refuses key 2 (401) → set a valid api_key, or remove the provider`,
       `✓ open ${open.host} answers; it tells anybody its models, so whether it accepts the key is not known`,
       `✓ odd ${odd.host} answers (418); whether it accepts the key is not known`,
+      `✓ headed ${good.host} answers; headers of the entry are sent in place of the key`,
+      `✗ misled ${good.host} refuses the headers of the entry, which are sent in place of the key (401) → set valid headers, or remove them`,
       `! lost ${lost.host} answers, and knows no /api/models → check the path of base_url: most servers want /v1 at its end`,
       `✓ keyless ${odd.host} answers`,
       expect.stringMatching(/^✗ gone 127\.0\.0\.1:1: The provider cannot be reached: it refused the connection\..* → check base_url/),
       '· providers off: absent (NOT_SET_ANYWHERE is not set)',
       '✓ clock agrees with the providers',
     ]));
-    expect([code, stderr]).toEqual([1, '3 faults.\n']);
+    expect([code, stderr]).toEqual([1, '4 faults.\n']);
     expect(new Set([...good.asked, ...open.asked])).toEqual(new Set(['GET /v1/models']));
     expect(JSON.stringify(lines)).not.toMatch(/Bearer|"wrong"|other/);
   });
