@@ -2,6 +2,7 @@
 import type { CallerKeys } from '../api-key.ts';
 import type { Server } from '../config.ts';
 import { GatewayError } from '../errors.ts';
+import { principalOf } from '../pipeline/context.ts';
 import type { Principal } from '../pipeline/context.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { RequestHooks } from '../pipeline/hooks.ts';
@@ -34,7 +35,7 @@ export async function dryRunCaller(exchange: Exchange, facts: AdminFacts & { rea
   if (name === '') return { key: null, models: null, metadata: {} };
   const key = facts.keys.get(name);
   if (key === null) throw new GatewayError('invalid_value', `There is no key with the name "${name.slice(0, 100)}".`, { param: 'x-dry-run-key' });
-  return { key: key.name, models: key.models, metadata: key.metadata, logBodies: key.logBodies, cache: key.cache };
+  return principalOf(key);
 }
 
 /**

@@ -2,6 +2,7 @@
  * What plugins see of a request. There is one object for each request, and each stage sees it through a type that has the fields
  * set by then: a plugin that reads a field too early does not compile. Only the core assigns; a tap returns values.
  */
+import type { KeyEntry } from '../api-key.ts';
 import type { ChatRequest, Reasoning, ReasoningField, Usage, UsageDetails } from '../chat.ts';
 import type { Config, Mapping, Model, Policy, Pricing, Provider } from '../config.ts';
 import type { Adjustment } from '../chat.ts';
@@ -25,6 +26,9 @@ export interface Principal {
   /** Under which names its chat replies have the text of the reasoning; absent: those of the server. */
   readonly reasoningFields?: readonly ReasoningField[];
 }
+
+/** Who asks with a key of this entry. */
+export const principalOf = ({ name: key, models, metadata, logBodies, cache, reasoningFields }: KeyEntry): Principal => ({ key, models, metadata, logBodies, cache, ...(reasoningFields !== null && { reasoningFields }) });
 
 export interface Arrived {
   readonly id: string;

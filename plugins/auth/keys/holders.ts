@@ -1,6 +1,7 @@
 /** Whom each key stands for, found by the hash of the key. */
 import { hash } from 'node:crypto';
 import type { KeyEntry } from '../../../core/api-key.ts';
+import { principalOf } from '../../../core/pipeline/context.ts';
 import type { Principal } from '../../../core/pipeline/context.ts';
 
 export interface Holder {
@@ -49,7 +50,8 @@ export class Holders {
 }
 
 /** The holder of each key of an entry, by the hash of the key. */
-function holdersOf({ name: key, hashes, disabled, models, metadata, logBodies, cache, reasoningFields }: KeyEntry): [string, Holder][] {
-  const principal: Principal = { key, models, metadata, logBodies, cache, ...(reasoningFields !== null && { reasoningFields }) };
+function holdersOf(entry: KeyEntry): [string, Holder][] {
+  const { hashes, disabled } = entry;
+  const principal = principalOf(entry);
   return hashes.map(({ hash: digest, expiresAt }) => [digest, { principal, expiresAt, disabled }]);
 }

@@ -107,6 +107,17 @@ describe('a dry run of an admin', () => {
     return await gateway.chat({}, { ...dry, authorization: 'Bearer the-key-of-the-admin', ...headers });
   };
 
+  it('is one as the caller that the key itself lets in', async () => {
+    const up = await provider();
+    const seen: unknown[] = [];
+    const team = { name: 'team', key: 'right', models: ['plain'], metadata: { team: 'a' }, log_bodies: false, cache: true, reasoning_fields: ['reasoning'] };
+    const config = oneUpstream(up.url, { keys: [team], server: { admin_key: 'the-key-of-the-admin' } });
+    const gateway = await gatewayOf(config, { plugins: [probe(({ hooks }) => hooks.route.tap((candidates, { principal }) => (seen.push(principal), candidates)))] });
+    await gateway.chat({}, { authorization: 'Bearer right' });
+    await gateway.chat({}, { ...dry, authorization: 'Bearer the-key-of-the-admin', 'x-dry-run-key': 'team' });
+    expect(seen).toEqual([expect.objectContaining({ key: 'team', reasoningFields: ['reasoning'] }), seen[0]]);
+  });
+
   it('may be one as any caller', async () => {
     expect((await asAdmin({ 'x-dry-run-key': 'other' })).status).toBe(200);
     expect((await errorOf(await asAdmin({ 'x-dry-run-key': 'team' }))).code).toBe('model_not_allowed');
