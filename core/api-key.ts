@@ -44,6 +44,9 @@ export function createAdminKey(): string {
 /** The part of a caller's key that is no secret; null: it is no key of this form. */
 export const prefixOf = (key: string): string | null => /^(gwk_[0-9A-Za-z]{12})_/.exec(key)?.[1] ?? null;
 
+/** The key of an `authorization` header; undefined: it has none in a valid form. */
+export const bearerOf = (header: string | undefined): string | undefined => /^Bearer ([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1];
+
 /** The moment of a date (its first one, by UTC), or of a time with its zone, both in ISO 8601, in epoch milliseconds. Null: it is none, or of a day that does not exist. */
 export function momentOf(text: string): number | null {
   const [, day = ''] = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.exec(text) ?? [];

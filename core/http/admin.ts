@@ -2,6 +2,7 @@
  * The admin's door: endpoints with `auth: 'admin'` (the log, the dashboard's data, the metrics) open to the admin key, to a
  * browser's session that was begun with that key, or, where none is needed, to programs on this machine. A caller's key opens none.
  */
+import { bearerOf } from '../api-key.ts';
 import type { Arrived } from '../pipeline/context.ts';
 import { GatewayError } from '../errors.ts';
 import { hostName, isLoopback } from '../wire/address.ts';
@@ -81,8 +82,6 @@ export function isOwnPage(headers: Arrived['headers']): boolean {
 
 /** Whether a browser says that a page of another site asks. Programs say nothing of the kind. */
 export const isForeignPage = (headers: Arrived['headers']): boolean => (headers['sec-fetch-site'] ?? headers['origin']) !== undefined && !isOwnPage(headers);
-
-const bearerOf = (header: string | undefined): string | undefined => /^Bearer ([\x21-\x7e]{1,512})$/i.exec(header ?? '')?.[1];
 
 function sessionCookie(header: string | undefined): string | undefined {
   const pair = header?.split(';').find((part) => part.trim().startsWith(`${adminCookie}=`));

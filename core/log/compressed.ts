@@ -1,6 +1,6 @@
 /**
- * Answers of the log with fewer bytes: nothing where the client has the same answer already, else compressed for clients that take it,
- * because their JSON repeats itself.
+ * Answers of `/api` and files of the dashboard with fewer bytes: nothing where the client has the same answer already, else compressed
+ * for clients that take it, because JSON repeats itself.
  */
 import { hash } from 'node:crypto';
 import { once } from 'node:events';

@@ -24,4 +24,7 @@ export interface Answer<Body = string | Uint8Array | ReadableStream<Uint8Array>>
 /** What a completion request is answered with: a whole text, or one that is still being written. */
 export type Completion = Answer<string | StreamedBody>;
 
+/** Headers of answers about the gateway itself, such as the log and the keys: nothing keeps them, and no browser takes them for a page. */
+export const protective = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
+
 export const json = (value: unknown, more: Omit<Answer, 'body'> = {}): Answer => ({ ...more, headers: { 'content-type': 'application/json', ...more.headers }, body: JSON.stringify(value) });

@@ -3,6 +3,7 @@
  * key may use. Keys are written in the YAML, or kept in the database of the log, of which this process has all in memory: no request
  * reads the database. Where callers need no key, every request is let in. This plugin never keeps, prints or forwards a key.
  */
+import { bearerOf } from '../../../core/api-key.ts';
 import type { KeyEntry } from '../../../core/api-key.ts';
 import { within } from '../../../core/cancellation.ts';
 import type { Candidate, Normalised, Principal } from '../../../core/pipeline/context.ts';
@@ -105,9 +106,8 @@ function refusalOf({ principal, expiresAt, disabled }: { readonly principal: Pri
 
 /** The key of the request, from `Authorization: Bearer`, `x-api-key` or `api-key`; null where the request has no key in a valid form. */
 function keyOf(headers: Normalised['headers']): string | null {
-  const bearer = /^Bearer ([\x21-\x7e]{1,512})$/i.exec(headers['authorization'] ?? '')?.[1];
   // Azure's clients send `api-key`
-  return bearer ?? headers['x-api-key'] ?? headers['api-key'] ?? null;
+  return bearerOf(headers['authorization']) ?? headers['x-api-key'] ?? headers['api-key'] ?? null;
 }
 
 function refuse(candidate: Candidate, { request }: Normalised): Candidate {

@@ -6,7 +6,7 @@ import type { NumberedKeyEvent } from '../../../core/log/keys.ts';
 import type { Budget } from '../../../core/limits.ts';
 import { parseSpan } from '../../../core/log/query.ts';
 import type { LogReader } from '../../../core/log/store.ts';
-import { json } from '../../../core/pipeline/answer.ts';
+import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { About } from '../../../core/pipeline/door.ts';
 import { bodyFields, text, wrongValue } from '../../../core/wire/checks.ts';
@@ -72,7 +72,6 @@ const aboutAudit: About = {
   answer: { 'application/json': 'AuditList' },
 };
 
-const protective = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
 const answer = (value: object, status = 200): Answer => json(value, { status, headers: protective });
 const mostLines = 500;
 /** The list is shown as this process knows it where the database is slower. */

@@ -7,7 +7,7 @@ import { mergedReloads, reloads } from '../../../core/host/reloads/history.ts';
 import type { Reload } from '../../../core/host/reloads/history.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { EndpointRequest } from '../../../core/http/routes.ts';
-import { json } from '../../../core/pipeline/answer.ts';
+import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { About } from '../../../core/pipeline/door.ts';
 import { assetHeaders, pageHeaders } from './page-headers.ts';
 import { createProviderWatch, seenTogether } from './provider-watch.ts';
@@ -100,8 +100,7 @@ const aboutSession = { answer: { 'application/json': 'SignedIn' } };
 /** The pages and these answers change together. */
 const aboutView: About = { summary: 'Data of the dashboard. It may change in any release: programs ask /api/logs, /api/stats and /api/series', answer: { 'application/json': { type: 'object' }, 'application/x-ndjson': null } };
 
-const confidentially = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };
-const confidential = (value: object): Answer => json(value, { headers: confidentially });
+const confidential = (value: object): Answer => json(value, { headers: protective });
 
 /** An answer that sends each part as a line of JSON as soon as the part is ready. */
 async function inParts(parts: AsyncGenerator<Part, void>): Promise<Answer> {
@@ -109,7 +108,7 @@ async function inParts(parts: AsyncGenerator<Part, void>): Promise<Answer> {
   const first = (await parts.next()).value ?? { more: false };
   // most are whole at once, and those have a tag by which a client knows them again
   const body = first.more ? ReadableStream.from(linesOf(first, parts)) : `${JSON.stringify(first)}\n`;
-  return { headers: { ...confidentially, 'content-type': 'application/x-ndjson' }, body };
+  return { headers: { ...protective, 'content-type': 'application/x-ndjson' }, body };
 }
 
 async function* linesOf(first: object, rest: AsyncGenerator<object, void>): AsyncGenerator<Uint8Array> {

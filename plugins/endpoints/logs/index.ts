@@ -5,6 +5,7 @@
 import { attemptDimensions, dimensions, filterHelp } from '../../../core/log/fields.ts';
 import { noLog, sorts } from '../../../core/log/store.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { protective } from '../../../core/pipeline/answer.ts';
 import type { Answer } from '../../../core/pipeline/answer.ts';
 import type { About } from '../../../core/pipeline/door.ts';
 import { listFacets, listMetadataKeys, listRequests, oneRequest, series, stats } from './answers.ts';
@@ -68,4 +69,3 @@ export default definePlugin({
 const filters = Object.fromEntries(filterHelp.map(({ name, placeholder, help, prefix = name }) => [prefix === name ? name : `${prefix}<key>`, `${placeholder}: ${help}`]));
 const sums = { by: `A dimension: ${[...dimensions, ...attemptDimensions, 'meta.<key>', 'field.<name>'].join(', ')}.`, format: 'json or csv.' };
 
-const protective = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' };

@@ -1,13 +1,12 @@
 /** Tells the operator what goes wrong, by `alerts` of the YAML: on the dashboard, in the process log, and at a webhook. What it counts is in memory, and begins at 0 with the process. */
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
-import { json } from '../../../core/pipeline/answer.ts';
+import { json, protective } from '../../../core/pipeline/answer.ts';
 import { Collector } from './collector.ts';
 import type { Addition } from './sums.ts';
 import { everyMs, Watch } from './watch.ts';
 
 const nothing = { webhook: null, rules: [] };
-const protective = { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } };
 
 export default definePlugin({
   name: 'log/alerts',
@@ -23,7 +22,7 @@ export default definePlugin({
       hooks.attempted.tap((result) => collector.attempted(result));
     }
     const shown = peers === null ? alone() : behindParent();
-    routes.add({ method: 'GET', path: '/api/alerts', auth: 'admin', about: { summary: 'The alerts that stand, the oldest first', answer: { 'application/json': 'ShownAlerts' } }, handle: async () => json(await shown(), protective) });
+    routes.add({ method: 'GET', path: '/api/alerts', auth: 'admin', about: { summary: 'The alerts that stand, the oldest first', answer: { 'application/json': 'ShownAlerts' } }, handle: async () => json(await shown(), { headers: protective }) });
 
     function alone(): () => unknown {
       const watch = state('watch', () => new Watch());

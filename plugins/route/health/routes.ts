@@ -2,7 +2,7 @@ import type { Candidate } from '../../../core/pipeline/context.ts';
 import type { Config } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { offered } from '../../../core/pipeline/catalogue.ts';
-import { json } from '../../../core/pipeline/answer.ts';
+import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { Routes } from '../../../core/http/routes.ts';
 import { didYouMean } from '../../../core/names.ts';
 import type { Peers } from '../../../core/workers/peers.ts';
@@ -35,7 +35,6 @@ interface Parts {
   readonly peers: Peers | null;
 }
 
-const protective = { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } };
 
 /**
  * `GET /api/targets`: all targets of providers that are on, and those behind a wildcard that rest or were asked lately.
@@ -58,7 +57,7 @@ export function addTargetRoutes(routes: Routes, { targets, config, peers }: Part
     path: '/api/targets',
     auth: 'admin',
     about: { summary: 'The targets of providers that are on, and which of them rest', answer: { 'application/json': 'ShownTargets' } },
-    handle: async () => json({ data: await listed() } satisfies ShownTargets, protective),
+    handle: async () => json({ data: await listed() } satisfies ShownTargets, { headers: protective }),
   });
   routes.add({
     method: 'POST',
@@ -70,7 +69,7 @@ export function addTargetRoutes(routes: Routes, { targets, config, peers }: Part
       if (!(await isKnown(name))) throw new GatewayError('invalid_value', `There is no target "${name.slice(0, 200)}".${didYouMean(name, all.keys())} See GET /api/targets.`, { param: 'name' });
       targets.wake(name);
       peers?.broadcast('wake', name);
-      return json(show(name), protective);
+      return json(show(name), { headers: protective });
     },
   });
 }

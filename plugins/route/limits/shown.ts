@@ -1,7 +1,7 @@
 /** What operators see of the limits: `GET /api/limits`, `gateway limits`, the metrics and the dashboard. */
 import type { CallerKeys } from '../../../core/api-key.ts';
 import type { Metric } from '../../../core/host/metric-sources.ts';
-import { json } from '../../../core/pipeline/answer.ts';
+import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { Routes } from '../../../core/http/routes.ts';
 import { explainedLimits } from './explained.ts';
 import type { ExplainedLimit } from './explained.ts';
@@ -42,7 +42,6 @@ const mostShown = 1000;
 /** safety: each value is a series in the database of whoever scrapes. */
 const mostSeries = 100;
 
-const protective = { headers: { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } };
 
 /** `GET /api/limits`: the limits of the values that were counted lately or have spent something, the fullest first. */
 export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
@@ -54,7 +53,7 @@ export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
     async handle({ query }) {
       const by = query.get('by');
       const limits = (await shownLimits(parts)).filter((one) => by === null || one.by === by);
-      return json({ data: limits.slice(0, mostShown), total: limits.length, refusals: Object.fromEntries(parts.refusals) } satisfies ShownLimits, protective);
+      return json({ data: limits.slice(0, mostShown), total: limits.length, refusals: Object.fromEntries(parts.refusals) } satisfies ShownLimits, { headers: protective });
     },
   });
 }
