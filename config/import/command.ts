@@ -33,8 +33,10 @@ export function importConfig({ words, out, catalogue, print, say }: Asked): void
   if (out === null) print(text);
   else write(resolve(out), text);
   const lines = [...(draft.secrets.size === 0 ? [] : ['Set these variables:', ...secretLines(draft).map((line) => `  ${line}`)]), ...(draft.notes.length === 0 ? [] : ['What did not come along, or is otherwise here:', ...noteLines(draft.notes).map((line) => `  ${line}`)])];
-  say(`${[`${draft.models.size} models at ${draft.providers.size} providers.`, ...lines, ...(out === null ? [] : [`${resolve(out)} is written. Next: gateway check --config ${out}`])].join('\n')}\n`);
+  say(`${[`${counted(draft.models.size, 'model')} at ${counted(draft.providers.size, 'provider')}.`, ...lines, ...(out === null ? [] : [`${resolve(out)} is written. Next: gateway check --config ${out}`])].join('\n')}\n`);
 }
+
+const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 function read(file: string): Foreign {
   try {

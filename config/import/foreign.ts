@@ -2,8 +2,9 @@
 import { LineCounter, isAlias, isMap, isNode, isScalar, isSeq, parseDocument } from 'yaml';
 import type { Document, Node } from 'yaml';
 import { Exit } from '../../core/exit.ts';
+import { isFields, listOf } from '../../core/wire/fields.ts';
+import type { Fields } from '../../core/wire/fields.ts';
 
-export type Fields = Readonly<Record<string, unknown>>;
 export type Path = readonly (string | number)[];
 
 export interface Foreign {
@@ -44,10 +45,8 @@ function startOf(document: Document, path: Path): number {
   return start;
 }
 
-export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-export const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {});
-export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
 export const textsOf = (value: unknown): readonly string[] => (typeof value === 'string' ? [value] : listOf(value).filter((one) => typeof one === 'string'));
+/** A text, also one that YAML reads as a number. */
 export const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : typeof value === 'number' ? String(value) : null);
 
 /** A number, also one in quotes. */

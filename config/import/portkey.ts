@@ -6,8 +6,10 @@ import { basename, extname } from 'node:path';
 import type { Model } from '../../core/config.ts';
 import { CatalogueFacts } from './catalogue-facts.ts';
 import { Draft, variableOf } from './draft.ts';
-import { fieldsOf, listOf, numberOf, textOf } from './foreign.ts';
-import type { Fields, Foreign, Path } from './foreign.ts';
+import { fieldsOf, listOf } from '../../core/wire/fields.ts';
+import { numberOf, textOf } from './foreign.ts';
+import type { Fields } from '../../core/wire/fields.ts';
+import type { Foreign, Path } from './foreign.ts';
 import { providerFor } from './litellm/deployments.ts';
 import type { Deployment } from './litellm/deployments.ts';
 import { Given } from './litellm/given.ts';
@@ -94,7 +96,9 @@ function noteOthers(fields: Fields, { path, known, draft }: Others): void {
 function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
   const slug = textOf(fields['virtual_key']) ?? textOf(fields['provider']) ?? '';
   const bare = slug.replace(/^@/, '');
-  const vendor = byLength.find((name) => bare === name || bare.startsWith(`${name}-`));
+  // the name of a virtual key or of an integration often begins with the vendor's
+  const named = textOf(fields['provider'])?.replace(/^@/, '') ?? bare;
+  const vendor = byLength.find((name) => named === name || named.startsWith(`${name}-`));
   const prefix = vendor === undefined ? undefined : prefixes[vendor];
   if (vendor === undefined || prefix === undefined) {
     draft.note(path, `left out: nobody knows the vendor of ${slug === '' ? 'a target without a provider' : slug}. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``, 'target');

@@ -1,8 +1,10 @@
 /** The entries of `model_list`: which of them the gateway can ask, and at which provider. */
 import type { Draft } from '../draft.ts';
 import { variableOf } from '../draft.ts';
-import type { Fields, Path } from '../foreign.ts';
-import { countOf, fieldsOf, listOf, numberOf, textOf } from '../foreign.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+import type { Path } from '../foreign.ts';
+import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { countOf, numberOf, textOf } from '../foreign.ts';
 import { Given } from './given.ts';
 import type { Account } from './vendors.ts';
 import { splitName, usualVendors, vendors } from './vendors.ts';

@@ -1,7 +1,8 @@
 /** Fallbacks. LiteLLM asks those of a fallback too, before the next one; here they are one list. */
 import type { Draft } from '../draft.ts';
 import type { Path } from '../foreign.ts';
-import { fieldsOf, listOf, textsOf } from '../foreign.ts';
+import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { textsOf } from '../foreign.ts';
 import type { Deployment } from './deployments.ts';
 import { settingOf } from './sections.ts';
 

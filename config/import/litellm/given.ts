@@ -1,8 +1,10 @@
 /** The parameters of one deployment, as the new file writes them: references in its own form, secrets as variables. */
 import type { Draft } from '../draft.ts';
 import { literal, reference, variableOf } from '../draft.ts';
-import type { Fields, Path } from '../foreign.ts';
-import { isFields, textOf } from '../foreign.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+import type { Path } from '../foreign.ts';
+import { isFields } from '../../../core/wire/fields.ts';
+import { textOf } from '../foreign.ts';
 
 const environ = /^os\.environ\/(.+)$/;
 

@@ -3,7 +3,7 @@ import type { Known } from '../catalogue-facts.ts';
 import type { CatalogueFacts } from '../catalogue-facts.ts';
 import { anything, mappingFacts, modelFacts } from '../catalogue-facts.ts';
 import type { Draft } from '../draft.ts';
-import type { Fields } from '../foreign.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
 import { countOf, numberOf, textOf } from '../foreign.ts';
 import type { Deployment } from './deployments.ts';
 import { weightsOf } from './deployments.ts';

@@ -1,8 +1,9 @@
 /** Strategies, retries, fallbacks, aliases, time limits and rests: `router_settings`, and what `litellm_settings` says of the same. */
 import type { Draft } from '../draft.ts';
 import { nameOf } from '../draft.ts';
-import type { Fields } from '../foreign.ts';
-import { fieldsOf, listOf, numberOf, textOf, textsOf } from '../foreign.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { numberOf, textOf, textsOf } from '../foreign.ts';
 import { amountsOf } from './deployments.ts';
 import { budgetOf } from './budgets.ts';
 import type { Groups } from './fallbacks.ts';

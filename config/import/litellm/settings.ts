@@ -1,8 +1,10 @@
 /** `litellm_settings`, `router_settings`, `general_settings` and the other sections: keys, limits, cache, Redis, callbacks, the log. */
 import type { Draft } from '../draft.ts';
 import { literal, reference } from '../draft.ts';
-import type { Fields, Path } from '../foreign.ts';
-import { countOf, fieldsOf, listOf, numberOf, textOf, textsOf } from '../foreign.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+import type { Path } from '../foreign.ts';
+import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { countOf, numberOf, textOf, textsOf } from '../foreign.ts';
 import { budgetOf } from './budgets.ts';
 import { Given, written } from './given.ts';
 import { routingSettings } from './routing.ts';

@@ -2,7 +2,8 @@
 import { CatalogueFacts } from '../catalogue-facts.ts';
 import { Draft } from '../draft.ts';
 import type { Foreign } from '../foreign.ts';
-import { fieldsOf, textsOf } from '../foreign.ts';
+import { fieldsOf } from '../../../core/wire/fields.ts';
+import { textsOf } from '../foreign.ts';
 import type { Model } from '../../../core/config.ts';
 import type { Deployment } from './deployments.ts';
 import { readDeployments } from './deployments.ts';

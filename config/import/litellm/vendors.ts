@@ -1,5 +1,5 @@
 /** What the prefixes of LiteLLM's model names mean here: `groq/llama` is the dialect groq. Names and variables are those that LiteLLM 1.106 knows. */
-import { fieldsOf } from '../foreign.ts';
+import { fieldsOf } from '../../../core/wire/fields.ts';
 import type { Given } from './given.ts';
 
 /** An account at a vendor, or a server. */

@@ -1,7 +1,9 @@
 /** Keys that LiteLLM keeps in its database, from the answer of its `GET /key/list?return_full_object=true`. Callers keep their keys: both programs keep SHA-256 of them. */
 import type { Draft } from '../draft.ts';
-import type { Fields, Foreign } from '../foreign.ts';
-import { fieldsOf, listOf, textOf, textsOf } from '../foreign.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+import type { Foreign } from '../foreign.ts';
+import { fieldsOf, listOf } from '../../../core/wire/fields.ts';
+import { textOf, textsOf } from '../foreign.ts';
 import { keyAmounts } from './settings.ts';
 
 export interface KeySources {

@@ -32,7 +32,7 @@ describe('gateway import', () => {
     const { printed, said } = run(['litellm', file]);
     expect(printed).toContain('groq: { api_key: "${GROQ_API_KEY}" }');
     expect(said).toBe([
-      '1 models at 1 providers.',
+      '1 model at 1 provider.',
       'Set these variables:',
       `  GROQ_API_KEY: its value is in line 3 of ${file}`,
       'What did not come along, or is otherwise here:',

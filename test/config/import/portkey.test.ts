@@ -47,6 +47,13 @@ describe('a config of Portkey', () => {
     });
   });
 
+  test('takes the vendor from the provider where a virtual key beside it has a name of its own', async () => {
+    const { text, notes } = await of('virtual-keys.json');
+    expect(text).toContain('openai: { api_key: "${MAIN_258F4D_API_KEY}" }');
+    expect(text).toContain('anthropic: { api_key: "${CLAUDE_TEST_4110DD_API_KEY}" }');
+    expect(notes).toContainEqual('5: main-258f4d: its key is in Portkey: set MAIN_258F4D_API_KEY to the key of the vendor');
+  });
+
   test('without models is a wildcard of all names', async () => {
     const { config } = await of('any-model.json');
     expect(config.wildcards.map(({ id, providers }) => [id, providers.map(({ providerId }) => providerId)])).toEqual([['*', ['openai-compatible', 'openrouter']]]);
