@@ -30,8 +30,14 @@ export function entryIn(text: string): Entry | null {
   return isSound ? (value as unknown as Entry) : null;
 }
 
-/** Gives the kept answer as a provider gives it. */
-export const replayOf = ({ chunks, adjustments }: Entry): ChunkSource => ({ ...sourceOf(chunks), adjustments });
+/** Gives the kept answer as a provider gives it, but for what the provider charged: it does so once. */
+export const replayOf = ({ chunks, adjustments }: Entry): ChunkSource => ({ ...sourceOf(chunks.map(uncharged)), adjustments });
+
+function uncharged(chunk: Chunk): Chunk {
+  if (chunk.type !== 'usage' || chunk.usage.charged === undefined) return chunk;
+  const { charged: _, ...usage } = chunk.usage;
+  return { type: 'usage', usage };
+}
 
 /** The candidate that gave this answer; undefined where it does not stand any more. */
 export const giverOf = ({ provider, model, externalId }: Entry, candidates: readonly Candidate[]): Candidate | undefined =>

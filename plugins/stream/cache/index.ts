@@ -135,7 +135,7 @@ class Cache {
     const use = this.#uses.get(context);
     if (use === undefined) return record;
     this.#counts[use.entry === null ? 'miss' : 'hit']++;
-    if (use.entry !== null) return { ...record, cost: '0', prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: 'hit' } };
+    if (use.entry !== null) return { ...record, cost: '0', costIsUpperBound: false, prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: 'hit' } };
     const entry = record.outcome === 'answered' ? entryOf(use, context) : null;
     if (entry !== null && isKept(entry)) this.#store.keep(use.key, entry);
     this.#flights.leave(use.key, use);

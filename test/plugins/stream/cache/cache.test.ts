@@ -5,7 +5,7 @@ import { definePlugin } from '../../../../core/host/plugin.ts';
 import { States } from '../../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, twoUpstreams } from '../../../_kit/gateway.ts';
 import { answers, completion, event, said, streams, usage } from '../../../_kit/upstream.ts';
-import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
+import { errorOf, gatewayOf, probe, provider } from '../../../core/scene.ts';
 import { counting, held, on, plain, streamed } from './scene.ts';
 
 const keys = [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }];
@@ -165,6 +165,16 @@ describe('a hit', () => {
     expect(first.data[0]?.embedding).toEqual([0.5, -1.25]);
     await embed('two');
     expect(gateway.records.map(({ fields, cost }) => [fields['cache'], cost])).toEqual([['miss', '0.000007'], ['hit', '0'], ['miss', '0.000007']]);
+  });
+
+  it('is not said to be charged again', async () => {
+    const up = await provider(answers({ ...completion('Hello.'), usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, cost: 0.5 } }));
+    const bounded = probe(({ hooks }) => hooks.settle.tap((record) => ({ ...record, costIsUpperBound: true })));
+    const gateway = await gatewayOf(oneUpstream(up.url), { plugins: [bounded] });
+    const usageOf = async (): Promise<object> => ((await (await gateway.chat({}, on)).json()) as { usage: object }).usage;
+    const { cost, ...tokens } = (await usageOf()) as { cost: number };
+    expect([cost, await usageOf()]).toEqual([0.5, tokens]);
+    expect(gateway.records.map(({ providerCost, costIsUpperBound }) => [providerCost, costIsUpperBound])).toEqual([['0.5', true], [null, false]]);
   });
 
   it('names what was adjusted, as the first answer did', async () => {
