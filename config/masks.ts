@@ -64,12 +64,19 @@ function settingAbove(line: string, above: readonly string[]): string {
   return /([\w-]+)["']?\s*:[^:]*$/.exec(parent ?? '')?.[1] ?? '';
 }
 
+/** Whether the block `keys`, in which the line is, begins with an item of a list. */
+function isInList(line: string, above: readonly string[]): boolean {
+  const lines = [line, ...above].filter((one) => !/^\s*(?:#|$)/.test(one));
+  const start = lines.findIndex((one) => /^\s*["']?keys["']?\s*:\s*(?:#.*)?$/.test(one));
+  return start < 1 || isItem(lines[start - 1] ?? '');
+}
+
 /** A line of the file without secrets, also where the name of the secret stands on a line before: a list, a text of several lines. */
 export function maskPart(line: string, above: readonly string[]): string {
   const name = settingAbove(line, above);
   const hasSettings = /[\w-]["']?\s*:(?:\s|$)/.test(line);
-  // `keys` is a list of maps, which are shown with their own secrets masked
-  const isSecret = isSecretName(name) && !(hasSettings && name === 'keys');
+  // `keys` is a list of maps, which are shown with their own secrets masked; people write a map of secrets there, too
+  const isSecret = isSecretName(name) && !(hasSettings && name === 'keys' && isInList(line, above));
   if (isSecret) return line.replace(/^(\s*(?:- *)*)(.*)$/, (_, start: string, rest: string) => start + stars(rest));
   const open = /([\w-]+)["']?\s*:\s*$/.exec(above.find((one) => one.trim() !== '') ?? '')?.[1] ?? '';
   return maskLine(isSecretName(open) ? line.replace(/^\s*[^\s,:{}[\]][^,:{}[\]]*(?=[,}\]]|$)/, stars) : line);

@@ -1,11 +1,17 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isSecretPath, maskLine, maskShapes } from '../../config/masks.ts';
+import { isSecretPath, maskLine, maskPart, maskShapes } from '../../config/masks.ts';
 import { formatProblems } from '../../config/problems.ts';
 import { loadConfig } from '../../config/load.ts';
 import { folderOf } from './folder.ts';
 import { options } from './plugins.ts';
+
+test('keys that were written as a map of secrets are hidden, those of a list are shown without theirs', () => {
+  const shown = (lines: readonly string[]): string[] => lines.map((line, at) => maskPart(line, lines.slice(0, at).toReversed()));
+  expect(shown(['keys:', '', '  alice: topsecret', '  bob: other'])).toEqual(['keys:', '', '  ****** *********', '  **** *****']);
+  expect(shown(['keys:', '', '  - name: alice', '    models: [a]', '    key: topsecret', '  - { name: bob, key: other }'])).toEqual(['keys:', '', '  - name: alice', '    models: [a]', '    key: *********', '  - { name: bob, key: ***** }']);
+});
 
 describe('a line of the file', () => {
   test.each([
