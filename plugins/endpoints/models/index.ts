@@ -143,7 +143,7 @@ function pageOf(models: readonly Model[], query: URLSearchParams): ModelPage {
   const start = before === null ? (placeOf(models, query, 'after_id') ?? -1) + 1 : Math.max(0, before - limit);
   const end = Math.min(before ?? models.length, start + limit);
   const data = models.slice(start, end).map(modelInfo);
-  return { data, has_more: before === null ? end < models.length : start > 0, first_id: models[start]?.id ?? null, last_id: data.length === 0 ? null : (models[end - 1]?.id ?? null) };
+  return { data, has_more: before === null ? end < models.length : start > 0, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
 }
 
 /** The place of the model that a parameter names; null where the query has no such parameter. */

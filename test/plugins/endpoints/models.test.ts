@@ -264,6 +264,7 @@ describe('GET /v1/models with anthropic-version', () => {
     ['?after_id=deprecated', [], false],
     ['?limit=1&before_id=deprecated', ['bare'], true],
     ['?limit=2&before_id=deprecated', ['full', 'bare'], false],
+    ['?before_id=full', [], false],
     ['?no_training=true', ['full'], false],
   ])('gives the page %s', async (query, ids, more) => {
     const { body } = await asked(query);
