@@ -10,8 +10,13 @@ const mostPlaces = 4096;
 /** cost: a text that is no copy is not looked through to its end. */
 const mostLooks = 200_000;
 
-export function differenceOf(text: string, base: string): Difference {
-  const places = placesOf(base);
+/** How texts differ from this one. cost: where its pieces are is looked up once for all of them, and takes longer than a short text itself. */
+export function differencesFrom(base: string): (text: string) => Difference {
+  let places: ReadonlyMap<string, number> | null = null;
+  return (text) => differenceOf(text, base, (places ??= placesOf(base)));
+}
+
+function differenceOf(text: string, base: string, places: ReadonlyMap<string, number>): Difference {
   const pieces: (string | readonly [number, number])[] = [];
   let done = 0;
   let looks = 0;

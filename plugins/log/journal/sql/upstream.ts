@@ -4,7 +4,7 @@
  */
 import type { RequestRecord } from '../../../../core/pipeline/context.ts';
 import type { UpstreamRequest } from '../../../../core/log/store.ts';
-import { differenceOf, restored } from './difference.ts';
+import { differencesFrom, restored } from './difference.ts';
 import type { Difference } from './difference.ts';
 
 interface Told extends Omit<UpstreamRequest, 'body'> {
@@ -31,11 +31,12 @@ export function sentText({ sent = [] }: Pick<RequestRecord, 'sent'>): string {
 /** As a store keeps it. @param request the stored request of the caller */
 export function storedSent(text: string, request: string): string {
   const begin = text.indexOf('\n') + 1;
+  const differenceOf = differencesFrom(request);
   let at = begin;
   const stored = (JSON.parse(text.slice(0, begin)) as Told[]).map(({ length, ...told }): Stored => {
     const body = text.slice(at, at + length);
     at += length;
-    return { ...told, body: differenceOf(body, request) };
+    return { ...told, body: differenceOf(body) };
   });
   return JSON.stringify(stored);
 }

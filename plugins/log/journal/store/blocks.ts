@@ -63,7 +63,7 @@ function blocksOf(bodies: readonly BodyRow[]): BodyRow[][] {
       room = blockLength;
     }
     blocks.at(-1)?.push(row);
-    room -= (row.request?.length ?? 0) + (row.response?.length ?? 0) + (row.reasoning?.length ?? 0);
+    room -= (row.request?.length ?? 0) + (row.response?.length ?? 0) + (row.reasoning?.length ?? 0) + (row.upstream?.length ?? 0);
   }
   return blocks;
 }

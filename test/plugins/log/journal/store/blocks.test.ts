@@ -48,6 +48,12 @@ describe('bodies in SQLite', () => {
     expect((await store.list({ ...everything, text: 'answer 77' }, { limit: 10 })).data.map(({ id }) => id)).toEqual([idAt(begin + 77, 77)]);
   });
 
+  test('are in blocks of one size, also where most of a body is what was sent to a provider', async () => {
+    const rows = Array.from({ length: 100 }, (_, number) => row(number, 'short')).map((one) => ({ ...one, body: one.body && { ...one.body, upstream: 'x'.repeat(2000) } }));
+    await store.insert(rows);
+    expect(numbersOf('select count(*) from gateway_body_blocks')).toEqual([4]);
+  });
+
   test('that are there already are not stored again', async () => {
     await store.insert([row(1), row(2)]);
     await store.insert([row(1), row(2)]);
