@@ -1,6 +1,6 @@
 /** The log as its users meet it: the executable, the real store, the API, the command line. */
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -152,9 +152,11 @@ test('without a gateway, the command line reads the store itself', async () => {
 describe('upkeep, while the gateway runs', () => {
   const folder = (): string => join(dirname(gateway.file), 'backup');
 
-  test('copies the log into a folder that can be the data_dir of a gateway', async () => {
+  test('copies the log into a folder that can be the data_dir of a gateway, for its owner alone to read', async () => {
+    mkdirSync(folder(), { mode: 0o755 });
     const { code, stdout } = await run(['backup', folder(), '--config', gateway.file]);
     expect([code, stdout]).toEqual([0, expect.stringMatching(/backup\/logs\.db\nThe folder can be the data_dir/)]);
+    expect(statSync(join(folder(), 'logs.db')).mode & 0o777).toBe(0o600);
     const restored = await start(config({ data_dir: folder() }));
     expect(await (await fetch(`${restored.url}/api/logs/${acme}`, { headers: admin })).json()).toMatchObject({ id: acme, request: { model: 'mock' } });
     expect(await restored.stop()).toBe(0);

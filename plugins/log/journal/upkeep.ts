@@ -1,5 +1,5 @@
 /** `gateway logs prune` and `gateway backup`. Both may run beside a gateway that serves. */
-import { copyFileSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { closeSync, copyFileSync, existsSync, mkdirSync, openSync, readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { Exit, UsageError } from '../../../core/exit.ts';
@@ -52,6 +52,8 @@ export async function backUp({ store, dataDir }: StoreSettings, { words, json, p
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const database = new DatabaseSync(sqliteFile(dataDir), { readOnly: true, timeout: 5000 });
   try {
+    // safety: a file that SQLite makes may be read by all users of the machine, and all prompts are in it
+    closeSync(openSync(sqliteFile(folder), 'wx', 0o600));
     await backup(database, sqliteFile(folder));
   } finally {
     database.close();
