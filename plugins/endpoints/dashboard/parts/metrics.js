@@ -10,6 +10,7 @@ export function Metrics({ data, range, alerts }) {
   const { total, earlier, points, bucketMs } = data;
   const { at } = filled(points, range, bucketMs);
   const trend = (read) => at.map((point) => (point === null ? 0 : (read(point) ?? 0)));
+  const level = (read) => levelsOf(at, read);
   // if the time before is not wholly on record, no change is shown
   const change = (read, better) => (earlier === null ? null : changeOf(read(total), read(earlier), better));
   const figures = [
@@ -17,14 +18,20 @@ export function Metrics({ data, range, alerts }) {
     { name: 'Errors', value: percent(total.errors, total.requests), change: change(rate, 'less'), trend: trend(({ errors }) => errors), note: `${count(total.errors)} requests`, isBad: total.errors > 0, isAlert: isAlert('errors') },
     { name: 'Cost', value: aboutSum(money(total.cost), total), change: change(({ cost }) => numberOf(cost)), trend: trend(({ cost }) => Number(cost ?? 0)), note: total.unpriced > 0 ? `${count(total.unpriced)} without a price` : html`${aboutSum(money(perRequest(total)), total)} a request`, title: total.cost === null ? undefined : `$${total.cost}`, isAlert: isAlert('cost') },
     { name: 'Tokens', value: aboutSum(compact(total.promptTokens + total.completionTokens), total), change: change(({ promptTokens, completionTokens }) => promptTokens + completionTokens), trend: trend((point) => point.promptTokens + point.completionTokens), note: html`${aboutSum(compact(total.reasoningTokens), total)} for reasoning` },
-    { name: 'Latency p95', value: duration(total.latencyP95Ms), change: change(({ latencyP95Ms }) => latencyP95Ms, 'less'), trend: trend(({ latencyP95Ms }) => latencyP95Ms), note: `p50 ${duration(total.latencyP50Ms)}${total.latencyP99Ms == null ? '' : ` · p99 ${duration(total.latencyP99Ms)}`}`, isAlert: isAlert('latency') },
-    { name: 'First token p50', value: duration(total.timeToFirstTokenP50Ms), change: change(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms, 'less'), trend: trend(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms), note: `p95 ${duration(total.timeToFirstTokenP95Ms)}${total.tokensPerSecond == null ? '' : ` · ${speed(total.tokensPerSecond)} tok/s`}` },
+    { name: 'Latency p95', value: duration(total.latencyP95Ms), change: change(({ latencyP95Ms }) => latencyP95Ms, 'less'), trend: level(({ latencyP95Ms }) => latencyP95Ms), note: `p50 ${duration(total.latencyP50Ms)}${total.latencyP99Ms == null ? '' : ` · p99 ${duration(total.latencyP99Ms)}`}`, isAlert: isAlert('latency') },
+    { name: 'First token p50', value: duration(total.timeToFirstTokenP50Ms), change: change(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms, 'less'), trend: level(({ timeToFirstTokenP50Ms }) => timeToFirstTokenP50Ms), note: `p95 ${duration(total.timeToFirstTokenP95Ms)}${total.tokensPerSecond == null ? '' : ` · ${speed(total.tokensPerSecond)} tok/s`}` },
   ];
   return html`<dl class="metrics">${figures.map(({ name, value, change, trend: values, note, title, isBad, isAlert: isRed }) => html`<div class="metric ${isRed ? 'metric-alert' : ''}" key=${name} title=${title}>
     <dt>${name}${change !== null && html` <span class="change change-${change.tone}" title="against the same time before">${change.text}</span>`}</dt><dd class="metric-value ${isBad || isRed ? 'is-bad' : ''}">${value}</dd>
     <dd class="metric-note">${note ?? ' '}</dd>
     <dd class="metric-trend ${name === 'Errors' ? 'is-errors' : ''}"><${Spark} values=${values} /></dd>
   </div>`)}</dl>`;
+}
+
+/** The values of a measure that is no count. Where nobody asked there is no latency, which is not a latency of 0: the last one stays. @param {any[]} points @param {(point: any) => number | null} read */
+export function levelsOf(points, read) {
+  let last = 0;
+  return points.map((point) => (last = (point === null ? null : read(point)) ?? last));
 }
 
 /** @param {number} requests @param {{ from: number, to: number }} range */

@@ -12,6 +12,7 @@ const { duration, moment, money, percent } = await part('format');
 const { timeTicks, valueTicks } = await part('chart-ticks');
 const { clientsOf } = await part('clients');
 const { aboutSum } = await part('estimate');
+const { levelsOf } = await part('metrics');
 const { tail } = await part('tail');
 const { searchOf, toggled } = await part('model-search');
 const { linesWith } = await part('text-lines');
@@ -180,6 +181,8 @@ describe('figures', () => {
   test.each([[0, false], [2, false], [3, true], [200, true]])('a sum of 200 requests, %d of them estimated, is marked: %s', (estimated, isMarked) => {
     expect(aboutSum('$5', { estimated, requests: 200 }) !== '$5').toBe(isMarked);
   });
+
+  test('a latency stays as it was while nobody asks', () => expect(levelsOf([null, { ms: 5 }, null, { ms: null }, { ms: 7 }, null], ({ ms }: { ms: number | null }) => ms)).toEqual([0, 5, 5, 5, 7, 7]));
 
   test('a moment of a year ago is not today', () => {
     const ago = new Date();
