@@ -2,6 +2,7 @@
 import { html } from './html.js';
 import { aboutSum } from './estimate.js';
 import { compact, count, duration, money, percent, speed } from './format.js';
+import { levelsOf } from './levels.js';
 import { filled } from './request-histogram.js';
 
 /** @param {{ data: any, range: { from: number, to: number }, alerts: any }} props `alerts`: the answer of `/api/alerts`; the figure that one is about is red */
@@ -26,12 +27,6 @@ export function Metrics({ data, range, alerts }) {
     <dd class="metric-note">${note ?? ' '}</dd>
     <dd class="metric-trend ${name === 'Errors' ? 'is-errors' : ''}"><${Spark} values=${values} /></dd>
   </div>`)}</dl>`;
-}
-
-/** The values of a measure that is no count. Where nobody asked there is no latency, which is not a latency of 0: the last one stays. @param {any[]} points @param {(point: any) => number | null} read */
-export function levelsOf(points, read) {
-  let last = 0;
-  return points.map((point) => (last = (point === null ? null : read(point)) ?? last));
 }
 
 /** @param {number} requests @param {{ from: number, to: number }} range */
