@@ -115,10 +115,10 @@ class Cache {
     return entry === null ? undefined : replayOf(entry);
   }
 
-  /** Where the answer of this attempt is taken down; undefined where it is not. */
+  /** Where the answer of this attempt is taken down; undefined where it is not: from the cache itself, or of a plugin that stands in for the provider. */
   recorded(context: object, attempt: Attempt): Recording | undefined {
     const use = this.#uses.get(context);
-    if (use === undefined || use.entry !== null) return undefined;
+    if (use === undefined || use.entry !== null || attempt.candidate.answeredBy !== null) return undefined;
     const recording = new Recording();
     use.recordings.push({ attempt, recording });
     return recording;

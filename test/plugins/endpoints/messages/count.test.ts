@@ -19,20 +19,23 @@ describe('a count of tokens', () => {
   it('is estimated elsewhere, and says so, without asking, also while the target rests', async () => {
     const { ask, gateway, up } = await scene(answers({ error: { message: 'wrong key' } }, { status: 401 }));
     for (const _ of [1, 2]) expect((await ask({ model: 'open' })).status).not.toBe(200);
+    // an estimate is no answer to keep
+    const on = { 'x-cache': 'on' };
     const count = async (...content: Fields[]): Promise<number> => {
-      const { body, headers } = await ask({ model: 'open', messages: [{ role: 'user', content }] }, {}, path);
+      const { body, headers } = await ask({ model: 'open', messages: [{ role: 'user', content }] }, on, path);
       expect(headers.get('x-estimated')).toBe('true');
       return body['input_tokens'] as number;
     };
     const text = { type: 'text', text: 'Hi there. '.repeat(50) };
     const few = await count(text);
     expect(few).toBeGreaterThan(50);
+    expect(await count(text)).toBe(few);
     expect(await count(text, text)).toBeGreaterThan(few + 50);
     expect(await count(text, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } })).toBe(few + 1600);
     expect(await count(text, { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'A'.repeat(33_000) } })).toBeGreaterThan(few + 1000);
     expect(up.asked).toHaveLength(1);
     // nobody was asked, so there is no attempt to learn from
-    await expect.poll(() => gateway.records).toHaveLength(6);
+    await expect.poll(() => gateway.records).toHaveLength(7);
     for (const record of gateway.records.slice(2)) expect(record).toMatchObject({ model: 'open', provider: 'other', cost: '0', attempts: [] });
   });
 
