@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { closeAtEndOfFile } from './left-open.ts';
 import { pause } from './upstream.ts';
@@ -99,17 +100,22 @@ export async function start(config: object | string, env: Record<string, string>
   };
 }
 
-/** Writes raw bytes to a port, part by part, and gives back all that comes, until the other side closes. */
+async function* slowly(parts: readonly string[], everyMs: number): AsyncGenerator<string> {
+  for (const part of parts) {
+    yield part;
+    if (everyMs > 0) await pause(everyMs);
+  }
+}
+
+/**
+ * Writes raw bytes to a port, part by part, and gives back all that comes, until the other side closes. It reads between the parts: an
+ * answer that comes before the last part is lost where a write fails first.
+ */
 export async function rawExchange(port: number, bytes: string | readonly string[], everyMs = 0): Promise<string> {
   return await new Promise((resolve, reject) => {
     let answer = '';
-    const send = async (): Promise<void> => {
-      for (const part of [bytes].flat()) {
-        socket.write(part);
-        if (everyMs > 0) await pause(everyMs);
-      }
-    };
-    const socket = connect(port, '127.0.0.1', () => void send());
+    const parts = Readable.from(slowly([bytes].flat(), everyMs));
+    const socket = connect(port, '127.0.0.1', () => parts.pipe(socket, { end: false }));
     socket.on('data', (data) => (answer += data));
     socket.on('close', () => resolve(answer));
     socket.on('error', (error: NodeJS.ErrnoException) => (answer === '' ? reject(error) : undefined));
