@@ -47,9 +47,9 @@ async function successorOf(old: RunningProcess, { dataDir }: Asked): Promise<Run
   const until = performance.now() + patienceMs;
   while (performance.now() < until) {
     await wait(50);
-    const running = runningWith(dataDir);
-    const next = running.find(({ follows, config }) => follows === old.pid && config === old.config);
-    const now = running.find(({ pid }) => pid === old.pid);
+    const now = runningWith(dataDir).find(({ pid }) => pid === old.pid);
+    // safety: looked for second, because the next process is listed before the old one is not. One look may miss both
+    const next = runningWith(dataDir).find(({ follows, config }) => follows === old.pid && config === old.config);
     if (next !== undefined && now === undefined) return next;
     const refused = now?.refused ?? null;
     if (refused !== null && refused.count !== (old.refused?.count ?? 0)) throw new Exit(refused.code, `The gateway is not restarted; process ${old.pid} serves on. ${refused.reason}`);
