@@ -124,16 +124,17 @@ describe.each(protocols)('over %s', (id) => {
     expect(callingTurn[id](aimock.asked[1]?.json)).toEqual(callingTurnWhole[id]);
   });
 
-  test('a rate limit is an error that may be tried again', async () => {
-    const error = await generateText({ model: modelOf(id), prompt: 'Be busy.', maxRetries: 0 }).catch((thrown: unknown) => thrown);
-    expect(APICallError.isInstance(error)).toBe(true);
-    expect(error).toMatchObject({ statusCode: 429, isRetryable: true, responseHeaders: { 'retry-after': '7' } });
-  });
-
   test('a stream that breaks off is an error part after the text', async () => {
     const parts: string[] = [];
     for await (const part of streamText({ model: modelOf(id), prompt: 'Break off.', onError: () => {} }).stream) parts.push(part.type);
     expect(parts).toContain('text-delta');
     expect(parts.filter((type) => type === 'error')).toEqual(['error']);
+  });
+
+  // the last one: its target rests as long as it was told to
+  test('a rate limit is an error that may be tried again', async () => {
+    const error = await generateText({ model: modelOf(id), prompt: 'Be busy.', maxRetries: 0 }).catch((thrown: unknown) => thrown);
+    expect(APICallError.isInstance(error)).toBe(true);
+    expect(error).toMatchObject({ statusCode: 429, isRetryable: true, responseHeaders: { 'retry-after': '7' } });
   });
 });
