@@ -40,28 +40,33 @@ const urlOf = (host: string, port: number, tls: Tls | null): string => `http${tl
 
 /** Throws `PortInUse` where somebody else has the port, and `UnusableSocket` where `inherited` is no open TCP port. */
 export async function bindPort(settings: ServerOptions, place: Place): Promise<Bound> {
-  const { host, port, inherited = null, tls = null } = place;
-  if (inherited === null && tls === null) return await bindNew(settings, host, port);
-  // listhen takes neither an open socket nor settings beside a certificate
+  const { host, port, tls = null } = place;
+  if (isForListhen(place)) return await bindNew(settings, host, port);
   const server = serverOf(settings, tls);
   return { server, ...(await bindPlain(server, place)) };
 }
+
+/** It takes neither an open socket nor settings beside a certificate; and for port 0 it looks for a free port, which somebody else may take before it is bound. */
+const isForListhen = ({ port, inherited = null, tls = null }: Place): boolean => inherited === null && tls === null && port !== 0;
 
 /** What Node's TLS takes. */
 export const contextOf = ({ cert, key }: Tls): { cert: string; key: string } => ({ cert, key: key.reveal() });
 
 const serverOf = (settings: ServerOptions, tls: Tls | null): Server => (tls === null ? createServer(settings) : createTlsServer({ ...settings, ...contextOf(tls) }));
 
-/** cost: loading it takes 40 ms of CPU and 9 MB, which workers and most commands are spared. Asked for early, it loads while the gateway is built. */
-export const loadListhen = async () => await import('listhen');
+// cost: loading it takes 40 ms of CPU and 9 MB, which workers and most commands are spared
+const loadListhen = async () => await import('listhen');
+
+/** Loads what `bindPort` needs; early, so that it loads while the gateway is built. */
+export function prepareToBind(place: Place): void {
+  if (isForListhen(place)) void loadListhen();
+}
 
 async function bindNew(settings: ServerOptions, host: string, port: number): Promise<Bound> {
   const { listen } = await loadListhen();
   try {
-    // for port 0 listhen looks for the first free port from 3000 on, and two gateways that start at once find the same
-    const free = { random: true };
     // listhen hands its first argument to http.createServer, which takes settings there as well as a listener
-    const listener = await listen(settings as unknown as RequestListener, { hostname: host, port: port === 0 ? free : port, isProd: true, isTest: false, showURL: false, qr: false, autoClose: false, open: false, clipboard: false, public: anyHosts.has(host) });
+    const listener = await listen(settings as unknown as RequestListener, { hostname: host, port, isProd: true, isTest: false, showURL: false, qr: false, autoClose: false, open: false, clipboard: false, public: anyHosts.has(host) });
     const { address, port: bound } = listener.server.address() as AddressInfo;
     return { server: listener.server, address, url: urlOf(host, bound, null) };
   } catch (cause) {

@@ -4,14 +4,14 @@ import type { RunningGateway } from '../host/gateway.ts';
 import { watchConfig } from '../host/reload.ts';
 import type { Rebuilt } from '../host/reload.ts';
 import { watchLoop } from '../host/watchdog.ts';
-import { loadListhen } from '../http/bind.ts';
+import { prepareToBind } from '../http/bind.ts';
 import { listen } from '../http/listen.ts';
 import { codeOf, isFaulty, messageOf, refuseOpenPort } from './serving.ts';
 import type { Beginning, Serving, Starting } from './serving.ts';
 
 export async function serveAlone({ logger, places, read, build, tellAdminKey }: Starting, { read: first, readAt, inherited }: Beginning): Promise<Serving> {
   const { config } = first;
-  void loadListhen();
+  prepareToBind({ ...config.server, inherited });
   let current = await build(first).catch((error: unknown) => {
     throw new Exit(codeOf(error), messageOf(error));
   });

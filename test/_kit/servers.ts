@@ -3,19 +3,18 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, connect } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { closeAtEndOfFile } from './left-open.ts';
 import { pause } from './upstream.ts';
 
+/** Below the ports that the kernel hands out: nobody who asks the kernel for one takes it before it is used. */
 export async function freePort(): Promise<number> {
-  return await new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
+  const port = 10_000 + Math.floor(Math.random() * 20_000);
+  const isFree = await new Promise((resolve) => {
+    const probe = createServer().once('error', () => resolve(false)).listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
   });
+  return isFree === true ? port : await freePort();
 }
 
 /** Makes sure of a program; installing takes a lock, as test files run side by side. */
@@ -136,7 +135,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     const started = spawn(join(programs, 'postgres'), ['-D', files, ...settings.flatMap((setting) => ['-c', setting])], { ...asUser, cwd: folder, stdio: 'ignore', detached: true });
     child = started;
     ended = new Promise((resolve) => started.once('exit', () => resolve()));
-    for (let tries = 0; tries < 200; tries++) {
+    for (let tries = 0; tries < 600 && started.exitCode === null; tries++) {
       if (answers(programs, port)) return;
       await pause(50);
     }

@@ -53,10 +53,11 @@ describe.concurrent('a gateway', () => {
     await expect.poll(urlOf).toBeDefined();
     const url = urlOf() as string;
     expect((await ask(url)).status).toBe(200);
+    // only the end of the whole group closes the pipe
+    const closed = new Promise((resolve) => child.once('close', resolve));
     child.kill('SIGTERM');
     await expect.poll(() => ask(url).then(({ status }) => status, () => 'closed')).toBe('closed');
-    // only the end of the whole group closes the pipe
-    await new Promise((resolve) => child.once('close', resolve));
+    await closed;
     hasEnded();
     rmSync(folder, { recursive: true });
   });
