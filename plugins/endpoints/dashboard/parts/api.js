@@ -95,6 +95,8 @@ export function useData(path, { everyMs = 0, changes } = {}) {
         if (controller.signal.aborted) return;
         known = { tag: null, url: '', data: null, times: 0 };
         setState((before) => ({ data: before.path === path ? before.data : null, error: /** @type {ApiError} */ (error), path }));
+        // the plugin of this endpoint is not in the list, and each further question would be a row of the log
+        if (error instanceof ApiError && error.code === 'unknown_url') return;
       }
       if (everyMs > 0 && !controller.signal.aborted) timer = setTimeout(load, everyMs);
     };

@@ -313,3 +313,18 @@ describe('an empty log', () => {
     expect(await page.getByRole('link', { name: 'Look at the last 30 days' }).getAttribute('href')).toBe(`${path}?since=30d`);
   });
 });
+
+test('an endpoint whose plugin is not listed is asked for once, because each answer to that is a row of the log', async () => {
+  const asked: string[] = [];
+  const shown = await newPage();
+  shown.on('request', (request) => void asked.push(new URL(request.url()).pathname));
+  await shown.goto(`${url}/dashboard`);
+  const times = (path: string): number => asked.filter((one) => one === path).length;
+  await expect.poll(() => times('/api/alerts')).toBe(1);
+  await expect.poll(async () => {
+    await shown.clock.runFor(10_000);
+    return times('/api/views/overview');
+  }).toBeGreaterThan(3);
+  expect(times('/api/alerts')).toBe(1);
+  await shown.close();
+});
