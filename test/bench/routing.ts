@@ -4,6 +4,7 @@
  */
 import { loadConfig } from '../../config/load.ts';
 import { formatProblems } from '../../config/problems.ts';
+import { CallerKeys } from '../../core/api-key.ts';
 import type { Chunk } from '../../core/chat.ts';
 import type { Config } from '../../core/config.ts';
 import type { AnyPlugin, Gateway } from '../../core/host/plugin.ts';
@@ -70,6 +71,7 @@ async function stagesOf(options: GatewayOptions): Promise<Serve> {
 /** What plugins of routing reach of a gateway. */
 const standIn = (config: Config, doors: Door[]): Partial<Gateway> => ({
   config,
+  keys: new CallerKeys(config.keys),
   clock: Date.now,
   redis: null,
   peers: null,
