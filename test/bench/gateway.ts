@@ -87,11 +87,11 @@ export function writeConfig({ upstream, catalogue = scripted, plugins = shippedP
   return file;
 }
 
-/** `GATEWAY_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=/tmp/prof"` profiles it. */
+/** With the options of `npm start`. `GATEWAY_NODE_OPTIONS="--cpu-prof --cpu-prof-dir=/tmp/prof"` profiles it. */
 export async function startBenchGateway(options: GatewayOptions): Promise<StartedGateway> {
   const nodeOptions = (process.env['GATEWAY_NODE_OPTIONS'] ?? '').split(' ').filter((option) => option !== '');
   const file = writeConfig(options);
-  const started = await startProcess({ name: 'gateway', nodeOptions: [...nodeOptions, ...(options.nodeOptions ?? [])], args: ['--max-semi-space-size=16', '--import', new URL('../../core/compile-cache.mjs', import.meta.url).href, fileBeside('../../core/main.ts'), 'start', '--config', file] });
+  const started = await startProcess({ name: 'gateway', env: { MALLOC_ARENA_MAX: '2' }, nodeOptions: [...nodeOptions, ...(options.nodeOptions ?? [])], args: ['--max-semi-space-size=16', '--import', new URL('../../core/compile-cache.mjs', import.meta.url).href, fileBeside('../../core/main.ts'), 'start', '--config', file] });
   return { ...started, dataDir: join(dirname(file), 'data'), drained: () => drained(started.url) };
 }
 

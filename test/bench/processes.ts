@@ -20,6 +20,7 @@ export interface StartOptions {
   readonly args: readonly string[];
   /** Options of Node itself: a profiler, say. */
   readonly nodeOptions?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** All that one run writes, gone at its end. */
@@ -38,10 +39,10 @@ export const fileBeside = (name: string): string => fileURLToPath(new URL(name, 
 export const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Starts a program and waits for its `listening` line. Its output goes to a file, so that reading it costs nobody anything. */
-export async function startProcess({ name, args, nodeOptions = [] }: StartOptions): Promise<Started> {
+export async function startProcess({ name, args, nodeOptions = [], env = {} }: StartOptions): Promise<Started> {
   const log = join(workFolder, `${name}-${++started}.log`);
   const output = openSync(log, 'w');
-  const child = spawn(process.execPath, [...nodeOptions, ...args], { stdio: ['ignore', output, output] });
+  const child = spawn(process.execPath, [...nodeOptions, ...args], { stdio: ['ignore', output, output], env: { ...process.env, ...env } });
   closeSync(output);
   alive.add(child);
   const ended = new Promise<void>((resolve) => {
