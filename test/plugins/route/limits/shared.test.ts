@@ -155,17 +155,18 @@ describe('while Redis is away', () => {
     const asked = { all: false };
     const flapping = (async () => {
       while (!asked.all) {
-        await pause(500);
+        await pause(250);
         for (const proxy of proxies) {
           proxy.isShut = !proxy.isShut;
           if (proxy.isShut) proxy.cut();
         }
       }
     })();
+    // slowly: while Redis is away, no gateway knows of what the two others let in
     const asking = gateways.map(async ({ gateway }) => {
-      for (let at = 0; at < 250; at++) {
+      for (let at = 0; at < 130; at++) {
         found.push(await statusOf(gateway.chat(small, tenant(name))));
-        await pause(15);
+        await pause(30);
       }
     });
     await Promise.all(asking);
@@ -173,7 +174,7 @@ describe('while Redis is away', () => {
     await flapping;
     const admitted = found.filter((status) => status === 200).length;
     expect(new Set(found)).toEqual(new Set([200, 429]));
-    expect(admitted).toBeGreaterThanOrEqual(295);
+    expect(admitted).toBeGreaterThanOrEqual(285);
     expect(admitted).toBeLessThanOrEqual(330);
   });
 });
