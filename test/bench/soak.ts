@@ -77,12 +77,25 @@ function drift(what: string, values: readonly number[], { most, show }: { most: 
   return { what: `${what}, last third beside the middle third`, gateway: show(last), floor: show(middle), ratio: last / middle, target: `≤ ${most} ×`, isMet: last / middle <= most };
 }
 
+const warmUpS = 120;
+
+/** Megabytes a minute by least squares, after the warm-up. One run of ten minutes says it to within one megabyte, because memory goes up and down by ten. */
+function growthOf(list: readonly Sample[]): Figure[] {
+  const points = list.filter(({ second }) => second >= warmUpS).map(({ second, residentMb }) => ({ minute: second / 60, mb: residentMb }));
+  if (points.length < 3) return [];
+  const mean = (of: (point: (typeof points)[number]) => number): number => points.reduce((sum, point) => sum + of(point), 0) / points.length;
+  const [minute, mb] = [mean((point) => point.minute), mean((point) => point.mb)];
+  const slope = mean((point) => (point.minute - minute) * (point.mb - mb)) / mean((point) => (point.minute - minute) ** 2);
+  return [{ what: `memory (RSS), growth after the first ${warmUpS / 60} minutes`, gateway: `${slope.toFixed(2)} MB a minute`, target: '≤ 1 MB a minute', isMet: slope <= 1 }];
+}
+
 function figuresOf(list: readonly Sample[]): Figure[] {
   const errors = list.reduce((sum, sample) => sum + errorsOf(sample), 0);
   const first = list.map(({ plain, streamed }) => plain.firstError ?? streamed.firstError).find((error) => error !== null);
   const sumOf = (count: (seen: Seen) => number): number => list.reduce((sum, { plain }) => sum + count(plain), 0);
   return [
     drift('memory (RSS)', list.map(({ residentMb }) => residentMb), { most: 1.1, show: (mb) => `${mb.toFixed(0)} MB` }),
+    ...growthOf(list),
     drift('p99 of plain requests', list.map(({ plain }) => plain.p99), { most: 1.5, show: milliseconds }),
     { what: `plain requests served, of ${offered}/s offered`, gateway: perSecond(sumOf(({ served }) => served) / sumOf(({ seconds }) => seconds)) },
     { what: 'plain requests that found all connections taken', gateway: String(sumOf(({ unsent }) => unsent)) },
