@@ -6,8 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { isKeyed, keyedName } from '../../../../core/log/fields.ts';
 import type { Keyed } from '../../../../core/log/fields.ts';
-import type { LogQuery } from '../../../../core/log/store.ts';
-import { complete, groupsOf, keepsKeyed, leftOut, spans, startOf, summed, whole } from './rollup.ts';
+import { complete, groupsToKeep, keepsKeyed, leftOut, slicesOf, spans, startOf, summed, whole } from './rollup.ts';
 import type { KeptValues, Period } from './rollup.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Queries, Statement } from '../sql/engine.ts';
@@ -30,6 +29,9 @@ const fewValues = 50;
 /** The most names of plugin fields and metadata that are kept for a period. */
 const mostNames = 50;
 const mostLeftOut = 1000;
+/** Records that are read at once, if they are spread evenly over the period. */
+const perSlice = 5000;
+const minute = 60_000;
 
 const claim = '~';
 
@@ -107,44 +109,56 @@ function unclaim(grammar: Grammar, { span, start }: Period, token: string): Stat
   return { sql: `delete from gateway_rollup where span_ms = ${params.add(span)} and dimension = ${params.add(claim)} and starts_at = ${params.add(start)} and data = ${params.add(JSON.stringify(token))}`, values: params.values };
 }
 
-async function rowsOf(queries: Queries, { span, start }: Period): Promise<Row[]> {
-  const query: LogQuery = { from: start, to: start + span, conditions: [], text: null };
-  const [all] = await groupsOf(queries, query, { by: null, bucketMs: null });
+async function rowsOf(queries: Queries, period: Period): Promise<Row[]> {
+  const [all] = await groupsToKeep(queries, period, { by: null, sliceMs: (await hasMany(queries, period)) ? minute : period.span, most: 1 });
   const done = [complete, true] as const;
   if (all === undefined || all.sums.requests === 0) return [[whole, []], done];
-  const names = keepsKeyed(span) ? await keyedNames(queries, query) : [];
+  const { requests } = all.sums;
+  const part: Part = { period, requests, sliceMs: Math.ceil(period.span / Math.ceil(requests / perSlice)) };
+  const names = keepsKeyed(period.span) ? [...(await namesIn(queries, part, 'fields')), ...(await namesIn(queries, part, 'metadata'))].filter(isKeyed) : [];
   const left = names.slice(mostNames);
   const rows: Row[] = [[whole, [[null, keptOf(all.sums)]]], done, ...(left.length > 0 ? [[leftOut, left.length > mostLeftOut ? null : left] as const] : [])];
-  for (const name of [...summed, ...names.slice(0, mostNames)]) {
-    // records that wait to be stored come first
-    await setImmediate();
-    rows.push([name, await valuesOf(queries, query, { name, requests: all.sums.requests })]);
-  }
+  for (const name of [...summed, ...names.slice(0, mostNames)]) rows.push([name, await valuesOf(queries, part, name)]);
   return rows;
 }
 
-async function valuesOf(queries: Queries, query: LogQuery, { name, requests }: { readonly name: string; readonly requests: number }): Promise<KeptValues> {
-  if (await wereTooMany(queries, query, name)) return null;
-  const groups = await groupsOf(queries, query, { by: name, bucketMs: null, most: mostValues + 1 });
+async function hasMany({ engine: { grammar }, rows: found }: Queries, { start, span }: Period): Promise<boolean> {
+  const params = new Params(grammar);
+  const { where } = selectionOf({ from: start, to: start + span, conditions: [], text: null }, { params, grammar });
+  return (await found(`select 1 from gateway_requests r${whereSql(where)} limit 1 offset ${perSlice}`, params)).length > 0;
+}
+
+/** What is summed up, and in which slices its records are read. */
+interface Part {
+  readonly period: Period;
+  readonly requests: number;
+  readonly sliceMs: number;
+}
+
+async function valuesOf(queries: Queries, { period, requests, sliceMs }: Part, name: string): Promise<KeptValues> {
+  if (await wereTooMany(queries, period, name)) return null;
+  const groups = await groupsToKeep(queries, period, { by: name, sliceMs, most: mostValues });
   if (groups.length > mostValues) return null;
   if (isKeyed(name) && groups.length > fewValues && groups.length > requests / 2) return false;
   return groups.map(({ value, sums }) => [value, keptOf(sums)]);
 }
 
 /** cost: if a part of a period had too many values, the whole has too many as well, and is not read. */
-async function wereTooMany({ engine: { grammar }, rows: found }: Queries, { from, to }: LogQuery, name: string): Promise<boolean> {
+async function wereTooMany({ engine: { grammar }, rows: found }: Queries, { start, span }: Period, name: string): Promise<boolean> {
   const params = new Params(grammar);
-  return (await found(`select 1 from gateway_rollup where dimension = ${params.add(name)} and starts_at >= ${params.add(from)} and starts_at < ${params.add(to)} and span_ms in (${spans.join(', ')}) and data = 'null' limit 1`, params)).length > 0;
+  return (await found(`select 1 from gateway_rollup where dimension = ${params.add(name)} and starts_at >= ${params.add(start)} and starts_at < ${params.add(start + span)} and span_ms in (${spans.join(', ')}) and data = 'null' limit 1`, params)).length > 0;
 }
 
-/** `field.<name>` and `meta.<key>` of each name that records of the period have; of each part the most used first. */
-async function keyedNames(queries: Queries, query: LogQuery): Promise<string[]> {
-  return [...(await namesIn(queries, query, 'fields')), ...(await namesIn(queries, query, 'metadata'))].filter(isKeyed);
-}
-
-async function namesIn({ engine: { grammar }, rows: found }: Queries, query: LogQuery, part: Keyed['part']): Promise<string[]> {
-  const params = new Params(grammar);
-  const { where } = selectionOf(query, { params, grammar });
-  const rows = await found(`select j.key as name from gateway_requests r, ${grammar.keys(part)}${whereSql(where)} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`, params);
-  return rows.map(({ name }) => keyedName({ part, key: name as string }));
+/** `field.<name>` or `meta.<key>` of each name that records of the period have, the most used first. */
+async function namesIn({ engine: { grammar }, rows: found }: Queries, { period: { start, span }, sliceMs }: Part, part: Keyed['part']): Promise<string[]> {
+  const counts = new Map<string, number>();
+  for (const slice of slicesOf({ from: start, to: start + span }, sliceMs)) {
+    await setImmediate();
+    const params = new Params(grammar);
+    const { where } = selectionOf({ ...slice, conditions: [], text: null }, { params, grammar });
+    // beyond this limit the list of those that were left out would be too long
+    const rows = await found(`select j.key as name, count(*) as count from gateway_requests r, ${grammar.keys(part)}${whereSql(where)} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`, params);
+    for (const { name, count } of rows) counts.set(name as string, (counts.get(name as string) ?? 0) + Number(count));
+  }
+  return Array.from(counts).sort(([, a], [, b]) => b - a).map(([key]) => keyedName({ part, key }));
 }

@@ -199,3 +199,37 @@ describe.each(['sqlite', 'postgres'] as const)('what callers make up, in %s', (k
     expect([points.length, total.requests]).toEqual([11, busy + 80]);
   });
 });
+
+describe.each(['sqlite', 'postgres'] as const)('an hour with so many records that it is read in slices, in %s', (kind) => {
+  const place = folder();
+  let store: Store;
+  const count = 5500;
+  const from = begin + 7 * hour;
+  const isLate = (at: number): boolean => at >= count / 2;
+  /** Half of all users, tenants and names are in each of two slices. */
+  const steady = Array.from({ length: count }, (_, at) => ({ at: from + Math.floor((at * hour) / count), number: at, durationMs: 1 + at, model: at % 3 === 0 ? 'plain' : 'thinker', metadata: { user: `u-${at % 1050}-${isLate(at)}`, tenant: `t-${at % 4}-${isLate(at)}`, [isLate(at) ? 'late' : 'early']: 'x' } as Record<string, string> }));
+  const ask = async (by: string | null): Promise<readonly StatsRow[]> => await store.stats({ ...everything, from, to: from + hour }, { by, limit: 1000 });
+  const dimensions = [null, 'model', 'attempt.provider', 'meta.tenant', 'meta.late', 'meta.early'];
+  const raw = new Map<string | null, readonly StatsRow[]>();
+  beforeAll(async () => {
+    store = await createStore({ store: kind, url: kind === 'postgres' ? server.database() : null, dataDir: place.path, retentionDays: 0, isDurable: false });
+    await store.open();
+    for (let at = 0; at < count; at += 500) await store.insert(steady.slice(at, at + 500).map(rowFor));
+    for (const by of [...dimensions, 'meta.user']) raw.set(by, await ask(by));
+    while (await store.roll());
+  });
+  afterAll(async () => {
+    await store.close();
+    place.remove();
+  });
+
+  test.each(dimensions)('its sums by %s are those of its records', async (by) => {
+    const rolled = await ask(by);
+    expectSame(rolled, raw.get(by) ?? []);
+    expect(roughOf(rolled)).not.toEqual(roughOf(raw.get(by) ?? []));
+  });
+
+  test('values that are too many are too many, although each slice has few', async () => {
+    expect(await ask('meta.user')).toEqual(raw.get('meta.user'));
+  });
+});
