@@ -8,7 +8,8 @@ import type { Chunk } from '../chat.ts';
 import type { AttemptResult, Streaming } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
-import { deciderOf, isThenable } from '../taps/runners.ts';
+import { isThenable } from '../taps/runners.ts';
+import type { Given } from '../taps/runners.ts';
 import type { ChunkSource, RequestHooks } from './hooks.ts';
 import { unlessCancelled, within } from '../cancellation.ts';
 import { cancelSource, RunningAttempt } from './attempt.ts';
@@ -217,9 +218,9 @@ export class Attempts {
 
   /** Closes an attempt as broken. Returns why: what ended the request from outside, or else what was thrown. */
   #broke(running: RunningAttempt, thrown: unknown): GatewayError {
-    const { cancellation, id } = this.#exchange;
+    const { cancellation, id, given } = this.#exchange;
     const reason = cancellation.isCancelled ? cancellation.reason : thrown;
-    const error = faultOf(reason, running.source) ?? GatewayError.from(reason, id);
+    const error = faultOf(reason, given.findLast(({ source }) => source === running.source)) ?? GatewayError.from(reason, id);
     this.#settle(running, error);
     return error;
   }
@@ -268,9 +269,9 @@ const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upst
 const weLeave: ReadonlySet<string> = new Set(['upstream_response_too_large', 'plugin_error', 'internal_error']);
 
 /** An error that names the plugin whose source threw; null where the gateway's own code threw. */
-function faultOf(reason: unknown, source: ChunkSource | null): GatewayError | null {
-  const plugin = source === null || GatewayError.is(reason) ? undefined : deciderOf(source);
-  return plugin === undefined ? null : new GatewayError('plugin_error', `The plugin "${plugin}" failed in the middle of its answer.`, { plugin, cause: reason });
+function faultOf(reason: unknown, given: Given | undefined): GatewayError | null {
+  if (given === undefined || GatewayError.is(reason)) return null;
+  return new GatewayError('plugin_error', `The plugin "${given.plugin}" failed in the middle of its answer.`, { plugin: given.plugin, cause: reason });
 }
 
 function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt, reply: { answeredAt } }: RunningAttempt, end: GatewayError | 'outrun' | null): AttemptResult {

@@ -69,9 +69,8 @@ function namesOf(config: Config): Names {
 
 export function createCatalogue(config: Config, clock: () => number): Catalogue {
   const { named, entries } = namesOf(config);
-  const deactivated = new Map(config.models.map((model) => [model, model.deactivated_at === null ? Infinity : Date.parse(model.deactivated_at)]));
   const pass = createPassage(config, entries);
-  const isActive = (model: Model): boolean => (deactivated.get(model) ?? Infinity) > clock();
+  const isActive = ({ deactivated_at: at }: Model): boolean => at === null || Date.parse(at) > clock();
 
   return {
     resolve(name, globs) {

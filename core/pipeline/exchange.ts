@@ -10,6 +10,7 @@ import { Reply } from './reply.ts';
 import { createRequestId } from '../request-id.ts';
 import { Cancellation } from '../cancellation.ts';
 import { pendingTap } from '../taps/pending.ts';
+import type { Given } from '../taps/runners.ts';
 
 export interface Arrival {
   readonly method: string;
@@ -70,6 +71,7 @@ export class Exchange implements Arrived {
   readonly lost: Lost[] = [];
   /** Milliseconds by plugin. */
   readonly timings: Record<string, number> = {};
+  readonly given: Given[] = [];
   adjustments: readonly Adjustment[] = [];
   reply: Reply = new Reply();
   /** `performance.now()` of the first piece of the answer. */
@@ -166,6 +168,8 @@ interface Seen extends Replying {
   hold(bytes: number): void;
   /** Milliseconds by plugin: the time of taps is added to it. */
   readonly timings: Record<string, number>;
+  /** Sources of chunks and who gave them: taps that give one are added to it. */
+  readonly given: Given[];
 }
 
 /** A request as plugins see it. The fields are read from the exchange and cannot be set; nothing can be added. safety: a tap that set the id or the metadata of a request would take its record away from it. */
@@ -237,5 +241,8 @@ class View implements Seen {
   }
   get timings(): Seen['timings'] {
     return this.#exchange.timings;
+  }
+  get given(): Seen['given'] {
+    return this.#exchange.given;
   }
 }

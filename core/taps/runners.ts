@@ -11,10 +11,11 @@ import { Wait } from './wait.ts';
 
 export const isThenable = <Value>(value: Value | Promise<Value>): value is Promise<Value> => typeof (value as { then?: unknown } | null | undefined)?.then === 'function';
 
-const deciders = new WeakMap<object, string>();
-
-/** The plugin whose tap gave this source of chunks. */
-export const deciderOf = (value: object): string | undefined => deciders.get(value);
+/** A source of chunks, and the plugin whose tap gave it. */
+export interface Given {
+  readonly source: object;
+  readonly plugin: string;
+}
 
 /** safety: a value of another shape would fail later, in the core or in another plugin, and nobody would know whose it is. */
 function sound(value: unknown, before: unknown, { returns }: GuardedTap): unknown {
@@ -22,8 +23,9 @@ function sound(value: unknown, before: unknown, { returns }: GuardedTap): unknow
   throw new TypeError(`the tap returned ${kindOf(value)}, and not ${returns.expected}`);
 }
 
-function remember(value: unknown, { hook, plugin }: GuardedTap): void {
-  if ((hook === 'open' || hook === 'opened') && typeof value === 'object' && value !== null) deciders.set(value, plugin);
+/** @param context of the request, where the hook runs within one */
+function remember(value: unknown, { hook, plugin }: GuardedTap, context: unknown): void {
+  if ((hook === 'open' || hook === 'opened') && typeof value === 'object' && value !== null) (context as { readonly given?: Given[] } | undefined)?.given?.push({ source: value, plugin });
 }
 
 /** safety: tapable ends a bail hook on null and false too; only a value decides. */
@@ -40,14 +42,14 @@ export const bail = (taps: readonly GuardedTap[]): Run => (first) => {
   for (let at = 0; at < taps.length; at++) {
     const returned = decided(taps[at] as GuardedTap, first);
     if (isThenable(returned)) return bailLater(taps, { at, returned }, first);
-    if (isDecision(returned)) return decision(returned, taps[at] as GuardedTap);
+    if (isDecision(returned)) return decision(returned, taps[at] as GuardedTap, first);
   }
   return undefined;
 };
 
-function decision(value: unknown, tap: GuardedTap): unknown {
+function decision(value: unknown, tap: GuardedTap, context: unknown): unknown {
   checked(value, undefined, tap);
-  remember(value, tap);
+  remember(value, tap, context);
   return value;
 }
 
@@ -55,7 +57,7 @@ async function bailLater(taps: readonly GuardedTap[], begun: Begun, first: unkno
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
     const value = await awaited(at === begun.at ? begun.returned : decided(tap, first), tap, first);
-    if (isDecision(value)) return decision(value, tap);
+    if (isDecision(value)) return decision(value, tap, first);
   }
   return undefined;
 }
@@ -99,7 +101,7 @@ export const waterfallAtOnce = (taps: readonly GuardedTap[]): Run => (first, con
     }
     if (returned === undefined || returned === value) continue;
     value = checked(returned, value, tap);
-    remember(value, tap);
+    remember(value, tap, context);
   }
   return value;
 };

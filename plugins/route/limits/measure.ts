@@ -47,13 +47,10 @@ export interface Measure extends Extent {
   readonly prompt: number;
 }
 
-// cost: an admission asks several times; a request is frozen, so its measure stays right
-const known = new WeakMap<ChatRequest, Measure>();
+/** The request that was measured last. cost: an admission asks several times; a request is frozen, so its measure stays right. */
+let last: { readonly request: ChatRequest; readonly measure: Measure } | null = null;
 
 export function measureOf(request: ChatRequest): Measure {
-  const before = known.get(request);
-  if (before !== undefined) return before;
-  const measure = { prompt: promptOf(request), answer: longestAnswer(request), circumstances: { ...circumstancesOf(request, Date.now()), maySearch: false } };
-  known.set(request, measure);
-  return measure;
+  if (last?.request !== request) last = { request, measure: { prompt: promptOf(request), answer: longestAnswer(request), circumstances: { ...circumstancesOf(request, Date.now()), maySearch: false } } };
+  return last.measure;
 }

@@ -44,7 +44,7 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
       .toSorted((a, b) => a.price - b.price)
       .map(({ offer, price }) => ({ offer, why: () => (price === Infinity ? 'its price is not known' : `costs $${perMillion(price)} for a million tokens, three of the prompt to one of the answer`) })),
   fastest(offers, { request, isDryRun }, { observed }) {
-    const timed = offers.map((offer) => ({ offer, ms: observed.usualMs(offer[0], request.stream) }));
+    const timed = offers.map((offer) => ({ offer, ms: observed.at(offer[0], request.stream).usualMs }));
     const found = timed.toSorted((a, b) => (a.ms ?? -1) - (b.ms ?? -1));
     // one request measures what is not known; the others go by what is
     if (!isDryRun && found[0]?.ms === null) observed.isBeingMeasured(found[0].offer[0], request.stream);

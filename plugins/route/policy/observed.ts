@@ -32,16 +32,11 @@ export class Observed {
   // cost: the name of an offer is not joined for each request
   readonly #known = new WeakMap<Candidate['mapping'], Seen>();
 
-  /** The share of the recent calls that were answered, from 0 to 1. */
-  success({ mapping }: Candidate): number {
-    const { calls, answered } = this.#of(mapping);
-    return (answered + trusted) / (calls + trusted);
-  }
-
-  /** Milliseconds until an answer usually begins; null where nothing recent is known. */
-  usualMs({ mapping }: Candidate, stream: boolean): number | null {
-    const { ms, at } = timesOf(this.#of(mapping), stream);
-    return performance.now() - at > freshMs ? null : ms;
+  /** `success`: the share of the recent calls that were answered, from 0 to 1. `usualMs`: until an answer usually begins; null where nothing recent is known. */
+  at({ mapping }: Candidate, stream: boolean): { readonly success: number; readonly usualMs: number | null } {
+    const seen = this.#of(mapping);
+    const { ms, at } = timesOf(seen, stream);
+    return { success: (seen.answered + trusted) / (seen.calls + trusted), usualMs: ms === null || performance.now() - at > freshMs ? null : ms };
   }
 
   /** A request measures it now; until that is known, what was known counts on. */

@@ -14,7 +14,7 @@ import type { Observed } from './observed.ts';
 
 /** 10^-12 dollar for four tokens. */
 const addedPrice = 4 * 100_000;
-const usualMs = 1000;
+const goodMs = 1000;
 
 export interface Score {
   readonly total: number;
@@ -27,9 +27,8 @@ export function scoresOf(candidates: readonly Candidate[], { stream, observed }:
   const cheapest = Math.min(...prices.filter((price) => price !== Infinity), Infinity);
   return candidates.map((candidate, at) => {
     const price = cheapest === Infinity ? 1 : (cheapest + addedPrice) / (known(prices[at] as number, cheapest) + addedPrice);
-    const success = observed.success(candidate);
-    const ms = observed.usualMs(candidate, stream);
-    const speed = ms === null ? 1 : usualMs / (usualMs + ms);
+    const { success, usualMs } = observed.at(candidate, stream);
+    const speed = usualMs === null ? 1 : goodMs / (goodMs + usualMs);
     const { weight } = candidate;
     const total = weight * rounded(price * success ** 2 * speed);
     return { total, text: () => `score ${shown(total)} = weight ${shown(weight)} × rounded(price ${shown(price)} × success ${shown(success)}² × speed ${shown(speed)})` };

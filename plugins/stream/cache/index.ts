@@ -89,7 +89,8 @@ class Cache {
   readonly #store: Store;
   readonly #flights: Flights;
   readonly #counts: Parts['counts'];
-  readonly #uses = new WeakMap<object, Use>();
+  /** By context. cost: a WeakMap costs the collector more than a Map that forgets each request at its end. */
+  readonly #uses = new Map<object, Use>();
 
   constructor({ store, flights, counts }: Parts) {
     this.#store = store;
@@ -134,6 +135,7 @@ class Cache {
   settle(record: RequestRecord, context: Replying): RequestRecord {
     const use = this.#uses.get(context);
     if (use === undefined) return record;
+    this.#uses.delete(context);
     this.#counts[use.entry === null ? 'miss' : 'hit']++;
     if (use.entry !== null) return { ...record, cost: '0', costIsUpperBound: false, prices: null, tokensPerSecond: null, fields: { ...record.fields, cache: 'hit' } };
     const entry = record.outcome === 'answered' ? entryOf(use, context) : null;
