@@ -37,6 +37,7 @@ const toBeTried: Standing = { is: 'to be tried' };
 export class Target {
   /** Null: it does not rest, and nothing is to be proved. */
   #why: Why | null = null;
+  readonly #fallen: Set<Target>;
   #restUntil = 0;
   /** The length of the last rest; a rest that follows it is twice as long. */
   #restMs = 0;
@@ -48,6 +49,11 @@ export class Target {
   probes = 0;
   /** Calls and failures of each of the last seconds. */
   readonly #seconds: { at: number; calls: number; failures: number }[] = [];
+
+  /** @param fallen holds it as long as it does not stand */
+  constructor(fallen: Set<Target>) {
+    this.#fallen = fallen;
+  }
 
   /** It does not rest, and nothing is to be proved. */
   get stands(): boolean {
@@ -95,6 +101,7 @@ export class Target {
   /** Ends its rest. */
   wake(): void {
     this.#why = null;
+    this.#fallen.delete(this);
     this.#restMs = 0;
     this.#probe = null;
     this.#inRow = 0;
@@ -118,6 +125,7 @@ export class Target {
     if (isResting && why === 'failures') return;
     this.rests[why]++;
     this.#why = why;
+    this.#fallen.add(this);
     this.#restMs = ms;
     this.#restUntil = now + ms;
   }

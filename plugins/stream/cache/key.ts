@@ -9,14 +9,25 @@ export function keyOf({ principal, request }: Normalised, candidates: readonly C
   return hash('sha256', JSON.stringify([principal.key, modelsOf(candidates)]) + askedIn(request), 'base64url');
 }
 
+/** They change the form of an answer, and not what it says. */
+const ofForm = ['stream', 'includeUsage', 'door', 'adjustments', 'form'] as const;
+/** In the order in which they are written into the key. */
+const asked = ['model', 'messages', 'tools', 'reasoning', 'rest', 'toolChoice', 'parallelToolCalls', 'responseFormat', 'maxTokens', 'temperature', 'topP', 'stop', 'seed', 'n', 'presencePenalty', 'frequencyPenalty', 'logitBias', 'logprobs', 'topLogprobs', 'user'] as const;
+const named: ReadonlySet<string> = new Set([...ofForm, ...asked]);
+
 /**
  * What is asked, in one order of the fields, which doors give in orders of their own. A field that is not named here counts too.
- * cost: a list of values is made and read in less time than an object with their names.
+ * cost: a list of values is made and read in less time than an object with their names, and names are looked up in less time than
+ * the named fields are taken out of the object.
  */
 function askedIn(request: ChatRequest): string {
-  const { stream: _stream, includeUsage: _includeUsage, door: _door, adjustments: _adjustments, form, model, messages, tools, reasoning, rest, ...some } = request;
-  const { toolChoice, parallelToolCalls, responseFormat, maxTokens, temperature, topP, stop, seed, n, presencePenalty, frequencyPenalty, logitBias, logprobs, topLogprobs, user, ...others } = some;
-  const text = JSON.stringify([model, messages, tools, reasoning, rest, toolChoice, parallelToolCalls, responseFormat, maxTokens, temperature, topP, stop, seed, n, presencePenalty, frequencyPenalty, logitBias, logprobs, topLogprobs, user, others]);
+  const values: unknown[] = [];
+  for (const name of asked) values.push(request[name]);
+  const others: Record<string, unknown> = {};
+  for (const name in request) if (!named.has(name)) others[name] = request[name as keyof ChatRequest];
+  values.push(others);
+  const text = JSON.stringify(values);
+  const { form, rest } = request;
   // where a request has nothing that one wire format alone knows, it is the same in all; quotes within a text are escaped, and so are no name of a field
   return form === undefined || (Object.keys(rest).length === 0 && !text.includes('"native":')) ? text : text + form;
 }

@@ -7,7 +7,7 @@ let target: Target;
 let now: number;
 
 beforeEach(() => {
-  target = new Target();
+  target = new Target(new Set());
   now = 1_000_000;
 });
 
