@@ -41,7 +41,8 @@ export function formatDollars(pico: bigint): string {
 // cost: a catalogue has few different prices, and each is parsed once
 const prices = new Map<string, bigint | null>();
 
-function price(text: string | undefined): bigint | null {
+/** A price of the config in pico-dollars; null where it is not known. */
+export function price(text: string | undefined): bigint | null {
   if (text === undefined) return null;
   const known = prices.get(text);
   if (known !== undefined) return known;

@@ -68,7 +68,7 @@ export const waterfall = (taps: readonly GuardedTap[]): Run => (first, context) 
   for (let at = 0; at < taps.length; at++) {
     const returned = decided(taps[at] as GuardedTap, value, context);
     if (isThenable(returned)) return waterfallLater(taps, { at, returned }, { value, context });
-    if (returned !== undefined) value = checked(returned, value, taps[at] as GuardedTap);
+    if (returned !== undefined && returned !== value) value = checked(returned, value, taps[at] as GuardedTap);
   }
   return value;
 };
@@ -78,7 +78,7 @@ async function waterfallLater(taps: readonly GuardedTap[], begun: Begun, { value
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
     const returned = await awaited(at === begun.at ? begun.returned : decided(tap, value, context), tap, context);
-    if (returned !== undefined) value = checked(returned, value, tap);
+    if (returned !== undefined && returned !== value) value = checked(returned, value, tap);
   }
   return value;
 }

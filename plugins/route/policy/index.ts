@@ -11,16 +11,15 @@ import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { inOrder } from '../../../core/pipeline/catalogue.ts';
 import { noted } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
-import { Observed } from './observed.ts';
-import { priceOf, scoresOf } from './score.ts';
+import { isBeingMeasured, Observed, usualMs } from './observed.ts';
+import { Offers } from './offers.ts';
+import type { Offer } from './offers.ts';
+import { scoresOf } from './score.ts';
 import { Shares } from './shares.ts';
 
 const name = 'route/policy';
 
 const mostNames = 20_000;
-
-/** One provider's offer of one model: a candidate for each of the provider's keys. */
-type Offer = readonly [Candidate, ...Candidate[]];
 
 /** An offer in its place, and why it has that place. */
 interface Placed {
@@ -28,45 +27,42 @@ interface Placed {
   readonly why: () => string;
 }
 
-interface Known {
-  readonly observed: Observed;
-  /** By the name that requests ask for, so that each name spreads its own requests evenly. */
-  readonly shares: Map<string, Shares>;
-}
+/** By the name that requests ask for, so that each name spreads its own requests evenly. */
+type SharesByName = Map<string, Shares>;
 
-type Order = (offers: readonly Offer[], context: Normalised, known: Known) => readonly Placed[];
+type Order = (offers: readonly Offer[], context: Normalised, shares: SharesByName) => readonly Placed[];
 
 const orders: Readonly<Record<Policy['strategy'], Order>> = {
   ordered: (offers) => offers.map((offer, at) => ({ offer, why: () => `place ${at + 1} in the list` })),
   cheapest: (offers) =>
     offers
-      .map((offer) => ({ offer, price: priceOf(offer[0]) }))
+      .map((offer) => ({ offer, price: offer.price() }))
       .toSorted((a, b) => a.price - b.price)
       .map(({ offer, price }) => ({ offer, why: () => (price === Infinity ? 'its price is not known' : `costs $${perMillion(price)} for a million tokens, three of the prompt to one of the answer`) })),
-  fastest(offers, { request, isDryRun }, { observed }) {
-    const timed = offers.map((offer) => ({ offer, ms: observed.at(offer[0], request.stream).usualMs }));
+  fastest(offers, { request, isDryRun }) {
+    const timed = offers.map((offer) => ({ offer, ms: usualMs(offer.seen, request.stream) }));
     const found = timed.toSorted((a, b) => (a.ms ?? -1) - (b.ms ?? -1));
     // one request measures what is not known; the others go by what is
-    if (!isDryRun && found[0]?.ms === null) observed.isBeingMeasured(found[0].offer[0], request.stream);
+    if (!isDryRun && found[0]?.ms === null) isBeingMeasured(found[0].offer.seen, request.stream);
     return found.map(({ offer, ms }) => ({ offer, why: () => (ms === null ? 'its speed is not known, so a request measures it' : `begins to answer after ${Math.round(ms)} ms`) }));
   },
-  weighted: (offers, context, known) => sharedOut(offers.map((offer) => ({ offer, weight: offer[0].weight, why: () => `weight ${offer[0].weight}` })), context, known),
-  balanced(offers, context, known) {
-    const scores = scoresOf(offers.map(([candidate]) => candidate), { stream: context.request.stream, observed: known.observed });
-    return sharedOut(offers.map((offer, at) => ({ offer, weight: scores[at]?.total ?? 0, why: () => scores[at]?.text() ?? '' })), context, known);
+  weighted: (offers, context, shares) => sharedOut(offers.map((offer) => ({ offer, weight: offer.first.weight, why: () => `weight ${offer.first.weight}` })), context, shares),
+  balanced(offers, context, shares) {
+    const scores = scoresOf(offers, context.request.stream);
+    return sharedOut(offers.map((offer, at) => ({ offer, weight: scores[at]?.total ?? 0, why: () => scores[at]?.text() ?? '' })), context, shares);
   },
 };
 
 const perMillion = (pico: number): string => String(Number((pico / 4e6).toPrecision(4)));
 
 /** Offers in the order of a turn in which each gets its share. */
-function sharedOut(weighed: readonly (Placed & { readonly weight: number })[], { request, isDryRun }: Normalised, { shares }: Known): readonly Placed[] {
+function sharedOut(weighed: readonly (Placed & { readonly weight: number })[], { request, isDryRun }: Normalised, shares: SharesByName): readonly Placed[] {
   const own = shares.get(request.model) ?? new Shares();
   // safety: behind a wildcard, callers choose the names
   if (shares.size > mostNames) shares.clear();
   shares.set(request.model, own);
   const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
-  const placed = own.turn(weighed.map((one) => ({ id: one.offer[0].target, weight: one.weight, value: one })), isDryRun);
+  const placed = own.turn(weighed.map((one) => ({ id: one.offer.first.target, weight: one.weight, value: one })), isDryRun);
   return placed.map(({ offer, weight, why }) => ({ offer, why: () => `${why()}, so ${Math.round((100 * weight) / all)} % of the requests begin here` }));
 }
 
@@ -75,24 +71,16 @@ export default definePlugin({
   summary: 'the order in which providers are tried: balanced, weighted, fastest, cheapest, ordered',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks, state }) {
-    const known: Known = { observed: state('observed', () => new Observed()), shares: new Map() };
+    const observed = state('observed', () => new Observed());
+    const offers = new Offers(observed);
+    const shares: SharesByName = new Map();
     hooks.route.tap((candidates, context) => {
       const standing = candidates.filter(({ dropped, isFallback }) => dropped === null && !isFallback);
       if (standing.length < 2 && !context.isDryRun) return candidates;
-      const placed = orders[context.policy.strategy](offersOf(standing), context, known);
-      const ordered = placed.flatMap(({ offer, why }) => (context.isDryRun ? offer.map((candidate) => noted(candidate, { by: name, text: `${context.policy.strategy}: ${why()}` })) : offer));
+      const placed = orders[context.policy.strategy](offers.among(standing), context, shares);
+      const ordered = placed.flatMap(({ offer, why }) => (context.isDryRun ? offer.candidates.map((candidate) => noted(candidate, { by: name, text: `${context.policy.strategy}: ${why()}` })) : offer.candidates));
       return inOrder(ordered, candidates, context.policy);
     });
-    hooks.attempted.tap((result, context) => known.observed.learn(result, context.attempt.candidate, context.request.stream));
+    hooks.attempted.tap((result, context) => observed.learn(result, context.attempt.candidate, context.request.stream));
   },
 });
-
-function offersOf(standing: readonly Candidate[]): readonly Offer[] {
-  const offers: [Candidate, ...Candidate[]][] = [];
-  for (const candidate of standing) {
-    const last = offers.at(-1);
-    if (last?.[0].mapping === candidate.mapping) last.push(candidate);
-    else offers.push([candidate]);
-  }
-  return offers;
-}

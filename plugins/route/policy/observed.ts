@@ -19,7 +19,7 @@ interface Times {
   at: number;
 }
 
-interface Seen {
+export interface Seen {
   calls: number;
   answered: number;
   /** Streams begin with their first piece, plain answers with their last. */
@@ -32,25 +32,11 @@ export class Observed {
   // cost: the name of an offer is not joined for each request
   readonly #known = new WeakMap<Candidate['mapping'], Seen>();
 
-  /** `success`: the share of the recent calls that were answered, from 0 to 1. `usualMs`: until an answer usually begins; null where nothing recent is known. */
-  at({ mapping }: Candidate, stream: boolean): { readonly success: number; readonly usualMs: number | null } {
-    const seen = this.#of(mapping);
-    const { ms, at } = timesOf(seen, stream);
-    return { success: (seen.answered + trusted) / (seen.calls + trusted), usualMs: ms === null || performance.now() - at > freshMs ? null : ms };
-  }
-
-  /** A request measures it now; until that is known, what was known counts on. */
-  isBeingMeasured({ mapping }: Candidate, stream: boolean): void {
-    const times = timesOf(this.#of(mapping), stream);
-    times.at = performance.now();
-    times.ms ??= Infinity;
-  }
-
   learn({ outcome, durationMs, timeToFirstTokenMs }: AttemptResult, { mapping }: Candidate, stream: boolean): void {
     const isAnswer = outcome === 'answered';
     // the caller's own faults say nothing about the provider
     if (!isAnswer && !retryableCodes.has(outcome)) return;
-    const seen = this.#of(mapping);
+    const seen = this.of(mapping);
     seen.calls = seen.calls * memory + 1;
     seen.answered = seen.answered * memory + (isAnswer ? 1 : 0);
     if (!isAnswer) return;
@@ -61,7 +47,7 @@ export class Observed {
     times.at = performance.now();
   }
 
-  #of(mapping: Candidate['mapping']): Seen {
+  of(mapping: Candidate['mapping']): Seen {
     const known = this.#known.get(mapping);
     if (known !== undefined) return known;
     const name = `${mapping.providerId}/${mapping.externalId}`;
@@ -72,6 +58,22 @@ export class Observed {
     this.#known.set(mapping, seen);
     return seen;
   }
+}
+
+/** The share of the recent calls that were answered, from 0 to 1. */
+export const successOf = ({ answered, calls }: Seen): number => (answered + trusted) / (calls + trusted);
+
+/** Milliseconds until an answer usually begins; null where nothing recent is known. */
+export function usualMs(seen: Seen, stream: boolean): number | null {
+  const { ms, at } = timesOf(seen, stream);
+  return ms === null || performance.now() - at > freshMs ? null : ms;
+}
+
+/** A request measures it now; until that is known, what was known counts on. */
+export function isBeingMeasured(seen: Seen, stream: boolean): void {
+  const times = timesOf(seen, stream);
+  times.at = performance.now();
+  times.ms ??= Infinity;
 }
 
 const timesOf = (seen: Seen, stream: boolean): Times => (stream ? seen.stream : seen.plain);
