@@ -57,6 +57,8 @@ export class RunningAttempt {
   settled = false;
 
   readonly #request: Cancellation;
+  /** What a tap threw at a chunk of the answer: the answer ends there. */
+  fault: { readonly thrown: unknown } | null = null;
   #idleMs: number;
   readonly #stopListening: () => void;
   #timer: NodeJS.Timeout;

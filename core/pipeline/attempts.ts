@@ -8,8 +8,7 @@ import type { Chunk } from '../chat.ts';
 import type { AttemptResult, Streaming } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
-import { isThenable } from '../taps/runners.ts';
-import type { Given } from '../taps/runners.ts';
+import { faultOf, isThenable } from '../taps/runners.ts';
 import type { ChunkSource, RequestHooks } from './hooks.ts';
 import { unlessCancelled, within } from '../cancellation.ts';
 import { cancelSource, RunningAttempt } from './attempt.ts';
@@ -170,6 +169,7 @@ export class Attempts {
     const { reply } = running;
     const { upstreamBody } = this.#exchange.config.server.limits;
     for (;;) {
+      if (running.fault !== null) throw running.fault.thrown;
       let read: readonly Chunk[] | null;
       if (++this.#reads % readsInARow === 0) await new Promise((resolve) => setImmediate(resolve));
       try {
@@ -206,12 +206,18 @@ export class Attempts {
     return reply.finished && reply.choices.length >= (this.#exchange.as().request.n ?? 1);
   }
 
+  /** Where a tap throws, the chunks before are passed on first: what came with what in one packet makes no difference. */
   #tapped(read: readonly Chunk[], running: RunningAttempt): Chunk[] {
     const context = this.#seenBy(running);
     const kept: Chunk[] = [];
-    for (const chunk of read) {
-      const result = this.#hooks.chunk.call(chunk, context);
-      if (result !== null) kept.push(result);
+    try {
+      for (const chunk of read) {
+        const result = this.#hooks.chunk.call(chunk, context);
+        if (result !== null) kept.push(result);
+      }
+    } catch (thrown) {
+      if (kept.length === 0) throw thrown;
+      running.fault = { thrown };
     }
     return kept;
   }
@@ -267,12 +273,6 @@ const lostConnection: ReadonlySet<string> = new Set(['upstream_truncated', 'upst
 
 /** Errors of the gateway's own, at which it closes the connection to a provider that goes on. */
 const weLeave: ReadonlySet<string> = new Set(['upstream_response_too_large', 'plugin_error', 'internal_error']);
-
-/** An error that names the plugin whose source threw; null where the gateway's own code threw. */
-function faultOf(reason: unknown, given: Given | undefined): GatewayError | null {
-  if (given === undefined || GatewayError.is(reason)) return null;
-  return new GatewayError('plugin_error', `The plugin "${given.plugin}" failed in the middle of its answer.`, { plugin: given.plugin, cause: reason });
-}
 
 function resultOf({ startedAt }: Exchange, { seen: attempt, firstPieceAt, reply: { answeredAt } }: RunningAttempt, end: GatewayError | 'outrun' | null): AttemptResult {
   const error = end === 'outrun' ? null : end;

@@ -17,6 +17,12 @@ export interface Given {
   readonly plugin: string;
 }
 
+/** An error that names the plugin whose source threw; null where the gateway's own code threw. */
+export function faultOf(reason: unknown, given: Given | undefined): GatewayError | null {
+  if (given === undefined || GatewayError.is(reason)) return null;
+  return new GatewayError('plugin_error', `The plugin "${given.plugin}" failed in the middle of its answer.`, { plugin: given.plugin, cause: reason });
+}
+
 /** safety: a value of another shape would fail later, in the core or in another plugin, and nobody would know whose it is. */
 function sound(value: unknown, before: unknown, { returns }: GuardedTap): unknown {
   if (returns === undefined || returns.holds(value, before)) return value;

@@ -7,7 +7,7 @@
  * of `score.ts`. The order behind the first is that in which the others are tried. Models under `fallbacks` come after them, as the config lists them.
  */
 import type { Policy } from '../../../core/config.ts';
-import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
+import type { Normalised } from '../../../core/pipeline/context.ts';
 import { inOrder } from '../../../core/pipeline/catalogue.ts';
 import { noted } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';

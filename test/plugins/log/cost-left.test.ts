@@ -8,7 +8,9 @@ import { readEvents, type TestGateway } from '../../_kit/gateway.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
 // ten tokens of the prompt are counted at once
-const begun = streams([`data: ${JSON.stringify({ id: 'c', choices: [], usage: { prompt_tokens: 10, completion_tokens: 0, total_tokens: 10 } })}\n\n`, event({ content: 'four words of it' })], { end: 'hang' });
+const counted = `data: ${JSON.stringify({ id: 'c', choices: [], usage: { prompt_tokens: 10, completion_tokens: 0, total_tokens: 10 } })}\n\n`;
+const begun = streams([counted, event({ content: 'four words of it' })], { end: 'hang' });
+const begunAtOnce = streams([counted + event({ content: 'four words of it' })], { end: 'hang' });
 const whole = answers({ ...completion('whole'), usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } });
 const pricing = { prompt: '1', completion: '2' };
 
@@ -109,9 +111,9 @@ describe('the cost of a record', () => {
     expect(Number(records[0]?.cost)).toBeLessThan(50);
   });
 
-  it('is an upper bound where a plugin breaks the answer', async () => {
+  it.each([['in two pieces', begun], ['in one piece', begunAtOnce]])('is an upper bound where a plugin breaks an answer that came %s', async (_, step) => {
     const plugin = definePlugin({ name: 'test/breaks', summary: 'breaks answers', schema: {}, apply: ({ hooks }) => hooks.chunk.tap((chunk) => { if (chunk.type === 'text-delta') throw new Error('no'); return chunk; }) });
-    const up = await provider(begun);
+    const up = await provider(step);
     const { chat, records } = await gatewayOf({ providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } }, models: [{ id: 'plain', pricing, providers: [{ providerId: 'up' }] }] }, { plugins: [plugin] });
     await (await chat({ stream: true, max_tokens: 100 })).text();
     expect(records[0]).toMatchObject({ costIsUpperBound: true, cost: '210', error: { code: 'plugin_error' } });
