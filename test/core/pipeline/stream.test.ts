@@ -335,8 +335,8 @@ describe('a client that does not read', () => {
   });
 });
 
-const withTap = async (tap: (chunk: any) => any) => {
-  const up = await provider(streams(said('one ', 'two ', 'three')));
+const withTap = async (tap: (chunk: any) => any, step = streams(said('one ', 'two ', 'three'))) => {
+  const up = await provider(step);
   return await gatewayOf(oneUpstream(up.url), { plugins: [probe(({ hooks }) => hooks.chunk.tap('test/probe', tap))] });
 };
 
@@ -355,6 +355,15 @@ describe('the chunk hook', () => {
   it('keeps a piece where it returns nothing', async () => {
     const { chat } = await withTap(() => {});
     expect((await readEvents(await chat({ stream: true }))).text).toBe('one two three');
+  });
+
+  it.each([['in pieces', said('one ', 'two ', 'three')], ['in one piece', [said('one ', 'two ', 'three').join('')]]])('ends an answer that comes %s where it throws, and not before', async (_, pieces) => {
+    const { chat, records } = await withTap((chunk) => {
+      if (chunk.text === 'two ') throw new Error('no two');
+    }, streams(pieces));
+    const { text, done, events } = await readEvents(await chat({ stream: true }));
+    expect([text, done, events.at(-1).error.code]).toEqual(['one ', false, 'plugin_error']);
+    expect(records[0]).toMatchObject({ outcome: 'cut', response: { choices: [{ text: 'one ' }] }, error: { plugin: 'test/probe' } });
   });
 
   it('rules over whole answers too', async () => {
