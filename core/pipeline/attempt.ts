@@ -55,10 +55,10 @@ export class RunningAttempt {
   readonly reply = new Reply();
   /** Its result has been told. */
   settled = false;
-
-  readonly #request: Cancellation;
   /** What a tap threw at a chunk of the answer: the answer ends there. */
   fault: { readonly thrown: unknown } | null = null;
+
+  readonly #request: Cancellation;
   #idleMs: number;
   readonly #stopListening: () => void;
   #timer: NodeJS.Timeout;

@@ -11,7 +11,7 @@ import type { ExplainedLimit } from './explained.ts';
 import { explainedLimits } from './explained.ts';
 import { Away, periodOf } from './ledger.ts';
 import type { Ask, BudgetCap, Hold, Ledger, Level, Refusal, Subject, Verdict } from './ledger.ts';
-import { measureOf } from './measure.ts';
+import { forgetMeasure, measureOf } from './measure.ts';
 import type { Measure } from './measure.ts';
 import { errorOf, headersOf, nameOf, unavailable, unknownPrice } from './refusal.ts';
 import type { Rules } from './rules.ts';
@@ -161,6 +161,7 @@ export class Admission {
 
   /** Lets go of what was held, and counts what was really used. */
   settle(record: RequestRecord, context: Replying): void {
+    forgetMeasure(context.request);
     const known = this.#booked.get(context);
     if (known === undefined) return;
     this.#booked.delete(context);

@@ -54,3 +54,8 @@ export function measureOf(request: ChatRequest): Measure {
   if (last?.request !== request) last = { request, measure: { prompt: promptOf(request), answer: longestAnswer(request), circumstances: { ...circumstancesOf(request, Date.now()), maySearch: false } } };
   return last.measure;
 }
+
+/** The request is over: nothing keeps its texts. */
+export function forgetMeasure(request: ChatRequest | null): void {
+  if (last?.request === request) last = null;
+}

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { isKeyed, keyedName } from '../../../../core/log/fields.ts';
 import type { Keyed } from '../../../../core/log/fields.ts';
-import { complete, groupsToKeep, keepsKeyed, leftOut, slicesOf, spans, startOf, summed, whole } from './rollup.ts';
+import { allIn, complete, groupsToKeep, keepsKeyed, leftOut, slicesOf, spans, startOf, summed, whole } from './rollup.ts';
 import type { KeptValues, Period } from './rollup.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Queries, Statement } from '../sql/engine.ts';
@@ -124,7 +124,7 @@ async function rowsOf(queries: Queries, period: Period): Promise<Row[]> {
 
 async function hasMany({ engine: { grammar }, rows: found }: Queries, { start, span }: Period): Promise<boolean> {
   const params = new Params(grammar);
-  const { where } = selectionOf({ from: start, to: start + span, conditions: [], text: null }, { params, grammar });
+  const { where } = selectionOf(allIn({ from: start, to: start + span }), { params, grammar });
   return (await found(`select 1 from gateway_requests r${whereSql(where)} limit 1 offset ${perSlice}`, params)).length > 0;
 }
 
@@ -155,7 +155,7 @@ async function namesIn({ engine: { grammar }, rows: found }: Queries, { period: 
   for (const slice of slicesOf({ from: start, to: start + span }, sliceMs)) {
     await setImmediate();
     const params = new Params(grammar);
-    const { where } = selectionOf({ ...slice, conditions: [], text: null }, { params, grammar });
+    const { where } = selectionOf(allIn(slice), { params, grammar });
     // beyond this limit the list of those that were left out would be too long
     const rows = await found(`select j.key as name, count(*) as count from gateway_requests r, ${grammar.keys(part)}${whereSql(where)} group by j.key order by count(*) desc limit ${mostNames + mostLeftOut + 1}`, params);
     for (const { name, count } of rows) counts.set(name as string, (counts.get(name as string) ?? 0) + Number(count));

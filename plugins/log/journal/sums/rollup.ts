@@ -68,8 +68,9 @@ function planOf({ from, to, conditions, text }: LogQuery, { by, bucketMs }: Grou
 }
 
 export async function groupsOf(queries: Queries, query: LogQuery, grouping: Grouping): Promise<readonly Group[]> {
-  const { groups, gaps } = await fromKept(queries, query, grouping);
-  if (groups === null) return await sumsOf(queries, query, grouping);
+  const kept = await fromKept(queries, query, grouping);
+  if (kept === null) return await sumsOf(queries, query, grouping);
+  const { groups, gaps } = kept;
   const { by, bucketMs, only } = grouping;
   for (const gap of gaps) {
     for (const { at, value, sums } of await sumsOf(queries, { ...query, ...gap }, { by, bucketMs, ...(only && { only }) })) addSums(groups.sums(at, value), sums);
@@ -78,10 +79,11 @@ export async function groupsOf(queries: Queries, query: LogQuery, grouping: Grou
 }
 
 /** The groups that kept sums give, and the ranges whose records have to be read. null: none are kept. */
-async function fromKept(queries: Queries, query: LogQuery, grouping: Grouping): Promise<{ readonly groups: Groups | null; readonly gaps: readonly Range[] }> {
+async function fromKept(queries: Queries, query: LogQuery, grouping: Grouping): Promise<{ readonly groups: Groups; readonly gaps: readonly Range[] } | null> {
   const plan = planOf(query, grouping);
-  const { kept, gaps } = plan === null ? { kept: [], gaps: [query] } : await keptIn(queries, query, plan);
-  if (plan === null || kept.length === 0) return { groups: null, gaps: [query] };
+  if (plan === null) return null;
+  const { kept, gaps } = await keptIn(queries, query, plan);
+  if (kept.length === 0) return null;
   const { by, bucketMs, only } = grouping;
   const groups = new Groups(bucketMs);
   for (const { start, values } of kept) {
@@ -103,17 +105,19 @@ interface Slicing {
  * once took 250 MB that the process never gave back, and the store answered nobody else for 4.6 seconds.
  */
 export async function groupsToKeep(queries: Queries, { start, span }: Period, { by, sliceMs, most }: Slicing): Promise<readonly Group[]> {
-  const query = { from: start, to: start + span, conditions: [], text: null };
-  const { groups: kept, gaps } = await fromKept(queries, query, { by, bucketMs: null });
-  const groups = kept ?? new Groups(null);
-  for (const slice of gaps.flatMap(({ from, to }) => slicesOf({ from: from ?? query.from, to: to ?? query.to }, sliceMs))) {
+  const period = { from: start, to: start + span };
+  const { groups, gaps } = (await fromKept(queries, allIn(period), { by, bucketMs: null })) ?? { groups: new Groups(null), gaps: [period] };
+  for (const slice of gaps.flatMap(({ from, to }) => slicesOf({ from: from ?? period.from, to: to ?? period.to }, sliceMs))) {
     if (groups.size > most) break;
     // records that wait to be stored come first
     await setImmediate();
-    for (const { value, sums } of await sumsOf(queries, { ...query, ...slice }, { by, bucketMs: null, most: most + 1 })) addKept(groups.sums(0, value), keptOf(sums));
+    for (const { value, sums } of await sumsOf(queries, allIn(slice), { by, bucketMs: null, most: most + 1 })) addKept(groups.sums(0, value), keptOf(sums));
   }
   return groups.all;
 }
+
+/** All records of a range. */
+export const allIn = (range: Range): LogQuery => ({ ...range, conditions: [], text: null });
 
 export function slicesOf({ from, to }: { readonly from: number; readonly to: number }, sliceMs: number): Range[] {
   return Array.from({ length: Math.ceil((to - from) / sliceMs) }, (_, at) => ({ from: from + at * sliceMs, to: Math.min(from + (at + 1) * sliceMs, to) }));

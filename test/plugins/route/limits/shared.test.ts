@@ -146,7 +146,7 @@ describe('while Redis is away', () => {
     expect(slowest).toBeLessThan(1000);
   });
 
-  test('a flapping Redis lets in at most a tenth too many or too few, and none fails', async () => {
+  test('a flapping Redis lets in at most a tenth too many, and none fails', async () => {
     const name = fresh();
     const proxies = await Promise.all([1, 2, 3].map(() => proxyTo(server.url)));
     onTestFinished(async () => void (await Promise.all(proxies.map((proxy) => proxy.close()))));
@@ -174,8 +174,7 @@ describe('while Redis is away', () => {
     await flapping;
     const admitted = found.filter((status) => status === 200).length;
     expect(new Set(found)).toEqual(new Set([200, 429]));
-    // where Redis has counted a request and its answer is cut, the gateway counts the request a second time
-    expect(admitted).toBeGreaterThanOrEqual(270);
+    expect(admitted).toBeGreaterThanOrEqual(295);
     expect(admitted).toBeLessThanOrEqual(330);
   });
 });
