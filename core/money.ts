@@ -85,6 +85,7 @@ const never: Circumstances = { images: 0, maySearch: false, from: 0, to: 0 };
 
 /** The prices of a request: those of the highest tier that its prompt reaches, and those of the peak where it was under way at such an hour. */
 export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never): Pricing {
+  if (pricing.peak === undefined && pricing.tiers === undefined) return pricing;
   const { tiers, peak, ...base } = pricing;
   if (peak !== undefined) return isPeak(peak, from) || isPeak(peak, to) ? atPeak(pricing) : base;
   if (tiers === undefined) return pricing;

@@ -20,6 +20,7 @@ import type { ReplyHead } from './door.ts';
 import type { Answer, Completion } from './answer.ts';
 import type { Door } from './door.ts';
 import { unlessCancelled } from '../cancellation.ts';
+import { bare } from '../wire/fields.ts';
 import { collect, openStream } from './stream.ts';
 
 export interface Pipeline {
@@ -82,7 +83,7 @@ async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalo
 /** Names of metadata are lower case, as those of headers are: a limit, a rule and a filter find them whoever gave them. */
 function withLowerNames(metadata: Metadata): Metadata {
   for (const name in metadata) {
-    if (name !== name.toLowerCase()) return Object.assign(Object.create(null), Object.fromEntries(Object.entries(metadata).map(([one, value]) => [one.toLowerCase(), value]))) as Metadata;
+    if (name !== name.toLowerCase()) return bare(Object.fromEntries(Object.entries(metadata).map(([one, value]) => [one.toLowerCase(), value])));
   }
   return metadata;
 }

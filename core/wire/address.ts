@@ -38,7 +38,7 @@ export const plainAddress = (address: string): string => (address.startsWith('::
 
 /** The address without the part that names a machine: the last of the four numbers of IPv4, all but the first 48 bits of IPv6. */
 export function maskedAddress(address: string): string {
-  if (!address.includes(':')) return address.replace(/\d+$/, '0');
+  if (!address.includes(':')) return `${address.slice(0, address.lastIndexOf('.') + 1)}0`;
   return `${groupsOf(address).slice(0, 3).join(':')}::`;
 }
 

@@ -5,6 +5,15 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 const noFields: Fields = Object.freeze({});
 
+const Bare = function bareObject() {} as unknown as new () => object;
+Bare.prototype = Object.freeze(Object.create(null) as object);
+
+/**
+ * A copy that inherits nothing: a name such as `constructor` or `__proto__` is a field like any other.
+ * cost: V8 keeps what `Object.create(null)` gives as a hash table, which takes four times as long to fill and to write as JSON.
+ */
+export const bare = <Value>(fields: Readonly<Record<string, Value>>): Record<string, Value> => Object.assign(new Bare(), fields) as Record<string, Value>;
+
 /** True if the value is an object: not null, and not a list. */
 export const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
 

@@ -18,10 +18,9 @@ export default definePlugin({
   summary: 'cost of each request in dollars, from usage and catalogue prices',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ hooks }) {
-    hooks.settle.tap((record) => {
+    hooks.settle.tap((record, { createdAt: begin }) => {
       const { served, request } = record;
       if (served === null || request === null) return record;
-      const begin = Date.parse(record.createdAt);
       const circumstances = circumstancesOf(request, begin, begin + record.durationMs);
       const own = spentAt(served, request, circumstances.maySearch && leftSearchOut(record) ? { ...circumstances, maySearch: false } : circumstances);
       const priced = own.cost === null ? record : { ...record, cost: formatDollars(own.cost), costIsUpperBound: own.isUpperBound, prices: own.prices };

@@ -7,6 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FromSchema } from 'json-schema-to-ts';
 import type { Metadata } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
+import { bare } from '../../core/wire/fields.ts';
 
 const schema = {
   type: 'object',
@@ -51,18 +52,33 @@ export function withHeaders(metadata: Metadata, headers: Readonly<Record<string,
   let isCut = false;
   let replaced: string | null = null;
   for (const header in headers) {
-    if (!header.startsWith(prefix) || header.length === prefix.length) continue;
-    // safety: without a prototype, a name such as __proto__ is an entry like any other
-    found ??= Object.assign(Object.create(null) as Record<string, string>, metadata);
-    const entry = header.slice(prefix.length, prefix.length + limits.max_length);
+    const name = nameIn(header);
+    if (name === '') continue;
+    found ??= bare(metadata);
+    const entry = name.slice(0, limits.max_length);
     const value = decoded(headers[header] ?? '');
-    isCut ||= kept >= limits.max_entries || value.length > limits.max_length || header.length - prefix.length > limits.max_length;
+    isCut ||= kept >= limits.max_entries || value.length > limits.max_length || name.length > limits.max_length;
     // safety: who pays, and whose limits count, is what the operator wrote and not what the caller says
     if (Object.hasOwn(metadata, entry)) replaced = value === metadata[entry] ? replaced : entry;
     else if (kept++ < limits.max_entries) found[entry] = begin(value, limits.max_length);
   }
   if (!isCut && replaced === null) return { metadata: found ?? metadata, changes: nothing };
   return { metadata: found ?? metadata, changes: [...(isCut ? [`cut to ${limits.max_entries} entries of ${limits.max_length} characters`] : []), ...(replaced === null ? [] : [`${replaced} is what the key sets`])] };
+}
+
+/** By header. cost: each request has the same headers, and a name that was cut out anew is looked up among all names that V8 knows. */
+const names = new Map<string, string>();
+const mostNames = 1000;
+const longestKnown = 64;
+
+/** The name that a header gives to its entry; empty for a header without one. */
+function nameIn(header: string): string {
+  const known = names.get(header);
+  if (known !== undefined) return known;
+  const name = header.startsWith(prefix) ? header.slice(prefix.length) : '';
+  // safety: callers may make up names
+  if (names.size < mostNames && header.length <= longestKnown) names.set(header, name);
+  return name;
 }
 
 /** The text of a header value. Node makes each byte one character; most clients send UTF-8, so valid UTF-8 is decoded, anything else is kept. */

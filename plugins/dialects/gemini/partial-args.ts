@@ -1,5 +1,5 @@
 /** Joins the arguments of a call that arrive in pieces, each with its path. wire: Vertex AI sends them with `streamFunctionCallArguments` (Vertex AI: Function calling). */
-import { type Fields, isFields } from '../../../core/wire/fields.ts';
+import { bare, type Fields, isFields } from '../../../core/wire/fields.ts';
 
 type Step = string | number;
 
@@ -28,9 +28,6 @@ export function createPartialArgs(args: Fields = {}): PartialArgs {
     text: () => JSON.stringify(root),
   };
 }
-
-/** safety: the object has no prototype, so `__proto__` is a name like any other. */
-const bare = (fields: Fields = {}): Record<Step, unknown> => Object.assign(Object.create(null) as Record<Step, unknown>, fields);
 
 /** The steps of a path such as `$.cities[0]['post code']`. Empty if the text is no such path, or is beyond the limits. */
 function stepsOf(path: unknown): Step[] {
@@ -64,7 +61,7 @@ function put(root: Record<Step, unknown>, steps: readonly Step[], value: unknown
     const before = holder[step];
     if (next === undefined) holder[step] = typeof before === 'string' && typeof value === 'string' ? before + value : value;
     else {
-      if (typeof before !== 'object' || before === null) holder[step] = typeof next === 'number' ? [] : bare();
+      if (typeof before !== 'object' || before === null) holder[step] = typeof next === 'number' ? [] : bare({});
       holder = holder[step] as Record<Step, unknown>;
     }
   }

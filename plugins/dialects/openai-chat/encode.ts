@@ -94,8 +94,8 @@ class Draft {
   }
 
   #refuses(wire: string): boolean {
-    const { drops, ...habits } = this.#habits;
-    return !takes(wire, { ...habits, refuses: drops }, this.#reasoning);
+    const { drops } = this.#habits;
+    return drops.includes(wire) && !takes(wire, { ...this.#habits, refuses: drops }, this.#reasoning);
   }
 
   #setTools(body: Record<string, unknown>): void {

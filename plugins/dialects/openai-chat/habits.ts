@@ -130,9 +130,11 @@ const known = new WeakMap<Vendor, WeakMap<Target['mapping'], Habits>>();
 
 /** The habits for one target. A value of its family comes before a value of the vendor, and that before the standard. What the vendor or the family drops is dropped. */
 export function habitsOf(vendor: Vendor, target: Target): Habits {
+  const found = known.get(vendor)?.get(target.mapping);
+  if (found !== undefined) return found;
   const ofVendor = known.get(vendor) ?? new WeakMap<Target['mapping'], Habits>();
   known.set(vendor, ofVendor);
-  const habits = ofVendor.get(target.mapping) ?? findHabits(vendor, target);
+  const habits = findHabits(vendor, target);
   ofVendor.set(target.mapping, habits);
   return habits;
 }

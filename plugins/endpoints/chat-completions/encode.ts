@@ -21,23 +21,28 @@ export function usageOf(usage: Usage): ChatUsage | null {
   const { reasoning, cacheRead, cacheWrite, details, webSearches, charged } = usage;
   const ofPrompt = said({ cached_tokens: cacheRead, cache_write_tokens: cacheWrite, audio_tokens: details?.inputAudio });
   const ofCompletion = said({ reasoning_tokens: reasoning, audio_tokens: details?.outputAudio, image_tokens: details?.outputImage, accepted_prediction_tokens: details?.acceptedPrediction, rejected_prediction_tokens: details?.rejectedPrediction });
-  return {
-    ...(prompt !== null && { prompt_tokens: prompt }),
-    ...(completion !== null && { completion_tokens: completion }),
-    ...(prompt !== null && completion !== null && { total_tokens: totalTokens(usage) }),
-    ...(reasoning !== null && { reasoning_tokens: reasoning }),
-    ...(ofCompletion !== null && { completion_tokens_details: ofCompletion }),
-    ...(ofPrompt !== null && { prompt_tokens_details: ofPrompt }),
-    // wire: the names of OpenRouter (OpenRouter: Usage accounting)
-    ...(webSearches !== undefined && webSearches !== null && { server_tool_use: { web_search_requests: webSearches } }),
-    ...(charged !== undefined && { cost: Number(charged) }),
-  };
+  // cost: eight spreads take ten times as long
+  const counts: { -readonly [Name in keyof ChatUsage]: ChatUsage[Name] } = {};
+  if (prompt !== null) counts.prompt_tokens = prompt;
+  if (completion !== null) counts.completion_tokens = completion;
+  if (prompt !== null && completion !== null) counts.total_tokens = totalTokens(usage);
+  if (reasoning !== null) counts.reasoning_tokens = reasoning;
+  if (ofCompletion !== null) counts.completion_tokens_details = ofCompletion;
+  if (ofPrompt !== null) counts.prompt_tokens_details = ofPrompt;
+  // wire: the names of OpenRouter (OpenRouter: Usage accounting)
+  if (webSearches !== undefined && webSearches !== null) counts.server_tool_use = { web_search_requests: webSearches };
+  if (charged !== undefined) counts.cost = Number(charged);
+  return counts;
 }
 
 /** The counts that a provider gave; null where it gave none. */
 function said(counts: Readonly<Record<string, number | null | undefined>>): Readonly<Record<string, number>> | null {
-  const given = Object.entries(counts).filter((entry): entry is [string, number] => typeof entry[1] === 'number');
-  return given.length === 0 ? null : Object.fromEntries(given);
+  let given: Record<string, number> | null = null;
+  for (const name in counts) {
+    const count = counts[name];
+    if (typeof count === 'number') (given ??= {})[name] = count;
+  }
+  return given;
 }
 
 const idOf = ({ id }: ReplyHead): string => `chatcmpl-${id}`;
@@ -79,7 +84,9 @@ const oldCall = ([call]: readonly FoldedToolCall[]): object => (call === undefin
 /** wire: clients of OpenRouter refuse a reply without `provider`. */
 const providerOf = ({ model }: ReplyHead): string => model.slice(0, Math.max(0, model.indexOf('/')));
 
-const extrasOn = (place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): object => Object.fromEntries(extras.filter(({ on }) => on === place).map(({ field, value }) => [field, value]));
+const nothing = Object.freeze({});
+
+const extrasOn = (place: 'choice' | 'message' | 'reply', { extras }: FoldedChoice): object => (extras.length === 0 ? nothing : Object.fromEntries(extras.filter(({ on }) => on === place).map(({ field, value }) => [field, value])));
 
 /** The fields that a chunk adds to the `delta` of its choice, as JSON text; null for a chunk that is not sent as an event of its own. */
 function deltaOf(chunk: Chunk, { reasoningFields, request }: ReplyHead): string | null {

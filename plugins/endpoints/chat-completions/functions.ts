@@ -9,11 +9,12 @@ import { type Fields, isFields } from '../../../core/wire/fields.ts';
 
 /** The body with tools in place of functions; the same body where it has none. */
 export function withTools(body: Fields): Fields {
-  const { functions, function_call: choice, ...others } = body;
-  const messages = Array.isArray(others['messages']) && (others['messages'] as unknown[]).some(isOld) ? { messages: messagesOf(list('messages', others['messages'])) } : {};
-  const declared = optional('functions', functions, listOf(toolOf));
-  const wanted = optional('function_call', choice, choiceOf);
-  if (declared === null && wanted === null) return 'messages' in messages ? { ...body, ...messages } : body;
+  const given = body['messages'];
+  const messages = Array.isArray(given) && (given as unknown[]).some(isOld) ? { messages: messagesOf(list('messages', given)) } : null;
+  const declared = optional('functions', body['functions'], listOf(toolOf));
+  const wanted = optional('function_call', body['function_call'], choiceOf);
+  if (declared === null && wanted === null) return messages === null ? body : { ...body, ...messages };
+  const { functions: _, function_call: __, ...others } = body;
   for (const name of ['tools', 'tool_choice']) if ((others[name] ?? null) !== null) throw new GatewayError('invalid_request', `Send either functions or tools, not both: "${name}" belongs to tools.`, { param: name });
   // an answer of the old form has one call
   return { ...others, ...messages, ...(declared !== null && declared.length > 0 && { tools: declared, parallel_tool_calls: false }), ...(wanted !== null && { tool_choice: wanted }) };

@@ -10,13 +10,25 @@ const mostPlaces = 4096;
 /** cost: a text that is no copy is not looked through to its end. */
 const mostLooks = 200_000;
 
-/** How texts differ from this one. cost: where its pieces are is looked up once for all of them, and takes longer than a short text itself. */
+/** cost: in what is left between two copies, or behind one, copies are only looked for where it is longer: each place is a look-up, and a store compresses the rest anyway. */
+const fewLeft = 256;
+
+/** How texts differ from this one. cost: most texts begin or end as it does; where its pieces are is looked up once for the others, and takes longer than a short text itself. */
 export function differencesFrom(base: string): (text: string) => Difference {
   let places: ReadonlyMap<string, number> | null = null;
-  return (text) => differenceOf(text, base, (places ??= placesOf(base)));
+  return (text) => {
+    const head = worthCopying(sameFrom(text, base, { at: 0, place: 0 }));
+    const tail = worthCopying(sameBefore(text, base, { at: text.length, place: base.length, most: Math.min(text.length, base.length) - head }));
+    const own = text.slice(head, text.length - tail);
+    const isShort = own.length <= fewLeft && head + tail > 0;
+    const between = own === '' ? [] : isShort ? [own] : differenceOf(own, base, (places ??= placesOf(base)));
+    return [...(head === 0 ? [] : [[0, head] as const]), ...between, ...(tail === 0 ? [] : [[base.length - tail, tail] as const])];
+  };
 }
 
-function differenceOf(text: string, base: string, places: ReadonlyMap<string, number>): Difference {
+const worthCopying = (length: number): number => (length >= shortest ? length : 0);
+
+function differenceOf(text: string, base: string, places: ReadonlyMap<string, number>): Difference[number][] {
   const pieces: (string | readonly [number, number])[] = [];
   let done = 0;
   let looks = 0;
@@ -24,10 +36,11 @@ function differenceOf(text: string, base: string, places: ReadonlyMap<string, nu
     const place = places.get(text.slice(at, at + shortest));
     if (place === undefined) continue;
     const before = sameBefore(text, base, { at, place, most: at - done });
-    const length = before + sameFrom(text, base, { at, place });
+    const length = before + shortest + sameFrom(text, base, { at: at + shortest, place: place + shortest });
     if (at - before > done) pieces.push(text.slice(done, at - before));
     pieces.push([place - before, length]);
     done = at - before + length;
+    if (text.length - done <= fewLeft) break;
     at = done - 1;
   }
   if (done < text.length) pieces.push(text.slice(done));
@@ -59,8 +72,9 @@ function sameBefore(text: string, base: string, { at, place, most }: Match & { r
   return same;
 }
 
+/** How many units from both places on are the same. */
 function sameFrom(text: string, base: string, { at, place }: Match): number {
-  let same = shortest;
+  let same = 0;
   while (at + same < text.length && place + same < base.length && text.charCodeAt(at + same) === base.charCodeAt(place + same)) same++;
   return same;
 }

@@ -3,7 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { differencesFrom, restored } from '../../../../../plugins/log/journal/sql/difference.ts';
 import { sentText, storedSent } from '../../../../../plugins/log/journal/sql/upstream.ts';
 
-const words = fc.array(fc.constantFrom('the gateway ', 'asks a provider ', 'é', '\ud83d', '😀', '"role":"user",', 'x'.repeat(40)), { maxLength: 60 }).map((parts) => parts.join(''));
+/** Longer than what is looked through for copies. */
+const long = Array.from({ length: 120 }, (_, at) => at * 7919).join(' ');
+
+const words = fc.array(fc.constantFrom('the gateway ', 'asks a provider ', 'é', '\ud83d', '😀', '"role":"user",', 'x'.repeat(40), long), { maxLength: 60 }).map((parts) => parts.join(''));
 
 describe('a difference', () => {
   test('gives the text back, whatever both are', () => {
@@ -16,6 +19,16 @@ describe('a difference', () => {
     const prompt = JSON.stringify(Array.from({ length: 40 }, (_, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content: `Turn ${at}: what does the gateway do with "this"?` })));
     const [base, text] = [`{"model":"gpt-5","messages":${prompt},"stream":true}`, `{"model":"gpt-5-2025-08-07","messages":${prompt},"stream":true,"stream_options":{"include_usage":true}}`];
     expect(JSON.stringify(differencesFrom(base)(text)).length).toBeLessThan(150);
+  });
+
+  test('has the beginning and the end that both have as copies', () => {
+    const [begin, end] = ['{"messages":"What does it do?","model":"', '","stream":true,"user":"user-4711"}'];
+    expect(differencesFrom(`${begin}gpt-5${end}`)(`${begin}gpt-5-2025-08-07${end}`)).toEqual([[0, begin.length + 5], '-2025-08-07', [begin.length + 5, end.length]]);
+  });
+
+  test('finds a long copy between the two', () => {
+    const [begin, end] = ['a'.repeat(40), 'b'.repeat(40)];
+    expect(JSON.stringify(differencesFrom(`${begin}1${long}2${end}`)(`${begin}3333${long}44${end}`)).length).toBeLessThan(60);
   });
 
   test('of a large text that is no copy takes no long time', () => {
