@@ -56,24 +56,28 @@ export interface Comparison {
   readonly load: Load | readonly Load[];
 }
 
-/** CPU of the work that is left when the load is over, in milliseconds. */
-async function restOf(process: Started): Promise<number> {
-  const before = cpuMsOf(process.pid);
-  await process.drained?.();
-  return cpuMsOf(process.pid) - before;
+/** Adds to each round its part of the CPU that was used between the rounds and after them: the log is stored then. */
+function withRest(costs: readonly Cost[], { requests, usedMs }: { readonly requests: number; readonly usedMs: number }): Cost[] {
+  const between = usedMs / (costs.length * requests) - costs.reduce((sum, { cpuMsPerRequest }) => sum + cpuMsPerRequest, 0) / costs.length;
+  return costs.map((cost) => ({ ...cost, cpuMsPerRequest: cost.cpuMsPerRequest + between }));
 }
-
-const withRest = (costs: readonly Cost[], ms: number): Cost[] => costs.map((cost) => ({ ...cost, cpuMsPerRequest: cost.cpuMsPerRequest + ms }));
 
 /** What each round cost, by line. Rounds go in turn, so that whatever else the machine does falls on all of them alike. */
 export async function compare(lines: readonly Line[], { warmUp, rounds, load }: Comparison): Promise<Cost[][]> {
   const loads = lines.map((_, at) => (Array.isArray(load) ? (load as Load[])[at] : load) as Load);
   const costs = lines.map((): Cost[] => []);
-  for (const [at, line] of lines.entries()) await run(line, { ...(loads[at] as Load), requests: warmUp });
+  for (const [at, line] of lines.entries()) {
+    await run(line, { ...(loads[at] as Load), requests: warmUp });
+    await line.process.drained?.();
+  }
+  const before = lines.map(({ process }) => cpuMsOf(process.pid));
   for (let round = 0; round < rounds; round++) {
     for (const [at, line] of lines.entries()) costs[at]?.push(await run(line, loads[at] as Load));
   }
-  return await Promise.all(lines.map(async ({ process }, at) => withRest(costs[at] as Cost[], await restOf(process) / (rounds * (loads[at] as Load).requests))));
+  return await Promise.all(lines.map(async ({ process }, at) => {
+    await process.drained?.();
+    return withRest(costs[at] as Cost[], { requests: (loads[at] as Load).requests, usedMs: cpuMsOf(process.pid) - (before[at] as number) });
+  }));
 }
 
 export const cpuOf = (costs: readonly Cost[]): number[] => costs.map(({ cpuMsPerRequest }) => cpuMsPerRequest);
