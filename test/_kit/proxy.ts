@@ -8,6 +8,8 @@ export interface Proxy {
   requests: number;
   /** Nothing is passed on. */
   isMute: boolean;
+  /** On each connection, no answer is passed on from the first piece of the client that has this text; null: all are. */
+  losesAnswersAfter: string | null;
   /** Milliseconds by which each answer is late. */
   delayMs: number;
   /** New connections are closed at once. */
@@ -32,12 +34,14 @@ export async function proxyTo(url: string): Promise<Proxy> {
       socket.on('error', () => {});
       socket.on('close', () => sockets.delete(socket));
     }
+    let isLost = false;
     near.on('data', (bytes) => {
       proxy.requests++;
+      isLost ||= proxy.losesAnswersAfter !== null && bytes.includes(proxy.losesAnswersAfter);
       if (!proxy.isMute) far.write(bytes);
     });
     far.on('data', (bytes) => {
-      if (proxy.isMute) return;
+      if (proxy.isMute || isLost) return;
       if (proxy.delayMs === 0) near.write(bytes);
       else setTimeout(() => near.write(bytes), proxy.delayMs);
     });
@@ -53,6 +57,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
     url: `${target.protocol}//127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests: 0,
     isMute: false,
+    losesAnswersAfter: null,
     delayMs: 0,
     isShut: false,
     cut,

@@ -1,10 +1,13 @@
-/** What this gateway has let in and Redis has not heard of, because it was away. */
+/** What this gateway has let in and Redis has not heard of, or perhaps not: it was away, or its reply was lost. */
+import { randomUUID } from 'node:crypto';
 import type { Charge, Subject } from '../ledger.ts';
 import { periodName } from './redis-keys.ts';
-import { Window } from './window.ts';
+import { Window, windowMs } from './window.ts';
+
+type Amounts = readonly (readonly [at: number, amount: number])[];
 
 /** Of one value. */
-export interface MissedOf {
+interface MissedOf {
   readonly subject: Subject;
   readonly requests: Window;
   readonly tokens: Window;
@@ -12,12 +15,44 @@ export interface MissedOf {
   readonly charged: Map<string, bigint>;
 }
 
-/** By value. */
+/** What Redis is told of one value. */
+export interface Told {
+  readonly subject: Subject;
+  readonly requests: Amounts;
+  readonly tokens: Amounts;
+  readonly charged: ReadonlyMap<string, bigint>;
+}
+
+/** Redis counts a batch once, by its name. */
+export interface Batch {
+  readonly name: string;
+  readonly values: readonly Told[];
+}
+
+/** Something that was said to Redis. */
+export interface Said {
+  /** Of the gateway. */
+  readonly name: string;
+  readonly number: number;
+}
+
+interface Unsure {
+  readonly number: number;
+  readonly remember: () => void;
+}
+
+/** Values in one call of Redis. */
+export const chunk = 200;
+
 export class Missed {
+  /** By value. */
   readonly #values = new Map<string, MissedOf>();
+  /** By the name under which it was said. */
+  readonly #unsure = new Map<string, Unsure[]>();
+  #batches: Batch[] = [];
 
   get isEmpty(): boolean {
-    return this.#values.size === 0;
+    return this.#values.size === 0 && this.#unsure.size === 0 && this.#batches.length === 0;
   }
 
   requests(subjects: readonly Subject[], now: number): void {
@@ -35,21 +70,48 @@ export class Missed {
     }
   }
 
-  /** All of it; nothing is left here. */
-  takeAll(): readonly MissedOf[] {
-    const all = [...this.#values.values()];
-    this.#values.clear();
-    return all;
+  /** Redis may have heard this: no reply came. `remember` is called where it turns out that Redis has not. */
+  perhaps({ name, number }: Said, remember: () => void): void {
+    const unsure = this.#unsure.get(name) ?? [];
+    unsure.push({ number, remember });
+    this.#unsure.set(name, unsure);
   }
 
-  /** Redis did not hear of it after all. */
-  putBack(all: readonly MissedOf[], now: number): void {
-    for (const { subject, requests, tokens, charged } of all) {
-      const into = this.#of(subject);
-      for (const [at, amount] of amountsOf(requests, now)) into.requests.add(at, amount);
-      for (const [at, amount] of amountsOf(tokens, now)) into.tokens.add(at, amount);
-      for (const [period, pico] of charged) into.charged.set(period, (into.charged.get(period) ?? 0n) + pico);
+  /** The names under which something was said that Redis may have heard. */
+  unsureNames(): readonly string[] {
+    return [...this.#unsure.keys()];
+  }
+
+  /** @param last number that Redis has heard under this name, which is closed */
+  heard(name: string, last: number): void {
+    const unsure = this.#unsure.get(name) ?? [];
+    this.#unsure.delete(name);
+    for (const { number, remember } of unsure) if (number > last) remember();
+  }
+
+  /** Redis has lost everything. In place of what it missed it is told of all that this gateway has let in; what was spent is in the log. */
+  lost(all: readonly Omit<MissedOf, 'charged'>[]): void {
+    this.#values.clear();
+    this.#batches = [];
+    this.#pack(all.map((own) => ({ ...own, charged: new Map() })));
+  }
+
+  /** What Redis is to be told next, the same batch until `wasTold`; null: nothing. */
+  next(): Batch | null {
+    if (this.#batches.length === 0) {
+      this.#pack([...this.#values.values()]);
+      this.#values.clear();
     }
+    return this.#batches[0] ?? null;
+  }
+
+  wasTold(): void {
+    this.#batches.shift();
+  }
+
+  #pack(all: readonly MissedOf[]): void {
+    const values = all.map(({ subject, requests, tokens, charged }) => ({ subject, requests: requests.since(0), tokens: tokens.since(0), charged }));
+    for (let at = 0; at < values.length; at += chunk) this.#batches.push({ name: randomUUID(), values: values.slice(at, at + chunk) });
   }
 
   #of(subject: Subject): MissedOf {
@@ -59,8 +121,12 @@ export class Missed {
   }
 }
 
-const amountsOf = (window: Window, now: number): readonly (readonly [at: number, amount: number])[] => (window.sum(now) === 0 ? [] : window.since(0));
+/** A value as the script takes it. The clock of Redis is another one, so it is told how long ago each amount was. */
+export const toldOf = ({ subject: { caps }, requests, tokens, charged }: Told, now: number): object => ({
+  requests: agesOf(requests, now),
+  tokens: agesOf(tokens, now),
+  charged: caps.budgets.map(({ per }) => String(charged.get(periodName(per, now)) ?? 0n)),
+});
 
-/** How long ago each amount was: the clock of Redis is another one. */
-export const agesOf = (window: Window | undefined, now: number): readonly (readonly [age: number, amount: number])[] =>
-  window === undefined ? [] : amountsOf(window, now).map(([at, amount]) => [Math.max(0, now - at), amount] as const);
+const agesOf = (amounts: Amounts, now: number): readonly (readonly [age: number, amount: number])[] =>
+  amounts.filter(([at]) => at > now - windowMs).map(([at, amount]) => [Math.max(0, now - at), amount] as const);

@@ -10,6 +10,11 @@ export const aliveKey = `${prefix}alive`;
 /** Another value than before means that Redis has lost everything. */
 export const eraKey = `${prefix}era`;
 
+/** The last number that Redis has heard of a gateway under this name. */
+export const heardKey = (name: string): string => `${prefix}heard:${name}`;
+/** There where Redis has counted what is told under this name. */
+export const toldKey = (name: string): string => `${prefix}told:${name}`;
+
 const dayMs = 86_400_000;
 const never = Date.UTC(2100, 0, 1);
 

@@ -9,10 +9,12 @@ import type { SharedRedis } from '../../../../core/host/redis.ts';
 import { Away, periodOf, refusalOf } from '../ledger.ts';
 import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
-import { agesOf, Missed } from './missed.ts';
-import type { MissedOf } from './missed.ts';
-import { aliveKey, eraKey, expiryOf, keysOf, levelsOf, periodName, spentKey } from './redis-keys.ts';
-import { aliveScript, atLeastScript, chargeScript, registerScript, reserveScript, settleScript } from './scripts.ts';
+import { heldValues } from './held.ts';
+import type { Owned } from './held.ts';
+import { chunk, Missed, toldOf } from './missed.ts';
+import type { Said } from './missed.ts';
+import { aliveKey, eraKey, expiryOf, heardKey, keysOf, levelsOf, periodName, spentKey, toldKey } from './redis-keys.ts';
+import { aliveScript, atLeastScript, chargeScript, closeScript, missedScript, registerScript, reserveScript, settleScript } from './scripts.ts';
 
 export interface RedisParts {
   readonly redis: SharedRedis;
@@ -25,14 +27,12 @@ export interface RedisParts {
 /** What was spent of a budget, as the log has it now; null: it cannot be read. */
 export type ReadSpent = (subject: Subject, per: Budget['per'], start: number) => Promise<bigint | null>;
 
-/** A hold under the name that the gateway had in Redis when it was taken; it changes when the gateway gets another name. */
-interface Owned extends Hold {
-  owner: string;
+/** Redis gave no verdict. `said`: it was asked, and no reply came; null: it was not asked. */
+interface Unanswered {
+  readonly said: Said | null;
 }
 
 const usualLeaseMs = 10_000;
-/** Values in one call. */
-const chunk = 200;
 
 export class RedisLedger implements Ledger {
   readonly #redis: SharedRedis;
@@ -43,6 +43,10 @@ export class RedisLedger implements Ledger {
   readSpent: ReadSpent = async () => null;
   whenAway: Redis['whenAway'] = 'local';
   #name = randomUUID();
+  /** Of what was said last. */
+  #number = 0;
+  /** Names under which Redis may know this gateway. */
+  #formers: string[] = [];
   #era: string | null = null;
   #isKnown = false;
   #registering: Promise<void> | null = null;
@@ -64,20 +68,20 @@ export class RedisLedger implements Ledger {
 
   async reserve(ask: Ask): Promise<Verdict> {
     const reached = await this.#shared(ask);
-    return reached ?? this.#alone(ask);
+    return 'levels' in reached ? reached : this.#alone(ask, reached);
   }
 
-  /** Null: Redis is away. */
-  async #shared(ask: Ask): Promise<Verdict | null> {
-    if (this.#redis.isAway) return null;
+  async #shared(ask: Ask): Promise<Verdict | Unanswered> {
+    if (this.#redis.isAway) return { said: null };
     try {
       const verdict = await this.#askKnown(ask);
-      if (verdict === null || !isUnread(verdict)) return verdict;
+      if (verdict === null) return { said: null };
+      if (!isUnread(verdict)) return verdict;
       await this.#seedAll(ask.subjects, verdict.levels);
-      return await this.#askKnown(ask);
-    } catch {
+      return (await this.#askKnown(ask)) ?? { said: null };
+    } catch (thrown) {
       // the client of Redis reports its own failures
-      return null;
+      return { said: thrown instanceof NoReply ? thrown.said : null };
     }
   }
 
@@ -94,12 +98,17 @@ export class RedisLedger implements Ledger {
   }
 
   /** This gateway counts for itself. */
-  #alone(ask: Ask): Verdict {
+  #alone(ask: Ask, { said }: Unanswered): Verdict {
+    // what Redis may hold for this request ends with the name of the gateway
+    if (said !== null) this.#isKnown = false;
     if (this.whenAway === 'refuse') throw new Away('Redis, which has the counts of limits and budgets, is away.');
     const verdict = this.#memory.reserve(ask);
     if (verdict.hold === null) return verdict;
     this.#isKnown = false;
-    this.#missed.requests(ask.subjects, this.#clock());
+    const now = this.#clock();
+    const remember = (): void => this.#missed.requests(ask.subjects, now);
+    if (said === null) remember();
+    else this.#missed.perhaps(said, remember);
     return { ...verdict, hold: this.#own(verdict.hold, this.#name) };
   }
 
@@ -114,15 +123,18 @@ export class RedisLedger implements Ledger {
   async #ask(ask: Ask): Promise<Verdict | null> {
     const { subjects, tokens, pico, isLight, isLook } = ask;
     const now = this.#clock();
-    const owner = this.#name;
+    const said = { name: this.#name, number: isLook ? 0 : ++this.#number };
     const limits = subjects.flatMap(({ caps }) => [caps.requests ?? -1, caps.tokens ?? -1, caps.concurrent ?? -1, caps.budgets.length, ...caps.budgets.flatMap((cap) => [String(cap.pico), expiryOf(cap.per, now)])]);
-    const reply = (await this.#redis.run(reserveScript, [aliveKey, ...keysOf(subjects, now)], [owner, isLook ? 'look' : 'take', isLight ? 1 : 0, tokens, String(pico), ...limits])) as [number, ...string[]];
+    const asked = this.#redis.run(reserveScript, [aliveKey, heardKey(said.name), ...keysOf(subjects, now)], [said.name, said.number, isLight ? 1 : 0, tokens, String(pico), ...limits]);
+    const reply = (await asked.catch((cause: unknown) => {
+      throw new NoReply(said, cause);
+    })) as [number, ...string[]];
     if (reply[0] === -1) return null;
     const levels = levelsOf(subjects, reply.slice(1) as string[]);
     for (const [at, subject] of subjects.entries()) this.#memory.observe(subject, levels[at] as Level);
     if (reply[0] === 0) return { hold: null, levels, refusal: refusalOf(ask, levels) };
     if (isLook) return { hold: null, refusal: null, levels };
-    return { hold: this.#own(this.#memory.take(ask, levels), owner), refusal: null, levels };
+    return { hold: this.#own(this.#memory.take(ask, levels), said.name), refusal: null, levels };
   }
 
   split(hold: Hold, count: number): readonly [Hold, Hold] {
@@ -141,13 +153,14 @@ export class RedisLedger implements Ledger {
     this.#running.delete(hold as Owned);
     const values = hold.subjects.flatMap(({ caps }) => [caps.tokens === null ? 0 : 1, caps.budgets.length]);
     const args = [owner, hold.tokens, tokens, String(hold.pico), ...values];
-    this.#tell({ script: settleScript, keys: [aliveKey, ...keysOf(hold.subjects, hold.at)], args }, () => this.#missed.tokens(hold.subjects, tokens, this.#clock()));
+    const now = this.#clock();
+    this.#tell({ script: settleScript, keys: keysOf(hold.subjects, hold.at), args }, () => this.#missed.tokens(hold.subjects, tokens, now));
   }
 
   charge(charge: Charge): void {
     this.#memory.charge(charge);
     const keys = charge.subjects.flatMap((subject) => subject.caps.budgets.map(({ per }) => spentKey(subject, per, charge.at)));
-    this.#tell({ script: chargeScript, keys: [aliveKey, ...keys], args: [String(charge.pico)] }, () => this.#missed.charge(charge));
+    this.#tell({ script: chargeScript, keys, args: [String(charge.pico)] }, () => this.#missed.charge(charge));
   }
 
   async levels(subjects: readonly Subject[]): Promise<readonly Level[]> {
@@ -167,21 +180,29 @@ export class RedisLedger implements Ledger {
 
   atLeast(sums: readonly Spent[]): void {
     this.#memory.atLeast(sums);
+    if (this.#redis.isAway) return;
     for (let at = 0; at < sums.length; at += chunk) {
       const some = sums.slice(at, at + chunk);
       const keys = some.map(({ subject, per, start }) => spentKey(subject, per, start));
-      this.#tell({ script: atLeastScript, keys: [aliveKey, ...keys], args: some.flatMap(({ per, start, pico }) => [String(pico), expiryOf(per, start)]) }, () => {});
+      // the client of Redis reports its own failures, and the sums are read again and again
+      this.#redis.run(atLeastScript, [aliveKey, ...keys], some.flatMap(({ per, start, pico }) => [String(pico), expiryOf(per, start)])).catch(() => {});
     }
   }
 
   /** Runs a script that nobody waits for. Where Redis does not hear of it, this gateway makes itself known again. */
-  #tell({ script, keys, args }: Told, remember: () => void): void {
-    const failed = (): void => {
+  #tell({ script, keys, args }: Telling, remember: () => void): void {
+    const said = { name: this.#name, number: ++this.#number };
+    const unheard = (): void => {
       this.#isKnown = false;
       remember();
     };
-    if (this.#redis.isAway) failed();
-    else this.#redis.run(script, keys, args).catch(failed);
+    if (this.#redis.isAway) return unheard();
+    const heard = (reply: unknown): void => void (reply === 0 && unheard());
+    const perhaps = (): void => {
+      this.#isKnown = false;
+      this.#missed.perhaps(said, remember);
+    };
+    this.#redis.run(script, [aliveKey, heardKey(said.name), ...keys], [said.name, said.number, ...args]).then(heard, perhaps);
   }
 
   /** Puts the sums of budgets into Redis that it does not have: it is new, it has lost them, or a period has begun. */
@@ -212,59 +233,36 @@ export class RedisLedger implements Ledger {
 
   /** Gets a new name in Redis, under which all holds of this gateway stand, and tells what Redis has missed. */
   async #makeKnown(): Promise<void> {
-    const former = this.#name;
     this.#name = randomUUID();
     for (const hold of this.#running) hold.owner = this.#name;
-    const missed = this.#missed.takeAll();
-    try {
-      const era = await this.#send(missed, former);
-      const isLost = this.#era !== null && this.#era !== era;
-      this.#era = era;
-      // safety: Redis was emptied, and everything that this gateway has let in within the last minute counts on
-      if (isLost) await this.#send(this.#memory.own().map(({ subject, requests, tokens }) => ({ subject, requests, tokens, charged: new Map() })), former);
-      this.#isKnown = true;
-      this.#heart ??= setInterval(() => void this.#beat(), this.#leaseMs / 3).unref();
-    } catch (error) {
-      this.#missed.putBack(missed, this.#clock());
-      throw error;
+    for (const name of this.#missed.unsureNames()) this.#missed.heard(name, (await this.#redis.run(closeScript, [heardKey(name)], [])) as number);
+    const era = await this.#takeName();
+    const isLost = this.#era !== null && this.#era !== era;
+    this.#era = era;
+    // safety: Redis was emptied, and everything that this gateway has let in within the last minute counts on
+    if (isLost) this.#missed.lost(this.#memory.own());
+    for (let batch = this.#missed.next(); batch !== null; batch = this.#missed.next()) {
+      const now = this.#clock();
+      await this.#redis.run(missedScript, [aliveKey, toldKey(batch.name), ...keysOf(batch.values.map(({ subject }) => subject), now)], [JSON.stringify(batch.values.map((value) => toldOf(value, now)))]);
+      this.#missed.wasTold();
     }
+    // what was said before Redis knew the name is missed too
+    this.#isKnown = this.#missed.isEmpty;
+    this.#heart ??= setInterval(() => void this.#beat(), this.#leaseMs / 3).unref();
   }
 
-  async #send(missed: readonly MissedOf[], former: string): Promise<string> {
-    const values = this.#valuesOf(missed);
+  /** Returns the era of Redis. */
+  async #takeName(): Promise<string> {
+    const values = heldValues(this.#running, this.#clock());
+    const formers = this.#formers.join(' ');
+    this.#formers.push(this.#name);
     let era = '';
     for (let at = 0; at === 0 || at < values.length; at += chunk) {
       const some = values.slice(at, at + chunk);
-      const now = this.#clock();
-      era = (await this.#redis.run(registerScript, [aliveKey, eraKey, ...keysOf(some.map(({ subject }) => subject), now)], [this.#name, former, this.#leaseMs, randomUUID(), JSON.stringify(some.map(({ told }) => told))])) as string;
+      era = (await this.#redis.run(registerScript, [aliveKey, eraKey, ...keysOf(some.map(({ subject }) => subject), this.#clock())], [this.#name, formers, this.#leaseMs, randomUUID(), JSON.stringify(some.map(({ held }) => held))])) as string;
     }
+    this.#formers = [this.#name];
     return era;
-  }
-
-  /** For each value what this gateway holds, and what Redis has missed. */
-  #valuesOf(missed: readonly MissedOf[]): readonly { readonly subject: Subject; readonly told: object }[] {
-    const now = this.#clock();
-    const byId = new Map<string, { subject: Subject; missed: MissedOf | null; holds: Owned[] }>();
-    const of = (subject: Subject): { missed: MissedOf | null; holds: Owned[] } => {
-      const known = byId.get(subject.id) ?? { subject, missed: null, holds: [] };
-      byId.set(subject.id, known);
-      return known;
-    };
-    for (const one of missed) of(one.subject).missed = one;
-    for (const hold of this.#running) for (const subject of hold.subjects) of(subject).holds.push(hold);
-    return Array.from(byId.values(), ({ subject, missed, holds }) => ({
-      subject,
-      told: {
-        requests: agesOf(missed?.requests, now),
-        tokens: agesOf(missed?.tokens, now),
-        running: String(holds.length),
-        heldTokens: String(holds.reduce((sum, { tokens }) => sum + tokens, 0)),
-        budgets: subject.caps.budgets.map(({ per }) => ({
-          charged: String(missed?.charged.get(periodName(per, now)) ?? 0n),
-          held: String(holds.reduce((sum, { pico, at }) => (periodOf(per, at).start === periodOf(per, now).start ? sum + pico : sum), 0n)),
-        })),
-      },
-    }));
   }
 
   async #beat(): Promise<void> {
@@ -279,7 +277,7 @@ export class RedisLedger implements Ledger {
   }
 }
 
-interface Told {
+interface Telling {
   readonly script: string;
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
@@ -287,3 +285,12 @@ interface Told {
 
 const isUnread = ({ levels, refusal }: Verdict): boolean => refusal !== null && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));
 
+/** Redis was asked to let a request in, and no reply came. */
+class NoReply extends Error {
+  readonly said: Said;
+
+  constructor(said: Said, cause: unknown) {
+    super('Redis gave no reply.', { cause });
+    this.said = said;
+  }
+}

@@ -5,7 +5,22 @@
  * Keys of a value: requests (hash, list), tokens (hash, list), held tokens, running; and for each budget: spent, held. Of a window the list has its
  * tenths of a second in order; the hash has the amount of each, its latest time, and the sum. What is held is a hash by gateway: a gateway that
  * has not been heard of for the time of its lease holds nothing any more.
+ *
+ * A reply may be lost on its way. Therefore a gateway numbers what it says under its name, and Redis keeps the last number that it has heard: the gateway
+ * asks for it afterwards, and says again only what was not heard.
  */
+const hearing = `
+-- False: Redis does not know the gateway, or has closed its name. KEYS: alive, heard.
+local function hear(gateway, number)
+  if not redis.call('ZSCORE', KEYS[1], gateway) then return false end
+  local last = redis.call('HMGET', KEYS[2], 'last', 'closed')
+  if last[2] or tonumber(last[1] or 0) >= tonumber(number) then return false end
+  redis.call('HSET', KEYS[2], 'last', number)
+  redis.call('EXPIRE', KEYS[2], 86400)
+  return true
+end
+`;
+
 const common = `
 local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
@@ -42,13 +57,13 @@ export const keysOfValue = 6;
 
 /**
  * Looks whether all limits have room, and takes it.
- * KEYS: alive, then those of each value. ARGV: gateway, 'take' or 'look', light, tokens, pico; then of each value: its limits (-1: none) of requests,
- * tokens, what runs, the number of its budgets, and of each budget its limit and the time at which its keys expire.
+ * KEYS: alive, heard, then those of each value. ARGV: gateway, number (0: it only looks), light, tokens, pico; then of each value: its limits (-1: none) of
+ * requests, tokens, what runs, the number of its budgets, and of each budget its limit and the time at which its keys expire.
  * Returns -1 where Redis does not know the gateway; else whether there was room, and the levels of each value.
  */
-export const reserveScript = `${common}
-local gateway, isTake, isLight, tokens, pico = ARGV[1], ARGV[2] == 'take', ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5])
-if isTake and not redis.call('ZSCORE', KEYS[1], gateway) then return {-1} end
+export const reserveScript = `${common}${hearing}
+local gateway, isTake, isLight, tokens, pico = ARGV[1], ARGV[2] ~= '0', ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5])
+if isTake and not hear(gateway, ARGV[2]) then return {-1} end
 
 local alive = {}
 for _, one in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do alive[one] = true end
@@ -77,7 +92,7 @@ local function waitOf(hash, list, missing)
 end
 
 local levels, values, hasRoom = {}, {}, true
-local key, arg = 2, 6
+local key, arg = 3, 6
 while arg <= #ARGV do
   local value = { key = key, requests = tonumber(ARGV[arg]), tokens = tonumber(ARGV[arg + 1]), concurrent = tonumber(ARGV[arg + 2]), budgets = {} }
   local count = tonumber(ARGV[arg + 3])
@@ -143,39 +158,45 @@ return reply
 `;
 
 /**
- * A request is over. KEYS as for `reserve`. ARGV: gateway, held tokens, used tokens, held pico; then of each value: whether its tokens are limited, and
- * the number of its budgets. What a gateway held that Redis does not know any more is gone already.
+ * A request is over. KEYS as for `reserve`. ARGV: gateway, number, the gateway that holds, held tokens, used tokens, held pico; then of each value: whether
+ * its tokens are limited, and the number of its budgets. What a gateway held that Redis does not know any more is gone already.
+ * Returns 0 where Redis does not know the gateway: nothing was done.
  */
-export const settleScript = `${common}
-local gateway, isAlive = ARGV[1], redis.call('ZSCORE', KEYS[1], ARGV[1])
+export const settleScript = `${common}${hearing}
+if not hear(ARGV[1], ARGV[2]) then return 0 end
+local holder = ARGV[3]
 local function letGo(hash, amount)
-  if isAlive and redis.call('HEXISTS', hash, gateway) == 1 then redis.call('HINCRBY', hash, gateway, '-' .. amount) end
+  if redis.call('HEXISTS', hash, holder) == 1 then redis.call('HINCRBY', hash, holder, '-' .. amount) end
 end
-local key, arg = 2, 5
+local key, arg = 3, 7
 while arg <= #ARGV do
   local hasTokens, count = ARGV[arg] == '1', tonumber(ARGV[arg + 1])
   arg = arg + 2
   letGo(KEYS[key + 5], '1')
   if hasTokens then
-    letGo(KEYS[key + 4], ARGV[2])
-    if tonumber(ARGV[3]) > 0 then
+    letGo(KEYS[key + 4], ARGV[4])
+    if tonumber(ARGV[5]) > 0 then
       forget(KEYS[key + 2], KEYS[key + 3])
-      add(KEYS[key + 2], KEYS[key + 3], now, tonumber(ARGV[3]))
+      add(KEYS[key + 2], KEYS[key + 3], now, tonumber(ARGV[5]))
     end
   end
   key = key + ${keysOfValue}
   for index = 1, count do
-    letGo(KEYS[key + 1], ARGV[4])
+    letGo(KEYS[key + 1], ARGV[6])
     key = key + 2
   end
 end
 return 1
 `;
 
-/** Adds what was spent. KEYS: alive, then of each budget what was spent. A sum that Redis does not have is read from the log, which has this too. ARGV: pico. */
-export const chargeScript = `
-for at = 2, #KEYS do
-  if redis.call('EXISTS', KEYS[at]) == 1 then redis.call('INCRBY', KEYS[at], ARGV[1]) end
+/**
+ * Adds what was spent. KEYS: alive, heard, then of each budget what was spent. A sum that Redis does not have is read from the log, which has this too.
+ * ARGV: gateway, number, pico. Returns 0 where Redis does not know the gateway: nothing was done.
+ */
+export const chargeScript = `${hearing}
+if not hear(ARGV[1], ARGV[2]) then return 0 end
+for at = 3, #KEYS do
+  if redis.call('EXISTS', KEYS[at]) == 1 then redis.call('INCRBY', KEYS[at], ARGV[3]) end
 end
 return 1
 `;
@@ -194,13 +215,19 @@ end
 return 1
 `;
 
+/** What a gateway says under a name counts no more from now on. KEYS: heard of that name. Returns the last number that was heard. */
+export const closeScript = `
+redis.call('HSET', KEYS[1], 'closed', 1)
+redis.call('EXPIRE', KEYS[1], 86400)
+return tonumber(redis.call('HGET', KEYS[1], 'last') or 0)
+`;
+
 /**
- * Makes a gateway known, with all that it holds, and adds what it has let in while Redis was away.
- * KEYS: alive, era, then those of each value. ARGV: gateway, its former name, lease, a name for a new era, and JSON of each value.
- * Returns the era: another one than before means that Redis has lost everything.
+ * Makes a gateway known, with all that it holds. KEYS: alive, era, then those of each value. ARGV: gateway, its former names, lease, a name for a new era,
+ * and JSON of what it holds of each value. Returns the era: another one than before means that Redis has lost everything.
  */
 export const registerScript = `${common}
-redis.call('ZREM', KEYS[1], ARGV[2])
+for former in string.gmatch(ARGV[2], '%S+') do redis.call('ZREM', KEYS[1], former) end
 redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[3])), ARGV[1])
 redis.call('SET', KEYS[2], ARGV[4], 'NX')
 local key = 3
@@ -211,18 +238,34 @@ local function hold(hash, amount)
   end
 end
 for _, value in ipairs(cjson.decode(ARGV[5])) do
-  for _, one in ipairs(value.requests) do add(KEYS[key], KEYS[key + 1], now - one[1], one[2]) end
-  for _, one in ipairs(value.tokens) do add(KEYS[key + 2], KEYS[key + 3], now - one[1], one[2]) end
-  hold(KEYS[key + 4], value.heldTokens)
+  hold(KEYS[key + 4], value.tokens)
   hold(KEYS[key + 5], value.running)
   key = key + ${keysOfValue}
-  for _, budget in ipairs(value.budgets) do
-    if budget.charged ~= '0' and redis.call('EXISTS', KEYS[key]) == 1 then redis.call('INCRBY', KEYS[key], budget.charged) end
-    hold(KEYS[key + 1], budget.held)
+  for _, pico in ipairs(value.budgets) do
+    hold(KEYS[key + 1], pico)
     key = key + 2
   end
 end
 return redis.call('GET', KEYS[2])
+`;
+
+/**
+ * Adds what a gateway has let in and Redis has not heard of: once, however often it is told. KEYS: alive, told (of these values at this moment), then those of
+ * each value. ARGV: JSON of each value.
+ */
+export const missedScript = `${common}
+if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', 604800) then return 0 end
+local key = 3
+for _, value in ipairs(cjson.decode(ARGV[1])) do
+  for _, one in ipairs(value.requests) do add(KEYS[key], KEYS[key + 1], now - one[1], one[2]) end
+  for _, one in ipairs(value.tokens) do add(KEYS[key + 2], KEYS[key + 3], now - one[1], one[2]) end
+  key = key + ${keysOfValue}
+  for _, pico in ipairs(value.charged) do
+    if pico ~= '0' and redis.call('EXISTS', KEYS[key]) == 1 then redis.call('INCRBY', KEYS[key], pico) end
+    key = key + 2
+  end
+end
+return 1
 `;
 
 /** A sign of life. KEYS: alive. ARGV: gateway, lease. Returns 0 where Redis does not know the gateway. */

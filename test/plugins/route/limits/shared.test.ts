@@ -5,6 +5,7 @@ import { formatDollars, parseDollars } from '../../../../core/money.ts';
 import { keeping, memoryLog } from '../../../_kit/log.ts';
 import type { MemoryLog } from '../../../_kit/log.ts';
 import { proxyTo } from '../../../_kit/proxy.ts';
+import type { Proxy } from '../../../_kit/proxy.ts';
 import { startRedis } from '../../../_kit/servers.ts';
 import type { RedisServer } from '../../../_kit/servers.ts';
 import { answers, completion, pause } from '../../../_kit/upstream.ts';
@@ -144,6 +145,65 @@ describe('while Redis is away', () => {
       slowest = Math.max(slowest, performance.now() - startedAt);
     }
     expect(slowest).toBeLessThan(1000);
+  });
+
+  describe('what Redis has counted, and could not answer, counts once:', () => {
+    const counted = [{ by: 'meta.tenant-id', requests_per_minute: 50, tokens_per_minute: 10_000, budget: { dollars: '1', per: 'day' } }];
+    const onceEach = (count: number): unknown[] => [count, count * 15, times(count)];
+
+    /** Both have asked once. */
+    async function nearAndFar(name: string): Promise<{ near: Scene; far: Scene; proxy: Proxy; used(): Promise<unknown[]>; untilTold(): Promise<void> }> {
+      const proxy = await proxyTo(server.url);
+      onTestFinished(() => proxy.close());
+      const [near, far] = [await over(server.url, counted), await over(proxy.url, counted)];
+      for (const { gateway } of [near, far]) expect(await statusOf(gateway.chat(small, tenant(name)))).toBe(200);
+      const usedBy = async (one: string): Promise<unknown[]> => ((await (await near.gateway.chat(small, { ...tenant(one), 'x-dry-run': 'true' })).json()) as any).limits.map(({ used }: any) => used);
+      const untilTold = async (): Promise<void> => {
+        const other = fresh();
+        await expect.poll(async () => [await statusOf(far.gateway.chat(small, tenant(other))), Number((await usedBy(other))[0]) > 0], { timeout: 15_000 }).toEqual([200, true]);
+      };
+      return { near, far, proxy, used: async () => await usedBy(name), untilTold };
+    }
+
+    test('a request', async () => {
+      const name = fresh();
+      const { far, proxy, used, untilTold } = await nearAndFar(name);
+      proxy.losesAnswersAfter = '';
+      expect(await statusOf(far.gateway.chat(small, tenant(name)))).toBe(200);
+      await expect.poll(used).toEqual(onceEach(3));
+      proxy.losesAnswersAfter = null;
+      proxy.cut();
+      await untilTold();
+      expect(await used()).toEqual(onceEach(3));
+    });
+
+    test('what a gateway tells when Redis is back', async () => {
+      const name = fresh();
+      const { far, proxy, used, untilTold } = await nearAndFar(name);
+      proxy.isShut = true;
+      proxy.cut();
+      for (let at = 0; at < 3; at++) expect(await statusOf(far.gateway.chat(small, tenant(name)))).toBe(200);
+      proxy.losesAnswersAfter = '"requests":[';
+      proxy.isShut = false;
+      await expect.poll(async () => [await statusOf(far.gateway.chat(small, tenant(fresh()))), await used()], { timeout: 15_000 }).toEqual([200, onceEach(5)]);
+      proxy.losesAnswersAfter = null;
+      proxy.cut();
+      await untilTold();
+      expect(await used()).toEqual(onceEach(5));
+    });
+
+    test('what a gateway has let in when Redis is back, and was emptied', async () => {
+      const name = fresh();
+      const { near, far, proxy, used, untilTold } = await nearAndFar(name);
+      proxy.isShut = true;
+      proxy.cut();
+      for (let at = 0; at < 3; at++) expect(await statusOf(far.gateway.chat(small, tenant(name)))).toBe(200);
+      await server.flush();
+      proxy.isShut = false;
+      await untilTold();
+      expect(await statusOf(near.gateway.chat(small, tenant(name)))).toBe(200);
+      await expect.poll(async () => (await used()).slice(0, 2)).toEqual([6, 90]);
+    });
   });
 
   test('a flapping Redis lets in at most a tenth too many, and none fails', async () => {
