@@ -172,10 +172,10 @@ const served: ReadonlySet<string> = new Set(['answered', 'cut', 'gone']);
 /** The label of an error code. safety: a code of a provider may be any text, so unknown codes share one label. */
 const codeOf = (code: string, codes: ReadonlySet<string>): string => (codes.has(code) ? code : OTHER);
 
-/** Counts tokens by kind, without overlap; in the record, the prompt contains the cached tokens and the completion contains the reasoning. */
 /** The kinds of which one is what the other leaves of the completion. */
 const ofAnswer: ReadonlySet<string> = new Set(['completion', 'reasoning']);
 
+/** Counts tokens by kind, without overlap; in the record, the prompt contains the cached tokens and the completion contains the reasoning. */
 function countTokens({ promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens }: RecordedUsage, add: RequestSeries['tokens']): void {
   const count = (kind: string, tokens: number): void => {
     // a counter must never go down, and a provider's counts may give a negative difference
