@@ -3,6 +3,8 @@
  * five traps open: a tap that throws synchronously hangs the call, `tap(name, async fn)` is not awaited, a wrong `before` puts the
  * tap in front, `null` and `false` end a bail hook, and one observer that throws silences the rest.
  */
+// cost: the global `performance` is a getter, and each tap is timed
+import { performance } from 'node:perf_hooks';
 import type { Logger } from '../logger.ts';
 import { bail, isThenable, observedWaterfall, observers, parallelObservers, series, seriesOfObservers, waterfall, waterfallAtOnce } from './runners.ts';
 import type { GuardedTap, Run } from './tap.ts';

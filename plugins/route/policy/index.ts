@@ -7,7 +7,7 @@
  * of `score.ts`. The order behind the first is that in which the others are tried. Models under `fallbacks` come after them, as the config lists them.
  */
 import type { Policy } from '../../../core/config.ts';
-import type { Normalised } from '../../../core/pipeline/context.ts';
+import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { inOrder } from '../../../core/pipeline/catalogue.ts';
 import { noted } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
@@ -21,9 +21,10 @@ const name = 'route/policy';
 
 const mostNames = 20_000;
 
-/** An offer in its place, and why it has that place. */
+/** An offer in its place. */
 interface Placed {
   readonly offer: Offer;
+  /** Why it has that place: for a dry run. */
   readonly why: () => string;
 }
 
@@ -61,8 +62,9 @@ function sharedOut(weighed: readonly (Placed & { readonly weight: number })[], {
   // safety: behind a wildcard, callers choose the names
   if (shares.size > mostNames) shares.clear();
   shares.set(request.model, own);
-  const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
   const placed = own.turn(weighed.map((one) => ({ id: one.offer.first.target, weight: one.weight, value: one })), isDryRun);
+  if (!isDryRun) return placed;
+  const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
   return placed.map(({ offer, weight, why }) => ({ offer, why: () => `${why()}, so ${Math.round((100 * weight) / all)} % of the requests begin here` }));
 }
 
@@ -78,7 +80,10 @@ export default definePlugin({
       const standing = candidates.filter(({ dropped, isFallback }) => dropped === null && !isFallback);
       if (standing.length < 2 && !context.isDryRun) return candidates;
       const placed = orders[context.policy.strategy](offers.among(standing), context, shares);
-      const ordered = placed.flatMap(({ offer, why }) => (context.isDryRun ? offer.candidates.map((candidate) => noted(candidate, { by: name, text: `${context.policy.strategy}: ${why()}` })) : offer.candidates));
+      const ordered: Candidate[] = [];
+      for (const { offer, why } of placed) {
+        for (const candidate of offer.candidates) ordered.push(context.isDryRun ? noted(candidate, { by: name, text: `${context.policy.strategy}: ${why()}` }) : candidate);
+      }
       return inOrder(ordered, candidates, context.policy);
     });
     hooks.attempted.tap((result, context) => observed.learn(result, context.attempt.candidate, context.request.stream));
