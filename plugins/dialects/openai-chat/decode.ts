@@ -275,7 +275,7 @@ function addFinish(answer: AnswerState, choice: Choice, native: string | null): 
   completeToolCalls(choice.calls, choice.at, answer.out);
   if (choice.at === 0) {
     addSources(answer);
-    for (const [field, value] of Object.entries(answer.top)) answer.out.push({ type: 'extra', choice: 0, on: 'reply', field, value });
+    for (const field in answer.top) answer.out.push({ type: 'extra', choice: 0, on: 'reply', field, value: answer.top[field] });
   }
   choice.isFinished = true;
   answer.out.push({ type: 'finish', choice: choice.at, reason: reasonOf(native, choice.calls.begun > 0), native });
