@@ -98,9 +98,10 @@ export class Drain {
   }
 
   #tail(folder: string, isEnded: boolean): Tail {
-    const { warn, disk } = this.#settings;
+    const { store, warn, disk } = this.#settings;
     return new Tail(folder, {
       isEnded,
+      most: store.batch,
       removed: (bytes) => disk({ removed: isEnded ? 0 : bytes, elsewhere: this.#elsewhere() }),
       damaged: (bytes, segment) => warn('a part of the journal is damaged and was left out', { folder, segment, bytes }),
     });

@@ -25,8 +25,6 @@ export interface TailEvents {
   damaged(bytes: number, segment: number): void;
 }
 
-/** cost: so many records and the batch after them are in memory at once. Twice as many make a transaction a thirtieth cheaper. */
-const maxEntries = 1000;
 const maxBytes = 8 * 1024 * 1024;
 const cursorEveryMs = 1000;
 
@@ -39,6 +37,7 @@ export class Tail {
   #offset: number;
   #oldest: number;
   #file: number | null = null;
+  readonly #most: number;
   #open: Map<string, string>;
   #buffer: Buffer = Buffer.alloc(0);
   /** The instance writes no more, so an incomplete frame stays incomplete. */
@@ -47,8 +46,10 @@ export class Tail {
   #cursorAt = 0;
   #saved = '';
 
-  constructor(folder: string, { isEnded, ...events }: TailEvents & { isEnded: boolean }) {
+  /** @param most entries of one batch */
+  constructor(folder: string, { isEnded, most, ...events }: TailEvents & { isEnded: boolean; most: number }) {
     this.folder = folder;
+    this.#most = most;
     this.#events = events;
     this.#isEnded = isEnded;
     const { segment, offset, open } = readCursor(folder);
@@ -81,7 +82,7 @@ export class Tail {
     const at = { ...from };
     let size = 0;
     let isLast = false;
-    while (entries.length < maxEntries && size < maxBytes) {
+    while (entries.length < this.#most && size < maxBytes) {
       const frame = this.#next(at);
       if (frame === 'waiting') break;
       if (frame === 'over') {
@@ -96,7 +97,7 @@ export class Tail {
         entries.push({ payload: frame.payload, parts: frame.parts, isInterrupted: false });
       }
     }
-    const isFull = entries.length === maxEntries || size >= maxBytes;
+    const isFull = entries.length === this.#most || size >= maxBytes;
     if (isLast) {
       for (const payload of open.values()) entries.push({ payload, isInterrupted: true });
       open.clear();

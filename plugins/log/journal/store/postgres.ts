@@ -40,6 +40,9 @@ const grammar: Grammar = {
   keys: (part) => `${part === 'metadata' ? 'jsonb' : 'json'}_object_keys(r.${part}) j(key)`,
 };
 
+/** cost: the way to the server and back is the same for one row and for a thousand; with 250 a backlog is drained a tenth slower. */
+const batch = 1000;
+
 /** Keys of the advisory locks: two numbers that no other program is likely to use. */
 const migrationLock = '727472101';
 const partitionLock = '727472102';
@@ -100,6 +103,7 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
   };
   const roller = new Roller(engine);
   return {
+    batch,
     ...createReader(engine),
     keyStore: keyStoreOf(writing),
     open: () => migrateAt(url),

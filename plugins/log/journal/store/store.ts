@@ -30,6 +30,8 @@ export interface Reader {
 }
 
 export interface Store extends Reader {
+  /** How many rows it takes best at once. */
+  readonly batch: number;
   /** Connects and migrates. A migration that fails throws a MigrationError; after any other error the caller may try again. */
   open(): Promise<void>;
   /** Resolves when all rows are committed. Rows that are there already stay as they are. */
