@@ -62,14 +62,14 @@ export interface Service {
  * The request of each reply, those of former services too: a body may be on its way while the config is reloaded.
  * cost: a WeakMap that each request fills is 1 % of the CPU of a plain request.
  */
-const request = Symbol('request');
-type Reply = ServerResponse & { [request]?: Exchange | undefined };
+const exchangeOf = Symbol('exchange');
+type Reply = ServerResponse & { [exchangeOf]?: Exchange | undefined };
 
 /** Ties a request to its connection. Returns the function that stops waiting for the client to leave. */
 function connect(response: Reply, exchange: Exchange): () => void {
-  response[request] = exchange;
+  response[exchangeOf] = exchange;
   // an idle connection keeps its last reply, and must not keep the texts of its request with it
-  response.once('close', () => (response[request] = undefined));
+  response.once('close', () => (response[exchangeOf] = undefined));
   dropSlowReader(response, exchange);
   return endWhenClientLeaves(response, exchange);
 }
@@ -104,7 +104,7 @@ export function createService(parts: ServiceParts): Service {
     fetch: async (request) => await app.fetch(request),
     refuse: async (error) => await refuse(begin('', '', noSender), error, pipeline),
     turnAway: () => void inFlight.refuse('connection'),
-    cancel: (error, reply: Reply) => reply[request]?.cancel(error),
+    cancel: (error, reply: Reply) => reply[exchangeOf]?.cancel(error),
     running: running.exchanges,
     endTails: () => running.endTails(),
     drain: () => running.drain(),
