@@ -85,16 +85,18 @@ const never: Circumstances = { images: 0, maySearch: false, from: 0, to: 0 };
 
 /** The prices of a request: those of the highest tier that its prompt reaches, and those of the peak where it was under way at such an hour. */
 export function pricesFor(usage: Usage, pricing: Pricing, { from, to } = never): Pricing {
-  if (pricing.peak === undefined && pricing.tiers === undefined) return pricing;
-  const { tiers, peak, ...base } = pricing;
-  if (peak !== undefined) return isPeak(peak, from) || isPeak(peak, to) ? atPeak(pricing) : base;
+  const { tiers, peak } = pricing;
+  if (peak !== undefined) return isPeak(peak, from) || isPeak(peak, to) ? atPeak(pricing) : baseOf(pricing);
   if (tiers === undefined) return pricing;
+  const base = baseOf(pricing);
   const tokens = promptTokens(usage) ?? 0;
   const reached = tiers.filter(({ above }) => tokens > above).toSorted((a, b) => b.above - a.above)[0];
   if (reached === undefined) return base;
   const { above: _, ...prices } = reached;
   return { ...base, ...prices };
 }
+
+const baseOf = ({ tiers: _tiers, peak: _peak, ...base }: Pricing): Pricing => base;
 
 /** Nobody says which of the two prices a provider takes where a peak begins or ends meanwhile: the cost is then that of the peak, an upper bound. */
 export const straddlesPeak = ({ peak }: Pricing, { from, to }: Circumstances): boolean => peak !== undefined && isPeak(peak, from) !== isPeak(peak, to);

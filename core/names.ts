@@ -27,6 +27,24 @@ export function didYouMean(word: string, known: Iterable<string>): string {
   return found.length === 0 ? '' : ` Did you mean ${found.map((name) => `"${name}"`).join(' or ')}?`;
 }
 
+const mostKept = 1000;
+const longestKept = 64;
+
+/**
+ * The same function, which computes its value once for each name.
+ * safety: callers may make up names, so beyond the first thousand, and for long ones, it computes the value each time.
+ */
+export function oncePerName<Value extends string | null>(valueOf: (name: string) => Value): (name: string) => Value {
+  const kept = new Map<string, Value>();
+  return (name) => {
+    const known = kept.get(name);
+    if (known !== undefined) return known;
+    const value = valueOf(name);
+    if (kept.size < mostKept && name.length <= longestKept) kept.set(name, value);
+    return value;
+  };
+}
+
 interface Word {
   readonly name: string;
   readonly text: string;

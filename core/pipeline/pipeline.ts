@@ -20,6 +20,7 @@ import type { ReplyHead } from './door.ts';
 import type { Answer, Completion } from './answer.ts';
 import type { Door } from './door.ts';
 import { unlessCancelled } from '../cancellation.ts';
+import { oncePerName } from '../names.ts';
 import { bare } from '../wire/fields.ts';
 import { collect, openStream } from './stream.ts';
 
@@ -183,19 +184,8 @@ function replyHeaders(exchange: Exchange, { hooks, logger }: Pipeline, own: Repl
   return headers;
 }
 
-/** By the name that a plugin gave. cost: a plugin gives the same names for each reply, and looking at one takes 0.1 µs. */
-const headerNames = new Map<string, string | null>();
-const mostNames = 1000;
-
-/** The name in lower case; null where HTTP does not allow it. */
-function headerName(given: string): string | null {
-  const known = headerNames.get(given);
-  if (known !== undefined) return known;
-  const name = /^[!#$%&'*+.^`|~\w-]+$/.test(given) ? given.toLowerCase() : null;
-  // safety: a plugin may make up names
-  if (headerNames.size < mostNames) headerNames.set(given, name);
-  return name;
-}
+/** The name in lower case; null where HTTP does not allow it. cost: a plugin gives the same names for each reply, and looking at one takes 0.1 µs. */
+const headerName = oncePerName((given) => (/^[!#$%&'*+.^`|~\w-]+$/.test(given) ? given.toLowerCase() : null));
 
 /** Headers that say where a reply ends and what becomes of its connection: the server writes them. */
 const framing = new Set(['connection', 'content-length', 'keep-alive', 'transfer-encoding', 'trailer', 'upgrade', 'date']);

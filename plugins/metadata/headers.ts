@@ -7,6 +7,7 @@ import { isUtf8 } from 'node:buffer';
 import type { FromSchema } from 'json-schema-to-ts';
 import type { Metadata } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
+import { oncePerName } from '../../core/names.ts';
 import { bare } from '../../core/wire/fields.ts';
 
 const schema = {
@@ -66,20 +67,11 @@ export function withHeaders(metadata: Metadata, headers: Readonly<Record<string,
   return { metadata: found ?? metadata, changes: [...(isCut ? [`cut to ${limits.max_entries} entries of ${limits.max_length} characters`] : []), ...(replaced === null ? [] : [`${replaced} is what the key sets`])] };
 }
 
-/** By header. cost: each request has the same headers, and a name that was cut out anew is looked up among all names that V8 knows. */
-const names = new Map<string, string>();
-const mostNames = 1000;
-const longestKnown = 64;
-
-/** The name that a header gives to its entry; empty for a header without one. */
-function nameIn(header: string): string {
-  const known = names.get(header);
-  if (known !== undefined) return known;
-  const name = header.startsWith(prefix) ? header.slice(prefix.length) : '';
-  // safety: callers may make up names
-  if (names.size < mostNames && header.length <= longestKnown) names.set(header, name);
-  return name;
-}
+/**
+ * The name that a header gives to its entry; empty for a header without one.
+ * cost: each request has the same headers, and a name that was cut out anew is looked up among all names that V8 knows.
+ */
+const nameIn = oncePerName((header) => (header.startsWith(prefix) ? header.slice(prefix.length) : ''));
 
 /** The text of a header value. Node makes each byte one character; most clients send UTF-8, so valid UTF-8 is decoded, anything else is kept. */
 function decoded(value: string): string {

@@ -152,7 +152,7 @@ describe('while Redis is away', () => {
     const onceEach = (count: number): unknown[] => [count, count * 15, times(count)];
 
     /** Both have asked once. */
-    async function nearAndFar(name: string): Promise<{ near: Scene; far: Scene; proxy: Proxy; used(): Promise<unknown[]>; untilTold(): Promise<void> }> {
+    async function nearAndFar(name: string): Promise<{ near: Scene; far: Scene; proxy: Proxy; letInAlone(count: number): Promise<void>; used(): Promise<unknown[]>; untilTold(): Promise<void> }> {
       const proxy = await proxyTo(server.url);
       onTestFinished(() => proxy.close());
       const [near, far] = [await over(server.url, counted), await over(proxy.url, counted)];
@@ -162,7 +162,12 @@ describe('while Redis is away', () => {
         const other = fresh();
         await expect.poll(async () => [await statusOf(far.gateway.chat(small, tenant(other))), Number((await usedBy(other))[0]) > 0], { timeout: 15_000 }).toEqual([200, true]);
       };
-      return { near, far, proxy, used: async () => await usedBy(name), untilTold };
+      const letInAlone = async (count: number): Promise<void> => {
+        proxy.isShut = true;
+        proxy.cut();
+        for (let at = 0; at < count; at++) expect(await statusOf(far.gateway.chat(small, tenant(name)))).toBe(200);
+      };
+      return { near, far, proxy, letInAlone, used: async () => await usedBy(name), untilTold };
     }
 
     test('a request', async () => {
@@ -179,10 +184,8 @@ describe('while Redis is away', () => {
 
     test('what a gateway tells when Redis is back', async () => {
       const name = fresh();
-      const { far, proxy, used, untilTold } = await nearAndFar(name);
-      proxy.isShut = true;
-      proxy.cut();
-      for (let at = 0; at < 3; at++) expect(await statusOf(far.gateway.chat(small, tenant(name)))).toBe(200);
+      const { far, proxy, letInAlone, used, untilTold } = await nearAndFar(name);
+      await letInAlone(3);
       proxy.losesAnswersAfter = '"requests":[';
       proxy.isShut = false;
       await expect.poll(async () => [await statusOf(far.gateway.chat(small, tenant(fresh()))), await used()], { timeout: 15_000 }).toEqual([200, onceEach(5)]);
@@ -194,10 +197,8 @@ describe('while Redis is away', () => {
 
     test('what a gateway has let in when Redis is back, and was emptied', async () => {
       const name = fresh();
-      const { near, far, proxy, used, untilTold } = await nearAndFar(name);
-      proxy.isShut = true;
-      proxy.cut();
-      for (let at = 0; at < 3; at++) expect(await statusOf(far.gateway.chat(small, tenant(name)))).toBe(200);
+      const { near, proxy, letInAlone, used, untilTold } = await nearAndFar(name);
+      await letInAlone(3);
       await server.flush();
       proxy.isShut = false;
       await untilTold();
