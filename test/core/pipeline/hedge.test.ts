@@ -59,19 +59,19 @@ describe('hedging', () => {
   });
 
   it('streams the pieces of one answer only', async () => {
-    const gateway = await scene(after(150, streams(said('one ', 'one'), { everyMs: 20 })), after(20, streams(said('two ', 'two'), { everyMs: 60 })));
+    const gateway = await scene(after(600, streams(said('one ', 'one'), { everyMs: 20 })), streams(said('two ', 'two'), { everyMs: 250 }));
     expect(await readEvents(await gateway.chat({ stream: true }))).toMatchObject({ text: 'two two', done: true });
     expect(gateway.records[0]?.response?.choices[0]?.text).toBe('two two');
   });
 
   it('goes on with the other where one of the two fails', async () => {
-    const gateway = await scene(after(100, answers('no', { status: 500 })), after(150, answers(completion('from two'))));
+    const gateway = await scene(after(100, answers('no', { status: 500 })), after(600, answers(completion('from two'))));
     expect(await contentOf(await gateway.chat({}))).toBe('from two');
     expect(outcomes(gateway)).toEqual([['one', 'upstream_error'], ['two', 'answered']]);
   });
 
   it('tells the failure where both fail, and counts both as calls', async () => {
-    const gateway = await scene(after(100, answers('no', { status: 500 })), answers({ error: { message: 'slow down' } }, { status: 429 }), { max_attempts: 2 });
+    const gateway = await scene(after(600, answers('no', { status: 500 })), answers({ error: { message: 'slow down' } }, { status: 429 }), { max_attempts: 2 });
     expect((await errorOf(await gateway.chat({}))).code).toBe('upstream_rate_limited');
     expect(outcomes(gateway)).toEqual([['two', 'upstream_rate_limited'], ['one', 'upstream_error']]);
   });
@@ -98,9 +98,10 @@ describe('hedging', () => {
     const [one, two] = [await provider(hangs), await provider()];
     const seen: string[] = [];
     const contexts = new Set<object>();
+    const answered = Promise.withResolvers<void>();
     const slow = probe(({ hooks }) => {
       hooks.open.tapPromise({ stage: -1 }, async (context) => {
-        await pause(context.attempt.number === 1 ? 120 : 0);
+        if (context.attempt.number === 1) await answered.promise;
         seen.push(`${context.attempt.number} ${context.attempt.candidate.provider.id}`);
         contexts.add(context);
         return undefined;
@@ -113,6 +114,7 @@ describe('hedging', () => {
     const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } } }), { plugins: [slow] });
     expect(await contentOf(await gateway.chat({}))).toBe('hello');
     expect(new Set(seen)).toEqual(new Set(['2 two', 'chunk of two']));
+    answered.resolve();
     await expect.poll(() => seen).toContain('1 one');
     // what a plugin keeps of a request by its context, it finds at every hook
     expect(contexts.size).toBe(1);
