@@ -51,7 +51,7 @@ describe('four gateways', () => {
     const gateways = await Promise.all([1, 2, 3, 4].map(() => over(server.url, [{ by: 'meta.tenant-id', concurrent: 6, tokens_per_minute: 10_000 }], { step: held.step })));
     const asked = gateways.flatMap(({ gateway }) => Array.from({ length: 10 }, () => gateway.chat(small, tenant(name))));
     await expect.poll(() => gateways.reduce((sum, { gateway }) => sum + gateway.records.length, 0)).toBe(34);
-    expect(held.waiting()).toBe(6);
+    await expect.poll(held.waiting).toBe(6);
     const full = await (gateways[0] as Scene).gateway.chat({ max_tokens: 9990 }, tenant(name));
     expect(full.status).toBe(429);
     held.letGo();
