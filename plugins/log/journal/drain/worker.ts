@@ -8,7 +8,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
 import { BadQuery } from '../../../../core/log/store.ts';
 import { Drain } from './drain.ts';
-import { lookEveryMs, Pace } from './pace.ts';
+import { lookAtEmptyEveryMs, lookEveryMs, Pace } from './pace.ts';
 import { readCalls } from './rpc.ts';
 import type { CallResult, Ask, Call, OwnCalls, Told, WorkerSettings, WorkerState } from './rpc.ts';
 import { createStore } from '../store/open.ts';
@@ -123,7 +123,7 @@ async function freshen(): Promise<void> {
 /** Sums up periods that are over, beside the draining. When it fails the log still works: the sums are read from the records then. */
 async function sumUp(): Promise<void> {
   while (!phase.isClosing) {
-    let pauseMs = lookEveryMs;
+    let pauseMs = lookAtEmptyEveryMs;
     try {
       if (isOpen && fault === null && (await store.roll())) pauseMs = rollingMs;
     } catch (error) {
@@ -139,7 +139,9 @@ async function run(): Promise<void> {
   while (!phase.isClosing) {
     let pauseMs = lookEveryMs;
     try {
-      if (!isOpen || fault !== null || pace.isDue(drain.depthBytes(), performance.now())) await inTurn(nearly);
+      const waiting = drain.depthBytes();
+      if (waiting === 0) pauseMs = lookAtEmptyEveryMs;
+      if (!isOpen || fault !== null || pace.isDue(waiting, performance.now())) await inTurn(nearly);
     } catch (error) {
       pauseMs = failed(error);
     }
