@@ -295,7 +295,7 @@ describe.concurrent('workers', () => {
   });
 
   test('end at SIGTERM when their running requests have, and leave no process behind', async ({ expect }) => {
-    const gateway = await start(config({ limits: { lame_duck_ms: 500 } }));
+    const gateway = await start(config({ limits: { lame_duck_ms: 1200 } }));
     const workers = workersOf(gateway);
     const streams = [1, 2, 3, 4].map(() => chat(gateway.url, '[[words:40]] [[pace:50]]', { stream: true }));
     await new Promise((resolve) => setTimeout(resolve, 300));
@@ -387,6 +387,8 @@ describe.concurrent('a worker', () => {
       return performance.now() - began;
     };
     for (let at = 0; at < 6; at++) await guess();
+    // until then the other worker has heard of the sixth
+    await pause(500);
     // the seventh in all; alone, a worker would have seen four
     expect(await guess()).toBeGreaterThan(400);
     const page = { 'sec-fetch-site': 'same-origin' };

@@ -45,8 +45,9 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
     return { gateway: await startGateway({ config: loaded.config, plugins: [...loaded.plugins, own], write: () => {} }), files: loaded.files };
   };
 
-  const readAt = Date.now() + 10;
   write('first');
+  // the file was written in this millisecond or before it
+  const readAt = Date.now() + 1;
   let current = ((await rebuild()) as { gateway: RunningGateway }).gateway;
   built.length = 0;
   const bound = current.config.server;
@@ -209,7 +210,13 @@ describe('a config that', () => {
 
 describe('the former gateway', () => {
   it('closes once its last request has ended', async () => {
-    const up = await provider(streams(said('a', 'b', 'c'), { everyMs: 30 }));
+    const isLooked = Promise.withResolvers<void>();
+    const up = await provider(async (response) => {
+      const [role, word, ...rest] = said('a', 'b', 'c');
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`${role}${word}`);
+      await isLooked.promise;
+      response.end(rest.join(''));
+    });
     const { write, reload, closed, current } = await watched(up.url);
     const body = JSON.stringify({ model: 'plain', stream: true, messages: [{ role: 'user', content: 'hi' }] });
     const { url, drain } = await listen({ ...current().config.server, port: 0, service: current });
@@ -218,6 +225,7 @@ describe('the former gateway', () => {
     write('second');
     await reload();
     expect(closed).toEqual([]);
+    isLooked.resolve();
     expect((await readEvents(running)).done).toBe(true);
     await expect.poll(() => closed).toEqual(['first']);
   });

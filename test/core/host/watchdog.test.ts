@@ -27,12 +27,13 @@ function logOf(code: string): { level: string; msg: string; plugin?: string | nu
 
 const spin = written('spin.mjs', 'export function spin(ms) { const end = Date.now() + ms; while (Date.now() < end); }');
 
-const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON.stringify(spin)}, 'mine/spin']])`): string => `
+/** @param patienceMs how long the loop must be held before it is said */
+const watched = (work: string, places = `new Places('file:///plugins/', [[${JSON.stringify(spin)}, 'mine/spin']])`, patienceMs = 600): string => `
   import { setTimeout as wait } from 'node:timers/promises';
   import { Places } from ${core('places.ts')};
   import { watchLoop } from ${core('watchdog.ts')};
   import { spin } from ${JSON.stringify(spin)};
-  watchLoop(${places}, 600);
+  watchLoop(${places}, ${patienceMs});
   await wait(700);
   ${work}
   process.exit(0);
@@ -51,5 +52,5 @@ test('says where the loop is held by code that is no plugin', () => {
 });
 
 test('says nothing of short work', () => {
-  expect(logOf(watched('for (let at = 0; at < 12; at++) { spin(50); await wait(10); }'))).toEqual([]);
+  expect(logOf(watched('for (let at = 0; at < 20; at++) { spin(50); await wait(10); }', undefined, 1000))).toEqual([]);
 });

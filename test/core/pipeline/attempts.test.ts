@@ -178,9 +178,9 @@ describe('no other candidate is asked', () => {
 
   it('once the request as a whole has taken too long', async () => {
     const [one, two] = [await provider(hangs), await provider()];
-    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, routing({ total: 100 })));
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, routing({ total: 600 })));
     const response = await chat({});
-    expect([response.status, await errorOf(response)]).toMatchObject([504, { code: 'upstream_timeout', message: 'The request took longer than 0.1 s.' }]);
+    expect([response.status, await errorOf(response)]).toMatchObject([504, { code: 'upstream_timeout', message: 'The request took longer than 0.6 s.' }]);
     await one.asked[0]?.closed;
     expect([two.asked.length, records[0]?.outcome]).toEqual([0, 'failed']);
   });

@@ -6,7 +6,7 @@ import { hangs } from '../../_kit/upstream.ts';
 import { exchangeBytes } from '../../_kit/wire.ts';
 import { gatewayOf, probe, provider, routing } from '../scene.ts';
 
-const total = 150;
+const total = 600;
 const key = 'a-key-of-the-test';
 
 /** Bytes of a request whose body does not come to its end. */

@@ -59,8 +59,15 @@ describe('hedging', () => {
   });
 
   it('streams the pieces of one answer only', async () => {
-    const gateway = await scene(after(600, streams(said('one ', 'one'), { everyMs: 20 })), streams(said('two ', 'two'), { everyMs: 250 }));
-    expect(await readEvents(await gateway.chat({ stream: true }))).toMatchObject({ text: 'two two', done: true });
+    const hasBegun = Promise.withResolvers<void>();
+    const late: Step = async (response, asked) => {
+      await hasBegun.promise;
+      await streams(said('one ', 'one'), { everyMs: 20 })(response, asked);
+    };
+    const gateway = await scene(late, streams(said('two ', 'two'), { everyMs: 50 }));
+    const response = await gateway.chat({ stream: true });
+    hasBegun.resolve();
+    expect(await readEvents(response)).toMatchObject({ text: 'two two', done: true });
     expect(gateway.records[0]?.response?.choices[0]?.text).toBe('two two');
   });
 

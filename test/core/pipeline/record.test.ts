@@ -21,15 +21,20 @@ describe('an attempt is on record', () => {
 
   it('with the time to the answer apart from that of the thinking before it, and without where none was', async () => {
     const line = (delta: object): string => `data: ${JSON.stringify({ choices: [{ index: 0, delta }] })}\n\n`;
-    const thinks = async (response: ServerResponse, first: object): Promise<void> => {
+    const thinks = async (response: ServerResponse, first: object, isRead: Promise<void>): Promise<void> => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.write(line(first));
+      await isRead;
       await pause(60);
       response.end(`${line({ content: 'so' })}data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`);
     };
     const times = async (first: object): Promise<(number | null | undefined)[]> => {
-      const { chat, records } = await gatewayOf(oneUpstream((await provider((response) => thinks(response, first))).url));
-      await (await chat({ stream: true })).text();
+      const isRead = Promise.withResolvers<void>();
+      const { chat, records } = await gatewayOf(oneUpstream((await provider((response) => thinks(response, first, isRead.promise))).url));
+      // its head comes with its first piece
+      const response = await chat({ stream: true });
+      isRead.resolve();
+      await response.text();
       return records[0]!.attempts.map(({ timeToAnswerMs, timeToFirstTokenMs }) => (timeToAnswerMs === undefined ? undefined : timeToAnswerMs - timeToFirstTokenMs!));
     };
     expect((await times({ reasoning_content: 'hm' }))[0]).toBeGreaterThanOrEqual(55);

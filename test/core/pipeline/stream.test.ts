@@ -140,7 +140,7 @@ describe('a stream that is cut', () => {
         response.write(event({ content: '.' }));
         await pause(10);
       }
-    }, routing({ total: 500 }));
+    }, routing({ total: 1000 }));
     const { events, done } = await readEvents(await chat({ stream: true }));
     await up.asked[0]?.closed;
     expect([events.at(-1).error.code, done, records[0]?.outcome]).toEqual(['upstream_timeout', false, 'cut']);
@@ -319,7 +319,7 @@ describe('a client that does not read', () => {
   });
 
   it('is let go of at the deadline, with a record', async () => {
-    const { post, up, records } = await one(streams(said(...Array.from({ length: 400 }, () => 'x'.repeat(16_384)))), routing({ total: 500 }));
+    const { post, up, records } = await one(streams(said(...Array.from({ length: 400 }, () => 'x'.repeat(16_384)))), routing({ total: 1000 }));
     const response = await post(ask);
     await up.asked[0]?.closed;
     await expect.poll(() => records).toMatchObject([{ outcome: 'cut', error: { code: 'upstream_timeout' } }]);
@@ -328,9 +328,11 @@ describe('a client that does not read', () => {
   });
 
   it('is not taken for a silent provider', async () => {
-    const { post } = await one(streams(said('a', 'b', 'c'), { everyMs: 20 }), routing({ idle: 200 }));
+    // more than the sockets hold
+    const long = said(...Array.from({ length: 800 }, () => 'x'.repeat(16_384))).join('');
+    const { post } = await one(streams([long]), routing({ idle: 600 }));
     const response = await post(ask);
-    await pause(600);
+    await pause(1200);
     expect((await readEvents(response)).done).toBe(true);
   });
 });

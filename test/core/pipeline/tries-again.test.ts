@@ -76,7 +76,7 @@ describe('the only target', () => {
 
   it('is not waited for beyond the time of the request', async () => {
     const up = await provider(fault(429, { 'retry-after': '1' }), fine);
-    const { chat } = await gatewayOf(oneUpstream(up.url, policy({ timeout_ms: { total: 500 } })));
+    const { chat } = await gatewayOf(oneUpstream(up.url, policy({ timeout_ms: { total: 900 } })));
     expect([(await chat({})).status, up.asked.length]).toEqual([429, 1]);
   });
 });

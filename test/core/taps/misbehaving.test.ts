@@ -19,12 +19,12 @@ function tapAt({ hooks }: Gateway, hook: keyof Gateway['hooks'], fn: () => unkno
 const never = (): Promise<never> => new Promise(() => {});
 
 describe('a tap that never answers', () => {
-  const short = routing({ total: 300 });
+  const short = routing({ total: 700 });
 
   it.each(['auth', 'normalise', 'route'] as const)('at %s ends with the time of the request, and is named', async (hook) => {
     const { chat, records } = await served((gateway) => tapAt(gateway, hook, never), short);
     const response = await chat({});
-    expect([response.status, await errorOf(response)]).toMatchObject([500, { code: 'plugin_error', message: `The plugin "test/probe" did not answer at "${hook}" within the 0.3 s of the request.` }]);
+    expect([response.status, await errorOf(response)]).toMatchObject([500, { code: 'plugin_error', message: `The plugin "test/probe" did not answer at "${hook}" within the 0.7 s of the request.` }]);
     expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
   });
 
@@ -101,7 +101,7 @@ describe('a source of chunks', () => {
 
   it('that gives nothing again and again lets others be served, and ends with its time', async () => {
     const { chat, get } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ request }) =>
-      request.user === 'bad' ? { adjustments: [], read: async () => [], cancel: () => {} } : undefined), routing({ total: 500 }));
+      request.user === 'bad' ? { adjustments: [], read: async () => [], cancel: () => {} } : undefined), routing({ total: 1000 }));
     const busy = chat({ user: 'bad' });
     expect([(await get('/')).status, (await chat({})).status]).toEqual([200, 200]);
     expect((await busy).status).toBe(504);

@@ -25,6 +25,8 @@ async function startWorker(number: number): Promise<Started> {
 }
 
 const own = { plugin: 'test/plugin', topic: 'name' };
+/** How long the test waits for a worker: longer than a worker waits for the others. */
+const patienceMs = 10_000;
 let workers: Started[] = [];
 const relay = new Relay(() => workers);
 
@@ -48,9 +50,10 @@ describe('peers', () => {
   });
 
   test('answer what one of them asks, and those that fail or are late are left out', async () => {
-    expect(await at(2).channel.call('ask', 'I am')).toEqual(['I am 1', 'I am 3']);
-    expect(await at(2).channel.call('ask', 'fail')).toEqual([]);
-    expect(await at(2).channel.call('ask', 'never')).toEqual([]);
+    const ask = (message: string): Promise<unknown> => at(2).channel.call('ask', message, patienceMs);
+    expect(await ask('I am')).toEqual(['I am 1', 'I am 3']);
+    expect(await ask('fail')).toEqual([]);
+    expect(await ask('never')).toEqual([]);
   });
 
   test('are asked by the parent, all or all but one', async () => {
@@ -62,16 +65,17 @@ describe('peers', () => {
   });
 
   test('ask what their plugin runs in the parent, and get its errors', async () => {
-    expect(await at(1).channel.call('at parent', 1)).toBe('Error: The plugin "test/plugin" runs nothing in the parent process.');
+    const askParent = (worker: number, message: unknown): Promise<unknown> => at(worker).channel.call('at parent', message, patienceMs);
+    expect(await askParent(1, 1)).toBe('Error: The plugin "test/plugin" runs nothing in the parent process.');
     const gone: number[] = [];
     const answer = (message: unknown, worker: number): unknown => {
       if (message === 'refuse') throw new Error('no room');
       return message === 'wait' ? new Promise(() => {}) : [message, worker];
     };
     relay.adopt(new Map([[own.plugin, { answer, gone: (worker) => void gone.push(worker) }]]));
-    expect(await at(2).channel.call('at parent', { take: 3 })).toEqual([{ take: 3 }, 2]);
-    expect(await at(2).channel.call('at parent', 'refuse')).toBe('Error: no room');
-    expect(await at(2).channel.call('at parent', 'wait')).toBe('Error: The other process did not answer within 300 ms.');
+    expect(await askParent(2, { take: 3 })).toEqual([{ take: 3 }, 2]);
+    expect(await askParent(2, 'refuse')).toBe('Error: no room');
+    expect(await askParent(2, 'wait')).toBe('Error: The other process did not answer within 900 ms.');
     relay.gone(2);
     expect(gone).toEqual([2]);
   });

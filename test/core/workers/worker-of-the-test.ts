@@ -2,6 +2,8 @@
 import { Channel } from '../../../core/workers/channel.ts';
 import { WorkerPeers } from '../../../core/workers/peers.ts';
 
+/** How long it waits for the others. */
+const withinMs = 900;
 const number = Number(process.argv[2]);
 const channel = new Channel(process);
 const peers = new WorkerPeers(channel, number).forGateway().of('test/plugin');
@@ -13,7 +15,7 @@ peers.answer('name', (message) => {
 });
 channel.on('broadcast', (message) => peers.broadcast('news', message));
 channel.on('tell', (to) => peers.tell(to as number, 'news', 'for you'));
-channel.on('ask', async (message) => await peers.ask('name', message, 300));
-channel.on('at parent', async (message) => await peers.atParent(message, 300).catch((error: unknown) => String(error)));
+channel.on('ask', async (message) => await peers.ask('name', message, withinMs));
+channel.on('at parent', async (message) => await peers.atParent(message, withinMs).catch((error: unknown) => String(error)));
 channel.on('connection', (id, socket) => socket?.end(`worker ${number} has ${String(id)}`));
 channel.tell('up');
