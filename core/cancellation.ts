@@ -68,15 +68,26 @@ export function unlessCancelled<T>(cancellation: Cancellation, work: T | Promise
   });
 }
 
+/**
+ * Acts when so many milliseconds are over. Returns the function that lifts the limit.
+ * safety: after a pause of the event loop, timers that are due run before the sockets are read; so what has come in time is read first.
+ */
+export function timeLimit(ms: number, act: () => void): () => void {
+  let soon: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => void (soon = setImmediate(act)), ms);
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(soon);
+  };
+}
+
 /** What the work resolves to; `late` where it takes longer than so many milliseconds. Rejects as the work does. */
 export async function within<Value, Late>(work: Promise<Value>, ms: number, late: Late): Promise<Value | Late> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<Late>((resolve) => {
-    timer = setTimeout(resolve, ms, late);
-  });
+  const { promise: over, resolve } = Promise.withResolvers<Late>();
+  const lift = timeLimit(ms, () => resolve(late));
   try {
     return await Promise.race([work, over]);
   } finally {
-    clearTimeout(timer);
+    lift();
   }
 }

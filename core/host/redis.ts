@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { Redis as Client } from 'ioredis';
+import { timeLimit } from '../cancellation.ts';
 import type { Logger } from '../logger.ts';
 import type { HealthCheck } from '../pipeline/hooks.ts';
 import type { Secret } from '../secret.ts';
@@ -191,8 +192,7 @@ const reasonOf = ({ message }: Error): string => (/^(?:NOAUTH|WRONGPASS|NOPERM)/
 /** The value, or a rejection after the time limit. */
 function within<Value>(work: Promise<Value>, ms: number): Promise<Value> {
   return new Promise((resolve, reject) => {
-    // safety: after a pause of the event loop timers come before what the socket has received; so the answer is looked for once more
-    const timer = setTimeout(() => setImmediate(() => reject(late)), ms);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
+    const lift = timeLimit(ms, () => reject(late));
+    work.then(resolve, reject).finally(lift);
   });
 }

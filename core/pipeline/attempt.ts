@@ -4,7 +4,7 @@ import type { Policy } from '../config.ts';
 import type { Attempt, Candidate, SentRequest } from './context.ts';
 import { GatewayError } from '../errors.ts';
 import type { ChunkSource } from './hooks.ts';
-import { Cancellation } from '../cancellation.ts';
+import { Cancellation, timeLimit } from '../cancellation.ts';
 import { Reply } from './reply.ts';
 import { isThenable } from '../taps/runners.ts';
 
@@ -61,7 +61,7 @@ export class RunningAttempt {
   readonly #request: Cancellation;
   #idleMs: number;
   readonly #stopListening: () => void;
-  #timer: NodeJS.Timeout;
+  #stopLooking: () => void;
   #soon: NodeJS.Immediate | undefined;
   #isHeard = false;
   #waitingSince = 0;
@@ -74,7 +74,7 @@ export class RunningAttempt {
     const { timeouts } = begun.policy;
     this.#idleMs = timeouts.idle;
     this.#stopListening = request.onCancel(() => this.#cancel(request.reason));
-    this.#timer = this.#lookIn(Math.min(timeouts.firstByte, this.#idleMs));
+    this.#stopLooking = this.#lookIn(Math.min(timeouts.firstByte, this.#idleMs));
   }
 
   /** Ends with the request's cancellation, or when this attempt times out. */
@@ -111,17 +111,17 @@ export class RunningAttempt {
     this.#idleMs = afterFinishMs;
     // cost: a plain answer is over within this tick, and a timer for it is 2 % of the CPU of its request
     this.#soon = setImmediate(() => {
-      clearTimeout(this.#timer);
-      this.#timer = this.#lookIn(afterFinishMs);
+      this.#stopLooking();
+      this.#stopLooking = this.#lookIn(afterFinishMs);
     });
   }
 
   // cost: one timer that looks how long the provider has been waited for, instead of one timer for each read and each limit
-  #lookIn(ms: number): NodeJS.Timeout {
-    return setTimeout(() => {
+  #lookIn(ms: number): () => void {
+    return timeLimit(ms, () => {
       const left = this.#isHeard ? this.#silenceLeft() : this.#firstByteLeft();
-      if (left > 0) this.#timer = this.#lookIn(Math.max(1, Math.min(left, this.#idleMs)));
-    }, ms);
+      if (left > 0) this.#stopLooking = this.#lookIn(Math.max(1, Math.min(left, this.#idleMs)));
+    });
   }
 
   /** Milliseconds until the first byte is late. Cancels the attempt when it is. */
@@ -151,7 +151,7 @@ export class RunningAttempt {
   /** Ends the time limits, and the source too if the answer is not whole. @param reason why it is not wanted any more; undefined where the request's own cancellation says so, or nothing */
   close(isBroken: boolean, reason?: unknown): void {
     this.settled = true;
-    clearTimeout(this.#timer);
+    this.#stopLooking();
     clearImmediate(this.#soon);
     this.#stopListening();
     if (isBroken) {

@@ -3,6 +3,7 @@
  * this class. Values are JSON, so `undefined` and functions do not arrive.
  */
 import type { Socket } from 'node:net';
+import { timeLimit } from '../cancellation.ts';
 
 /** Handles a message; what it returns or resolves to is the answer, where the other side waits for one. */
 export type Handler = (value: unknown, socket: Socket | undefined) => unknown;
@@ -81,9 +82,9 @@ export class Channel {
   call(topic: string, value?: unknown, withinMs = patienceMs): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const id = ++this.#lastCall;
-      const late = setTimeout(() => this.#settle(id)?.reject(new Error(`The other process did not answer within ${withinMs} ms.`)), withinMs);
+      const lift = timeLimit(withinMs, () => this.#settle(id)?.reject(new Error(`The other process did not answer within ${withinMs} ms.`)));
       const over = <Value>(settle: (value: Value) => void) => (result: Value): void => {
-        clearTimeout(late);
+        lift();
         settle(result);
       };
       this.#calls.set(id, { resolve: over(resolve), reject: over(reject) });

@@ -26,6 +26,11 @@ export interface ScriptedUpstream {
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Holds the event loop for so long, as a long collection of garbage does. */
+export function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
 export async function startUpstream(...first: Step[]): Promise<ScriptedUpstream> {
   let steps = first;
   let at = 0;

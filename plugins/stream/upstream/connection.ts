@@ -1,4 +1,5 @@
 import type { buildConnector, Client, Dispatcher } from 'undici';
+import { timeLimit } from '../../../core/cancellation.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { AnswerHead } from './answer-head.ts';
 import { connectorOf } from '../../../core/wire/egress/way.ts';
@@ -48,7 +49,7 @@ function createConnection(origin: URL, options: Client.Options, connect: Connect
 function createConnector(head: AnswerHead, connect: Connect, ms: () => number): buildConnector.connector {
   return (target, callback) => {
     const opened = connect(target, (...[error, socket]) => {
-      clearTimeout(timer);
+      lift();
       if (error !== null) return callback(error, null);
       head.open();
       const push = socket.push.bind(socket);
@@ -59,7 +60,7 @@ function createConnector(head: AnswerHead, connect: Connect, ms: () => number): 
       socket.prependListener('error', (fault) => void Object.assign(fault, { isStale: head.isStale }));
       callback(null, socket);
     });
-    const timer = setTimeout(() => opened.destroy(new undici.ConnectTimeoutError()), ms());
+    const lift = timeLimit(ms(), () => opened.destroy(new undici.ConnectTimeoutError()));
   };
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { oneUpstream, readEvents, twoUpstreams } from '../../_kit/gateway.ts';
 import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
-import { answers, completion, event, pause, said, streams } from '../../_kit/upstream.ts';
+import { answers, completion, event, pause, said, standStill, streams } from '../../_kit/upstream.ts';
 import { errorOf, gatewayOf, probe, provider, routing } from '../scene.ts';
 
 const begun = [event({ role: 'assistant', content: '' }), event({ content: 'half an ' })];
@@ -77,6 +77,20 @@ describe('a stream that ends well', () => {
   it('is folded for a caller who did not ask for one', async () => {
     const { chat } = await one(streams(said('a', 'b')));
     expect(await (await chat({})).json()).toMatchObject({ object: 'chat.completion', choices: [{ message: { content: 'ab' }, finish_reason: 'stop' }] });
+  });
+
+  it('is not taken for silent where the gateway itself stood still while pieces came', async () => {
+    const isRead = Promise.withResolvers<void>();
+    const { chat } = await one(async (response) => {
+      const [role, word, ...rest] = said('a', 'b');
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(`${role}${word}`);
+      await isRead.promise;
+      response.end(rest.join(''));
+      standStill(1000);
+    }, routing({ idle: 500 }));
+    const response = await chat({ stream: true });
+    isRead.resolve();
+    expect(await readEvents(response)).toMatchObject({ text: 'ab', done: true });
   });
 
   it('carries text torn into single bytes', async () => {

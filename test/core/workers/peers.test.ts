@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Channel } from '../../../core/workers/channel.ts';
 import { Relay } from '../../../core/workers/relay.ts';
 import type { Peer } from '../../../core/workers/relay.ts';
+import { standStill } from '../../_kit/upstream.ts';
 
 interface Started extends Peer {
   readonly child: ChildProcess;
@@ -82,6 +83,12 @@ describe('peers', () => {
 });
 
 describe('a channel', () => {
+  test('has an answer that came while this process stood still, however late it is read', async () => {
+    const answer = at(1).channel.call('echo', 'here', 500);
+    standStill(1000);
+    expect(await answer).toBe('here');
+  });
+
   test('hands a connection over, and keeps it open here too', async () => {
     const given: Socket[] = [];
     const server = createServer({ pauseOnConnect: true }, (socket) => {

@@ -13,6 +13,7 @@ peers.answer('name', (message) => {
   if (message === 'fail') throw new Error('not in the mood');
   return `${String(message)} ${number}`;
 });
+channel.on('echo', (message) => message);
 channel.on('broadcast', (message) => peers.broadcast('news', message));
 channel.on('tell', (to) => peers.tell(to as number, 'news', 'for you'));
 channel.on('ask', async (message) => await peers.ask('name', message, withinMs));
