@@ -30,12 +30,12 @@ async function scene(steps: readonly Step[], { model = {}, mapping = {}, policy 
   });
 }
 
-/** The record of a request whose client leaves after the first piece, or before it. */
-async function left({ post, records }: TestGateway, more: object, when: 'answering' | 'waiting' = 'answering'): Promise<RequestRecord> {
+/** The record of a request whose client leaves after the first piece, or once its provider was asked. */
+async function left({ post, records }: TestGateway, more: object, asked?: Promise<void>): Promise<RequestRecord> {
   const leaving = new AbortController();
   const reply = post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }], stream: true, ...more }, { signal: leaving.signal });
-  if (when === 'answering') await (await reply).body?.getReader().read();
-  setTimeout(() => leaving.abort(), when === 'waiting' ? 100 : 0);
+  await (asked ?? (await reply).body?.getReader().read());
+  leaving.abort();
   await reply.catch(() => {});
   await expect.poll(() => records).toHaveLength(1);
   return records[0] as RequestRecord;
@@ -67,20 +67,21 @@ describe('the cost of an answer whose client has left', () => {
   });
 
   it('has an upper bound before the first piece too', async () => {
-    const record = await left(await scene([hangs]), { max_tokens: 100 }, 'waiting');
+    const asked = Promise.withResolvers<void>();
+    const record = await left(await scene([() => asked.resolve()]), { max_tokens: 100 }, asked.promise);
     expect(record).toMatchObject({ outcome: 'gone', costIsUpperBound: true });
     expect(Number(record.cost)).toBeGreaterThan(200);
   });
 
   it('is exact where the provider had said its last', async () => {
-    const finished = streams([event({ content: 'all' }), event({}, 'stop')], { end: 'hang' });
+    const finished = streams([event({ content: 'all' }) + event({}, 'stop')], { end: 'hang' });
     const record = await left(await scene([finished]), { max_tokens: 100 });
     expect(record.costIsUpperBound).toBe(false);
   });
 });
 
 describe('the cost of a record', () => {
-  const timeouts = { timeout_ms: { first_byte: 150, idle: 150 } };
+  const timeouts = { timeout_ms: { first_byte: 800, idle: 800 } };
 
   it('is the sum over its attempts, also of one that was given up before it said anything', async () => {
     const { chat, records } = await scene([hangs, whole], { policy: timeouts });

@@ -119,8 +119,8 @@ describe('the lag of the event loop', () => {
     block(300);
     await pause(60);
     expect(await longest()).toBeGreaterThan(0.2);
-    await pause(60);
-    expect(await longest()).toBeLessThan(0.2);
+    // a pause of this process is seen too, and forgotten at the next scrape
+    await expect.poll(longest).toBeLessThan(0.2);
     meters.close();
   });
 });
@@ -226,17 +226,17 @@ describe('the counters', () => {
 
   it('blame a slow provider for its own time, and not the one that answered after it', async () => {
     const slowly: Step = async (response, asked) => {
-      await pause(300);
+      await pause(900);
       await answers({ error: { message: 'no' } }, { status: 503 })(response, asked);
     };
     const gateway = await gatewayOf(twoUpstreams((await provider(slowly)).url, (await provider(streams(said('hello')))).url));
     await (await gateway.chat({ stream: true })).text();
     const samples = await scrape(gateway);
-    expect(total(samples, 'gateway_attempt_duration_seconds_sum', { provider: 'one', outcome: 'upstream_unavailable' })).toBeGreaterThan(0.29);
-    expect(total(samples, 'gateway_attempt_duration_seconds_sum', { provider: 'two', outcome: 'answered' })).toBeLessThan(0.25);
-    expect(total(samples, 'gateway_attempt_time_to_first_token_seconds_sum', { provider: 'two' })).toBeLessThan(0.25);
+    expect(total(samples, 'gateway_attempt_duration_seconds_sum', { provider: 'one', outcome: 'upstream_unavailable' })).toBeGreaterThan(0.89);
+    expect(total(samples, 'gateway_attempt_duration_seconds_sum', { provider: 'two', outcome: 'answered' })).toBeLessThan(0.8);
+    expect(total(samples, 'gateway_attempt_time_to_first_token_seconds_sum', { provider: 'two' })).toBeLessThan(0.8);
     expect(total(samples, 'gateway_attempt_time_to_first_token_seconds_count')).toBe(1);
-    expect(total(samples, 'gateway_time_to_first_token_seconds_sum', { model: 'plain' })).toBeGreaterThan(0.29);
+    expect(total(samples, 'gateway_time_to_first_token_seconds_sum', { model: 'plain' })).toBeGreaterThan(0.89);
     const byProvider = samples.filter(({ name, labels }) => /^gateway_(?:request_duration|time_to_first_token)_seconds/.test(name) && 'provider' in labels);
     expect(byProvider).toEqual([]);
   });

@@ -1,8 +1,12 @@
 /** route/policy: the order in which candidates are tried, or begin. */
-import { describe, expect, it } from 'vitest';
-import { answers, completion, pause } from '../../_kit/upstream.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { answers, completion } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
+
+// how fast a provider is goes by a clock that only the provider moves: whatever else takes time here is not measured
+beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }));
+afterEach(() => void vi.useRealTimers());
 
 const price = (prompt: string, completion: string): object => ({ prompt, completion });
 
@@ -57,7 +61,7 @@ interface Offer {
 
 const fine = answers(completion('hello'));
 const after = (ms: number): Step => async (response, asked) => {
-  await pause(ms);
+  vi.advanceTimersByTime(ms);
   await fine(response, asked);
 };
 

@@ -6,7 +6,7 @@ import type { ScriptedUpstream, Step } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
 const fine = answers(completion('hello'));
-const limited = answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after-ms': '400' } });
+const limited = answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after-ms': '1000' } });
 
 interface Scene extends TestGateway {
   readonly ups: readonly ScriptedUpstream[];

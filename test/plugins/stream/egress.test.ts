@@ -45,7 +45,8 @@ afterEach(() => {
   }
 });
 
-const gatewayTo = (base_url: string, more: object = {}) => gatewayOf({ ...oneUpstream(base_url, routing({ connect: 300 })), providers: { up: { dialect: 'openai-chat', base_url, api_key: 'k', ...more } } });
+/** @param connect how long a connection may take, in ms; short where none comes about */
+const gatewayTo = (base_url: string, more: object = {}, connect = 5000) => gatewayOf({ ...oneUpstream(base_url, routing({ connect })), providers: { up: { dialect: 'openai-chat', base_url, api_key: 'k', ...more } } });
 
 describe('a provider', () => {
   it('is asked through the proxy of its entry, with its name and password, on connections that are used again', async () => {
@@ -64,7 +65,7 @@ describe('a provider', () => {
     expect(await contentOf(await chat({}))).toBe('through');
     expect(proxy.asked).toEqual([{ target: 'provider.example:8443', login: undefined }]);
     process.env['NO_PROXY'] = '.example';
-    const direct = await gatewayTo('https://provider.example:8443/v1', { ca });
+    const direct = await gatewayTo('https://provider.example:8443/v1', { ca }, 300);
     expect((await direct.chat({})).status).toBeGreaterThanOrEqual(502);
     expect(proxy.asked).toHaveLength(1);
   });
@@ -74,7 +75,7 @@ describe('a provider', () => {
     const proxy = await proxyTo(port);
     process.env['HTTPS_PROXY'] = proxy.url;
     expect(await contentOf(await (await gatewayTo(`https://127.0.0.1:${port}/v1`, { ca })).chat({}))).toBe('through');
-    expect((await (await gatewayTo('https://provider.example/v1', { ca, proxy: 'none' })).chat({})).status).toBeGreaterThanOrEqual(502);
+    expect((await (await gatewayTo('https://provider.example/v1', { ca, proxy: 'none' }, 300)).chat({})).status).toBeGreaterThanOrEqual(502);
     expect(proxy.asked).toEqual([]);
   });
 
@@ -107,7 +108,7 @@ describe('a proxy', () => {
 
   it('that does not answer costs no more than the time to connect', async () => {
     const proxy = await proxyTo(0);
-    const { chat } = await gatewayTo('https://provider.example/v1', { proxy: proxy.url });
+    const { chat } = await gatewayTo('https://provider.example/v1', { proxy: proxy.url }, 300);
     const began = performance.now();
     expect((await errorOf(await chat({}))).code).toBe('upstream_timeout');
     expect(performance.now() - began).toBeLessThan(3000);

@@ -413,15 +413,18 @@ describe('a connection that does not come about', () => {
   it.each<[string, Record<string, number>, Record<string, number>, number]>([
     ['the default', { connect: 200 }, {}, 200],
     ['a shorter one of the model', { connect: 5000 }, { connect: 200 }, 200],
-    ['a longer one of the model', { connect: 50 }, { connect: 400 }, 400],
+    ['a longer one of the model', { connect: 50 }, { connect: 250 }, 250],
   ])('is given up in its time: %s', async (_, byDefault, own, ms) => {
     const two = await provider();
     const { routing: policy } = routing(byDefault) as { routing: object };
     const { chat, records } = await gatewayOf(twoUpstreams(await mute(), two.url, { routing: { ...policy, models: { plain: { timeout_ms: own } } } }));
-    expect(await contentOf(await chat({}))).toBe('hello');
-    expect(records[0]?.attempts[0]).toMatchObject({ outcome: 'upstream_timeout', error: 'The gateway could not connect to the provider in time.' });
-    expect(records[0]?.attempts[0]?.durationMs).toBeGreaterThanOrEqual(ms - 5);
-    expect(records[0]?.attempts[0]?.durationMs).toBeLessThan(ms + 150);
+    for (let at = 0; at < 3; at++) expect(await contentOf(await chat({}))).toBe('hello');
+    const first = records.map(({ attempts: [one] }) => one);
+    for (const one of first) expect(one).toMatchObject({ outcome: 'upstream_timeout', error: 'The gateway could not connect to the provider in time.' });
+    const took = first.map((one) => one?.durationMs ?? Infinity);
+    // each waits so long; a pause of this process makes one of them longer, and not all
+    expect(Math.min(...took)).toBeGreaterThanOrEqual(ms - 5);
+    expect(Math.min(...took)).toBeLessThan(ms + 150);
   });
 
   it('is given up in the time of the request that has waited for it', async () => {
@@ -439,9 +442,9 @@ describe('a connection that does not come about', () => {
 
   it('keeps no other request waiting', async () => {
     const two = await provider();
-    const { chat, records } = await gatewayOf(twoUpstreams(await mute(), two.url, routing({ connect: 200 })));
+    const { chat, records } = await gatewayOf(twoUpstreams(await mute(), two.url, routing({ connect: 600 })));
     await Promise.all(Array.from({ length: 5 }, async () => await chat({})));
-    expect(Math.max(...records.map(({ attempts: [first] }) => first?.durationMs ?? Infinity))).toBeLessThan(400);
+    expect(Math.max(...records.map(({ attempts: [first] }) => first?.durationMs ?? Infinity))).toBeLessThan(1200);
   });
 });
 

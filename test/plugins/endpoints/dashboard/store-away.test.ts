@@ -185,6 +185,8 @@ describe('the live tail', () => {
     await shown.evaluate(`Object.defineProperty(document, 'hidden', { configurable: true, value: ${isHidden} }); document.dispatchEvent(new Event('visibilitychange'))`);
   };
   const stream = (sent: { url(): string }): boolean => sent.url().includes('/api/logs/stream');
+  /** An answer has come to the page, so those before it have too. */
+  const answered = async (shown: Page): Promise<void> => void (await shown.evaluate('fetch(location.href).then((answer) => answer.text())'));
 
   test('opens again when a proxy in between has recovered', async () => {
     const shown = await newPage();
@@ -222,7 +224,7 @@ describe('the live tail', () => {
     await Promise.all([shown.waitForResponse(stream), shown.goto(`${url}/dashboard/connect`)]);
     await shown.getByText('Waiting for a call').waitFor();
     // the page itself learns of the answer a moment later
-    await pause(250);
+    await answered(shown);
     await Promise.all([shown.waitForEvent('requestfailed', stream), setHidden(shown, true)]);
     const [, connect = ''] = /x-gateway-connect: (\w+)/.exec((await shown.locator('.connect pre').textContent()) ?? '') ?? [];
     log.announce(aRecord({ model: 'from-a-terminal', metadata: { connect } }));
@@ -239,7 +241,7 @@ describe('the live tail', () => {
     const shown = await newPage();
     await Promise.all([shown.waitForResponse(stream), shown.goto(`${url}/dashboard/connect?client=aider&model=plain`)]);
     await shown.getByText("its call for plain is shown here").waitFor();
-    await pause(250);
+    await answered(shown);
     log.announce(aRecord({ model: 'of-another' }));
     log.announce(aRecord({ model: 'plain', outcome: 'failed', status: 502, userAgent: 'aider/0.86' }));
     await shown.getByText('From aider/0.86. plain answered with 502').waitFor();

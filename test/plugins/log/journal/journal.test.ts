@@ -9,7 +9,7 @@ import { pathOf } from '../../../../plugins/log/journal/write/segments.ts';
 import { quietPlugins, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
-import { answers, completion, hangs, pause, said, startUpstream, streams } from '../../../_kit/upstream.ts';
+import { answers, completion, pause, said, startUpstream, streams } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream } from '../../../_kit/upstream.ts';
 import { probe } from '../../../core/scene.ts';
 import { everything, folder } from './scene.ts';
@@ -98,11 +98,10 @@ describe('log/journal', () => {
 
   test('stores streams, refusals, failures and those who left', async () => {
     const { chat, post, get } = await begin();
-    upstream.script(streams(said('one', 'two')), answers({ error: { message: 'bad' } }, { status: 400 }), hangs);
+    const leaving = new AbortController();
+    upstream.script(streams(said('one', 'two')), answers({ error: { message: 'bad' } }, { status: 400 }), () => leaving.abort());
     await (await chat({ stream: true })).text();
     await chat({});
-    const leaving = new AbortController();
-    setTimeout(() => leaving.abort(), 50);
     await post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaving.signal }).catch(() => {});
     await chat({ model: 'unknown' });
     await post('{"model":');

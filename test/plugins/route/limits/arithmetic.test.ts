@@ -217,10 +217,10 @@ describe('over Redis', () => {
     await redis.run('return redis.call("FLUSHALL")', [], []);
     const proxy = await proxyTo(server.url);
     const dying = await connected(proxy.url);
-    const [one, two] = [ledgerOver(dying, { leaseMs: 600 }), ledgerOver(redis, { leaseMs: 600 })];
+    const [one, two] = [ledgerOver(dying, { leaseMs: 800 }), ledgerOver(redis, { leaseMs: 800 })];
     for (let at = 0; at < 4; at++) expect((await one.reserve(asking([subject], { tokens: 125, pico: 250n }))).refusal).toBeNull();
     expect((await two.reserve(asking([subject]))).refusal).not.toBeNull();
-    await new Promise((resolve) => setTimeout(resolve, 900));
+    await new Promise((resolve) => setTimeout(resolve, 1200));
     // it lives, so it still holds all of it
     expect((await two.reserve(asking([subject]))).refusal).not.toBeNull();
     proxy.isShut = true;

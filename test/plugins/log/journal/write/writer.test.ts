@@ -85,7 +85,7 @@ describe('the writer', () => {
   const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
   test('writes within the turn of the event loop, once its file is open', async () => {
-    const writer = writerIn(place.path);
+    const writer = writerIn(place.path, { slowMs: 60_000 });
     expect(writer.writesNow).toBe(false);
     await writer.append(frame(0));
     expect(writer.writesNow).toBe(true);
