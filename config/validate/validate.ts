@@ -1,5 +1,4 @@
 /** Checks each file against the root schema, and the options of each plugin against the plugin's own schema. */
-import type { ErrorObject } from 'ajv';
 import { noOptions } from '../../core/host/plugin.ts';
 import type { AnyPlugin } from '../../core/host/plugin.ts';
 import { gatewaySchema } from '../../schemas/gateway.ts';
@@ -9,7 +8,7 @@ import type { Findings } from '../problems.ts';
 import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
 import { validatorOf } from './validator.ts';
-import type { Validator } from './validator.ts';
+import type { Fault, Validator } from './validator.ts';
 
 const roots = new Map<string, Validator>();
 
@@ -70,25 +69,28 @@ interface Check {
 
 function check({ reading, base, value, validator }: Check, findings: Findings): void {
   const { source, expansion } = reading;
-  const pathOf = (error: ErrorObject): Path => [...base, ...pointerSteps(error.instancePath, value)];
-  if (validator.accepts(value)) return;
-  const validate = validator.explains();
-  if (validate(value)) return;
-  const isConverted = (error: ErrorObject): boolean =>
-    error.keyword === 'type' && writtenAs(source, expansion, pathOf(error)) !== null && convert(value, pathOf(error).slice(base.length), error);
-  if ((validate.errors ?? []).filter(isConverted).length > 0 && validate(value)) return;
-  const isReported = (path: Path): boolean => !findings.isSound({ source, path }) || expansion.missing.some((miss) => miss.path.join('\0') === path.join('\0'));
+  const pathOf = ({ instancePath }: Fault): Path => [...base, ...pointerSteps(instancePath, value)];
+  const isMissing = (path: Path): boolean => expansion.missing.some((miss) => miss.path.join('\0') === path.join('\0'));
+  const { accepts, explains } = validator;
+  // a provider without its variable is off, and has no faults for that
+  const isFine = (): boolean => accepts(value) || (accepts.errors ?? []).every((fault) => isMissing(pathOf(fault)));
+  const isConverted = (fault: Fault): boolean =>
+    fault.keyword === 'type' && writtenAs(source, expansion, pathOf(fault)) !== null && convert(value, pathOf(fault).slice(base.length), fault);
+  if (isFine() || ((accepts.errors ?? []).filter(isConverted).length > 0 && isFine())) return;
+  const validate = explains();
+  validate(value);
+  const isReported = (path: Path): boolean => !findings.isSound({ source, path }) || isMissing(path);
   const unreported = (validate.errors ?? []).filter((error) => !isReported(pathOf(error)) || typeof error.data === 'object');
   for (const { path, at, message, hint } of diagnose(unreported, { pathOf, source, expansion })) findings.error({ source, path, at }, message, hint);
 }
 
 /** Converts text that came from a variable to the type that the schema wants: `4000` to a number, `true` to a boolean. Returns whether it did. */
-function convert(root: unknown, path: Path, error: ErrorObject): boolean {
-  const wanted = [(error.params as { type: string | string[] }).type].flat();
-  const text = String(error.data);
+function convert(root: unknown, path: Path, { params }: Fault): boolean {
+  const wanted = [(params as { type: string | string[] }).type].flat();
   const holder = path.slice(0, -1).reduce<unknown>((value, step) => (value as Record<string, unknown>)[step], root) as Record<string, unknown>;
   const last = path.at(-1);
   if (last === undefined) return false;
+  const text = String(holder[last]);
   const isNumber = wanted.some((type) => type === 'integer' || type === 'number') && /^-?\d+(\.\d+)?$/.test(text);
   const isBoolean = wanted.includes('boolean') && (text === 'true' || text === 'false');
   if (isNumber) holder[last] = Number(text);

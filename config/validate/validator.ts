@@ -1,7 +1,7 @@
 /** Ajv as the config uses it. */
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
-import type { Ajv, Options, ValidateFunction } from 'ajv';
+import type { Ajv, ErrorObject, Options, ValidateFunction } from 'ajv';
 import { compiled } from './compiled.js';
 
 /** What makes a value valid; `npm run generate` compiles with the same. */
@@ -22,9 +22,17 @@ export const editorKeywords = ['markdownDescription', 'defaultSnippets', 'deprec
 /** The key of a schema in `compiled`. A schema that has changed since has another one. */
 export const hashOf = (schema: object): string => createHash('sha256').update(JSON.stringify(schema)).digest('hex').slice(0, 16);
 
+/** Where a value is not valid, and by which keyword of the schema. */
+export type Fault = Pick<ErrorObject, 'instancePath' | 'keyword' | 'params'>;
+
+/** Whether a value is valid. Fills defaults in, in place. `errors` are the faults of the last value. */
+export interface Accepts {
+  (value: unknown): boolean;
+  errors?: readonly Fault[] | null;
+}
+
 export interface Validator {
-  /** Whether a value is valid. Fills defaults in, in place. */
-  readonly accepts: (value: unknown) => boolean;
+  readonly accepts: Accepts;
   /** Ajv's own validator, which names each fault of a value that is not. */
   readonly explains: () => ValidateFunction;
 }

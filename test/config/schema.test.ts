@@ -1,4 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { Ajv } from 'ajv';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -6,6 +8,7 @@ import { compose } from '../../schemas/compose.ts';
 import { referenceFile, schemaFile, schemaText, shippedPlugins, shippedSchemas, validatorsFile, validatorsText } from '../../schemas/generate.ts';
 import { referenceText } from '../../schemas/reference.ts';
 import { rootValidator } from '../../config/validate/validate.ts';
+import type { Accepts } from '../../config/validate/validator.ts';
 import { pathText } from '../../config/problems.ts';
 
 const committed = readFileSync(schemaFile, 'utf8');
@@ -19,6 +22,9 @@ function undescribed(schema: unknown, path: (string | number)[] = []): string[] 
   });
 }
 
+/** Where a validator finds the last value not valid. */
+const placesIn = ({ errors }: Accepts): Set<string> => new Set(errors?.map(({ instancePath }) => instancePath));
+
 describe('the compiled validators', () => {
   test('are what `npm run generate` writes', async () => {
     expect(readFileSync(validatorsFile, 'utf8')).toBe(validatorsText(await shippedSchemas()));
@@ -30,11 +36,20 @@ describe('the compiled validators', () => {
     const values = [{}, { server: {} }, { server: { port: 70000 } }, { models: [{ id: 'a', providers: [{ providerId: 'b' }] }] }, { more: 1 }, [], null, { providers: { own: { rooms: '4' } } }];
     const verdicts = values.map((value) => {
       const [one, other] = [structuredClone(value), structuredClone(value)];
-      expect(accepts(one)).toBe(explains()(other));
-      if (accepts(one)) expect(one).toEqual(other);
-      return accepts(one);
+      const isValid = accepts(one);
+      expect(explains()(other)).toBe(isValid);
+      expect(placesIn(accepts)).toEqual(placesIn(explains()));
+      expect(one).toEqual(other);
+      return isValid;
     });
     expect(verdicts).toEqual([true, true, false, true, false, false, false, false]);
+  });
+
+  test('are all that the shipped config needs, although most of its providers lack their variables', () => {
+    const seen = 'import { createRequire } from "node:module"; process.on("exit", () => console.error(Object.keys(createRequire("file:///gateway.mjs").cache).filter((file) => file.includes("/ajv/dist/core")).length))';
+    const { PATH } = process.env;
+    const { stderr, status } = spawnSync(process.execPath, ['--import', `data:text/javascript,${seen}`, 'core/main.ts', 'check'], { cwd: fileURLToPath(new URL('../../', import.meta.url)), env: { PATH }, encoding: 'utf8' });
+    expect([status, stderr.trim().split('\n').at(-1)]).toEqual([0, '0']);
   });
 
   test('leave the settings of a dialect that is not shipped to Ajv', () => {
