@@ -39,6 +39,8 @@ export class RedisClient implements SharedRedis {
   #restMs = restMs.min;
   #timer: NodeJS.Timeout | undefined;
   readonly #hashes = new Map<string, string>();
+  /** Scripts that were sent on this connection. A script that Redis does not know would be run after those that were sent later. */
+  readonly #sent = new Set<string>();
 
   constructor(url: Secret, logger: Logger) {
     this.#url = url;
@@ -74,6 +76,7 @@ export class RedisClient implements SharedRedis {
         this.#failed(error);
         settled();
       });
+      client.on('close', () => this.#sent.clear());
       client.on('ready', () => {
         this.#answered();
         settled();
@@ -96,6 +99,10 @@ export class RedisClient implements SharedRedis {
   async run(script: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     const all = [...keys, ...args];
     return await this.#ask(limitMs.script, async (client) => {
+      if (!this.#sent.has(script)) {
+        this.#sent.add(script);
+        return await client.eval(script, keys.length, ...all);
+      }
       try {
         return await client.evalsha(this.#hashOf(script), keys.length, ...all);
       } catch (error) {

@@ -10,8 +10,10 @@ export interface Proxy {
   isMute: boolean;
   /** On each connection, no answer is passed on from the first piece of the client that has this text; null: all are. */
   losesAnswersAfter: string | null;
-  /** Milliseconds by which each answer is late. */
+  /** Milliseconds by which each answer is late, at least: none overtakes the one before it. */
   delayMs: number;
+  /** Of the server behind; new connections go there. */
+  port: number;
   /** New connections are closed at once. */
   isShut: boolean;
   /** Closes all connections. */
@@ -28,7 +30,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
       near.destroy();
       return;
     }
-    const far = connect(Number(target.port), target.hostname);
+    const far = connect(proxy.port, target.hostname);
     for (const socket of [near, far]) {
       sockets.add(socket);
       socket.on('error', () => {});
@@ -40,10 +42,13 @@ export async function proxyTo(url: string): Promise<Proxy> {
       isLost ||= proxy.losesAnswersAfter !== null && bytes.includes(proxy.losesAnswersAfter);
       if (!proxy.isMute) far.write(bytes);
     });
+    let lastAt = 0;
     far.on('data', (bytes) => {
       if (proxy.isMute || isLost) return;
-      if (proxy.delayMs === 0) near.write(bytes);
-      else setTimeout(() => near.write(bytes), proxy.delayMs);
+      const now = performance.now();
+      lastAt = Math.max(lastAt, now + proxy.delayMs);
+      if (lastAt <= now) near.write(bytes);
+      else setTimeout(() => near.write(bytes), lastAt - now);
     });
     near.on('close', () => far.destroy());
     far.on('close', () => near.destroy());
@@ -59,6 +64,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
     isMute: false,
     losesAnswersAfter: null,
     delayMs: 0,
+    port: Number(target.port),
     isShut: false,
     cut,
     async close() {

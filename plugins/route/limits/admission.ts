@@ -63,8 +63,19 @@ export class Admission {
     if (subjects.length === 0) return standing;
     const ask = askOf(subjects, standing, context);
     const verdict = this.#reserve(ask);
-    if (isThenable(verdict)) return verdict.then((reached) => this.#act(reached, { ask, standing, first, caller, context }));
+    if (isThenable(verdict)) {
+      const waiting = booked(subjects, []);
+      this.#booked.set(context, waiting);
+      return verdict.then((reached) => (this.#isOver(context, waiting, reached) ? standing : this.#act(reached, { ask, standing, first, caller, context })));
+    }
     return this.#act(verdict, { ask, standing, first, caller, context });
+  }
+
+  /** Whether the request has ended while the ledger was asked, because its client left or its time was over: nobody settles it any more, so what it took is let go here. */
+  #isOver(context: object, waiting: Booked, { hold }: Verdict): boolean {
+    if (this.#booked.get(context) === waiting) return false;
+    if (hold !== null) this.#parts.ledger.settle(hold, 0);
+    return true;
   }
 
   #act(verdict: Verdict, { ask, standing, first, caller, context }: Acting): readonly Candidate[] | Promise<readonly Candidate[]> {
@@ -139,7 +150,7 @@ export class Admission {
       if (refusal !== null) throw this.#passedBy(refusal, ask);
       if (hold !== null) (target.targets ??= new Map()).set(candidate.target, hold);
     };
-    return isThenable(verdict) ? verdict.then(act) : act(verdict);
+    return isThenable(verdict) ? verdict.then((reached) => (this.#isOver(context, target, reached) ? undefined : act(reached))) : act(verdict);
   }
 
   /** The error of a candidate without room: the next candidate is asked. */

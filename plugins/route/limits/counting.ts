@@ -5,7 +5,7 @@ import type { Ledger } from './ledger.ts';
 import { MemoryLedger } from './counts/memory.ts';
 import { PeerLedger } from './counts/peers.ts';
 import { RedisLedger } from './counts/redis.ts';
-import type { ReadSpent } from './counts/redis.ts';
+import type { ReadSpent } from './counts/seeds.ts';
 import type { Sums } from './sums.ts';
 
 /** safety: no request waits longer for the log. */
@@ -13,8 +13,8 @@ const readMs = 700;
 
 export interface Counting {
   readonly ledger: Ledger;
-  /** Takes over: from now on the gateway with this config serves. */
-  begin(): void;
+  /** Takes over: from now on the gateway with this config serves. @param readAgain reads the sums of the log, and tells them to the ledger */
+  begin(readAgain: () => void): void;
 }
 
 export function createCounting({ state, clock, redis, config, peers, log }: Pick<Gateway, 'state' | 'clock' | 'redis' | 'config' | 'peers' | 'log'>, sums: Sums): Counting {
@@ -24,10 +24,11 @@ export function createCounting({ state, clock, redis, config, peers, log }: Pick
   if (redis !== null && config.redis !== null) {
     const { url, whenAway } = config.redis;
     const shared = state(`ledger of ${url.reveal()}`, () => new RedisLedger({ redis, memory, clock }));
-    const begin = (): void => {
+    const begin = (readAgain: () => void): void => {
       beginMemory();
       shared.whenAway = whenAway;
-      shared.readSpent = readSpent;
+      shared.seeds.read = readSpent;
+      shared.readAgain = log.reader() === null ? null : readAgain;
     };
     return { ledger: shared, begin };
   }

@@ -45,7 +45,7 @@ export default definePlugin({
     hooks.boot.tapPromise({ stage: LATE }, async () => {
       await sums.open(openMs);
       for (const warning of await warningsOf(rules.budgets(), log.reader())) logger.warn(warning);
-      begin();
+      begin(() => void refresher.now());
       // one worker reads for all
       if (peers === null || peers.number === 1) refresher.start();
     });

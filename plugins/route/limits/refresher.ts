@@ -22,6 +22,12 @@ export class Refresher {
     clearTimeout(this.#timer);
   }
 
+  /** Does it at once, once more. */
+  async now(): Promise<void> {
+    // the log reports its own failures
+    await this.#work().catch(() => {});
+  }
+
   #later(ms: number): void {
     if (this.#isStopped) return;
     this.#timer = setTimeout(() => void this.#run(), ms);
@@ -30,8 +36,7 @@ export class Refresher {
 
   async #run(): Promise<void> {
     const startedAt = performance.now();
-    // the log reports its own failures, and the next time it may answer
-    await this.#work().catch(() => {});
+    await this.now();
     this.#later(Math.max(refreshMs.later, (performance.now() - startedAt) / mostShare));
   }
 }

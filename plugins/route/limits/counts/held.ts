@@ -7,22 +7,23 @@ export interface Owned extends Hold {
   owner: string;
 }
 
-/** By value, as the script takes it. */
-export function heldValues(running: Iterable<Owned>, now: number): readonly { readonly subject: Subject; readonly held: object }[] {
-  const byId = new Map<string, { readonly subject: Subject; readonly holds: Owned[] }>();
-  for (const hold of running) {
-    for (const subject of hold.subjects) {
-      const known = byId.get(subject.id) ?? { subject, holds: [] };
-      known.holds.push(hold);
-      byId.set(subject.id, known);
+/** The values of what runs; of one value that a reload has given other limits, those of the last request. */
+export const subjectsOf = (running: Iterable<Owned>): readonly Subject[] => [...new Map(Array.from(running, ({ subjects }) => subjects.map((subject) => [subject.id, subject] as const)).flat()).values()];
+
+/** What is held of each value, as the script takes it: that which the end of each request lets go of. */
+export function heldValues(subjects: readonly Subject[], running: Iterable<Owned>, now: number): readonly object[] {
+  const sums = new Map(subjects.map(({ id }) => [id, { running: 0, tokens: 0, budgets: new Map<string, bigint>() }]));
+  for (const { subjects: own, tokens, pico, at } of running) {
+    for (const { id, caps } of own) {
+      const sum = sums.get(id);
+      if (sum === undefined) continue;
+      sum.running++;
+      if (caps.tokens !== null) sum.tokens += tokens;
+      for (const { per } of caps.budgets) if (periodOf(per, at).start === periodOf(per, now).start) sum.budgets.set(per, (sum.budgets.get(per) ?? 0n) + pico);
     }
   }
-  return Array.from(byId.values(), ({ subject, holds }) => ({
-    subject,
-    held: {
-      running: String(holds.length),
-      tokens: String(holds.reduce((sum, { tokens }) => sum + tokens, 0)),
-      budgets: subject.caps.budgets.map(({ per }) => String(holds.reduce((sum, { pico, at }) => (periodOf(per, at).start === periodOf(per, now).start ? sum + pico : sum), 0n))),
-    },
-  }));
+  return subjects.map(({ id, caps }) => {
+    const sum = sums.get(id);
+    return { running: String(sum?.running ?? 0), tokens: String(sum?.tokens ?? 0), budgets: caps.budgets.map(({ per }) => String(sum?.budgets.get(per) ?? 0n)) };
+  });
 }

@@ -36,6 +36,19 @@ export interface Said {
   readonly number: number;
 }
 
+/** Redis answered with an error: it has not run the script. */
+export const isRefused = (thrown: unknown): boolean => thrown instanceof Error && thrown.name === 'ReplyError';
+
+/** Redis was asked to let a request in, and no reply came. */
+export class NoReply extends Error {
+  readonly said: Said;
+
+  constructor(said: Said, cause: unknown) {
+    super('Redis gave no reply.', { cause });
+    this.said = said;
+  }
+}
+
 interface Unsure {
   readonly number: number;
   readonly remember: () => void;
@@ -43,6 +56,9 @@ interface Unsure {
 
 /** Values in one call of Redis. */
 export const chunk = 200;
+/** Amounts in one call. cost: Redis takes 14 µs for each, and does nothing else meanwhile. */
+const mostAmounts = 1000;
+const sweepEvery = 1000;
 
 export class Missed {
   /** By value. */
@@ -50,12 +66,14 @@ export class Missed {
   /** By the name under which it was said. */
   readonly #unsure = new Map<string, Unsure[]>();
   #batches: Batch[] = [];
+  #added = 0;
 
   get isEmpty(): boolean {
     return this.#values.size === 0 && this.#unsure.size === 0 && this.#batches.length === 0;
   }
 
   requests(subjects: readonly Subject[], now: number): void {
+    this.#sweep(now);
     for (const subject of subjects) if (subject.caps.requests !== null) this.#of(subject).requests.add(now, 1);
   }
 
@@ -111,7 +129,23 @@ export class Missed {
 
   #pack(all: readonly MissedOf[]): void {
     const values = all.map(({ subject, requests, tokens, charged }) => ({ subject, requests: requests.since(0), tokens: tokens.since(0), charged }));
-    for (let at = 0; at < values.length; at += chunk) this.#batches.push({ name: randomUUID(), values: values.slice(at, at + chunk) });
+    let [batch, amounts]: [Told[], number] = [[], 0];
+    for (const value of values.flatMap(inParts)) {
+      const more = value.requests.length + value.tokens.length;
+      if (batch.length > 0 && (batch.length === chunk || amounts + more > mostAmounts)) {
+        this.#batches.push({ name: randomUUID(), values: batch });
+        [batch, amounts] = [[], 0];
+      }
+      batch.push(value);
+      amounts += more;
+    }
+    if (batch.length > 0) this.#batches.push({ name: randomUUID(), values: batch });
+  }
+
+  /** Forgets values of which nothing counts any more: callers make up new ones without end. */
+  #sweep(now: number): void {
+    if (++this.#added % sweepEvery !== 0) return;
+    for (const [id, { requests, tokens, charged }] of this.#values) if (charged.size === 0 && requests.sum(now) === 0 && tokens.sum(now) === 0) this.#values.delete(id);
   }
 
   #of(subject: Subject): MissedOf {
@@ -121,12 +155,20 @@ export class Missed {
   }
 }
 
-/** A value as the script takes it. The clock of Redis is another one, so it is told how long ago each amount was. */
-export const toldOf = ({ subject: { caps }, requests, tokens, charged }: Told, now: number): object => ({
+/** A value as the script takes it, with what was spent or without. The clock of Redis is another one, so it is told how long ago each amount was. */
+export const toldOf = ({ subject: { caps }, requests, tokens, charged }: Told, now: number, tellsSpent: boolean): object => ({
   requests: agesOf(requests, now),
   tokens: agesOf(tokens, now),
-  charged: caps.budgets.map(({ per }) => String(charged.get(periodName(per, now)) ?? 0n)),
+  charged: caps.budgets.map(({ per }) => String((tellsSpent ? charged.get(periodName(per, now)) : undefined) ?? 0n)),
 });
 
 const agesOf = (amounts: Amounts, now: number): readonly (readonly [age: number, amount: number])[] =>
   amounts.filter(([at]) => at > now - windowMs).map(([at, amount]) => [Math.max(0, now - at), amount] as const);
+
+/** A value of which there are more amounts than one call takes is told in several. */
+function inParts({ subject, requests, tokens, charged }: Told): Told[] {
+  const most = mostAmounts / 2;
+  const parts = [{ subject, requests: requests.slice(0, most), tokens: tokens.slice(0, most), charged }];
+  for (let at = most; at < Math.max(requests.length, tokens.length); at += most) parts.push({ subject, requests: requests.slice(at, at + most), tokens: tokens.slice(at, at + most), charged: new Map() });
+  return parts;
+}

@@ -1,5 +1,6 @@
 /** The counts of all workers of this machine, in their parent process. What a worker holds is let go when the worker has ended, however it did. */
 import type { ParentSide } from '../../../../core/workers/relay.ts';
+import type { Budget } from '../../../../core/limits.ts';
 import { periodOf } from '../ledger.ts';
 import type { Hold } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
@@ -8,6 +9,7 @@ import type { Reserved, Said } from './wire.ts';
 
 /** A worker says again within a second or two what it may have said in vain. */
 const mostCharged = 50_000;
+const sweepEveryMs = 30_000;
 
 /** Values in one answer. */
 const mostKnown = 10_000;
@@ -20,7 +22,8 @@ export class ParentCounts implements ParentSide {
   readonly #memory: MemoryLedger;
   readonly #held = new Map<string, Held>();
   /** What was spent of budgets before this process counted, as workers have read it from the log: by value and period. */
-  readonly #spentBefore = new Map<string, { readonly start: number; readonly pico: bigint }>();
+  readonly #spentBefore = new Map<string, { readonly per: Budget['per']; readonly start: number; readonly pico: bigint }>();
+  #sweepAt = 0;
   /** Names of the last charges. */
   readonly #charged = new Set<string>();
 
@@ -56,6 +59,17 @@ export class ParentCounts implements ParentSide {
     return { hasRoom: refusal === null, levels: levels.map(levelToWire) };
   }
 
+  /** How many sums it remembers that workers have read. */
+  get remembered(): number {
+    return this.#spentBefore.size;
+  }
+
+  /** Forgets periods that are over: callers make up values without end. */
+  forget(now: number): void {
+    this.#sweepAt = now + sweepEveryMs;
+    for (const [name, { per, start }] of this.#spentBefore) if (start !== periodOf(per, now).start) this.#spentBefore.delete(name);
+  }
+
   #charge({ name, subjects, pico, at }: Extract<Said, { what: 'charge' }>): void {
     if (this.#charged.has(name)) return;
     this.#charged.add(name);
@@ -76,10 +90,11 @@ export class ParentCounts implements ParentSide {
 
   #learn({ sums, isNew }: Extract<Said, { what: 'spent' }>): void {
     const now = Date.now();
+    if (now >= this.#sweepAt) this.forget(now);
     const spent = sums.map(({ subject, pico, ...sum }) => ({ ...sum, subject: fromWire(subject), pico: BigInt(pico) }));
     for (const { subject, per, start, pico } of isNew ? spent : []) {
       const name = `${subject.id} ${per}`;
-      if (start === periodOf(per, now).start && this.#spentBefore.get(name)?.start !== start) this.#spentBefore.set(name, { start, pico });
+      if (start === periodOf(per, now).start && this.#spentBefore.get(name)?.start !== start) this.#spentBefore.set(name, { per, start, pico });
     }
     this.#memory.atLeast(spent);
   }

@@ -4,7 +4,7 @@ import type { Peers } from '../../../../core/workers/peers.ts';
 import { periodOf, refusalOf } from '../ledger.ts';
 import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
-import type { ReadSpent } from './redis.ts';
+import type { ReadSpent } from './seeds.ts';
 import { fromWire, levelFromWire, toWire } from './wire.ts';
 import type { NamedHold, Reserved, Said, WiredLevel, WiredSubject } from './wire.ts';
 

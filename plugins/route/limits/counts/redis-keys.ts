@@ -2,7 +2,7 @@
 import type { Budget } from '../../../../core/limits.ts';
 import { periodOf } from '../ledger.ts';
 import type { Level, Subject } from '../ledger.ts';
-import { keysOfValue } from './scripts.ts';
+import { keysOfValue } from './lua.ts';
 
 const prefix = 'model-gateway:{limits}:';
 /** Gateways that are alive, each with the time at which its lease ends. */

@@ -4,17 +4,19 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Redis } from '../../../../core/config.ts';
-import type { Budget } from '../../../../core/limits.ts';
 import type { SharedRedis } from '../../../../core/host/redis.ts';
-import { Away, periodOf, refusalOf } from '../ledger.ts';
+import { within } from '../../../../core/cancellation.ts';
+import { Away, refusalOf } from '../ledger.ts';
 import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import type { MemoryLedger } from './memory.ts';
-import { heldValues } from './held.ts';
+import { heldValues, subjectsOf } from './held.ts';
 import type { Owned } from './held.ts';
-import { chunk, Missed, toldOf } from './missed.ts';
+import { chunk, isRefused, Missed, NoReply, toldOf } from './missed.ts';
 import type { Said } from './missed.ts';
-import { aliveKey, eraKey, expiryOf, heardKey, keysOf, levelsOf, periodName, spentKey, toldKey } from './redis-keys.ts';
-import { aliveScript, atLeastScript, chargeScript, closeScript, missedScript, registerScript, reserveScript, settleScript } from './scripts.ts';
+import { aliveKey, eraKey, expiryOf, heardKey, keysOf, levelsOf, spentKey, toldKey } from './redis-keys.ts';
+import { aliveScript, closeScript, missedScript, registerScript } from './known-scripts.ts';
+import { chargeScript, reserveScript, settleScript } from './scripts.ts';
+import { Seeds } from './seeds.ts';
 
 export interface RedisParts {
   readonly redis: SharedRedis;
@@ -24,15 +26,14 @@ export interface RedisParts {
   readonly leaseMs?: number;
 }
 
-/** What was spent of a budget, as the log has it now; null: it cannot be read. */
-export type ReadSpent = (subject: Subject, per: Budget['per'], start: number) => Promise<bigint | null>;
-
 /** Redis gave no verdict. `said`: it was asked, and no reply came; null: it was not asked. */
 interface Unanswered {
   readonly said: Said | null;
 }
 
 const usualLeaseMs = 10_000;
+/** safety: no request waits longer for what Redis is told before it. */
+const patienceMs = 300;
 
 export class RedisLedger implements Ledger {
   readonly #redis: SharedRedis;
@@ -40,7 +41,12 @@ export class RedisLedger implements Ledger {
   readonly #clock: () => number;
   readonly #leaseMs: number;
   /** The gateway that serves now says how to find out what was spent, and what to do while Redis is away. */
-  readSpent: ReadSpent = async () => null;
+  readonly seeds: Seeds;
+  /**
+   * Reads the sums of the log again, and tells them to `atLeast`; null: there is no log. What was spent while Redis was away is in the log, and another
+   * gateway may have read it there already: told to Redis, it would count twice.
+   */
+  readAgain: (() => void) | null = null;
   whenAway: Redis['whenAway'] = 'local';
   #name = randomUUID();
   /** Of what was said last. */
@@ -49,10 +55,13 @@ export class RedisLedger implements Ledger {
   #formers: string[] = [];
   #era: string | null = null;
   #isKnown = false;
+  /** How often something has come about that Redis may not know. */
+  #doubts = 0;
+  /** Requests that Redis is asked about now. */
+  readonly #asking = new Set<Promise<unknown>>();
   #registering: Promise<void> | null = null;
   readonly #running = new Set<Owned>();
   readonly #missed = new Missed();
-  readonly #seeding = new Map<string, Promise<void>>();
   #heart: NodeJS.Timeout | undefined;
 
   constructor({ redis, memory, clock, leaseMs = usualLeaseMs }: RedisParts) {
@@ -60,6 +69,7 @@ export class RedisLedger implements Ledger {
     this.#memory = memory;
     this.#clock = clock;
     this.#leaseMs = leaseMs;
+    this.seeds = new Seeds({ redis, memory, clock });
   }
 
   [Symbol.dispose](): void {
@@ -77,39 +87,51 @@ export class RedisLedger implements Ledger {
       const verdict = await this.#askKnown(ask);
       if (verdict === null) return { said: null };
       if (!isUnread(verdict)) return verdict;
-      await this.#seedAll(ask.subjects, verdict.levels);
+      await this.seeds.tell(ask.subjects, verdict.levels);
       return (await this.#askKnown(ask)) ?? { said: null };
     } catch (thrown) {
       // the client of Redis reports its own failures
-      return { said: thrown instanceof NoReply ? thrown.said : null };
+      return { said: thrown instanceof NoReply && !isRefused(thrown.cause) ? thrown.said : null };
     }
   }
 
   /** Asks as a gateway that Redis knows; null: Redis does not. */
   async #askKnown(ask: Ask): Promise<Verdict | null> {
-    if (!this.#isKnown) await this.#register();
+    if (!this.#isKnown && !(await this.#registered())) return null;
     const name = this.#name;
-    const verdict = await this.#ask(ask);
+    const verdict = await this.#asked(ask);
     if (verdict !== null) return verdict;
     // another request may have made this gateway known meanwhile
-    if (this.#name === name) this.#isKnown = false;
-    if (!this.#isKnown) await this.#register();
-    return await this.#ask(ask);
+    if (this.#name === name) this.#doubt();
+    if (!this.#isKnown && !(await this.#registered())) return null;
+    return await this.#asked(ask);
+  }
+
+  /** While a reply is on its way, this gateway does not change its name: what the request holds would stand under neither. */
+  async #asked(ask: Ask): Promise<Verdict | null> {
+    const asking = this.#ask(ask);
+    this.#asking.add(asking);
+    return await asking.finally(() => this.#asking.delete(asking));
+  }
+
+  #doubt(): void {
+    this.#isKnown = false;
+    this.#doubts++;
   }
 
   /** This gateway counts for itself. */
   #alone(ask: Ask, { said }: Unanswered): Verdict {
     // what Redis may hold for this request ends with the name of the gateway
-    if (said !== null) this.#isKnown = false;
+    if (said !== null) this.#doubt();
     if (this.whenAway === 'refuse') throw new Away('Redis, which has the counts of limits and budgets, is away.');
     const verdict = this.#memory.reserve(ask);
     if (verdict.hold === null) return verdict;
-    this.#isKnown = false;
+    this.#doubt();
     const now = this.#clock();
     const remember = (): void => this.#missed.requests(ask.subjects, now);
     if (said === null) remember();
     else this.#missed.perhaps(said, remember);
-    return { ...verdict, hold: this.#own(verdict.hold, this.#name) };
+    return { ...verdict, hold: this.#own(verdict.hold, '') };
   }
 
   #own(hold: Hold, owner: string): Hold {
@@ -152,7 +174,7 @@ export class RedisLedger implements Ledger {
     const { owner } = hold as Owned;
     this.#running.delete(hold as Owned);
     const values = hold.subjects.flatMap(({ caps }) => [caps.tokens === null ? 0 : 1, caps.budgets.length]);
-    const args = [owner, hold.tokens, tokens, String(hold.pico), ...values];
+    const args = [owner, hold.tokens, Math.min(tokens, Number.MAX_SAFE_INTEGER), String(hold.pico), ...values];
     const now = this.#clock();
     this.#tell({ script: settleScript, keys: keysOf(hold.subjects, hold.at), args }, () => this.#missed.tokens(hold.subjects, tokens, now));
   }
@@ -180,51 +202,29 @@ export class RedisLedger implements Ledger {
 
   atLeast(sums: readonly Spent[]): void {
     this.#memory.atLeast(sums);
-    if (this.#redis.isAway) return;
-    for (let at = 0; at < sums.length; at += chunk) {
-      const some = sums.slice(at, at + chunk);
-      const keys = some.map(({ subject, per, start }) => spentKey(subject, per, start));
-      // the client of Redis reports its own failures, and the sums are read again and again
-      this.#redis.run(atLeastScript, [aliveKey, ...keys], some.flatMap(({ per, start, pico }) => [String(pico), expiryOf(per, start)])).catch(() => {});
-    }
+    if (!this.#redis.isAway) this.seeds.atLeast(sums);
   }
 
   /** Runs a script that nobody waits for. Where Redis does not hear of it, this gateway makes itself known again. */
   #tell({ script, keys, args }: Telling, remember: () => void): void {
     const said = { name: this.#name, number: ++this.#number };
     const unheard = (): void => {
-      this.#isKnown = false;
+      this.#doubt();
       remember();
     };
     if (this.#redis.isAway) return unheard();
     const heard = (reply: unknown): void => void (reply === 0 && unheard());
-    const perhaps = (): void => {
-      this.#isKnown = false;
+    const perhaps = (thrown: unknown): void => {
+      if (isRefused(thrown)) return unheard();
+      this.#doubt();
       this.#missed.perhaps(said, remember);
     };
     this.#redis.run(script, [aliveKey, heardKey(said.name), ...keys], [said.name, said.number, ...args]).then(heard, perhaps);
   }
 
-  /** Puts the sums of budgets into Redis that it does not have: it is new, it has lost them, or a period has begun. */
-  async #seedAll(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
-    const missing = subjects.flatMap((subject, at) => subject.caps.budgets.flatMap(({ per }, index) => (levels[at]?.budgets[index]?.spent === null ? [{ subject, per }] : [])));
-    await Promise.all(missing.map(({ subject, per }) => this.#seed(subject, per)));
-  }
-
-  async #seed(subject: Subject, per: Budget['per']): Promise<void> {
-    const { start } = periodOf(per, this.#clock());
-    const name = `${subject.id} ${periodName(per, start)}`;
-    const seeding = this.#seeding.get(name) ?? this.#readAndSeed(subject, per, start).finally(() => this.#seeding.delete(name));
-    this.#seeding.set(name, seeding);
-    await seeding;
-  }
-
-  async #readAndSeed(subject: Subject, per: Budget['per'], start: number): Promise<void> {
-    const read = await this.readSpent(subject, per, start);
-    if (read === null) return;
-    // this gateway may have seen spending of another one that the log does not show yet
-    const seen = this.#memory.spent(subject, per, start) ?? 0n;
-    await this.#redis.run(atLeastScript, [aliveKey, spentKey(subject, per, start)], [String(read > seen ? read : seen), expiryOf(per, start)]);
+  /** False: there is much that Redis is told first, and the request does not wait for that. */
+  async #registered(): Promise<boolean> {
+    return await within(this.#register().then(() => true), patienceMs, false);
   }
 
   async #register(): Promise<void> {
@@ -234,32 +234,40 @@ export class RedisLedger implements Ledger {
   /** Gets a new name in Redis, under which all holds of this gateway stand, and tells what Redis has missed. */
   async #makeKnown(): Promise<void> {
     this.#name = randomUUID();
-    for (const hold of this.#running) hold.owner = this.#name;
     for (const name of this.#missed.unsureNames()) this.#missed.heard(name, (await this.#redis.run(closeScript, [heardKey(name)], [])) as number);
+    while (this.#asking.size > 0) await Promise.allSettled(this.#asking);
+    const doubts = this.#doubts;
     const era = await this.#takeName();
     const isLost = this.#era !== null && this.#era !== era;
     this.#era = era;
     // safety: Redis was emptied, and everything that this gateway has let in within the last minute counts on
     if (isLost) this.#missed.lost(this.#memory.own());
+    let hasSpent = false;
     for (let batch = this.#missed.next(); batch !== null; batch = this.#missed.next()) {
       const now = this.#clock();
-      await this.#redis.run(missedScript, [aliveKey, toldKey(batch.name), ...keysOf(batch.values.map(({ subject }) => subject), now)], [JSON.stringify(batch.values.map((value) => toldOf(value, now)))]);
+      await this.#redis.run(missedScript, [aliveKey, toldKey(batch.name), ...keysOf(batch.values.map(({ subject }) => subject), now)], [JSON.stringify(batch.values.map((value) => toldOf(value, now, this.readAgain === null)))]);
       this.#missed.wasTold();
+      hasSpent ||= batch.values.some(({ charged }) => charged.size > 0);
     }
+    if (hasSpent) this.readAgain?.();
     // what was said before Redis knew the name is missed too
-    this.#isKnown = this.#missed.isEmpty;
+    this.#isKnown = this.#missed.isEmpty && this.#doubts === doubts;
     this.#heart ??= setInterval(() => void this.#beat(), this.#leaseMs / 3).unref();
   }
 
   /** Returns the era of Redis. */
   async #takeName(): Promise<string> {
-    const values = heldValues(this.#running, this.#clock());
+    for (const hold of this.#running) hold.owner = this.#name;
+    const subjects = subjectsOf(this.#running);
     const formers = this.#formers.join(' ');
     this.#formers.push(this.#name);
     let era = '';
-    for (let at = 0; at === 0 || at < values.length; at += chunk) {
-      const some = values.slice(at, at + chunk);
-      era = (await this.#redis.run(registerScript, [aliveKey, eraKey, ...keysOf(some.map(({ subject }) => subject), this.#clock())], [this.#name, formers, this.#leaseMs, randomUUID(), JSON.stringify(some.map(({ held }) => held))])) as string;
+    for (let at = 0; at === 0 || at < subjects.length; at += chunk) {
+      const some = subjects.slice(at, at + chunk);
+      const now = this.#clock();
+      // what has ended meanwhile is held no more
+      const held = heldValues(some, this.#running, now);
+      era = (await this.#redis.run(registerScript, [aliveKey, eraKey, ...keysOf(some, now)], [this.#name, formers, this.#leaseMs, randomUUID(), JSON.stringify(held)])) as string;
     }
     this.#formers = [this.#name];
     return era;
@@ -272,7 +280,7 @@ export class RedisLedger implements Ledger {
       else if ((await this.#redis.run(aliveScript, [aliveKey], [this.#name, this.#leaseMs])) === 0) await this.#register();
     } catch {
       // the client of Redis reports its own failures, and the next beat tries again
-      this.#isKnown = false;
+      this.#doubt();
     }
   }
 }
@@ -284,13 +292,3 @@ interface Telling {
 }
 
 const isUnread = ({ levels, refusal }: Verdict): boolean => refusal !== null && levels.some(({ budgets }) => budgets.some(({ spent }) => spent === null));
-
-/** Redis was asked to let a request in, and no reply came. */
-class NoReply extends Error {
-  readonly said: Said;
-
-  constructor(said: Said, cause: unknown) {
-    super('Redis gave no reply.', { cause });
-    this.said = said;
-  }
-}

@@ -1,59 +1,5 @@
-/**
- * The arithmetic of limits in Lua, as Redis runs it: the same as in `memory.ts` and `window.ts`, each script one step that nothing comes between.
- * All keys are declared and have one hash tag, so they live on one node of a cluster. The time is that of Redis, so gateways need not agree about theirs.
- *
- * Keys of a value: requests (hash, list), tokens (hash, list), held tokens, running; and for each budget: spent, held. Of a window the list has its
- * tenths of a second in order; the hash has the amount of each, its latest time, and the sum. What is held is a hash by gateway: a gateway that
- * has not been heard of for the time of its lease holds nothing any more.
- *
- * A reply may be lost on its way. Therefore a gateway numbers what it says under its name, and Redis keeps the last number that it has heard: the gateway
- * asks for it afterwards, and says again only what was not heard.
- */
-const hearing = `
--- False: Redis does not know the gateway, or has closed its name. KEYS: alive, heard.
-local function hear(gateway, number)
-  if not redis.call('ZSCORE', KEYS[1], gateway) then return false end
-  local last = redis.call('HMGET', KEYS[2], 'last', 'closed')
-  if last[2] or tonumber(last[1] or 0) >= tonumber(number) then return false end
-  redis.call('HSET', KEYS[2], 'last', number)
-  redis.call('EXPIRE', KEYS[2], 86400)
-  return true
-end
-`;
-
-const common = `
-local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-
-local function text(number) return string.format('%.0f', number) end
-
-local function forget(hash, list)
-  while true do
-    local slot = redis.call('LINDEX', list, 0)
-    if not slot then return end
-    local last = tonumber(redis.call('HGET', hash, slot .. 't') or 0)
-    if last > now - 60000 then return end
-    local amount = tonumber(redis.call('HGET', hash, slot) or 0)
-    redis.call('LPOP', list)
-    redis.call('HDEL', hash, slot, slot .. 't')
-    redis.call('HINCRBY', hash, 'n', text(-amount))
-  end
-end
-
-local function add(hash, list, at, amount)
-  local slot = text(math.floor(at / 100))
-  if redis.call('HEXISTS', hash, slot) == 0 then redis.call('RPUSH', list, slot) end
-  redis.call('HINCRBY', hash, slot, text(amount))
-  redis.call('HSET', hash, slot .. 't', text(at))
-  redis.call('HINCRBY', hash, 'n', text(amount))
-  redis.call('PEXPIRE', hash, 120000)
-  redis.call('PEXPIRE', list, 120000)
-end
-`;
-
-/** How many keys a value has before those of its budgets. */
-export const keysOfValue = 6;
+/** The scripts of a request: it takes what it needs, gives back what it did not use, and is paid. */
+import { common, hearing, keysOfValue } from './lua.ts';
 
 /**
  * Looks whether all limits have room, and takes it.
@@ -62,8 +8,8 @@ export const keysOfValue = 6;
  * Returns -1 where Redis does not know the gateway; else whether there was room, and the levels of each value.
  */
 export const reserveScript = `${common}${hearing}
-local gateway, isTake, isLight, tokens, pico = ARGV[1], ARGV[2] ~= '0', ARGV[3] == '1', tonumber(ARGV[4]), tonumber(ARGV[5])
-if isTake and not hear(gateway, ARGV[2]) then return {-1} end
+local gateway, isTake, isLight, tokens = ARGV[1], ARGV[2] ~= '0', ARGV[3] == '1', tonumber(ARGV[4])
+if isTake and not knows(gateway, ARGV[2]) then return {-1} end
 
 local alive = {}
 for _, one in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do alive[one] = true end
@@ -75,6 +21,17 @@ local function held(hash)
     if alive[all[at]] then sum = sum + tonumber(all[at + 1]) else redis.call('HDEL', hash, all[at]) end
   end
   return sum
+end
+
+-- Whether the sum of three whole numbers is more than a fourth. A number of Lua is exact up to 2^53 only, so the last six digits are added for themselves.
+local function isMore(one, two, three, limit)
+  local high, low = 0, 0
+  for at, digits in ipairs({ one, two, three, limit }) do
+    local sign = at == 4 and -1 or 1
+    high = high + sign * (tonumber(string.sub(digits, 1, -7)) or 0)
+    low = low + sign * tonumber(string.sub(digits, -6))
+  end
+  return high * 1000000 + low > 0
 end
 
 local function resetOf(hash, list)
@@ -118,11 +75,11 @@ while arg <= #ARGV do
   if value.concurrent >= 0 and not isLight and r[6] + 1 > value.concurrent then hasRoom = false end
   key = key + ${keysOfValue}
   for index = 1, count do
-    local limit, expires = tonumber(ARGV[arg]), ARGV[arg + 1]
+    local limit, expires = ARGV[arg], ARGV[arg + 1]
     arg = arg + 2
     local spent = redis.call('GET', KEYS[key])
     local taken = held(KEYS[key + 1])
-    if not isLight and (not spent or tonumber(spent) + taken + pico > limit) then hasRoom = false end
+    if not isLight and (not spent or isMore(spent, text(taken), ARGV[5], limit)) then hasRoom = false end
     value.budgets[index] = { key = key, expires = expires }
     r[#r + 1] = spent or ''
     r[#r + 1] = text(taken)
@@ -133,6 +90,7 @@ while arg <= #ARGV do
 end
 
 if hasRoom and isTake then
+  heard(ARGV[2])
   for _, value in ipairs(values) do
     if value.requests >= 0 then add(KEYS[value.key], KEYS[value.key + 1], now, 1) end
     if not isLight then
@@ -163,8 +121,17 @@ return reply
  * Returns 0 where Redis does not know the gateway: nothing was done.
  */
 export const settleScript = `${common}${hearing}
-if not hear(ARGV[1], ARGV[2]) then return 0 end
+if not knows(ARGV[1], ARGV[2]) then return 0 end
 local holder = ARGV[3]
+-- a replica that was behind may have taken over without this request: the gateway makes itself known again, with all that it holds
+if holder == ARGV[1] then
+  local key, arg = 3, 7
+  while arg <= #ARGV do
+    if tonumber(redis.call('HGET', KEYS[key + 5], holder) or 0) < 1 then return 0 end
+    key, arg = key + ${keysOfValue} + 2 * tonumber(ARGV[arg + 1]), arg + 2
+  end
+end
+heard(ARGV[2])
 local function letGo(hash, amount)
   if redis.call('HEXISTS', hash, holder) == 1 then redis.call('HINCRBY', hash, holder, '-' .. amount) end
 end
@@ -194,7 +161,8 @@ return 1
  * ARGV: gateway, number, pico. Returns 0 where Redis does not know the gateway: nothing was done.
  */
 export const chargeScript = `${hearing}
-if not hear(ARGV[1], ARGV[2]) then return 0 end
+if not knows(ARGV[1], ARGV[2]) then return 0 end
+heard(ARGV[2])
 for at = 3, #KEYS do
   if redis.call('EXISTS', KEYS[at]) == 1 then redis.call('INCRBY', KEYS[at], ARGV[3]) end
 end
@@ -212,65 +180,5 @@ for at = 2, #KEYS do
     redis.call('PEXPIREAT', KEYS[at], expires)
   end
 end
-return 1
-`;
-
-/** What a gateway says under a name counts no more from now on. KEYS: heard of that name. Returns the last number that was heard. */
-export const closeScript = `
-redis.call('HSET', KEYS[1], 'closed', 1)
-redis.call('EXPIRE', KEYS[1], 86400)
-return tonumber(redis.call('HGET', KEYS[1], 'last') or 0)
-`;
-
-/**
- * Makes a gateway known, with all that it holds. KEYS: alive, era, then those of each value. ARGV: gateway, its former names, lease, a name for a new era,
- * and JSON of what it holds of each value. Returns the era: another one than before means that Redis has lost everything.
- */
-export const registerScript = `${common}
-for former in string.gmatch(ARGV[2], '%S+') do redis.call('ZREM', KEYS[1], former) end
-redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[3])), ARGV[1])
-redis.call('SET', KEYS[2], ARGV[4], 'NX')
-local key = 3
-local function hold(hash, amount)
-  if amount ~= '0' then
-    redis.call('HSET', hash, ARGV[1], amount)
-    redis.call('EXPIRE', hash, 86400)
-  end
-end
-for _, value in ipairs(cjson.decode(ARGV[5])) do
-  hold(KEYS[key + 4], value.tokens)
-  hold(KEYS[key + 5], value.running)
-  key = key + ${keysOfValue}
-  for _, pico in ipairs(value.budgets) do
-    hold(KEYS[key + 1], pico)
-    key = key + 2
-  end
-end
-return redis.call('GET', KEYS[2])
-`;
-
-/**
- * Adds what a gateway has let in and Redis has not heard of: once, however often it is told. KEYS: alive, told (of these values at this moment), then those of
- * each value. ARGV: JSON of each value.
- */
-export const missedScript = `${common}
-if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', 604800) then return 0 end
-local key = 3
-for _, value in ipairs(cjson.decode(ARGV[1])) do
-  for _, one in ipairs(value.requests) do add(KEYS[key], KEYS[key + 1], now - one[1], one[2]) end
-  for _, one in ipairs(value.tokens) do add(KEYS[key + 2], KEYS[key + 3], now - one[1], one[2]) end
-  key = key + ${keysOfValue}
-  for _, pico in ipairs(value.charged) do
-    if pico ~= '0' and redis.call('EXISTS', KEYS[key]) == 1 then redis.call('INCRBY', KEYS[key], pico) end
-    key = key + 2
-  end
-end
-return 1
-`;
-
-/** A sign of life. KEYS: alive. ARGV: gateway, lease. Returns 0 where Redis does not know the gateway. */
-export const aliveScript = `${common}
-if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
-redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[2])), ARGV[1])
 return 1
 `;

@@ -1,18 +1,15 @@
 /** The arithmetic beside a simple oracle that keeps every event: in memory with a clock of the test's own, in Redis in real time. */
 import fc from 'fast-check';
-import { beforeAll, afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, afterAll, describe, expect, test } from 'vitest';
 import type { ChatRequest } from '../../../../core/chat.ts';
-import { RedisClient } from '../../../../core/host/redis.ts';
-import { createLogger } from '../../../../core/logger.ts';
-import { Secret } from '../../../../core/secret.ts';
 import type { Ask, Hold, Ledger, Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
-import { RedisLedger } from '../../../../plugins/route/limits/counts/redis.ts';
 import { Window } from '../../../../plugins/route/limits/counts/window.ts';
 import { measureOf } from '../../../../plugins/route/limits/measure.ts';
 import { proxyTo } from '../../../_kit/proxy.ts';
 import { startRedis } from '../../../_kit/servers.ts';
 import type { RedisServer } from '../../../_kit/servers.ts';
+import { asking, connected, ledgerOver } from './redis-scene.ts';
 
 const noon = Date.parse('2026-03-01T12:00:00Z');
 
@@ -145,22 +142,6 @@ describe('over Redis', () => {
     server = await startRedis();
   });
   afterAll(async () => await server.stop());
-
-  const connected = async (url: string): Promise<RedisClient> => {
-    const client = new RedisClient(new Secret(url), createLogger(() => {}));
-    onTestFinished(() => client[Symbol.dispose]());
-    await client.open();
-    return client;
-  };
-  const ledgerOver = (redis: RedisClient, more: { leaseMs?: number; clock?: () => number } = {}): RedisLedger => {
-    const clock = more.clock ?? Date.now;
-    const memory = new MemoryLedger(clock);
-    const ledger = new RedisLedger({ redis, memory, clock, ...more });
-    ledger.readSpent = async () => 0n;
-    onTestFinished(() => ledger[Symbol.dispose]());
-    return ledger;
-  };
-  const asking = (subjects: readonly Subject[], more: Partial<Ask> = {}): Ask => ({ subjects, tokens: 10, pico: 1n, isLight: false, isLook: false, ...more });
 
   test('every decision is that of the oracle', async () => {
     const redis = await connected(server.url);

@@ -72,6 +72,30 @@ describe('four gateways', () => {
   });
 });
 
+describe('a client that leaves while Redis is asked', () => {
+  test.each([['its own limit', 'meta.tenant-id'], ['the limit of the model', 'model']])('leaves nothing behind in %s', async (_, by) => {
+    const name = fresh();
+    const proxy = await proxyTo(server.url);
+    onTestFinished(() => proxy.close());
+    const limits = [{ by, concurrent: 5, budget: { dollars: '1', per: 'total' } }];
+    const [near, far] = [await over(server.url, limits), await over(proxy.url, limits)];
+    expect(await statusOf(far.gateway.chat(small, tenant(name)))).toBe(200);
+    proxy.delayMs = 200;
+    for (let at = 0; at < 3; at++) {
+      const before = proxy.requests;
+      const leaving = new AbortController();
+      const left = expect(far.gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'Hi' }], ...small }, { headers: tenant(name), signal: leaving.signal })).rejects.toThrow();
+      await expect.poll(() => proxy.requests).toBeGreaterThan(before);
+      leaving.abort();
+      await left;
+    }
+    await expect.poll(() => far.gateway.records).toHaveLength(4);
+    proxy.delayMs = 0;
+    const used = async (): Promise<unknown> => ((await (await near.gateway.chat(small, { ...tenant(name), 'x-dry-run': 'true' })).json()) as any).limits.map(({ used, held }: any) => [used, held]);
+    await expect.poll(used).toEqual([[0, null], [times(1), '0']]);
+  });
+});
+
 describe('what was spent', () => {
   test('is rebuilt from the log when Redis was emptied, to the last digit', async () => {
     const name = fresh();

@@ -1,0 +1,62 @@
+/** The scripts by which Redis knows a gateway: its name, what it holds, and what Redis has missed of it. */
+import { common, keysOfValue } from './lua.ts';
+
+/** What a gateway says under a name counts no more from now on. KEYS: heard of that name. Returns the last number that was heard. */
+export const closeScript = `
+redis.call('HSET', KEYS[1], 'closed', 1)
+redis.call('EXPIRE', KEYS[1], 86400)
+return tonumber(redis.call('HGET', KEYS[1], 'last') or 0)
+`;
+
+/**
+ * Makes a gateway known, with all that it holds. KEYS: alive, era, then those of each value. ARGV: gateway, its former names, lease, a name for a new era,
+ * and JSON of what it holds of each value. Returns the era: another one than before means that Redis has lost everything.
+ */
+export const registerScript = `${common}
+for former in string.gmatch(ARGV[2], '%S+') do redis.call('ZREM', KEYS[1], former) end
+redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[3])), ARGV[1])
+redis.call('SET', KEYS[2], ARGV[4], 'NX')
+local key = 3
+local function hold(hash, amount)
+  if amount ~= '0' then
+    redis.call('HSET', hash, ARGV[1], amount)
+    redis.call('EXPIRE', hash, 86400)
+  end
+end
+for _, value in ipairs(cjson.decode(ARGV[5])) do
+  hold(KEYS[key + 4], value.tokens)
+  hold(KEYS[key + 5], value.running)
+  key = key + ${keysOfValue}
+  for _, pico in ipairs(value.budgets) do
+    hold(KEYS[key + 1], pico)
+    key = key + 2
+  end
+end
+return redis.call('GET', KEYS[2])
+`;
+
+/**
+ * Adds what a gateway has let in and Redis has not heard of: once, however often it is told. KEYS: alive, told (of these values at this moment), then those of
+ * each value. ARGV: JSON of each value.
+ */
+export const missedScript = `${common}
+if not redis.call('SET', KEYS[2], 1, 'NX', 'EX', 604800) then return 0 end
+local key = 3
+for _, value in ipairs(cjson.decode(ARGV[1])) do
+  for _, one in ipairs(value.requests) do add(KEYS[key], KEYS[key + 1], now - one[1], one[2]) end
+  for _, one in ipairs(value.tokens) do add(KEYS[key + 2], KEYS[key + 3], now - one[1], one[2]) end
+  key = key + ${keysOfValue}
+  for _, pico in ipairs(value.charged) do
+    if pico ~= '0' and redis.call('EXISTS', KEYS[key]) == 1 then redis.call('INCRBY', KEYS[key], pico) end
+    key = key + 2
+  end
+end
+return 1
+`;
+
+/** A sign of life. KEYS: alive. ARGV: gateway, lease. Returns 0 where Redis does not know the gateway. */
+export const aliveScript = `${common}
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) then return 0 end
+redis.call('ZADD', KEYS[1], text(now + tonumber(ARGV[2])), ARGV[1])
+return 1
+`;

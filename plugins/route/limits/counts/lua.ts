@@ -1,0 +1,84 @@
+/**
+ * The arithmetic of limits in Lua, as Redis runs it: the same as in `memory.ts` and `window.ts`, each script one step that nothing comes between. Here is
+ * what the scripts have in common; they are in `scripts.ts` and `known-scripts.ts`.
+ * All keys are declared and have one hash tag, so they live on one node of a cluster. The time is that of Redis, so gateways need not agree about theirs.
+ *
+ * Keys of a value: requests (hash, list), tokens (hash, list), held tokens, running; and for each budget: spent, held. Of a window the list has its
+ * tenths of a second in order; the hash has the amount of each, its latest time, and the sum. What is held is a hash by gateway: a gateway that
+ * has not been heard of for the time of its lease holds nothing any more.
+ *
+ * A reply may be lost on its way. Therefore a gateway numbers what it says under its name, and Redis keeps the last number that it has heard: the gateway
+ * asks for it afterwards, and says again only what was not heard.
+ */
+/** How many keys a value has before those of its budgets. */
+export const keysOfValue = 6;
+
+/** Numbers of what a gateway says. */
+export const hearing = `
+-- False: Redis does not know the gateway, or has closed its name. KEYS: alive, heard.
+local function knows(gateway, number)
+  if not redis.call('ZSCORE', KEYS[1], gateway) then return false end
+  local last = redis.call('HMGET', KEYS[2], 'last', 'closed')
+  return not last[2] and tonumber(last[1] or 0) < tonumber(number)
+end
+
+local function heard(number)
+  redis.call('HSET', KEYS[2], 'last', number)
+  redis.call('EXPIRE', KEYS[2], 86400)
+end
+`;
+
+/** The time, and windows of 60 s. */
+export const common = `
+local time = redis.call('TIME')
+local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
+
+local function text(number) return string.format('%.0f', number) end
+
+local function add(hash, list, at, amount)
+  local slot = text(math.floor(at / 100))
+  if redis.call('HEXISTS', hash, slot) == 0 then
+    local last = redis.call('LINDEX', list, -1)
+    if not last or tonumber(last) < tonumber(slot) then
+      redis.call('RPUSH', list, slot)
+    else
+      -- a gateway tells late what it has let in: the list stays in order
+      for _, other in ipairs(redis.call('LRANGE', list, 0, -1)) do
+        if tonumber(other) > tonumber(slot) then
+          redis.call('LINSERT', list, 'BEFORE', other, slot)
+          break
+        end
+      end
+    end
+  end
+  redis.call('HINCRBY', hash, slot, text(amount))
+  redis.call('HSET', hash, slot .. 't', text(math.max(at, tonumber(redis.call('HGET', hash, slot .. 't') or 0))))
+  redis.call('HINCRBY', hash, 'n', text(amount))
+  redis.call('PEXPIRE', hash, 120000)
+  redis.call('PEXPIRE', list, 120000)
+end
+
+local function forget(hash, list)
+  local newest = redis.call('LINDEX', list, -1)
+  -- safety: Redis has evicted the list, and its sum would count for ever
+  if not newest then redis.call('DEL', hash) return end
+  if tonumber(redis.call('HGET', hash, newest .. 't') or 0) > now + 1000 then
+    -- safety: the clock was set back, and all would count for too long. It counts as of now
+    local sum = tonumber(redis.call('HGET', hash, 'n') or 0)
+    redis.call('DEL', hash, list)
+    add(hash, list, now, sum)
+    return
+  end
+  while true do
+    local slot = redis.call('LINDEX', list, 0)
+    if not slot then return end
+    local last = tonumber(redis.call('HGET', hash, slot .. 't') or 0)
+    if last > now - 60000 then return end
+    local amount = tonumber(redis.call('HGET', hash, slot) or 0)
+    redis.call('LPOP', list)
+    redis.call('HDEL', hash, slot, slot .. 't')
+    redis.call('HINCRBY', hash, 'n', text(-amount))
+  end
+end
+`;

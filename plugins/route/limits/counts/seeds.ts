@@ -1,0 +1,62 @@
+/** The sums of budgets as the log has them, for Redis: it does not have them where it is new, has lost them, or a period has begun. */
+import type { SharedRedis } from '../../../../core/host/redis.ts';
+import type { Budget } from '../../../../core/limits.ts';
+import { periodOf } from '../ledger.ts';
+import type { Level, Spent, Subject } from '../ledger.ts';
+import type { MemoryLedger } from './memory.ts';
+import { chunk } from './missed.ts';
+import { aliveKey, expiryOf, periodName, spentKey } from './redis-keys.ts';
+import { atLeastScript } from './scripts.ts';
+
+/** What was spent of a budget, as the log has it now; null: it cannot be read. */
+export type ReadSpent = (subject: Subject, per: Budget['per'], start: number) => Promise<bigint | null>;
+
+export interface SeedsParts {
+  readonly redis: SharedRedis;
+  readonly memory: MemoryLedger;
+  readonly clock: () => number;
+}
+
+export class Seeds {
+  readonly #parts: SeedsParts;
+  /** The gateway that serves now says how. */
+  read: ReadSpent = async () => null;
+  readonly #under = new Map<string, Promise<void>>();
+
+  constructor(parts: SeedsParts) {
+    this.#parts = parts;
+  }
+
+  /** Tells Redis the sums that these levels lack. */
+  async tell(subjects: readonly Subject[], levels: readonly Level[]): Promise<void> {
+    const missing = subjects.flatMap((subject, at) => subject.caps.budgets.flatMap(({ per }, index) => (levels[at]?.budgets[index]?.spent === null ? [{ subject, per }] : [])));
+    await Promise.all(missing.map(({ subject, per }) => this.#once(subject, per)));
+  }
+
+  /** Tells Redis sums that the log has. */
+  atLeast(sums: readonly Spent[]): void {
+    for (let at = 0; at < sums.length; at += chunk) {
+      const some = sums.slice(at, at + chunk);
+      const keys = some.map(({ subject, per, start }) => spentKey(subject, per, start));
+      // the client of Redis reports its own failures, and the sums are read again and again
+      this.#parts.redis.run(atLeastScript, [aliveKey, ...keys], some.flatMap(({ per, start, pico }) => [String(pico), expiryOf(per, start)])).catch(() => {});
+    }
+  }
+
+  async #once(subject: Subject, per: Budget['per']): Promise<void> {
+    const { start } = periodOf(per, this.#parts.clock());
+    const name = `${subject.id} ${periodName(per, start)}`;
+    const telling = this.#under.get(name) ?? this.#tell(subject, per, start).finally(() => this.#under.delete(name));
+    this.#under.set(name, telling);
+    await telling;
+  }
+
+  async #tell(subject: Subject, per: Budget['per'], start: number): Promise<void> {
+    const { redis, memory } = this.#parts;
+    const read = await this.read(subject, per, start);
+    if (read === null) return;
+    // this gateway may have seen spending of another one that the log does not show yet
+    const seen = memory.spent(subject, per, start) ?? 0n;
+    await redis.run(atLeastScript, [aliveKey, spentKey(subject, per, start)], [String(read > seen ? read : seen), expiryOf(per, start)]);
+  }
+}

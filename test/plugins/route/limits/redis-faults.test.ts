@@ -1,0 +1,303 @@
+/** What goes wrong between a ledger and its Redis: replies that are late or lost, errors, failovers. Each request counts once all the same. */
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { RedisClient } from '../../../../core/host/redis.ts';
+import { Missed } from '../../../../plugins/route/limits/counts/missed.ts';
+import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
+import { ParentCounts } from '../../../../plugins/route/limits/counts/parent.ts';
+import type { RedisLedger } from '../../../../plugins/route/limits/counts/redis.ts';
+import type { Level, Subject } from '../../../../plugins/route/limits/ledger.ts';
+import { periodOf } from '../../../../plugins/route/limits/ledger.ts';
+import { startRedis } from '../../../_kit/servers.ts';
+import type { RedisServer } from '../../../_kit/servers.ts';
+import { pause } from '../../../_kit/upstream.ts';
+import { asking, connected, farFrom, holdOf, ledgerOver, limited } from './redis-scene.ts';
+
+let server: RedisServer;
+/** Past all gateways. */
+let redis: Redis;
+beforeAll(async () => {
+  server = await startRedis();
+  redis = new Redis(server.url);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await server.stop();
+});
+beforeEach(async () => void (await redis.flushall()));
+
+const other = limited('other', { requests: 1000, concurrent: 1000 });
+const forget = async (): Promise<void> => void (await redis.del('model-gateway:{limits}:alive'));
+const budget = (pico: bigint) => ({ per: 'month' as const, pico, refusesUnknown: false });
+
+/** What Redis has of a value, as another gateway reads it. */
+async function seen(subject: Subject): Promise<Level | undefined> {
+  const [level] = await ledgerOver(await connected(server.url)).levels([subject]);
+  return level;
+}
+
+/** A request that begins and ends, so that the gateway makes itself known where it has to. */
+const touch = async (ledger: RedisLedger): Promise<void> => ledger.settle(await holdOf(ledger, [other]), 0);
+
+describe('what a request holds', () => {
+  test.each([['a request', false, 3], ['a look', true, 2]])('stands and is let go where %s is given up, and the gateway gets another name while a reply is on its way', async (what, isLook, count) => {
+    const one = limited(what, { concurrent: 5 });
+    const { ledger, proxy } = await farFrom(server.url);
+    ledger.settle(await holdOf(ledger, [one]), 0);
+    proxy.delayMs = 400;
+    const late = ledger.reserve(asking([one], { isLook }));
+    await pause(250);
+    proxy.delayMs = 100;
+    // asked under the former name, and answered after the one that is given up
+    const running = holdOf(ledger, [one]);
+    const holds = [(await late).hold, await holdOf(ledger, [one]), await running].filter((hold) => hold !== null);
+    proxy.delayMs = 0;
+    await expect.poll(async () => (await touch(ledger), (await seen(one))?.running)).toBe(count);
+    for (const hold of holds) ledger.settle(hold, 0);
+    await expect.poll(async () => (await touch(ledger), (await seen(one))?.running)).toBe(0);
+  });
+
+  test('of more values than one call takes is let go, where it ends while the gateway makes itself known', async () => {
+    const all = Array.from({ length: 450 }, (_, at) => limited(`many-${at}`, { concurrent: 9 }));
+    const { ledger, proxy } = await farFrom(server.url);
+    const holds = await Promise.all(all.map((one, at) => holdOf(ledger, [one, all[(at + 1) % 450] as Subject])));
+    await forget();
+    proxy.delayMs = 30;
+    const again = holdOf(ledger, [other]);
+    await pause(45);
+    for (const hold of holds) ledger.settle(hold, 0);
+    ledger.settle(await again, 0);
+    proxy.delayMs = 0;
+    const near = ledgerOver(await connected(server.url));
+    await expect.poll(async () => (await touch(ledger), (await near.levels(all)).reduce((sum, { running }) => sum + running, 0))).toBe(0);
+  });
+
+  test('is never less than nothing after a failover to a replica that was behind', async () => {
+    const replica = await startRedis();
+    const two = new Redis(replica.url);
+    onTestFinished(async () => {
+      two.disconnect();
+      await replica.stop();
+    });
+    const one = limited('failover', { concurrent: 3 });
+    const { ledger, client, proxy } = await farFrom(server.url);
+    await holdOf(ledger, [one]);
+    await redis.config('SET', 'repl-diskless-sync-delay', '0');
+    await two.replicaof('127.0.0.1', new URL(server.url).port);
+    await expect.poll(async () => await two.hlen('model-gateway:{limits}:running:meta.x failover')).toBe(1);
+    await two.replicaof('NO', 'ONE');
+    const holds = [await holdOf(ledger, [one]), await holdOf(ledger, [one])];
+    proxy.port = Number(new URL(replica.url).port);
+    proxy.cut();
+    await vi.waitFor(() => client.get('connected again'), { timeout: 20_000 });
+    for (const hold of holds) ledger.settle(hold, 0);
+    const near = ledgerOver(await connected(replica.url));
+    await expect.poll(async () => (await touch(ledger), (await near.levels([one]))[0]?.running)).toBe(1);
+  });
+
+  test('of a value without a limit of tokens is no token', async () => {
+    const [tight, free] = [limited('tight', { tokens: 1000 }), limited('free', { requests: 100 })];
+    const ledger = ledgerOver(await connected(server.url));
+    const hold = await holdOf(ledger, [tight, free], { tokens: 500 });
+    await forget();
+    await touch(ledger);
+    ledger.settle(hold, 0);
+    // a reload gives it a limit of tokens
+    expect((await ledger.levels([limited('free', { requests: 100, tokens: 1000 })]))[0]?.tokens).toBe(0);
+  });
+});
+
+describe('what was spent', () => {
+  test('while one gateway had no Redis, and another one has read in the log, counts once', async () => {
+    const paid = limited('paid', { budgets: [budget(1000n)] });
+    const log = { sum: 0n };
+    const tell = (ledger: RedisLedger): void => ledger.atLeast([{ subject: paid, per: 'month', start: periodOf('month', Date.now()).start, pico: log.sum }]);
+    const { ledger: far, away, back } = await farFrom(server.url);
+    const near = ledgerOver(await connected(server.url));
+    for (const one of [far, near]) {
+      one.seeds.read = async () => log.sum;
+      one.readAgain = () => tell(one);
+    }
+    const spend = async (ledger: RedisLedger, pico: bigint): Promise<void> => {
+      ledger.settle(await holdOf(ledger, [paid]), 1);
+      ledger.charge({ subjects: [paid], pico, at: Date.now() });
+      log.sum += pico;
+    };
+    await spend(far, 10n);
+    await expect.poll(async () => (await seen(paid))?.budgets[0]?.spent).toBe(10n);
+    await spend(near, 10n);
+    await away();
+    await spend(far, 100n);
+    // what each gateway does once a minute
+    tell(near);
+    await back();
+    await touch(far);
+    await spend(far, 1n);
+    await expect.poll(async () => (await seen(paid))?.budgets[0]?.spent).toBe(121n);
+  });
+
+  test('fits to the last digit where the budget is larger than a number of Lua', async () => {
+    const ledger = ledgerOver(await connected(server.url));
+    for (let at = 0; at < 60; at++) {
+      const cap = 9_000_000n * 10n ** 12n - BigInt(at) * 12_345_678_901_234n - 1n;
+      const one = limited(`huge-${at}`, { budgets: [budget(cap)] });
+      ledger.seeds.read = async () => cap - 1000n;
+      expect([(await ledger.reserve(asking([one], { pico: 1001n }))).refusal?.lack, (await ledger.reserve(asking([one], { pico: 1000n }))).hold?.pico]).toEqual(['budget', 1000n]);
+    }
+  });
+
+  test('of days that are over is forgotten in the parent of workers', () => {
+    const counts = new ParentCounts(new MemoryLedger(Date.now));
+    const { start } = periodOf('day', Date.now());
+    const subject = { id: 'meta.x a', by: 'meta.x', value: 'a', caps: { requests: null, tokens: null, concurrent: null, budgets: [] } };
+    const tell = (day: number): unknown => counts.answer({ what: 'spent', isNew: true, sums: [{ subject: { ...subject, id: `meta.x ${day}` }, per: 'day', start, pico: '0' }] }, 1);
+    for (let day = 0; day < 3; day++) tell(day);
+    expect(counts.remembered).toBe(3);
+    counts.forget(start + 86_400_000);
+    expect(counts.remembered).toBe(0);
+  });
+});
+
+describe('a request counts once', () => {
+  test('where Redis refused it, its reply was lost, and the gateway let it in', async () => {
+    const three = limited('three', { requests: 3 });
+    const { ledger: far, proxy } = await farFrom(server.url);
+    const near = ledgerOver(await connected(server.url));
+    await touch(far);
+    for (let at = 0; at < 3; at++) await near.reserve(asking([three]));
+    proxy.delayMs = 5000;
+    expect((await far.reserve(asking([three]))).refusal).toBeNull();
+    proxy.delayMs = 0;
+    proxy.cut();
+    await expect.poll(async () => (await touch(far), (await seen(three))?.requests)).toBe(4);
+  });
+
+  test('where Redis has no memory left for several at one time', async () => {
+    const one = limited('full', { requests: 100_000, tokens: 1_000_000, budgets: [budget(10n ** 9n)] });
+    const ledger = ledgerOver(await connected(server.url));
+    onTestFinished(async () => void (await redis.config('SET', 'maxmemory', '0')));
+    const serve = async (): Promise<void> => {
+      ledger.settle(await holdOf(ledger, [one]), 5);
+      ledger.charge({ subjects: [one], pico: 3n, at: Date.now() });
+      await pause(5);
+    };
+    const serveMany = async (): Promise<void> => void (await Promise.all([1, 2, 3, 4, 5].map(async () => { for (let at = 0; at < 20; at++) await serve(); })));
+    await serveMany();
+    await redis.config('SET', 'maxmemory', '1');
+    await serveMany();
+    await redis.config('SET', 'maxmemory', '0');
+    await serveMany();
+    await expect.poll(async () => (await touch(ledger), await seen(one))).toMatchObject({ requests: 300, tokens: 1500, running: 0, budgets: [{ spent: 900n, held: 0n }] });
+  });
+
+  test('where Redis is slow and has just begun, so that it knows no script', async () => {
+    const three = limited('begun', { requests: 3 });
+    const near = ledgerOver(await connected(server.url));
+    for (let at = 0; at < 2; at++) await near.reserve(asking([three]));
+    const { ledger: far, proxy } = await farFrom(server.url);
+    await redis.script('FLUSH');
+    proxy.delayMs = 200;
+    expect((await far.reserve(asking([three]))).levels[0]?.requests).toBe(3);
+  });
+
+  test('where it used more tokens than Redis can count', async () => {
+    const one = limited('endless', { tokens: 1000 });
+    const client: RedisClient = await connected(server.url);
+    const ledger = ledgerOver(client);
+    const holds = await Promise.all([1, 2, 3].map(() => holdOf(ledger, [one])));
+    for (const hold of holds) ledger.settle(hold, 1e20);
+    await ledger.levels([one]);
+    expect(client.isAway).toBe(false);
+  });
+});
+
+describe('a minute is any 60 s', () => {
+  test('also of what Redis hears late', async () => {
+    const two = limited('late', { requests: 2 });
+    const clock = { shift: -58_000 };
+    const { ledger: far, away, back } = await farFrom(server.url, { clock: () => Date.now() + clock.shift });
+    await away();
+    expect((await far.reserve(asking([two]))).refusal).toBeNull();
+    clock.shift = 0;
+    expect((await ledgerOver(await connected(server.url)).reserve(asking([two]))).refusal).toBeNull();
+    await back();
+    const { refusal } = await far.reserve(asking([two]));
+    expect(refusal?.lack).toBe('requests');
+    await pause((refusal?.waitMs ?? 0) + 5);
+    expect((await far.reserve(asking([two]))).refusal).toBeNull();
+  });
+
+  const names = ['model-gateway:{limits}:requests:meta.x shifted', 'model-gateway:{limits}:requests-order:meta.x shifted'] as const;
+
+  test('where the clock of Redis was set back by an hour', async () => {
+    const two = limited('shifted', { requests: 2 });
+    const ledger = ledgerOver(await connected(server.url));
+    for (let at = 0; at < 2; at++) await ledger.reserve(asking([two]));
+    await redis.eval(`
+      local slots = redis.call('LRANGE', KEYS[2], 0, -1)
+      redis.call('DEL', KEYS[2])
+      for _, slot in ipairs(slots) do
+        local amount, at, later = redis.call('HGET', KEYS[1], slot), redis.call('HGET', KEYS[1], slot .. 't'), string.format('%.0f', tonumber(slot) + 36000)
+        redis.call('HDEL', KEYS[1], slot, slot .. 't')
+        redis.call('HSET', KEYS[1], later, amount, later .. 't', string.format('%.0f', tonumber(at) + 3600000))
+        redis.call('RPUSH', KEYS[2], later)
+      end`, 2, ...names);
+    const { refusal, levels } = await ledger.reserve(asking([two]));
+    expect(levels[0]?.requests).toBe(2);
+    expect(refusal?.waitMs).toBeLessThanOrEqual(60_000);
+  });
+
+  test('where Redis has evicted a part of what it counted', async () => {
+    const five = limited('shifted', { requests: 5 });
+    const ledger = ledgerOver(await connected(server.url));
+    for (let at = 0; at < 3; at++) await ledger.reserve(asking([five]));
+    await redis.del(names[1]);
+    expect((await ledger.reserve(asking([five]))).levels[0]?.requests).toBe(1);
+  });
+});
+
+describe('what Redis has missed', () => {
+  test('is told in calls of a thousand amounts at most, and each amount once', () => {
+    const missed = new Missed();
+    const now = Date.now();
+    const values = Array.from({ length: 30 }, (_, at) => limited(`v-${at}`, { requests: 5, tokens: 5 }));
+    for (let slot = 0; slot < 600; slot++) {
+      missed.requests(values, now + slot * 100);
+      missed.tokens(values, 7, now + slot * 100);
+    }
+    let [requests, tokens] = [0, 0];
+    for (let batch = missed.next(); batch !== null; batch = missed.next()) {
+      const amounts = batch.values.flatMap((value) => [...value.requests, ...value.tokens]);
+      expect(amounts.length).toBeLessThanOrEqual(1000);
+      requests += batch.values.flatMap((value) => value.requests).reduce((sum, [, amount]) => sum + amount, 0);
+      tokens += batch.values.flatMap((value) => value.tokens).reduce((sum, [, amount]) => sum + amount, 0);
+      missed.wasTold();
+    }
+    expect([requests, tokens]).toEqual([30 * 600, 30 * 600 * 7]);
+  });
+
+  test('is forgotten where nothing of it counts any more', () => {
+    const missed = new Missed();
+    for (let at = 0; at < 20_000; at++) missed.requests([limited(`made-up-${at}`, { requests: 5 })], at * 1000);
+    let told = 0;
+    for (let batch = missed.next(); batch !== null; batch = missed.next()) {
+      told += batch.values.length;
+      missed.wasTold();
+    }
+    expect(told).toBeLessThan(1100);
+  });
+
+  test('of ten thousand values keeps no request waiting', async () => {
+    const { ledger, proxy, away, back } = await farFrom(server.url);
+    await touch(ledger);
+    await away();
+    for (let at = 0; at < 10_000; at++) ledger.settle(await holdOf(ledger, [limited(`v-${at}`, { requests: 100 })]), 0);
+    proxy.delayMs = 10;
+    await back();
+    const startedAt = performance.now();
+    await ledger.reserve(asking([other]));
+    expect(performance.now() - startedAt).toBeLessThan(450);
+    proxy.delayMs = 0;
+    await expect.poll(async () => (await touch(ledger), (await seen(limited('v-9999', { requests: 100 })))?.requests)).toBe(1);
+  });
+});

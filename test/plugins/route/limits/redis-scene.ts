@@ -1,0 +1,54 @@
+/** Ledgers over a real Redis. */
+import { onTestFinished } from 'vitest';
+import { RedisClient } from '../../../../core/host/redis.ts';
+import { createLogger } from '../../../../core/logger.ts';
+import { Secret } from '../../../../core/secret.ts';
+import type { Ask, Hold, Subject } from '../../../../plugins/route/limits/ledger.ts';
+import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
+import { RedisLedger } from '../../../../plugins/route/limits/counts/redis.ts';
+import { proxyTo } from '../../../_kit/proxy.ts';
+import type { Proxy } from '../../../_kit/proxy.ts';
+
+export async function connected(url: string): Promise<RedisClient> {
+  const client = new RedisClient(new Secret(url), createLogger(() => {}));
+  onTestFinished(() => client[Symbol.dispose]());
+  await client.open();
+  return client;
+}
+
+export function ledgerOver(redis: RedisClient, more: { leaseMs?: number; clock?: () => number } = {}): RedisLedger {
+  const clock = more.clock ?? Date.now;
+  const ledger = new RedisLedger({ redis, memory: new MemoryLedger(clock), clock, ...more });
+  ledger.seeds.read = async () => 0n;
+  onTestFinished(() => ledger[Symbol.dispose]());
+  return ledger;
+}
+
+/** A ledger, and the way to its Redis. */
+export interface Far {
+  readonly ledger: RedisLedger;
+  readonly client: RedisClient;
+  readonly proxy: Proxy;
+  /** No connection, until the proxy is open again. */
+  away(): Promise<void>;
+  /** Connected again. */
+  back(): Promise<void>;
+}
+
+export async function farFrom(url: string, more: Parameters<typeof ledgerOver>[1] = {}): Promise<Far> {
+  const proxy = await proxyTo(url);
+  onTestFinished(() => proxy.close());
+  const client = await connected(proxy.url);
+  const until = async (isAway: boolean): Promise<void> => {
+    proxy.isShut = isAway;
+    if (isAway) proxy.cut();
+    while (client.isAway !== isAway) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  return { ledger: ledgerOver(client, more), client, proxy, away: () => until(true), back: () => until(false) };
+}
+
+/** A value that is limited so. */
+export const limited = (value: string, caps: Partial<Subject['caps']>): Subject => ({ id: `meta.x ${value}`, by: 'meta.x', value, caps: { requests: null, tokens: null, concurrent: null, budgets: [], ...caps } });
+export const asking = (subjects: readonly Subject[], more: Partial<Ask> = {}): Ask => ({ subjects, tokens: 10, pico: 1n, isLight: false, isLook: false, ...more });
+/** What a request holds that was let in. */
+export const holdOf = async (ledger: RedisLedger, subjects: readonly Subject[], more: Partial<Ask> = {}): Promise<Hold> => (await ledger.reserve(asking(subjects, more))).hold as Hold;
