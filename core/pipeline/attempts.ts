@@ -140,6 +140,9 @@ export class Attempts {
   async #sourceOf(running: RunningAttempt): Promise<ChunkSource> {
     const opening = this.#exchange.opening(running.seen, (context) => this.#hooks.open.promise(context));
     const opened = isThenable(opening) ? await running.unlessCancelled(opening, cancelSource) : opening;
+    // the other one may have won in this very moment
+    if (running.settled) cancelSource(opened);
+    running.cancellation.throwIfCancelled();
     const { provider } = running.seen.candidate;
     if (opened === undefined) throw new GatewayError('internal_error', `No plugin opens the dialect "${provider.dialect}". Add stream/upstream to the plugins.`);
     running.source = opened;
@@ -147,9 +150,10 @@ export class Attempts {
     return running.source;
   }
 
-  /** The request as a tap sees it that acts on this attempt. Several may run at one time. */
+  /** The request as a tap sees it that acts on this attempt, and as the record tells of it where it is the last. Several may run at one time. */
   #seenBy(running: RunningAttempt): Streaming {
     this.#exchange.attempt = running.seen;
+    this.#exchange.reply = running.reply;
     return this.#exchange.as();
   }
 
@@ -235,7 +239,7 @@ export class Attempts {
   #settle(running: RunningAttempt, end: GatewayError | 'outrun' | null): void {
     const exchange = this.#exchange;
     if (running.settled) return;
-    const isLeft = end !== null && !running.reply.finished && (end === 'outrun' || running.cancellation.isCancelled || weLeave.has(end.code));
+    const isLeft = end !== null && !this.#isWhole(running) && (end === 'outrun' || running.cancellation.isCancelled || weLeave.has(end.code));
     running.close(end !== null, end === 'outrun' ? new GatewayError('client_closed', 'Another provider was quicker.') : undefined);
     this.#open.splice(this.#open.indexOf(running), 1);
     const { seen, reply } = running;

@@ -65,12 +65,17 @@ async function explained(exchange: Exchange, pipeline: Pipeline): Promise<Comple
 async function admit(exchange: Exchange, { door, body, pipeline: { hooks, catalogue } }: { door: Door; body: ReadBody; pipeline: Pipeline }): Promise<void> {
   exchange.expire(exchange.config.routing.default);
   exchange.principal ??= await authenticate(exchange, hooks);
+  // safety: after each wait the request may be over and on record, and what a tap takes for it then is let go by nobody
+  exchange.cancellation.throwIfCancelled();
   exchange.metadata = Object.freeze(withLowerNames(hooks.metadata.call(exchange.principal.metadata, exchange.as())));
-  const request = frozen(door.parse(await body(), exchange.headers, exchange.params));
+  const given = await body();
+  exchange.cancellation.throwIfCancelled();
+  const request = frozen(door.parse(given, exchange.headers, exchange.params));
   exchange.requestedModel = request.model;
   exchange.wantsStream = request.stream;
   exchange.request = request;
   exchange.request = frozen(await hooks.normalise.promise(request, exchange.as()));
+  exchange.cancellation.throwIfCancelled();
   const { addressing, policy, candidates } = catalogue.resolve(exchange.request.model, exchange.principal.models);
   exchange.addressing = addressing;
   exchange.policy = policy;

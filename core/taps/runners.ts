@@ -59,9 +59,13 @@ function decision(value: unknown, tap: GuardedTap, context: unknown): unknown {
   return value;
 }
 
+/** safety: where a request ended while a tap was waited for, the taps after it would take for it what nobody lets go any more. */
+const throwIfOver = (context: unknown): void => (context as { readonly signal?: AbortSignal } | null | undefined)?.signal?.throwIfAborted();
+
 async function bailLater(taps: readonly GuardedTap[], begun: Begun, first: unknown): Promise<unknown> {
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
+    if (at > begun.at) throwIfOver(first);
     const value = await awaited(at === begun.at ? begun.returned : decided(tap, first), tap, first);
     if (isDecision(value)) return decision(value, tap, first);
   }
@@ -83,6 +87,7 @@ async function waterfallLater(taps: readonly GuardedTap[], begun: Begun, { value
   let value = before;
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
+    if (at > begun.at) throwIfOver(context);
     const returned = await awaited(at === begun.at ? begun.returned : decided(tap, value, context), tap, context);
     if (returned !== undefined && returned !== value) value = checked(returned, value, tap);
   }

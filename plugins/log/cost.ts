@@ -24,10 +24,13 @@ export default definePlugin({
       const circumstances = circumstancesOf(request, begin, begin + record.durationMs);
       const own = spentAt(served, request, circumstances.maySearch && leftSearchOut(record) ? { ...circumstances, maySearch: false } : circumstances);
       const priced = own.cost === null ? record : { ...record, cost: formatDollars(own.cost), costIsUpperBound: own.isUpperBound, prices: own.prices };
-      return served.lost.length === 0 ? priced : withLost(priced, own, served.lost.map((one) => ({ ...spentAt(one, request, circumstances), at: one.at, usage: one.usage })));
+      return served.lost.length === 0 ? priced : withLost(priced, isUsed(record, served) ? own : { ...own, cost: 0n, isUpperBound: false }, served.lost.map((one) => ({ ...spentAt(one, request, circumstances), at: one.at, usage: one.usage })));
     });
   },
 });
+
+/** Whether the last attempt used something: one that was refused, or broke before it said anything, adds nothing to what the others used. */
+const isUsed = ({ response }: RequestRecord, { usage, isLeft, mapping }: Served): boolean => response !== null || usage.input !== null || (isLeft && !mapping.cancellation);
 
 interface Spent {
   /** In 10^-12 dollar; null: not known. */
@@ -54,15 +57,17 @@ interface LeftAlone extends Pick<Served, 'model' | 'mapping'> {
 }
 
 /** What a provider may count at most that went on with its answer after the gateway had left; null: nobody knows. */
-function atMost(usage: Usage, request: ChatRequest, { model, mapping, listed, circumstances: { maySearch } }: LeftAlone): Usage | null {
+function atMost(usage: Usage, request: ChatRequest, { model, mapping, listed, circumstances }: LeftAlone): Usage | null {
   const input = usage.input ?? promptEstimate(request);
   // a dialect that sends a budget for thinking may add it to the caller's limit
   const asked = mapping.reasoning?.max_tokens === true ? null : request.maxTokens;
   const limits = [asked, model.max_output_tokens].filter((limit) => limit !== null);
   if (input === null || (request.ask === undefined && limits.length === 0)) return null;
   const most = Math.max(request.ask === undefined ? Math.min(...limits) * (request.n ?? 1) : 0, completionTokens(usage) ?? 0);
-  const thoughtIsDearer = dollars(listed.internal_reasoning) > dollars(listed.completion);
-  return { ...usage, input, answer: thoughtIsDearer ? 0 : most, reasoning: thoughtIsDearer ? most : 0, ...(maySearch && { webSearches: null }) };
+  // those of its tier or hour, where the dearer of the two may be the other one
+  const prices = pricesFor({ ...usage, input }, listed, circumstances);
+  const thoughtIsDearer = dollars(prices.internal_reasoning) > dollars(prices.completion);
+  return { ...usage, input, answer: thoughtIsDearer ? 0 : most, reasoning: thoughtIsDearer ? most : 0, ...(circumstances.maySearch && { webSearches: null }) };
 }
 
 const dollars = (price: string | undefined): bigint => parseDollars(price ?? '0') ?? 0n;

@@ -35,7 +35,7 @@ const about = {
   tokens: { name: 'gateway_tokens_total', help: 'Tokens by kind. Kinds do not overlap: prompt does not contain cached and cache_write, completion does not contain reasoning. estimated is "true" where at least one count of the request is an estimate.', labels: ['provider', 'kind', 'estimated'] },
   cost: { name: 'gateway_cost_dollars_total', help: 'Cost of the requests whose cost is known, in US dollars. estimated is "true" where the cost was computed from estimated tokens.', labels: ['provider', 'estimated'] },
   unpriced: { name: 'gateway_requests_unpriced_total', help: 'Requests that were served but whose cost is unknown; gateway_cost_dollars_total leaves them out.', labels: ['provider'], open: ['model'] },
-  attempts: { name: 'gateway_attempts_total', help: 'Attempts at a provider; outcome is "answered" or the code of the error.', labels: ['provider', 'outcome'], open: ['model'] },
+  attempts: { name: 'gateway_attempts_total', help: 'Attempts at a provider; outcome is "answered", "outrun" where another target was quicker, or the code of the error.', labels: ['provider', 'outcome'], open: ['model'] },
   attemptDuration: { name: 'gateway_attempt_duration_seconds', help: 'From the start of one attempt at a provider to its end.', labels: ['provider', 'outcome'] },
   attemptFirstToken: { name: 'gateway_attempt_time_to_first_token_seconds', help: 'From the start of one attempt at a provider to the first piece of its answer, streams only.', labels: ['provider'] },
 } as const;
@@ -91,7 +91,7 @@ export class RequestMeters {
 
   /** To be called when an attempt has ended; `codes` are those of `end`. */
   attempted({ model, provider, outcome, durationMs, timeToFirstTokenMs }: AttemptResult, { isStream, codes }: { readonly isStream: boolean; readonly codes: ReadonlySet<string> }): void {
-    const label = outcome === 'answered' ? outcome : codeOf(outcome, codes);
+    const label = withoutError.has(outcome) ? outcome : codeOf(outcome, codes);
     this.#attempts.add([provider, label, model], 1);
     this.#attemptDuration.observe([provider, label], durationMs / 1000);
     // a plain answer has one piece, so its first piece says nothing more than its duration
@@ -169,6 +169,9 @@ export class RequestMeters {
 /** Outcomes for which a provider did work. */
 const served: ReadonlySet<string> = new Set(['answered', 'cut', 'gone']);
 
+/** Outcomes of attempts that are no code of an error. */
+const withoutError: ReadonlySet<string> = new Set(['answered', 'outrun']);
+
 /** The label of an error code. safety: a code of a provider may be any text, so unknown codes share one label. */
 const codeOf = (code: string, codes: ReadonlySet<string>): string => (codes.has(code) ? code : OTHER);
 
@@ -178,8 +181,8 @@ const ofAnswer: ReadonlySet<string> = new Set(['completion', 'reasoning']);
 /** Counts tokens by kind, without overlap; in the record, the prompt contains the cached tokens and the completion contains the reasoning. */
 function countTokens({ promptTokens, completionTokens, reasoningTokens, cachedTokens, cacheWriteTokens }: RecordedUsage, add: RequestSeries['tokens']): void {
   const count = (kind: string, tokens: number): void => {
-    // a counter must never go down, and a provider's counts may give a negative difference
-    if (tokens > 0 && Number.isFinite(tokens)) add(kind, tokens);
+    // a counter must never go down, and a provider's counts may give a negative difference; one that is too large to be exact would drown all others
+    if (tokens > 0 && tokens <= Number.MAX_SAFE_INTEGER) add(kind, tokens);
   };
   count('prompt', (promptTokens ?? 0) - (cachedTokens ?? 0) - (cacheWriteTokens ?? 0));
   count('cached', cachedTokens ?? 0);

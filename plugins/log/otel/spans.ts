@@ -3,6 +3,7 @@
  * attempt at a provider, by the conventions for generative AI. Only the attempt that gave the answer has the usage, because backends
  * add up every `gen_ai.usage` of a trace.
  */
+import { isFault } from '../../../core/log/attempts.ts';
 import type { AttemptResult, RequestRecord } from '../../../core/pipeline/context.ts';
 import { attributes, double, flag, int, seconds, text, texts } from './attributes.ts';
 import type { Attribute, Value } from './attributes.ts';
@@ -82,7 +83,7 @@ export function spansOf(traced: Traced): Span[] {
       startTimeUnixNano: nanoseconds(began),
       endTimeUnixNano: nanoseconds(Math.min(began + attempt.durationMs, end)),
       attributes: attributes({ ...aboutAttempt(attempt, at + 1, traced), ...asked(traced), ...(at === record.attempts.length - 1 && aboutAnswer(attempt, traced)) }),
-      status: attempt.outcome === 'answered' || attempt.outcome === 'client_closed' ? {} : failed(attempt.error, traced),
+      status: isFault(attempt) ? failed(attempt.error, traced) : {},
     };
   });
   return [request, ...attempts];

@@ -28,6 +28,8 @@ interface Flight {
   /** In the order of their arrival. */
   readonly waiting: Waiting[];
   failures: number;
+  /** The one that asks wants a new answer, whatever is kept. */
+  renews: boolean;
 }
 
 /** The flights of one process, by key. They outlive a reload: requests of the old gateway and of the new one wait for each other. */
@@ -35,11 +37,16 @@ export class Flights {
   readonly #flights = new Map<string, Flight>();
 
   /** The traveller asks, unless somebody asks under this key already. */
-  lead(key: string, traveller: Traveller): boolean {
+  lead(key: string, traveller: Traveller, renews = false): boolean {
     if (this.#flights.has(key)) return false;
-    this.#flights.set(key, { waiting: [], failures: 0 });
+    this.#flights.set(key, { waiting: [], failures: 0, renews });
     traveller.leads = true;
     return true;
+  }
+
+  /** Whether the one that asks under this key would ask although there is a kept answer. */
+  renews(key: string): boolean {
+    return this.#flights.get(key)?.renews === true;
   }
 
   /** Resolves when it is this traveller's turn. */
@@ -73,6 +80,7 @@ export class Flights {
     }
     // safety: it leads from this moment on, and not from when its promise is looked at: its client may have left by then
     next.traveller.leads = true;
+    flight.renews = false;
     next.resolve('ask');
   }
 }

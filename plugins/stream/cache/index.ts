@@ -105,10 +105,11 @@ class Cache {
     if (context.isDryRun) return wish === 'refresh' ? candidates : this.#foresee(candidates, context);
     const use: Use = { key: keyOf(context, candidates), entry: null, recordings: [], leads: false };
     this.#uses.set(context, use);
-    const leads = this.#flights.lead(use.key, use);
+    const leads = this.#flights.lead(use.key, use, wish === 'refresh');
     // who wants a new answer waits for no other one
     if (wish === 'refresh') return candidates;
-    return leads ? this.#find(use, candidates) : this.#wait(use, candidates, context);
+    if (leads) return this.#find(use, candidates);
+    return this.#flights.renews(use.key) ? this.#findOrWait(use, candidates, context) : this.#wait(use, candidates, context);
   }
 
   replay(context: object): ReturnType<typeof replayOf> | undefined {
@@ -156,6 +157,13 @@ class Cache {
     use.entry = entry;
     this.#flights.end(use.key, use, entry);
     return [answeredFrom(giver)];
+  }
+
+  /** While somebody asks for a new answer, the kept one stands. */
+  async #findOrWait(use: Use, candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> {
+    const found = await this.#find(use, candidates);
+    // safety: a request that ended meanwhile must not wait, because its turn would come to nobody
+    return use.entry !== null || this.#uses.get(context) !== use ? found : await this.#wait(use, candidates, context);
   }
 
   async #wait(use: Use, candidates: readonly Candidate[], context: Normalised): Promise<readonly Candidate[]> {

@@ -22,7 +22,8 @@ const named: ReadonlySet<string> = new Set([...ofForm, ...asked]);
  */
 function askedIn(request: ChatRequest): string {
   const values: unknown[] = [];
-  for (const name of asked) values.push(request[name]);
+  // the field in which the caller said how to reason is another one at each door
+  for (const name of asked) values.push(name === 'reasoning' ? { ...request.reasoning, field: undefined } : request[name]);
   const others: Record<string, unknown> = {};
   for (const name in request) if (!named.has(name)) others[name] = request[name as keyof ChatRequest];
   values.push(others);

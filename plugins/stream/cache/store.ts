@@ -17,6 +17,8 @@ const prefix = 'model-gateway:cache:1:';
 /** safety: Redis has 50 ms for an answer, and its failures count for limits and budgets too; a larger answer stays in this process. */
 const mostShared = 1_048_576;
 
+const drop = "return redis.call('DEL', KEYS[1])";
+
 export function createStore(texts: KeptTexts, { bounds, redis }: { bounds: Bounds; redis: SharedRedis | null }): Store {
   const memory = texts.within(bounds);
   const inMemory = (key: string): Entry | null => {
@@ -38,8 +40,11 @@ export function createStore(texts: KeptTexts, { bounds, redis }: { bounds: Bound
     keep(key, entry) {
       const text = JSON.stringify(entry);
       memory().set(key, text);
+      if (redis === null) return;
+      // an older answer in Redis would be given before the large one
+      const told = text.length <= mostShared ? redis.set(prefix + key, text, bounds.ttlSeconds) : redis.run(drop, [prefix + key], []);
       // the memory has the answer, whatever Redis says
-      if (redis !== null && text.length <= mostShared) redis.set(prefix + key, text, bounds.ttlSeconds).catch(() => {});
+      told.catch(() => {});
     },
   };
 }

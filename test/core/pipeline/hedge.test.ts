@@ -1,5 +1,8 @@
 /** `hedge_ms`: the next target is asked beside one that does not begin, over sockets. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import type { Chunk } from '../../../core/chat.ts';
+import { EARLY } from '../../../core/pipeline/hooks.ts';
+import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { readEvents, twoUpstreams } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { answers, completion, event, hangs, pause, said, streams } from '../../_kit/upstream.ts';
@@ -99,6 +102,28 @@ describe('hedging', () => {
     await expect.poll(() => gateway.records.length).toBe(1);
     expect(gateway.records[0]).toMatchObject({ status: 499, outcome: 'gone' });
     expect(gateway.records[0]?.attempts).toHaveLength(2);
+  });
+
+  it('lets go of a source that comes in the very moment in which the other one wins', async () => {
+    const begun: ChunkSource = { adjustments: [], read: () => new Promise(() => {}), cancel: () => {} };
+    for (let later = 0; later < 25; later++) {
+      const goOn = Promise.withResolvers<void>();
+      const cancelled = vi.fn();
+      const racing = probe(({ hooks }) => hooks.open.tapPromise({ stage: EARLY - 1 }, async ({ attempt }): Promise<ChunkSource> => {
+        if (attempt.candidate.provider.id === 'one') {
+          await goOn.promise;
+          for (let at = 0; at < later; at++) await Promise.resolve();
+          return { ...begun, cancel: cancelled };
+        }
+        setTimeout(() => goOn.resolve(), 5);
+        const chunks: (readonly Chunk[])[] = [[{ type: 'text-delta', choice: 0, text: 'fast' }, { type: 'finish', choice: 0, reason: 'completed', native: null }]];
+        return { ...begun, read: async () => (await goOn.promise, chunks.shift() ?? null) };
+      }));
+      const [one, two] = [await provider(), await provider()];
+      const gateway = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'ordered', hedge_ms: 10 } } }), { plugins: [racing] });
+      expect(await contentOf(await gateway.chat({}))).toBe('fast');
+      await expect.poll(() => cancelled.mock.calls.length).toBe(1);
+    }
   });
 
   it('shows each tap its own attempt', async () => {

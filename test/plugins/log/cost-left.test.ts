@@ -18,14 +18,16 @@ interface Scene {
   readonly model?: object;
   readonly mapping?: object;
   readonly policy?: object;
+  /** Of each provider its own. */
+  readonly prices?: readonly object[];
 }
 
-async function scene(steps: readonly Step[], { model = {}, mapping = {}, policy = {} }: Scene = {}): Promise<TestGateway> {
+async function scene(steps: readonly Step[], { model = {}, mapping = {}, policy = {}, prices = [] }: Scene = {}): Promise<TestGateway> {
   const names = steps.map((_, at) => `up${at}`);
   const urls = await Promise.all(steps.map(async (step) => (await provider(step)).url));
   return await gatewayOf({
     providers: Object.fromEntries(names.map((name, at) => [name, { dialect: 'openai-chat', base_url: urls[at], api_key: 'k' }])),
-    models: [{ id: 'plain', pricing, providers: names.map((providerId) => ({ providerId, ...mapping })), ...model }],
+    models: [{ id: 'plain', pricing, providers: names.map((providerId, at) => ({ providerId, ...mapping, ...(prices[at] !== undefined && { pricing: prices[at] }) })), ...model }],
     routing: { default: { strategy: 'ordered', retry: { same_target: 0 }, ...policy } },
   });
 }
@@ -55,6 +57,7 @@ describe('the cost of an answer whose client has left', () => {
     ['unknown where nothing limits it', {}, {}, null],
     ['0 for a model that is free', { max_tokens: 100 }, { free: true }, '0'],
     ['thinking where that is dearer', { max_tokens: 100 }, { pricing: { ...pricing, internal_reasoning: '3' } }, '310'],
+    ['the dearer of the two in its tier', { max_tokens: 100 }, { pricing: { ...pricing, internal_reasoning: '3', tiers: [{ above: 5, prompt: '1', completion: '9' }] } }, '910'],
     ['unknown where it may have searched', { max_tokens: 100, web_search_options: {} }, { pricing: { ...pricing, web_search: '1' } }, null],
   ])('is an upper bound, of a provider that goes on: %s', async (_, more, model, cost) => {
     const record = await left(await scene([begun], { model }), more);
@@ -73,6 +76,20 @@ describe('the cost of an answer whose client has left', () => {
     expect(Number(record.cost)).toBeGreaterThan(200);
   });
 
+  it('is an upper bound where only some of several answers have come', async () => {
+    const one = streams([counted + event({ content: 'one' }) + event({}, 'stop')], { end: 'hang' });
+    expect(await left(await scene([one]), { max_tokens: 100, n: 2 })).toMatchObject({ outcome: 'gone', costIsUpperBound: true, cost: '410' });
+  });
+
+  it('is that of both where two were asked at one time, each at its own price', async () => {
+    const asked = Promise.withResolvers<void>();
+    const gateway = await scene([hangs, () => asked.resolve()], { policy: { hedge_ms: 20 }, prices: [{ prompt: '1', completion: '1' }, { prompt: '100', completion: '100' }] });
+    const record = await left(gateway, { max_tokens: 10 }, asked.promise);
+    // the prompt and ten tokens, at 1 and at 100
+    expect([Number(record.cost) % 101, record.provider]).toEqual([0, 'up1']);
+    expect(Number(record.cost)).toBeGreaterThan(101 * 10);
+  });
+
   it('is exact where the provider had said its last', async () => {
     const finished = streams([event({ content: 'all' }) + event({}, 'stop')], { end: 'hang' });
     const record = await left(await scene([finished]), { max_tokens: 100 });
@@ -82,6 +99,14 @@ describe('the cost of an answer whose client has left', () => {
 
 describe('the cost of a record', () => {
   const timeouts = { timeout_ms: { first_byte: 800, idle: 800 } };
+  const torn = streams([event({ content: 'four words of it' })], { end: 'reset', everyMs: 5 });
+  const refused = answers({ error: { message: 'no' } }, { status: 500 });
+
+  it.each([['first', [torn, refused]], ['last', [refused, torn]]])('is that of the attempt that used something, which came %s, where none answered', async (_, steps) => {
+    const { chat, records } = await scene(steps);
+    expect((await chat({})).status).toBe(502);
+    expect(Number(records[0]?.cost)).toBeGreaterThan(5);
+  });
 
   it('is the sum over its attempts, also of one that was given up before it said anything', async () => {
     const { chat, records } = await scene([hangs, whole], { policy: timeouts });

@@ -241,6 +241,19 @@ describe('the counters', () => {
     expect(byProvider).toEqual([]);
   });
 
+  it('call the slower one of two that were asked at one time outrun, which is no failure', async () => {
+    const gateway = await gatewayOf(twoUpstreams((await provider(hangs)).url, (await provider()).url, { routing: { default: { strategy: 'ordered', hedge_ms: 20 } } }));
+    expect((await gateway.chat({})).status).toBe(200);
+    expect(total(await scrape(gateway), 'gateway_attempts_total', { provider: 'one', outcome: 'outrun' })).toBe(1);
+  });
+
+  it('leave out counts of a provider that are too large to be true', async () => {
+    const usage = { prompt_tokens: 1e308, completion_tokens: 1, total_tokens: 1e308 };
+    const gateway = await gatewayOf(oneUpstream((await provider(answers({ ...completion('x'), usage }))).url));
+    for (let at = 0; at < 2; at++) await gateway.chat({});
+    expect(total(await scrape(gateway), 'gateway_tokens_total')).toBe(2);
+  });
+
   it('know of a failed attempt while the request goes on', async () => {
     const gateway = await gatewayOf(twoUpstreams((await provider(answers({ error: { message: 'no' } }, { status: 503 }))).url, (await provider(hangs)).url));
     const leaving = new AbortController();

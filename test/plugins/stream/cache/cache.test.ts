@@ -13,6 +13,15 @@ const as = (key: string, more: Record<string, string> = on): Record<string, stri
 const withCache = (options: object): Record<string, unknown> => ({ plugins: quietPlugins.map((use) => (use === 'stream/cache' ? { use, with: options } : use)) });
 const finished = (reason: string): object => ({ ...completion('part of an ans'), choices: [{ index: 0, message: { role: 'assistant', content: 'part of an ans' }, finish_reason: reason }] });
 
+describe('a repeat at another door', () => {
+  it('has the kept answer, where it asks for the same reasoning', async () => {
+    const gateway = await gatewayOf(oneUpstream((await provider(counting())).url));
+    await gateway.post({ model: 'thinker', messages: [{ role: 'user', content: 'hi' }], reasoning_effort: 'low' }, { headers: on });
+    const again = await gateway.post({ model: 'thinker', input: 'hi', reasoning: { effort: 'low' } }, { headers: on, path: '/v1/responses' });
+    expect(again.headers.get('x-cache')).toBe('hit');
+  });
+});
+
 describe('the cache', () => {
   it('is off until it is asked for', async () => {
     const up = await provider(counting());

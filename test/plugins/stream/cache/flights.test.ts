@@ -32,6 +32,28 @@ const openRest = { routing: { default: { retry: { same_target: 0 } } }, provider
 /** A provider that never rests, so that each failure is seen. */
 const tireless = (url: string, more: object = {}): Record<string, unknown> => ({ ...oneUpstream(url, { routing: openRest.routing, ...more }), providers: { up: { dialect: 'openai-chat', base_url: url, api_key: 'k', breaker: false } } });
 
+describe('clients that leave while they wait for an equal request', () => {
+  it('hold no limit', async () => {
+    const first = held(hangs);
+    const up = await provider(first.step, counting());
+    const { plugin, arrived } = passage();
+    const gateway = await gatewayOf(oneUpstream(up.url, { keys: [{ name: 'a', key: 'key-a' }], limits: [{ by: 'key', concurrent: 2 }] }), { plugins: [plugin] });
+    const headers = { ...on, authorization: 'Bearer key-a' };
+    const leaving = Array.from({ length: 4 }, () => new AbortController());
+    const left = leaving.map(({ signal }) => expect(gateway.post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { headers, signal })).rejects.toThrow());
+    await expect.poll(arrived).toBe(4);
+    await first.asked;
+    // the one that asks is the last to leave
+    for (const [at, one] of leaving.toReversed().entries()) {
+      one.abort();
+      await expect.poll(() => gateway.records).toHaveLength(at + 1);
+    }
+    await Promise.all(left);
+    const after = await Promise.all([1, 2].map((seed) => plain(gateway, { seed }, headers)));
+    expect(after.map(({ cache }) => cache)).toEqual(['miss', 'miss']);
+  });
+});
+
 describe('equal requests at one time', () => {
   it('ask once, fifty of them, plain ones and streams', async () => {
     const first = held(counting());
@@ -265,5 +287,19 @@ describe('a request that waits', () => {
     const asked = [gateway.chat({}, on), gateway.chat({}, on), gateway.chat({}, on)];
     const errors = await Promise.all((await Promise.all(asked)).map(errorOf));
     expect(errors.map(({ code }) => code)).toEqual(['upstream_timeout', 'upstream_timeout', 'upstream_timeout']);
+  });
+});
+
+describe('a request that wants a new answer', () => {
+  it('holds nobody back who may have the kept one', async () => {
+    const slow = held(broken);
+    const up = await provider(counting(), slow.step);
+    const gateway = await gatewayOf(tireless(up.url));
+    expect(await plain(gateway)).toEqual({ text: 'answer 1', cache: 'miss' });
+    const fresh = plain(gateway, {}, { 'x-cache': 'refresh' });
+    await slow.asked;
+    expect(await plain(gateway)).toEqual({ text: 'answer 1', cache: 'hit' });
+    slow.release();
+    expect((await fresh).text).toBe('status 502');
   });
 });

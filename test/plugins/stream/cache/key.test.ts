@@ -28,7 +28,7 @@ function withOther(value: any, [step, ...rest]: readonly (string | number)[]): u
 const otherThan = (value: unknown): unknown => (typeof value === 'string' ? `${value} ` : typeof value === 'number' ? -value - 1 : typeof value === 'boolean' ? !value : value === null ? 0 : [value]);
 
 /** What decides only how the answer is written. */
-const isOfForm = ([first]: readonly (string | number)[]): boolean => first === 'stream' || first === 'includeUsage';
+const isOfForm = ([first, second]: readonly (string | number)[]): boolean => first === 'stream' || first === 'includeUsage' || (first === 'reasoning' && second === 'field');
 
 describe('the key of an answer', () => {
   test('changes with every value at every place of a request, but for the form of the answer', () => {

@@ -83,6 +83,17 @@ describe('gateways with one Redis', () => {
     expect([all.up.asked.length, (await lookups()) - before]).toEqual([1, 1]);
   });
 
+  it('have no old answer in Redis where a new one is too large for it', async () => {
+    const large = 'x'.repeat(1_100_000);
+    const all = await scene(answers(completion('small')));
+    expect((await plain(all.one)).text).toBe('small');
+    await kept(all);
+    all.up.script(answers(completion(large)));
+    expect((await plain(all.one, {}, { 'x-cache': 'refresh' })).text).toBe(large);
+    await expect.poll(() => all.redis.dbsize()).toBe(0);
+    expect(await plain(all.one)).toEqual({ text: large, cache: 'hit' });
+  });
+
   it('answer from their own memory while Redis is silent, and no request fails', async () => {
     const all = await scene();
     await plain(all.one);
