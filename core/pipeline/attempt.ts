@@ -22,6 +22,7 @@ class SeenAttempt implements Attempt {
   readonly startedAt = performance.now();
   readonly cancellation = new Cancellation();
   #sent: readonly SentRequest[] = nothing;
+  #hasBegun = false;
 
   constructor({ number, candidate, reasoning, policy }: Begun) {
     this.number = number;
@@ -33,6 +34,14 @@ class SeenAttempt implements Attempt {
 
   get signal(): AbortSignal {
     return this.cancellation.signal;
+  }
+
+  get hasBegun(): boolean {
+    return this.#hasBegun;
+  }
+
+  begins(): void {
+    this.#hasBegun = true;
   }
 
   sends(request: SentRequest): void {
@@ -80,6 +89,12 @@ export class RunningAttempt {
   /** Ends with the request's cancellation, or when this attempt times out. */
   get cancellation(): Cancellation {
     return this.seen.cancellation;
+  }
+
+  /** The first piece of its answer has come. */
+  begins(): void {
+    this.firstPieceAt = performance.now();
+    this.seen.begins();
   }
 
   read(): Promise<readonly Chunk[] | null> {

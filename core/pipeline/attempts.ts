@@ -12,8 +12,7 @@ import { faultOf, isThenable } from '../taps/runners.ts';
 import type { ChunkSource, RequestHooks } from './hooks.ts';
 import { unlessCancelled, within } from '../cancellation.ts';
 import { cancelSource, RunningAttempt } from './attempt.ts';
-import { Failed, Turns } from './turns.ts';
-import type { Turn } from './turns.ts';
+import { endOf, Failed, type Turn, Turns } from './turns.ts';
 
 /** safety: a source that always has something at once, and be it nothing, would keep all other requests and all time limits waiting. */
 const readsInARow = 64;
@@ -47,7 +46,6 @@ export class Attempts {
 
   /** The answer is not wanted any more: the running attempt ends, and its connection closes. */
   cancel(reason: GatewayError): void {
-    this.#exchange.cancel(reason);
     if (this.#running !== null) this.#broke(this.#running, reason);
   }
 
@@ -91,8 +89,10 @@ export class Attempts {
     const isOver = await within(first.then(() => true, () => true), hedgeMs, false);
     const beside = isOver || this.#exchange.cancellation.isCancelled ? null : turns.next(true);
     if (beside === null) return await first;
-    const begun = await Promise.any([first, this.#try(beside, turns.calls, true)]);
+    const second = this.#try(beside, turns.calls, true);
+    const begun = await Promise.any([first, second]);
     for (const other of this.#open.filter((one) => one !== begun.running)) this.#settle(other, 'outrun');
+    turns.passedBy(...(await (begun.turn === turn ? endOf(beside, second) : endOf(turn, first))));
     return begun;
   }
 
@@ -130,7 +130,7 @@ export class Attempts {
       const source = await this.#sourceOf(running);
       if (!isBeside) exchange.adjustments = adjustmentsOf(exchange, source);
       const first = await this.#begun(running);
-      running.firstPieceAt = performance.now();
+      running.begins();
       return { turn, running, first };
     } catch (thrown) {
       throw new Failed(turn, this.#broke(running, thrown));

@@ -149,6 +149,8 @@ export interface Attempt {
   readonly signal: AbortSignal;
   /** `performance.now()` */
   readonly startedAt: number;
+  /** The first piece of its answer has come. */
+  readonly hasBegun: boolean;
   /** Tells what goes to the provider. The log keeps it where it keeps bodies. */
   sends(request: SentRequest): void;
 }

@@ -104,6 +104,8 @@ export class Pump implements StreamedBody {
       if (text !== null) return text;
     } catch (thrown) {
       error = GatewayError.from(thrown, this.#parts.exchange.id);
+      // where the door failed, the provider still answers
+      this.#parts.attempts.cancel(error);
     } finally {
       this.#isReading = false;
     }
@@ -130,14 +132,23 @@ export class Pump implements StreamedBody {
     const reason = GatewayError.from(exchange.cancellation.reason, exchange.id);
     attempts.cancel(reason);
     this.#last = this.#end(reason);
+    this.#last.catch(() => {});
   }
 
   /** The last text of the stream. The request is on record when this resolves. */
   async #end(error: GatewayError | null): Promise<string> {
     this.#close();
-    this.#encoder ??= this.#parts.encoder();
-    const last = error === null ? this.#encoder.end() : this.#encoder.error(error);
-    const unlogged = await this.#parts.ended(error);
+    const { ended, encoder: make, exchange } = this.#parts;
+    let last: string;
+    try {
+      this.#encoder ??= make();
+      last = error === null ? this.#encoder.end() : this.#encoder.error(error);
+    } catch (thrown) {
+      // the door can say nothing: the connection breaks, but not before the request is on record
+      await ended(error ?? GatewayError.from(thrown, exchange.id));
+      throw thrown;
+    }
+    const unlogged = await ended(error);
     return unlogged === null ? last : this.#encoder.error(unlogged);
   }
 

@@ -25,6 +25,9 @@ export class Failed {
   }
 }
 
+/** How a turn ended beside which another began first: by its own failure, because it was outrun, or it had begun too (null). */
+export const endOf = (turn: Turn, asked: Promise<unknown>): Promise<readonly [Turn, GatewayError | null]> => asked.then(() => [turn, null], (thrown: unknown) => [turn, thrown instanceof Failed ? thrown.error : null]);
+
 export class Turns {
   readonly #policy: Policy;
   #waiting: readonly Turn[];
@@ -74,6 +77,12 @@ export class Turns {
     if (!ofKey.has(error.code)) this.#waiting = behindOthers(this.#waiting, candidate);
     // a candidate whose failure may pass gets another turn behind all others
     if (round < this.#policy.retry.sameTarget && mayPass.has(error.code)) this.#waiting = [...this.#waiting, { candidate, round: round + 1, notBefore: performance.now() + (error.retryAfterMs ?? 0) }];
+  }
+
+  /** Another one began first. Where that breaks, this one is asked again: as after any failure where it has failed, else behind all others. @param error how it ended, by itself or because the other was quicker */
+  passedBy(turn: Turn, error: GatewayError | null): void {
+    if (error !== null && mayMoveOn(error)) this.failed(new Failed(turn, error));
+    else if (error === null || error.code === 'client_closed') this.#waiting = [...this.#waiting, turn];
   }
 
   /** The failure that helps the caller most: first a fault of the caller's own (400), then a rate limit (429), else the last one. */

@@ -19,7 +19,8 @@ export default definePlugin({
     hooks.route.tap((candidates, { isDryRun, request }) => {
       if (!candidates.some(hasPool)) return candidates;
       const thinker = thinkerOf(request.messages);
-      return Array.from(Map.groupBy(candidates, ({ mapping }) => mapping).values()).flatMap((group) => (hasPool(group[0] as Candidate) ? turned(group, { turns, isDryRun, thinker }) : group));
+      const taken = new Map<string, number>();
+      return Array.from(Map.groupBy(candidates, ({ mapping }) => mapping).values()).flatMap((group) => (hasPool(group[0] as Candidate) ? turned(group, { turns, taken, isDryRun, thinker }) : group));
     });
   },
 });
@@ -31,18 +32,21 @@ const thinkerOf = (messages: readonly Message[]): string | undefined => messages
 
 interface Turning {
   readonly turns: Map<string, number>;
+  /** The turns of this request, one for each provider, whatever the number of its models. */
+  readonly taken: Map<string, number>;
   readonly isDryRun: boolean;
   readonly thinker: string | undefined;
 }
 
 /** The candidates of one provider and model, beginning with the next one of those that stand. */
-function turned(group: readonly Candidate[], { turns, isDryRun, thinker }: Turning): readonly Candidate[] {
+function turned(group: readonly Candidate[], { turns, taken, isDryRun, thinker }: Turning): readonly Candidate[] {
   const standing = group.filter(({ dropped }) => dropped === null);
   if (standing.length < 2) return group;
   const { id } = (standing[0] as Candidate).provider;
-  const turn = turns.get(id) ?? 0;
+  const turn = taken.get(id) ?? turns.get(id) ?? 0;
   const same = standing.findIndex(({ provider }) => provider.account === thinker);
   if (!isDryRun && same < 0) turns.set(id, (turn + 1) % Number.MAX_SAFE_INTEGER);
+  if (same < 0) taken.set(id, turn);
   const start = same < 0 ? turn % standing.length : same;
   return [...standing.slice(start), ...standing.slice(0, start), ...group.filter(({ dropped }) => dropped !== null)];
 }

@@ -6,14 +6,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { GatewayError } from '../../../core/errors.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
-import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
+import type { Attempt, Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { drop } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { targetCommands } from './commands.ts';
 import { metricsOf } from './metrics.ts';
 import { addTargetRoutes } from './routes.ts';
 import { stands } from './target.ts';
-import type { Standing, Target } from './target.ts';
+import type { Probe, Standing, Target } from './target.ts';
 import { isTold, Targets } from './targets.ts';
 import type { Told } from './targets.ts';
 
@@ -36,7 +36,8 @@ export default definePlugin({
     const look = (candidates: readonly Candidate[], context: Normalised): Look => {
       const looked = lookAt(candidates, (candidate) => targets.standing(candidate, context.id));
       if (looked.standing === 1) alone.add(context);
-      if (looked.toBeTried.length > 0 && !context.isDryRun) tried.set(context, [...(tried.get(context) ?? []), ...targets.claim(looked.toBeTried, context.id)]);
+      // safety: a request that is over lets go of nothing any more
+      if (looked.toBeTried.length > 0 && !context.isDryRun && !context.signal.aborted) tried.set(context, [...(tried.get(context) ?? []), ...targets.claim(looked.toBeTried, context.id, probeOf(context))]);
       return looked;
     };
 
@@ -48,7 +49,7 @@ export default definePlugin({
     hooks.route.tap({ stage: LATE }, (candidates, context) => route(candidates, context));
     hooks.attempted.tap((result, context) => {
       const { candidate } = context.attempt;
-      targets.learn(result, candidate, { request: context.id, now: performance.now(), isAlone: alone.has(context) });
+      targets.learn(result, candidate, { request: context.id, now: performance.now(), isAlone: alone.has(context), startedAt: context.attempt.startedAt });
       const { outcome, status, retryAfterMs } = result;
       if (peers !== null && isTold(result)) peers.broadcast('told', { target: candidate.target, outcome, status, retryAfterMs } satisfies Told);
     });
@@ -61,6 +62,14 @@ export default definePlugin({
     metrics.add(() => metricsOf(targets));
   },
 });
+
+/** How far a request has come with a target that it is to try: it may be asking another one, for long. */
+const probeOf = (context: Normalised & { readonly attempt?: Attempt | null }) => ({ target }: Candidate): Probe['is'] => () => {
+  const { attempt } = context;
+  if (!attempt) return 'waiting';
+  if (attempt.candidate.target !== target) return 'elsewhere';
+  return attempt.hasBegun ? 'answered' : 'waiting';
+};
 
 interface Look {
   /** Those of targets that rest are dropped. */
@@ -109,7 +118,8 @@ async function outwait(first: Look, candidates: readonly Candidate[], { context,
   const { policy, startedAt, request } = context;
   const until = Math.min(performance.now() + policy.retry.maxMs, startedAt + policy.timeouts.total);
   for (let looked = first; ; looked = look(candidates, context)) {
-    if (looked.standing > 0) return looked.candidates;
+    // the client of a request that is over waits no more
+    if (looked.standing > 0 || context.signal.aborted) return looked.candidates;
     const pause = Math.max(1, looked.wakesInMs ?? lookEveryMs);
     if (performance.now() + pause > until) return looked.candidates.map((candidate) => withError(candidate, errorOf(looked, request.model)));
     await wait(pause);

@@ -31,6 +31,12 @@ export type Standing =
   | { readonly is: 'tried by another'; readonly why: Why }
   | { readonly is: 'rests'; readonly ms: number; readonly why: Why };
 
+/** The request that tries a target: it goes elsewhere, it asks the target and waits, or the target has begun to answer it. */
+export interface Probe {
+  readonly id: string;
+  is(): 'elsewhere' | 'waiting' | 'answered';
+}
+
 export const stands: Standing = { is: 'standing' };
 const toBeTried: Standing = { is: 'to be tried' };
 
@@ -38,11 +44,12 @@ export class Target {
   /** Null: it does not rest, and nothing is to be proved. */
   #why: Why | null = null;
   readonly #fallen: Set<Target>;
+  #restFrom = 0;
   #restUntil = 0;
   /** The length of the last rest; a rest that follows it is twice as long. */
   #restMs = 0;
   /** The request that tries it after a rest. */
-  #probe: string | null = null;
+  #probe: Probe | null = null;
   #inRow = 0;
   /** How often it rested, by the reason, and how often a request tried it after a rest. */
   readonly rests: Record<Why, number> = { 'rate limit': 0, failures: 0, 'refused key': 0 };
@@ -64,33 +71,48 @@ export class Target {
   standing(request: string, now: number): Standing {
     if (this.#why === null) return stands;
     if (now < this.#restUntil) return { is: 'rests', ms: this.#restUntil - now, why: this.#why };
-    return this.#probe === null || this.#probe === request ? toBeTried : { is: 'tried by another', why: this.#why };
+    const found = this.#probe === null || this.#probe.id === request ? 'elsewhere' : this.#probe.is();
+    // what answers is alive, and its answer may take long; where that breaks, the target rests again
+    if (found === 'answered') return stands;
+    return found === 'elsewhere' ? toBeTried : { is: 'tried by another', why: this.#why };
   }
 
   /** This request is the one that tries it. */
-  claim(request: string): void {
-    if (this.#probe !== request) this.probes++;
-    this.#probe = request;
+  claim(request: string, is: Probe['is'] = () => 'waiting'): void {
+    if (this.#probe?.id !== request) this.probes++;
+    this.#probe = { id: request, is };
   }
 
   /** The request is over: if it was to try the target and did not, another one may. */
   release(request: string): void {
-    if (this.#probe === request) this.#probe = null;
+    if (this.#probe?.id === request) this.#probe = null;
   }
 
   /**
    * What came of an attempt.
    * @param isAlone no other target of the request stood: then more failures are borne, because a flaky target is not a dead one
+   * @param startedAt of the attempt: one that was under way when the rest began says nothing new of it
    */
-  learn({ outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>, { request, now, breaker, isAlone }: { request: string; now: number; breaker: Breaker; isAlone: boolean }): void {
+  learn({ outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>, { request, now, breaker, isAlone, startedAt = now }: { request: string; now: number; breaker: Breaker; isAlone: boolean; startedAt?: number }): void {
     this.release(request);
-    if (outcome === 'answered') return this.#succeeded(now);
+    const isOld = this.wasUnderWay(startedAt);
+    if (outcome === 'answered') return this.#succeeded(now, isOld);
     if (isOfKey(outcome)) return this.refuseKey(now);
-    if (outcome === 'upstream_rate_limited') return this.#rest('rate limit', retryAfterMs === null ? this.#longer(limitRestMs.first, limitRestMs.most) : Math.min(retryAfterMs, limitRestMs.told), now);
+    if (outcome === 'upstream_rate_limited') {
+      if (retryAfterMs !== null) this.#rest('rate limit', Math.min(retryAfterMs, limitRestMs.told), now);
+      else if (!isOld && !this.#isResting(now)) this.#rest('rate limit', this.#longer('rate limit', limitRestMs.first, limitRestMs.most), now);
+      return;
+    }
     if (!retryableCodes.has(outcome) || breaker === null) return;
     this.#count(now, true);
+    if (isOld) return;
     this.#inRow++;
-    if (this.#why === 'failures' || this.#isBroken(now, breaker, isAlone)) this.#rest('failures', this.#longer(breaker.restMs, mostRestMs), now);
+    if (this.#why === 'failures' || this.#isBroken(now, breaker, isAlone)) this.#rest('failures', this.#longer('failures', breaker.restMs, mostRestMs), now);
+  }
+
+  /** Whether an attempt was under way when the rest began. */
+  wasUnderWay(startedAt: number): boolean {
+    return this.#why !== null && startedAt < this.#restFrom;
   }
 
   /** The provider refused the key, or its account is empty. */
@@ -108,25 +130,32 @@ export class Target {
     this.#seconds.length = 0;
   }
 
-  #succeeded(now: number): void {
-    if (this.#why !== null) this.wake();
+  /** An answer that began before a limit did lifts no limit; but what has answered is not dead. */
+  #succeeded(now: number, isOld: boolean): void {
+    if (this.#why === 'failures' || (this.#why !== null && !isOld)) this.wake();
     this.#inRow = 0;
     this.#count(now, false);
   }
 
-  #longer(first: number, most: number): number {
-    return this.#restMs === 0 ? first : Math.min(most, this.#restMs * 2);
+  /** Twice the last rest, where that was for the same reason. */
+  #longer(why: Why, first: number, most: number): number {
+    return this.#why === why ? Math.max(first, Math.min(most, this.#restMs * 2)) : first;
+  }
+
+  #isResting(now: number): boolean {
+    return this.#why !== null && now < this.#restUntil;
   }
 
   #rest(why: Why, ms: number, now: number): void {
     // answers of requests that were under way when the rest began do not make it longer
-    const isResting = this.#why !== null && now < this.#restUntil;
+    const isResting = this.#isResting(now);
     if (isResting && now + ms <= this.#restUntil) return;
     if (isResting && why === 'failures') return;
     this.rests[why]++;
     this.#why = why;
     this.#fallen.add(this);
     this.#restMs = ms;
+    this.#restFrom = now;
     this.#restUntil = now + ms;
   }
 

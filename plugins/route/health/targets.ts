@@ -1,6 +1,6 @@
 import type { AttemptResult, Candidate } from '../../../core/pipeline/context.ts';
 import { isOfKey, stands, Target } from './target.ts';
-import type { Standing } from './target.ts';
+import type { Probe, Standing } from './target.ts';
 
 /** What is known of one candidate's target, and of its key with all models. */
 interface Pair {
@@ -25,25 +25,30 @@ export class Targets {
   standing({ target: name }: Candidate, request: string): Standing {
     // cost: mostly all targets stand. To find one of thousands, which no cache of the CPU holds, takes 0.5 µs
     if (this.#fallen.size === 0) return stands;
-    const { target, key } = this.#of(name);
-    if (target.stands && key.stands) return stands;
+    // safety: a name that was never asked is not kept
+    const target = this.#targets.get(name)?.target;
+    const key = this.#keys.get(accountOf(name));
+    if ((target?.stands ?? true) && (key?.stands ?? true)) return stands;
     const now = performance.now();
-    return worse(key.standing(request, now), target.standing(request, now));
+    return worse(key?.standing(request, now) ?? stands, target?.standing(request, now) ?? stands);
   }
 
-  /** This request tries them. Returns what it must let go of at its end. */
-  claim(candidates: readonly Candidate[], request: string): readonly Target[] {
-    const both = candidates.flatMap(({ target: name }) => Object.values(this.#of(name)) as Target[]);
-    for (const one of both) one.claim(request);
-    return both;
+  /** This request tries them. Returns what it must let go of at its end. @param probe how far it has come with one of them */
+  claim(candidates: readonly Candidate[], request: string, probe: (candidate: Candidate) => Probe['is']): readonly Target[] {
+    return candidates.flatMap((candidate) => {
+      const both = Object.values(this.#of(candidate.target)) as Target[];
+      for (const one of both) one.claim(request, probe(candidate));
+      return both;
+    });
   }
 
-  learn(result: AttemptResult, { target: name, provider }: Candidate, { request, now, isAlone }: { request: string; now: number; isAlone: boolean }): void {
+  learn(result: AttemptResult, { target: name, provider }: Candidate, { request, now, isAlone, startedAt }: { request: string; now: number; isAlone: boolean; startedAt?: number }): void {
     const { target, key } = this.#of(name);
-    target.learn(result, { request, now, breaker: provider.breaker, isAlone });
+    target.learn(result, { request, now, breaker: provider.breaker, isAlone, startedAt });
     // wire: a 403 is often about one model that the account may not use; a 401 and an empty account are about the key
     if (isOfKey(result.outcome) && result.status !== 403) key.refuseKey(now);
-    else if (!key.stands && !isOfKey(result.outcome)) key.wake();
+    // only what the provider said since then says that it takes the key again
+    else if (!key.stands && !isOfKey(result.outcome) && result.status !== null && !key.wasUnderWay(startedAt ?? now)) key.wake();
     key.release(request);
   }
 
@@ -78,21 +83,30 @@ export class Targets {
   #of(name: string): Pair {
     const known = this.#targets.get(name);
     if (known !== undefined) return known;
-    const account = name.slice(0, name.indexOf('/'));
+    const account = accountOf(name);
     const key = this.#keys.get(account) ?? new Target(this.#fallen);
     this.#keys.set(account, key);
     const pair = { target: new Target(this.#fallen), key };
     // safety: behind a wildcard, callers choose the names
-    if (this.#targets.size >= mostTargets) this.#forget(this.#targets.keys().next().value as string);
+    if (this.#targets.size >= mostTargets) this.#forgetOne();
     this.#targets.set(name, pair);
     return pair;
   }
 
-  #forget(name: string): void {
-    this.#targets.get(name)?.target.wake();
-    this.#targets.delete(name);
+  /** The oldest that stands: a rest is not forgotten as long as there is another. */
+  #forgetOne(): void {
+    let [forgotten] = this.#targets.keys();
+    for (const [name, { target }] of this.#targets) {
+      if (!target.stands) continue;
+      forgotten = name;
+      break;
+    }
+    this.#targets.get(forgotten as string)?.target.wake();
+    this.#targets.delete(forgotten as string);
   }
 }
+
+const accountOf = (target: string): string => target.slice(0, target.indexOf('/'));
 
 const order: readonly Standing['is'][] = ['standing', 'to be tried', 'tried by another', 'rests'];
 

@@ -28,7 +28,8 @@ export function scoresOf(offers: readonly Offer[], stream: boolean): Score[] {
     const price = cheapest === Infinity ? 1 : (cheapest + addedPrice) / (known(prices[at] as number, cheapest) + addedPrice);
     const success = successOf(seen);
     const ms = usualMs(seen, stream);
-    const speed = ms === null ? 1 : goodMs / (goodMs + ms);
+    // infinite: the policy of another name measures it at present
+    const speed = ms === null || ms === Infinity ? 1 : goodMs / (goodMs + ms);
     const total = weight * rounded(price * success ** 2 * speed);
     return { total, text: () => `score ${shown(total)} = weight ${shown(weight)} × rounded(price ${shown(price)} × success ${shown(success)}² × speed ${shown(speed)})` };
   });

@@ -21,7 +21,8 @@ export class Shares {
   turn<Value>(dealt: readonly Dealt<Value>[], isPeek: boolean): Value[] {
     const most = Math.max(...dealt.map(({ weight }) => weight));
     const owed = dealt.map(({ id, weight, value }) => {
-      const due = Math.max(1, Math.round((weight / most) * grain));
+      // where all are worth nothing, all are worth the same
+      const due = Math.max(1, Math.round((most > 0 ? weight / most : 1) * grain));
       return { id, due, value, credit: (this.#credit.get(id) ?? 0) + due };
     });
     const order = owed.toSorted((a, b) => b.credit - a.credit);
