@@ -37,6 +37,8 @@ export interface Watch<Gateway extends Replaced = RunningGateway> {
   look(): Promise<void>;
   /** Two looks without a pause: takes over a change at once, for a caller who knows that the files are complete (SIGHUP). */
   reload(): Promise<void>;
+  /** Takes the files for changed, as they are: the next looks read them. */
+  again(): void;
   stop(): void;
   /** Former gateways that still serve requests. */
   readonly retiring: ReadonlySet<Gateway>;
@@ -89,6 +91,7 @@ export function watchConfig<Gateway extends Replaced = RunningGateway>({ logger,
       await queued();
       await queued();
     },
+    again: () => void (busy = busy.then(() => void (known = ''))),
     stop() {
       isStopped = true;
       clearInterval(timer);

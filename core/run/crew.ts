@@ -5,18 +5,15 @@
  * cost: were the workers to accept from one shared socket, the kernel would give 31 of 32 new connections to one of two; a socket for
  * each (SO_REUSEPORT) would lose what waits in it when its worker dies. Handing one over takes 85 µs of the parent's CPU.
  */
-import { spawn } from 'node:child_process';
-import type { ChildProcess } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { within } from '../cancellation.ts';
 import { Exit } from '../exit.ts';
 import type { Logger } from '../logger.ts';
-import { Channel } from '../workers/channel.ts';
 import { Relay } from '../workers/relay.ts';
 import type { Peer } from '../workers/relay.ts';
-import { variable } from './orders.ts';
-import type { Known, Prepared, Refusing, Served } from './orders.ts';
+import { startMember } from './member.ts';
+import type { Member } from './member.ts';
+import type { Known, Prepared, Refusing, Reloaded, Served } from './orders.ts';
 import { messageOf } from './serving.ts';
 
 /** How long a worker may take to serve, or to read a changed config. */
@@ -30,22 +27,8 @@ const backoffMs = { first: 200, most: 10_000 };
 const mostKept = 1000;
 /** A signal to a worker is its own where the parent has had none for so long. */
 const ownSignalMs = 500;
-const lastWordsMs = 1000;
 /** What a worker gets beyond `drain_ms`, for the last records. */
 const lastRecordsMs = 15_000;
-
-interface Member extends Peer {
-  readonly child: ChildProcess;
-  readonly startedAt: number;
-  readonly ended: Promise<string>;
-  state: 'starting' | 'serving' | 'leaving';
-  /** Connections that it was given, and how many of them are closed. */
-  given: number;
-  closed: number;
-  heardAt: number;
-  /** Connections that it was given and has not taken yet, by number. */
-  readonly onTheWay: Map<number, Socket>;
-}
 
 export interface CrewParts {
   readonly count: number;
@@ -64,7 +47,10 @@ export class Crew {
   readonly #parts: CrewParts;
   readonly #members = new Set<Member>();
   readonly #kept: Socket[] = [];
+  /** Those that have read the last changed config. */
+  readonly #prepared = new Set<Member>();
   #failures = 0;
+  #isLeaving = false;
   #isEnding = false;
 
   constructor(parts: CrewParts) {
@@ -82,14 +68,17 @@ export class Crew {
 
   /** Starts the others. Throws an Exit where one refuses. */
   async others(): Promise<void> {
-    const missing = Array.from({ length: this.#parts.count - this.#members.size }, () => this.#add());
+    // the first one is replaced where it has ended by now
+    const missing = Array.from({ length: this.#parts.count - 1 }, () => this.#add());
     await Promise.all(missing.map((member) => this.#begin(member)));
-    for (const member of this.#members) void member.ended.then((how) => this.#lost(member, how));
   }
 
   /** Hands a connection to a worker. */
   pass(socket: Socket): void {
-    const member = this.#quietest();
+    this.#give(socket, this.#quietest());
+  }
+
+  #give(socket: Socket, member: Member | null): void {
     if (member === null) return this.#keep(socket);
     const id = ++member.given;
     member.onTheWay.set(id, socket);
@@ -98,36 +87,56 @@ export class Crew {
 
   /** Has every worker read the changed config and build a gateway with it, one after the other. Returns why one refuses; null: none does. */
   async prepare(): Promise<string | null> {
+    this.#prepared.clear();
     for (const member of this.#serving) {
-      const problems = await this.prepareOne(member);
+      const prepared = await this.prepareOne(member);
+      const problems = 'problems' in prepared ? prepared.problems : null;
+      if (problems === null) this.#prepared.add(member);
       // the one that takes the place of a worker that has ended reads the changed config itself
       if (problems !== null && member.state === 'serving' && member.channel.isOpen) return problems;
     }
     return null;
   }
 
-  async prepareOne({ number, channel }: Crewmate): Promise<string | null> {
+  async prepareOne({ number, channel }: Crewmate): Promise<Prepared> {
     try {
-      const prepared = (await channel.call('prepare', this.#parts.known(), startMs)) as Prepared;
-      return 'problems' in prepared ? prepared.problems : null;
+      return (await channel.call('prepare', this.#parts.known(), startMs)) as Prepared;
     } catch (error) {
-      return `worker ${number}: ${messageOf(error)}`;
+      return { problems: `worker ${number}: ${messageOf(error)}` };
     }
   }
 
+  /** Has all workers use what they have prepared. A worker that began meanwhile, perhaps with the config before, is aligned. */
+  adopt(reloaded: Reloaded): void {
+    this.tellAll('adopt', reloaded);
+    for (const member of this.#serving) if (!this.#prepared.has(member)) this.#parts.aligned(member, member.hash);
+  }
+
+  /** From now on no worker says that it is ready, and none that begins later. */
+  leave(): void {
+    this.#isLeaving = true;
+    this.tellAll('leave');
+  }
+
   tellAll(topic: string, value?: unknown): void {
-    for (const { channel } of this.#members) channel.tell(topic, value);
+    for (const { channel } of this.#members) channel.assure(topic, value);
   }
 
   /** Has all workers end. Resolves when they have; those that are late are killed. */
   async end(how: 'drain' | 'hand over' | 'end', withinMs: number): Promise<void> {
     this.#isEnding = true;
     this.tellAll(how);
+    const toldAt = performance.now();
     const late = setTimeout(() => {
       for (const { child } of this.#members) child.kill('SIGKILL');
     }, withinMs + lastRecordsMs);
+    // whoever does not wait for running requests does not wait for a worker that hangs
+    const silent = setTimeout(() => {
+      for (const { child, heardAt } of this.#members) if (how === 'end' && heardAt < toldAt) child.kill('SIGKILL');
+    }, silenceMs);
     await Promise.all([...this.#members].map(({ ended }) => ended));
     clearTimeout(late);
+    clearTimeout(silent);
     for (const socket of this.#kept) socket.destroy();
   }
 
@@ -135,16 +144,9 @@ export class Crew {
     const numbers = new Set(Array.from(this.#members, ({ number }) => number));
     let number = 1;
     while (numbers.has(number)) number++;
-    const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: { ...process.env, [variable]: String(number) } });
-    const channel = new Channel(child);
-    const ended = new Promise<string>((resolve) => {
-      // all that it said is heard before: what it has taken must not be given to another one
-      child.once('exit', (code, signal) => void within(channel.whenClosed, lastWordsMs, null).then(() => resolve(signal ?? `the code ${code}`)));
-      child.once('error', (error) => resolve(error.message));
-    });
-    const member: Member = { number, child, channel, startedAt: performance.now(), ended, state: 'starting', given: 0, closed: 0, heardAt: 0, onTheWay: new Map() };
+    const member = startMember(number);
     this.#members.add(member);
-    void ended.then(() => this.#forget(member));
+    void member.ended.then(() => this.#forget(member));
     member.channel.on('took', (id) => {
       member.onTheWay.get(id as number)?.destroy();
       member.onTheWay.delete(id as number);
@@ -152,6 +154,7 @@ export class Crew {
     member.channel.on('closed', (closed) => {
       member.closed = closed as number;
       member.heardAt = performance.now();
+      if (member.onTheWay.size > 0) void this.#seek(member);
     });
     member.channel.on('signalled', () => this.#signalled(member));
     this.relay.connect(member);
@@ -167,7 +170,10 @@ export class Crew {
       throw new Exit(served.code, served.reason);
     }
     member.state = 'serving';
+    member.hash = served.hash;
     member.heardAt = performance.now();
+    void member.ended.then((how) => this.#lost(member, how));
+    if (this.#isLeaving) member.channel.assure('leave');
     for (const socket of this.#kept.splice(0)) this.pass(socket);
     return served;
   }
@@ -182,12 +188,11 @@ export class Crew {
     }
   }
 
-  #quietest(): Member | null {
+  #quietest(except: Member | null = null): Member | null {
     const latest = performance.now() - silenceMs;
-    const serving = this.#serving;
+    const serving = this.#serving.filter((one) => one !== except);
     const well = serving.filter(({ heardAt }) => heardAt > latest);
-    const open = ({ given, closed }: Member): number => given - closed;
-    return (well.length > 0 ? well : serving).reduce<Member | null>((least, one) => (least === null || open(one) < open(least) ? one : least), null);
+    return (well.length > 0 ? well : serving).reduce<Member | null>((least, one) => (least === null || openAt(one) < openAt(least) ? one : least), null);
   }
 
   #keep(socket: Socket): void {
@@ -195,15 +200,38 @@ export class Crew {
     else this.#kept.push(socket);
   }
 
+  /**
+   * Gives to another worker what did not arrive at this one: a process without a free file descriptor gets the message of a connection
+   * without the connection, and Node drops both. Messages keep their order, so what a worker has not taken when it answers a later
+   * one, it does not have.
+   */
+  async #seek(member: Member): Promise<void> {
+    if (member.isAsked) return;
+    const before = [...member.onTheWay.keys()];
+    member.isAsked = true;
+    const hasAnswered = await member.channel.call('are you there', null, silenceMs).then(() => true, () => false);
+    member.isAsked = false;
+    for (const id of hasAnswered ? before : []) {
+      const socket = member.onTheWay.get(id);
+      if (socket === undefined) continue;
+      member.onTheWay.delete(id);
+      member.missed++;
+      const other = this.#quietest(member);
+      if (other === null) socket.destroy();
+      else this.#give(socket, other);
+    }
+  }
+
   #forget(member: Member): void {
     this.#members.delete(member);
+    this.#prepared.delete(member);
     this.relay.gone(member.number);
     for (const socket of member.onTheWay.values()) this.pass(socket);
   }
 
   /** A worker has ended after it served. */
   #lost(member: Member, how: string): void {
-    if (this.#isEnding || member.state === 'leaving') return;
+    if (this.#isEnding || member.state === 'leaving' || member.isReplaced) return;
     const livedMs = performance.now() - member.startedAt;
     if (livedMs > steadyMs) this.#failures = 0;
     this.#parts.logger.error('a worker has ended; another one takes its place', { worker: member.number, pid: member.child.pid, how });
@@ -220,7 +248,6 @@ export class Crew {
     const member = this.#add();
     try {
       const { hash } = await this.#begin(member);
-      void member.ended.then((how) => this.#lost(member, how));
       this.#parts.aligned(member, hash);
     } catch (error) {
       if (this.#isEnding) return;
@@ -233,10 +260,14 @@ export class Crew {
   /** A signal came to this worker. Another one takes its place, unless the signal was for all. */
   async #signalled(member: Member): Promise<void> {
     await wait(ownSignalMs);
-    if (this.#isEnding || member.state !== 'serving') return;
+    if (this.#isEnding || this.#isLeaving || member.state !== 'serving' || member.isReplaced) return;
+    member.isReplaced = true;
     this.#parts.logger.info('a worker was told to end; another one takes its place', { worker: member.number, pid: member.child.pid });
     await this.#replace(0);
     member.state = 'leaving';
-    member.channel.tell('hand over');
+    member.channel.assure('hand over');
   }
 }
+
+/** How many connections it has. */
+const openAt = ({ given, closed, missed }: Member): number => given - closed - missed;

@@ -8,6 +8,8 @@ export const variable = 'GATEWAY_WORKER';
 export interface Known {
   /** The address that is open; absent at the first start. */
   readonly bound?: string;
+  /** The certificate that is in use; null: the port is plain, whatever the config says by now. */
+  readonly tls: { readonly cert: string; readonly key: string } | null;
   /** Admin keys that could not be kept, by directory. */
   readonly adminKeys: readonly (readonly [dataDir: string, key: string])[];
 }

@@ -9,7 +9,7 @@ import type { LoadedPlugin } from '../host/plugin.ts';
 import { watchConfig } from '../host/reload.ts';
 import type { Rebuilt, Replaced } from '../host/reload.ts';
 import { States } from '../host/state.ts';
-import { bindPlain } from '../http/bind.ts';
+import { bindPlain, contextOf } from '../http/bind.ts';
 import { fdOf } from '../http/listen.ts';
 import { createLogger } from '../logger.ts';
 import type { Write } from '../logger.ts';
@@ -44,7 +44,7 @@ class All implements Replaced {
   }
 
   leave(): void {
-    this.#crew.tellAll('leave');
+    this.#crew.leave();
   }
 
   /** A former one ends in each worker when its requests have ended. */
@@ -86,10 +86,14 @@ class Parent {
   #config: Config;
   #pages: RunningGateway['pages'] = [];
   #bound: string | null = null;
+  #readAgain = (): void => {};
+  /** The certificate that was used last; null: the port is plain. A config that turns TLS on or off waits for a restart. */
+  #tls: Config['server']['tls'];
 
   constructor(starting: Starting, first: Read, write: Write) {
     this.#starting = starting;
     this.#config = starting.withAdminKey(first.config);
+    this.#tls = first.config.server.tls;
     this.#crew = new Crew({ count: first.config.server.workers, logger: starting.logger, known: () => this.#known(), aligned: (worker, hash) => void this.#align(worker, hash) });
     this.#sides = new Sides(this.#crew.relay, write);
     this.#sides.adopt(first);
@@ -117,10 +121,12 @@ class Parent {
         current = next;
         current.use();
         this.#config = next.config;
-        crew.tellAll('adopt', { at: Date.now(), problems: null } satisfies Reloaded);
+        this.#tls &&= next.config.server.tls ?? this.#tls;
+        crew.adopt({ at: Date.now(), problems: null });
         return old;
       },
     });
+    this.#readAgain = () => watching.again();
     const endAll = async (how: 'drain' | 'hand over', drainMs: number): Promise<void> => {
       port.close();
       await crew.end(how, drainMs);
@@ -139,7 +145,7 @@ class Parent {
 
   #known(): Known {
     const adminKeys = Array.from(this.#starting.unkeptKeys, ([dataDir, key]) => [dataDir, key.reveal()] as const);
-    return { ...(this.#bound !== null && { bound: this.#bound }), adminKeys };
+    return { ...(this.#bound !== null && { bound: this.#bound }), tls: this.#tls === null ? null : contextOf(this.#tls), adminKeys };
   }
 
   async #rebuild(address: string, url: string): Promise<Rebuilt<All>> {
@@ -160,9 +166,11 @@ class Parent {
   /** A worker that has just begun may have read another version of the config than the others use. */
   async #align(worker: Crewmate, hash: string): Promise<void> {
     if (hash === this.#config.hash) return;
-    const problems = await this.#crew.prepareOne(worker);
-    if (problems === null) worker.channel.tell('adopt', { at: Date.now(), problems: null } satisfies Reloaded);
-    else this.#starting.logger.error('a worker uses another config than the others', { worker: worker.number, problems });
+    const prepared = await this.#crew.prepareOne(worker);
+    if ('problems' in prepared) return this.#starting.logger.error('a worker uses another config than the others', { worker: worker.number, problems: prepared.problems });
+    worker.channel.assure('adopt', { at: Date.now(), problems: null } satisfies Reloaded);
+    // one that the others have refused, or have not read yet
+    if (prepared.hash !== this.#config.hash) this.#readAgain();
   }
 }
 

@@ -50,6 +50,7 @@ class WorkerProcess {
     channel.on('prepare', (value) => this.#prepare(value as Known));
     channel.on('adopt', (value) => this.#adopt(value as Reloaded));
     channel.on('drop', (value) => this.#drop(value as Reloaded | undefined));
+    channel.on('are you there', () => true);
     channel.on('leave', () => {
       this.#serving?.gateway.leave();
       this.#serving?.listening.leave();
@@ -71,8 +72,9 @@ class WorkerProcess {
     const built = await this.#build(known);
     if ('problems' in built) return { code: built.code, reason: built.problems };
     const { server, hash } = built.config;
+    const tls = known.tls && (server.tls ?? { cert: known.tls.cert, key: new Secret(known.tls.key) });
     const onConnection = (take: (socket: Socket) => void): void => this.#channel.on('connection', (id, socket) => this.#take({ id, socket }, take));
-    const listening = await listen({ ...server, service: () => this.#serving?.gateway ?? built, given: { onConnection } });
+    const listening = await listen({ ...server, tls, service: () => this.#serving?.gateway ?? built, given: { onConnection } });
     this.#serving = { gateway: built, listening };
     this.#report();
     watchLoop(this.#starting.places);
@@ -92,7 +94,7 @@ class WorkerProcess {
 
   #take({ id, socket }: { id: unknown; socket: Socket | undefined }, take: (socket: Socket) => void): void {
     // safety: said before the first byte is read. The parent gives a connection that nobody has taken to another worker
-    this.#channel.tell('took', id);
+    this.#channel.assure('took', id);
     // a connection that was closed on the way comes as none
     if (socket === undefined) return void this.#closed++;
     socket.once('close', () => this.#closed++);

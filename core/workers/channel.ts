@@ -70,6 +70,11 @@ export class Channel {
     this.#send({ t: topic, v: value });
   }
 
+  /** Sends a message that must not be lost, however many wait: an order, or that a connection was taken. */
+  assure(topic: string, value?: unknown): void {
+    this.#send({ t: topic, v: value }, Infinity);
+  }
+
   /**
    * Hands a connection over. It stays open here as well: destroy it when the other side says that it has it, or hand it to another one.
    * safety: the kernel closes a connection when no process has it, and a process that is killed may not have read the message.
@@ -92,8 +97,8 @@ export class Channel {
     });
   }
 
-  #send(message: Message): boolean {
-    if (!this.isOpen || this.#unsent >= mostWaiting) return false;
+  #send(message: Message, most = mostWaiting): boolean {
+    if (!this.isOpen || this.#unsent >= most) return false;
     // safety: without the callback, Node would throw the error of a process that has just ended
     this.#end.send?.(message, undefined, {}, () => void this.#unsent--);
     this.#unsent++;

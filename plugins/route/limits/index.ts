@@ -46,8 +46,7 @@ export default definePlugin({
       await sums.open(openMs);
       for (const warning of await warningsOf(rules.budgets(), log.reader())) logger.warn(warning);
       begin(() => void refresher.now());
-      // one worker reads for all
-      if (peers === null || peers.number === 1) refresher.start();
+      refresher.start();
     });
     // after route/health, so that only what will be asked is counted
     hooks.route.tap({ stage: LATE + 1 }, (candidates, context) => (rules.isEmpty ? candidates : admission.admit(candidates, context)));
@@ -78,7 +77,8 @@ export default definePlugin({
         const subject = rules.of(by, value);
         return subject === null ? [] : [{ subject, per, start, pico }];
       }));
-    });
+    }, () => isReader(peers));
+    peers?.answer('number', () => peers.number);
     return () => {
       refresher.stop();
       sums.close();
@@ -86,6 +86,9 @@ export default definePlugin({
     };
   },
 });
+
+/** One worker reads for all: the one with the least number. The first one may have ended, and another number taken its place. */
+const isReader = async (peers: Gateway['peers']): Promise<boolean> => peers === null || (await peers.ask('number', null)).every((other) => (other as number) > peers.number);
 
 const longestDays = { day: 1, week: 7, month: 31, total: Infinity };
 

@@ -6,11 +6,14 @@ const mostShare = 0.01;
 /** Does something again and again, as long as it takes only a small share of the time. */
 export class Refresher {
   readonly #work: () => Promise<void>;
+  readonly #isMine: () => Promise<boolean>;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
-  constructor(work: () => Promise<void>) {
+  /** @param isMine whether this process is to do it, where one does it for several */
+  constructor(work: () => Promise<void>, isMine: () => Promise<boolean> = async () => true) {
     this.#work = work;
+    this.#isMine = isMine;
   }
 
   start(): void {
@@ -35,8 +38,9 @@ export class Refresher {
   }
 
   async #run(): Promise<void> {
+    const isMine = await this.#isMine();
     const startedAt = performance.now();
-    await this.now();
+    if (isMine) await this.now();
     this.#later(Math.max(refreshMs.later, (performance.now() - startedAt) / mostShare));
   }
 }

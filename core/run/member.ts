@@ -1,0 +1,42 @@
+/** A worker process, as its parent sees it. */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { within } from '../cancellation.ts';
+import { Channel } from '../workers/channel.ts';
+import type { Peer } from '../workers/relay.ts';
+import { variable } from './orders.ts';
+
+const lastWordsMs = 1000;
+
+export interface Member extends Peer {
+  readonly child: ChildProcess;
+  readonly startedAt: number;
+  readonly ended: Promise<string>;
+  state: 'starting' | 'serving' | 'leaving';
+  /** Another one is to take its place already. */
+  isReplaced: boolean;
+  /** That of the config with which it began. */
+  hash: string;
+  /** Connections that it was given, and how many of them are closed. */
+  given: number;
+  closed: number;
+  heardAt: number;
+  /** Connections that it was given and has not taken yet, by number. */
+  readonly onTheWay: Map<number, Socket>;
+  /** Connections that did not arrive there. */
+  missed: number;
+  isAsked: boolean;
+}
+
+/** Starts its process. It does nothing before it is asked to serve. */
+export function startMember(number: number): Member {
+  const child = spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'], env: { ...process.env, [variable]: String(number) } });
+  const channel = new Channel(child);
+  const ended = new Promise<string>((resolve) => {
+    // all that it said is heard before: what it has taken must not be given to another one
+    child.once('exit', (code, signal) => void within(channel.whenClosed, lastWordsMs, null).then(() => resolve(signal ?? `the code ${code}`)));
+    child.once('error', (error) => resolve(error.message));
+  });
+  return { number, child, channel, startedAt: performance.now(), ended, state: 'starting', isReplaced: false, hash: '', given: 0, closed: 0, heardAt: 0, onTheWay: new Map(), missed: 0, isAsked: false };
+}
