@@ -10,6 +10,8 @@ export interface Proxy {
   isMute: boolean;
   /** On each connection, no answer is passed on from the first piece of the client that has this text; null: all are. */
   losesAnswersAfter: string | null;
+  /** Called with each piece of an answer: what it returns is passed on instead. */
+  translate: (piece: Buffer) => Buffer;
   /** Milliseconds by which each answer is late, at least: none overtakes the one before it. */
   delayMs: number;
   /** Of the server behind; new connections go there. */
@@ -43,7 +45,8 @@ export async function proxyTo(url: string): Promise<Proxy> {
       if (!proxy.isMute) far.write(bytes);
     });
     let lastAt = 0;
-    far.on('data', (bytes) => {
+    far.on('data', (answer) => {
+      const bytes = proxy.translate(answer);
       if (proxy.isMute || isLost) return;
       const now = performance.now();
       lastAt = Math.max(lastAt, now + proxy.delayMs);
@@ -63,6 +66,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
     requests: 0,
     isMute: false,
     losesAnswersAfter: null,
+    translate: (piece) => piece,
     delayMs: 0,
     port: Number(target.port),
     isShut: false,

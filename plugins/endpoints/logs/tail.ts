@@ -19,6 +19,9 @@ const pageSize = 1000;
 /** Pages that are looked through for them. */
 const mostPages = 20;
 
+/** Moments of arrival and durations are rounded, so of two records that ended together the later one may seem to have ended before. */
+const roundedMs = 2;
+
 const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
 
 /** @param shared the tails of other workers, where there are some */
@@ -97,7 +100,7 @@ async function missedRecords({ lastId, query, hub, isShared, reader, longestMs }
   if (isShared) await reader.catchUp();
   if (remembered !== null) return { records: remembered.filter((record) => selects(query, record)), isWhole: true };
   const last = await reader.get(lastId);
-  const since = last === null ? timeOfId(lastId) : endOf(last);
+  const since = last === null ? timeOfId(lastId) : endOf(last) - roundedMs;
   // ids are in the order of arrival, and events in that of the end: what ended later may have begun long before
   const begun = Math.max(query.from ?? 0, since - longestMs);
   const { records, isWhole } = await endedSince(since, { reader, query: { ...query, from: begun } });

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { selects } from '../../../core/log/match.ts';
@@ -78,4 +79,11 @@ test('selects what the store does', async () => {
     const stored = (await store.list(query, { limit: 1000 })).data.map(({ id }) => id);
     expect(new Set(stored)).toEqual(new Set(records.filter((record) => selects(query, record)).map(({ id }) => id)));
   }), runs(500));
+});
+
+test('answers a filter with many stars at once', () => {
+  const query: LogQuery = { from: null, to: null, text: null, conditions: [{ field: 'error', operator: 'in', values: [`${'*'.repeat(40)}x`] }] };
+  const record = aRecord({ error: { code: 'upstream_timeout', message: '', plugin: null } });
+  // an expression that is at work listens to nobody: the time limit of a context ends it
+  expect(runInNewContext('ask()', { ask: () => selects(query, record) }, { timeout: 5000 })).toBe(false);
 });

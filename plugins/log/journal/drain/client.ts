@@ -105,13 +105,15 @@ interface ThreadEvents extends ClientEvents {
 function keepRunning(settings: WorkerSettings, { logger, disk, calls, opened }: ThreadEvents): Thread {
   const thread: Thread = { worker: null, isClosing: false };
   let crashes = 0;
+  let drainedBefore = 0;
   const start = (): void => {
     // Node may have been started with options that it refuses for a worker
-    const worker = new Worker(workerFile, { workerData: settings, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: youngMb } });
+    const worker = new Worker(workerFile, { workerData: { ...settings, drainedBefore } satisfies WorkerSettings, execArgv: [], resourceLimits: { maxYoungGenerationSizeMb: youngMb } });
     thread.worker = worker;
     worker.unref();
     worker.on('message', (told: Told) => {
       if (told.type === 'answer') calls.settle(told.id, told.answer);
+      else if (told.type === 'drained') drainedBefore = told.drained;
       else if (told.type === 'disk') disk(told);
       else if (told.type === 'log') logger[told.level](told.message, told.facts);
       else {

@@ -8,7 +8,7 @@ import { rowOf } from '../sql/rows.ts';
 import type { Row } from '../sql/rows.ts';
 import { adoptOrphans, removeInstance } from '../write/segments.ts';
 import type { Instance } from '../write/segments.ts';
-import { floorOf } from '../store/store.ts';
+import { faultOf, floorOf } from '../store/store.ts';
 import type { Store } from '../store/store.ts';
 import { Tail } from './tail.ts';
 import type { Entry } from '../write/entry.ts';
@@ -28,6 +28,8 @@ export interface DrainSettings {
 interface Batch {
   readonly taken: Taken;
   readonly rows: readonly Row[];
+  /** So many of them are in the store. */
+  stored: number;
 }
 
 const lookForOrphansMs = 5000;
@@ -47,11 +49,14 @@ export class Drain {
   readonly #orphans = new Map<Tail, Instance>();
   /** safety: batches that were read and are not in the store yet. A batch that the store did not take stays here, and is tried again. */
   readonly #ready = new Map<Tail, Batch[]>();
+  /** How many rows are inserted at once: fewer after the store has taken too long. */
+  #atOnce: number;
   #lookAt = 0;
   #retainAt = 0;
 
   constructor(settings: DrainSettings) {
     this.#settings = settings;
+    this.#atOnce = settings.store.batch;
     this.#own = this.#tail(settings.folder, false);
   }
 
@@ -68,13 +73,24 @@ export class Drain {
   async step(): Promise<boolean> {
     this.adopt();
     this.isCaughtUp = false;
+    // a batch that was read before this step lacks what has been written since
+    const hasWaited = (this.#ready.get(this.#own)?.length ?? 0) > 0;
     const worked = await this.#drain(this.#own);
-    const isBehind = this.#ready.get(this.#own)?.length !== 0;
+    const isBehind = hasWaited || this.#ready.get(this.#own)?.length !== 0;
     const orphans = [...this.#orphans];
     for (const [tail, instance] of orphans) await this.#drainOrphan(tail, instance);
     const retained = await this.#retain();
     this.isCaughtUp = !isBehind && !retained && orphans.length === 0;
     return retained || worked || orphans.length > 0;
+  }
+
+  /** Call it when nothing waits. Else the next process would store once more what was deleted in the store meanwhile. */
+  rest(): void {
+    try {
+      this.#own.save();
+    } catch {
+      // a disk that takes no cursor: what is stored is stored, and the next batch tries again
+    }
   }
 
   /** Call it when the gateway has closed its journal. Resolves to true when the store has the whole journal. */
@@ -116,8 +132,8 @@ export class Drain {
     this.#ready.set(tail, ready);
     const batch = ready[0] ?? this.#prepare(tail, ready);
     if (batch === undefined) return false;
-    const { taken, rows } = batch;
-    const inserted = rows.length > 0 ? this.#insert(rows) : Promise.resolve();
+    const { taken } = batch;
+    const inserted = this.#store(batch);
     // cost: the next batch is prepared while the database works; a failure of the insert is thrown by the await below
     inserted.catch(() => {});
     if (ready.length === 1 && taken.isFull) this.#prepare(tail, ready);
@@ -133,7 +149,7 @@ export class Drain {
   #prepare(tail: Tail, ready: Batch[]): Batch | undefined {
     const taken = tail.take(ready.at(-1)?.taken);
     if (taken === null) return undefined;
-    const batch = { taken, rows: taken.entries.flatMap((entry) => this.#rowOf(entry)) };
+    const batch = { taken, rows: taken.entries.flatMap((entry) => this.#rowOf(entry)), stored: 0 };
     ready.push(batch);
     return batch;
   }
@@ -168,6 +184,21 @@ export class Drain {
     } catch (error) {
       this.#bury(entry, error);
       return [];
+    }
+  }
+
+  /** safety: what took too long is tried again in smaller pieces. A slow store would be sent the same batch for ever. */
+  async #store(batch: Batch): Promise<void> {
+    while (batch.stored < batch.rows.length) {
+      const piece = batch.rows.slice(batch.stored, batch.stored + this.#atOnce);
+      try {
+        await this.#insert(piece);
+      } catch (error) {
+        if (faultOf(error) === 'timeout') this.#atOnce = Math.max(1, piece.length >> 1);
+        throw error;
+      }
+      batch.stored += piece.length;
+      this.#atOnce = Math.min(this.#atOnce * 2, this.#settings.store.batch);
     }
   }
 

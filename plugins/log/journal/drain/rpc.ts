@@ -8,6 +8,8 @@ export interface WorkerSettings extends StoreSettings {
   readonly root: string;
   /** The journal of this gateway. */
   readonly folder: string;
+  /** How many of its records threads before this one have stored. */
+  readonly drainedBefore?: number;
 }
 
 export const readCalls = ['list', 'exportRows', 'get', 'stats', 'series', 'faults', 'facets', 'metadataKeys'] as const;
@@ -55,5 +57,7 @@ export type Told =
   | { readonly type: 'answer'; readonly id: number; readonly answer: CallResult }
   /** After the first attempt to open the store; `refusal`: the gateway is not to start. */
   | { readonly type: 'opened'; readonly refusal: string | null }
+  /** How many records of this gateway are in the store. */
+  | { readonly type: 'drained'; readonly drained: number }
   | { readonly type: 'disk'; readonly removed: number; readonly elsewhere: number }
   | { readonly type: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly message: string; readonly facts: Readonly<Record<string, unknown>> };

@@ -113,8 +113,8 @@ export class Tail {
     this.#open = new Map(open);
     this.#isDone = isLast;
     const leaves = this.#oldest < this.#segment;
-    if (leaves || performance.now() - this.#cursorAt > cursorEveryMs) this.save();
-    if (leaves) this.#unlink();
+    if (leaves) this.#saveAndUnlink();
+    else if (performance.now() - this.#cursorAt > cursorEveryMs) this.save();
   }
 
   /** Writes the cursor: up to which place the store has the journal. */
@@ -133,9 +133,21 @@ export class Tail {
     this.#buffer = Buffer.alloc(0);
   }
 
-  #unlink(): void {
+  /** On a disk that the journal has filled there is no room for the cursor. Then the oldest segment, which the store has, makes room. */
+  #saveAndUnlink(): void {
+    try {
+      this.save();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
+      this.#unlink(this.#oldest + 1);
+      this.save();
+    }
+    this.#unlink(this.#segment);
+  }
+
+  #unlink(end: number): void {
     let bytes = 0;
-    for (; this.#oldest < this.#segment; this.#oldest++) {
+    for (; this.#oldest < end; this.#oldest++) {
       const path = pathOf(this.folder, this.#oldest);
       bytes += sizeOf(path);
       if (existsSync(path)) unlinkSync(path);

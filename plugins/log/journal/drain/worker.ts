@@ -27,7 +27,7 @@ const rollingMs = 5;
 const rollAgainMs = 60_000;
 
 const store: Store = await createStore(settings);
-const { root, folder, retentionDays } = settings;
+const { root, folder, retentionDays, drainedBefore = 0 } = settings;
 const drain = new Drain({
   store,
   root,
@@ -68,11 +68,21 @@ async function open(): Promise<void> {
   }
 }
 
+let toldDrained = 0;
+
+/** The next thread counts on from here, should this one fail. */
+async function step(): Promise<boolean> {
+  const isMore = await drain.step();
+  if (drain.drained !== toldDrained) tell({ type: 'drained', drained: drainedBefore + drain.drained });
+  toldDrained = drain.drained;
+  return isMore;
+}
+
 /** Drains until the store has everything that was in the journals at the beginning, or nearly everything; throws when the store fails. */
 async function work(mayRest: () => boolean): Promise<void> {
   drain.adopt();
   if (!isOpen) await open();
-  while (!phase.isClosing && (await drain.step()) && !mayRest()) {
+  while (!phase.isClosing && (await step()) && !mayRest()) {
     // lets the thread answer calls while it drains
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -140,7 +150,10 @@ async function run(): Promise<void> {
     let pauseMs = lookEveryMs;
     try {
       const waiting = drain.depthBytes();
-      if (waiting === 0) pauseMs = lookAtEmptyEveryMs;
+      if (waiting === 0) {
+        pauseMs = lookAtEmptyEveryMs;
+        drain.rest();
+      }
       if (!isOpen || fault !== null || pace.isDue(waiting, performance.now())) await inTurn(nearly);
     } catch (error) {
       pauseMs = failed(error);
@@ -155,8 +168,8 @@ const own: OwnCalls = {
     await store.ping();
   },
   async state(): Promise<WorkerState> {
-    const { deadLettered, lastDrainAt, drained } = drain;
-    return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), deadLettered, lastDrainAt, drained };
+    const { deadLettered, lastDrainAt } = drain;
+    return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), deadLettered, lastDrainAt, drained: drainedBefore + drain.drained };
   },
   flush: () => inTurn(nearly),
   async forget(id) {

@@ -87,10 +87,13 @@ interface Place {
   readonly id: string;
 }
 
+/** What a column of 64 bits holds. */
+const largestValue = 2n ** 63n - 1n;
+
 function placeOf(cursor: string | null | undefined): Place | null {
   if (cursor === null || cursor === undefined) return null;
   const [, value = '', id = ''] = /^(\d{0,19})~(.+)$/.exec(cursor) ?? [];
-  if (!isId(id)) throw noCursor();
+  if (!isId(id) || (value !== '' && BigInt(value) > largestValue)) throw noCursor();
   return { value: value === '' ? null : value, id };
 }
 

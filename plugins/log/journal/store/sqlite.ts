@@ -1,8 +1,7 @@
 /** Records in one file beside the gateway, by the SQLite that Node brings. A query blocks its thread, so only the worker uses it. */
-import { closeSync, existsSync, mkdirSync, openSync, renameSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import type { SQLInputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { FieldKind } from '../../../../core/log/fields.ts';
 import { migrate } from './migrations.ts';
 import type { Migrating } from './migrations.ts';
@@ -15,8 +14,9 @@ import { Roller } from '../sums/roller.ts';
 import { complete, periodsOf, spans } from '../sums/rollup.ts';
 import { unfilled } from './backfill.ts';
 import type { Filled } from './backfill.ts';
-import { bodySql, defineBody, forgetBody, insertBodies, prepareBlocks } from './blocks.ts';
+import { bodySql, forgetBody, insertBodies, prepareBlocks } from './blocks.ts';
 import type { BlockStatements } from './blocks.ts';
+import { codeOf, isBroken, SqliteFile } from './sqlite-file.ts';
 import { createKeyStore } from './keys.ts';
 import type { Steps } from './keys.ts';
 import { createReader } from './read.ts';
@@ -63,11 +63,8 @@ function textOf(value: unknown): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** SQLITE_NOTADB and SQLITE_CORRUPT: the file is no database, or is damaged. */
-const broken = new Set([26, 11]);
 /** SQLITE_TOOBIG, CONSTRAINT, MISMATCH, RANGE: one of the rows is at fault. */
 const ofRows = new Set([18, 19, 20, 25]);
-const codeOf = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
 
 /**
  * cost: what is read of the journal beside the load lives so shortly that the collector hardly sees it. With 1,000 rows a request costs 5 %
@@ -98,12 +95,9 @@ const prepareInserts = (database: DatabaseSync): Statements => ({
 export const sqliteFile = (dataDir: string): string => join(dataDir, 'logs.db');
 
 export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSettings): Store {
-  let database: DatabaseSync | null = null;
   let inserts: Statements | null = null;
-  const opened = (): DatabaseSync => {
-    if (database === null) throw new Error('the database is not open');
-    return database;
-  };
+  const file = new SqliteFile(sqliteFile(dataDir), isDurable);
+  const opened = (): DatabaseSync => file.database;
   const engine: Engine = {
     grammar,
     all: async (sql: string, params: readonly unknown[]) => opened().prepare(sql).all(...(params as SQLInputValue[])),
@@ -111,79 +105,47 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
     swap: async (first, second) => within(opened(), () => swap(opened(), first, second)),
   };
   const roller = new Roller(engine);
+  const open = async (): Promise<void> => {
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    const database = file.open();
+    await migrate(migrating(database), sqliteMigrations, (error) => codeOf(error) !== 1);
+    file.takeOver();
+    inserts = prepareInserts(database);
+  };
+  const insert = async (rows: readonly Row[]): Promise<void> => {
+    try {
+      insertRows(opened(), inserts, rows);
+    } catch (error) {
+      if (!isBroken(error)) throw error;
+      // safety: records would wait in the journal for ever
+      inserts = null;
+      file.putAside();
+      await open();
+      insertRows(opened(), inserts, rows);
+    }
+  };
   return {
     batch,
     ...createReader(engine),
     keyStore: createKeyStore({ ...grammar, all: engine.all, change: async (steps) => within(opened(), () => runSteps(opened(), steps)), list: (names) => `json_each(${names}) k` }),
-    async open() {
-      mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-      database ??= openFile(sqliteFile(dataDir), isDurable);
-      await migrate(migrating(database), sqliteMigrations, (error) => codeOf(error) !== 1);
-      inserts = prepareInserts(database);
-    },
-    async insert(rows) {
-      const statements = inserts;
-      if (statements === null) throw new Error('the database is not open');
-      within(opened(), () => {
-        const added = rows.filter((row) => insertRow(statements, row));
-        insertBodies(statements, added.flatMap(({ body }) => (body === null ? [] : [body])), bytesOf);
-        for (const { span, start } of periodsOf(rows.map(({ request }) => timeOf(request.id)))) statements.unroll.run(start, span);
-      });
-    },
-    async ping() {
-      opened().prepare('select 1').get();
-    },
+    open,
+    insert,
+    ping: async () => void opened().prepare('select 1').get(),
     async retain(before, isExact = false) {
       opened().prepare('delete from gateway_rollup where starts_at < ?').run(isExact ? before : before - spans[0]);
       return deleteSome(opened(), firstIdAt(before));
     },
     async roll() {
       const rows = await unfilled(queriesOf(engine));
-      if (rows.length === 0) return await roller.step(Date.now());
-      fillIn(opened(), rows);
-      return true;
+      return rows.length === 0 ? await roller.step(Date.now()) : fillIn(opened(), rows);
     },
     blame: (error) => (ofRows.has(codeOf(error)) || error instanceof RangeError || error instanceof TypeError ? 'row' : 'store'),
-    async forget(id) {
-      return isId(id) && within(opened(), () => {
-        opened().prepare('update gateway_requests set prompt_start = null where id = ?').run(bytesOf(id));
-        return forgetBody(opened(), bytesOf(id));
-      });
-    },
+    forget: async (id) => isId(id) && within(opened(), () => forgetTexts(opened(), bytesOf(id))),
     async close() {
-      database?.close();
-      database = null;
+      file.close();
       inserts = null;
     },
   };
-}
-
-/** A file that is no database is renamed, and a new one is begun, so that the journal can still be drained. */
-function openFile(file: string, isDurable: boolean): DatabaseSync {
-  try {
-    return configured(file, isDurable);
-  } catch (error) {
-    if (!broken.has(codeOf(error)) || !existsSync(file)) throw error;
-    const aside = `${file}.broken-${Date.now()}`;
-    for (const part of ['', '-wal', '-shm']) if (existsSync(file + part)) renameSync(file + part, aside + part);
-    process.emitWarning(`The log database was damaged; it is kept as ${aside}, and a new one was begun.`);
-    return configured(file, isDurable);
-  }
-}
-
-function configured(file: string, isDurable: boolean): DatabaseSync {
-  // safety: the file holds prompts, so nobody else may read it; SQLite gives its other files the same rights
-  closeSync(openSync(file, 'a', 0o600));
-  const database = new DatabaseSync(file, { timeout: 5000 });
-  try {
-    // cost: a cache of 32 MB saves 2 of 68 µs a record, and stays in memory
-    database.exec(`pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = ${isDurable ? 'full' : 'normal'}; pragma cache_size = -8192; pragma temp_store = memory; pragma wal_autocheckpoint = 8000`);
-    defineBody(database);
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-  return database;
 }
 
 function within<T>(database: DatabaseSync, work: () => T): T {
@@ -196,6 +158,15 @@ function within<T>(database: DatabaseSync, work: () => T): T {
     if (database.isTransaction) database.exec('rollback');
     throw error;
   }
+}
+
+function insertRows(database: DatabaseSync, statements: Statements | null, rows: readonly Row[]): void {
+  if (statements === null) throw new Error('the database is not open');
+  within(database, () => {
+    const added = rows.filter((row) => insertRow(statements, row));
+    insertBodies(statements, added.flatMap(({ body }) => (body === null ? [] : [body])), bytesOf);
+    for (const { span, start } of periodsOf(rows.map(({ request }) => timeOf(request.id)))) statements.unroll.run(start, span);
+  });
 }
 
 /** False: the row was there already. */
@@ -212,7 +183,7 @@ function insertAttempt(statement: StatementSync, row: AttemptRow): void {
   statement.run(...attemptNames.map((name) => cellOf(row[name], name === 'id' ? 'id' : 'text')));
 }
 
-function fillIn(database: DatabaseSync, rows: readonly Filled[]): void {
+function fillIn(database: DatabaseSync, rows: readonly Filled[]): true {
   const update = database.prepare(`update gateway_requests set ${askedColumns.map(({ column }) => `${column} = ?`).join(', ')} where id = ?`);
   const { attempt } = prepareInserts(database);
   const incomplete = database.prepare('delete from gateway_rollup where starts_at = ? and span_ms = ? and dimension = ?');
@@ -223,6 +194,7 @@ function fillIn(database: DatabaseSync, rows: readonly Filled[]): void {
     }
     for (const { span, start } of periodsOf(rows.map(({ id }) => timeOf(id)))) incomplete.run(start, span, complete);
   });
+  return true;
 }
 
 function cellOf(value: RequestRow[string], kind: FieldKind): SQLInputValue {
@@ -249,6 +221,11 @@ function deleteSome(database: DatabaseSync, before: string): boolean {
     database.prepare('delete from gateway_requests where id <= ?').run(last);
   });
   return true;
+}
+
+function forgetTexts(database: DatabaseSync, id: Uint8Array): boolean {
+  database.prepare('update gateway_requests set prompt_start = null where id = ?').run(id);
+  return forgetBody(database, id);
 }
 
 function swap(database: DatabaseSync, first: Statement, second: Statement): void {

@@ -46,19 +46,26 @@ export interface Instance {
   readonly claim: Claim;
 }
 
-/** Makes a new folder and takes its lock. Throws where the data directory cannot be written. */
+/** Another instance may hold the lock of a new folder for a moment. Where so many cannot be locked, none can. */
+const mostTries = 20;
+
+/** Makes a new folder and takes its lock. Throws where the data directory cannot be written, or has no locks. */
 export function createInstance(root: string): Instance {
   mkdirSync(root, { recursive: true, mode: 0o700 });
-  for (;;) {
+  for (let tries = 0; tries < mostTries; tries++) {
     const folder = join(root, uuid());
     mkdirSync(folder, { mode: 0o700 });
     const claimed = claim(folder);
-    if (claimed === null) continue;
+    if (claimed === null) {
+      rmSync(folder, { recursive: true, force: true });
+      continue;
+    }
     closeSync(openSync(pathOf(folder, 1), 'a', 0o600));
     // safety: before the lock was taken, another instance may have taken the folder for an orphan and removed the lock
     if (existsSync(join(folder, 'lock'))) return { folder, claim: claimed };
     claimed.release();
   }
+  throw new Error(`no file in ${root} can be locked`);
 }
 
 /** Takes the locks of all folders whose instances are dead, and returns them. */

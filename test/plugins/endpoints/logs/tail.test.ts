@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createSseReader } from '../../../../core/wire/sse.ts';
 import { aRecord } from '../../../_kit/log.ts';
-import { at, logScene } from './scene.ts';
+import { at, logScene, noon } from './scene.ts';
 import type { Scene } from './scene.ts';
 
 let scene: Scene;
@@ -118,6 +118,17 @@ describe('one who comes back', () => {
     const later = scene.log.add({ createdAt: at(5), durationMs: 1000 });
     const tail = await watch('', { 'last-event-id': seen.id });
     expect([(await tail.next())?.id, (await tail.next())?.id]).toEqual([long.id, later.id]);
+    await tail.leave();
+  });
+
+  it('gets what ended a moment after it, though rounded times say a moment before', async () => {
+    const start = noon - 600_000;
+    // from .0 to 101.5 ms, and from .9 to 101.6 ms
+    const seen = scene.log.add({ createdAt: new Date(start).toISOString(), durationMs: Math.round(101.5) });
+    const missed = scene.log.add({ createdAt: new Date(start).toISOString(), durationMs: Math.round(100.7) });
+    const later = scene.log.add({ createdAt: at(5), durationMs: 1000 });
+    const tail = await watch('', { 'last-event-id': seen.id });
+    expect([(await tail.next())?.id, (await tail.next())?.id]).toEqual([missed.id, later.id]);
     await tail.leave();
   });
 

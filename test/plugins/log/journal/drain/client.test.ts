@@ -1,4 +1,5 @@
 import { renameSync, statSync, writeFileSync } from 'node:fs';
+import type { Worker } from 'node:worker_threads';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { LoggedRequest, LogReader } from '../../../../../core/log/store.ts';
 import { createLogger } from '../../../../../core/logger.ts';
@@ -9,7 +10,7 @@ import type { LogEvents } from '../../../../../plugins/log/journal/events.ts';
 import { encodeFrames, FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
 import { OtherJournals } from '../../../../../plugins/log/journal/other-journals.ts';
 import { createLogReader } from '../../../../../plugins/log/journal/reader.ts';
-import { createInstance, pathOf, rootOf } from '../../../../../plugins/log/journal/write/segments.ts';
+import { createInstance, pathOf, readCursor, rootOf } from '../../../../../plugins/log/journal/write/segments.ts';
 import type { Instance } from '../../../../../plugins/log/journal/write/segments.ts';
 import { JournalWriter } from '../../../../../plugins/log/journal/write/writer.ts';
 import { pause } from '../../../../_kit/upstream.ts';
@@ -100,6 +101,28 @@ describe('the client of the store', () => {
     renameSync(`${instance.folder}-away`, instance.folder);
     await write(1);
     while ((await reader.list(everything, { limit: 1, cursor: null }).catch(() => null))?.data.length !== 1) await pause(20);
+  });
+
+  test('counts no record as waiting that a thread before this one has stored', async () => {
+    const started = new Promise<Worker>((resolve) => void process.once('worker', resolve));
+    await openOn('sqlite', null);
+    await Promise.all([write(1), write(2)]);
+    await client.flush();
+    await (await started).terminate();
+    while (!(await reader.status()).connected) await pause(20);
+    expect(await reader.status()).toMatchObject({ waitingRecords: 0, waitingBytes: 0 });
+    await write(3);
+    await client.flush();
+    expect((await reader.status()).waitingRecords).toBe(0);
+  });
+
+  test('writes down how far the store is, though nothing more comes', async () => {
+    await openOn('sqlite', null);
+    for (const number of [1, 2, 3]) {
+      await write(number);
+      await client.flush();
+    }
+    await expect.poll(() => readCursor(instance.folder).offset).toBe(statSync(pathOf(instance.folder, 1)).size);
   });
 
   test('tells listeners of records, and lets go of one that fails', () => {

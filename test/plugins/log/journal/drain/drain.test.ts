@@ -1,4 +1,4 @@
-import { cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { v7 as uuid } from 'uuid';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -114,6 +114,52 @@ describe.each(['sqlite', 'postgres'] as const)('draining into %s', (kind) => {
     expect(await ids()).toHaveLength(1000);
     expect((await store.stats(everything, { by: 'model', limit: 1000 }))[0]?.requests).toBe(2000);
     expect(drain.deadLettered).toBe(0);
+  });
+
+  test('a batch that takes the store too long is tried again in smaller pieces', async () => {
+    const most = 30;
+    const slow: Store = {
+      ...store,
+      insert: async (rows) => {
+        if (rows.length > most) throw Object.assign(new Error('canceling statement due to statement timeout'), { code: '57014', errcode: 5 });
+        await store.insert(rows);
+      },
+    };
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames(Array.from({ length: 200 }, (_, number) => ({ kind: FINISHED, payload: JSON.stringify(finished({ number })) }))));
+    const drain = drainOf(slow);
+    let isDone = false;
+    for (let tries = 0; tries < 50 && !isDone; tries++) isDone = await drain.finish().catch(() => false);
+    expect(await ids()).toHaveLength(200);
+    expect(drain.drained).toBe(200);
+  });
+
+  test('what is written while the store is away is stored too before it counts as caught up', async () => {
+    let isAway = true;
+    const flaky: Store = {
+      ...store,
+      insert: async (rows) => {
+        if (isAway) throw Object.assign(new Error('away'), { code: '57P01', errcode: 5 });
+        await store.insert(rows);
+      },
+    };
+    const [first, ...others] = tenFrames() as [Frame, ...Frame[]];
+    const drain = drainOf(flaky);
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames([first]));
+    await expect(drain.step()).rejects.toThrow('away');
+    appendFileSync(pathOf(instance.folder, 1), encodeFrames(others));
+    isAway = false;
+    while ((await drain.step()) && !drain.isCaughtUp);
+    expect(await ids()).toHaveLength(10);
+  });
+
+  test('what was forgotten stays forgotten when the journal is read a second time', async () => {
+    const secret = finished({ number: 1, promptStart: 'secret', request: request('secret') });
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(secret) }]));
+    await drainOf().finish();
+    expect(await store.forget(secret.id)).toBe(true);
+    rmSync(join(instance.folder, 'cursor'));
+    await drainOf().finish();
+    expect(await store.get(secret.id)).toMatchObject({ request: null, promptStart: null });
   });
 
   test.each(['is stopped', 'dies'])('a gateway that %s while the store is at work leaves the batch to the next one', async (how) => {

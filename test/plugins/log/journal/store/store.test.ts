@@ -1,10 +1,11 @@
 /** The contract of a store, on both, with the same records: what one answers the other answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { orders, sorts } from '../../../../../core/log/store.ts';
+import { BadQuery, orders, sorts } from '../../../../../core/log/store.ts';
 import type { Condition, LogQuery } from '../../../../../core/log/store.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
 import { floorOf } from '../../../../../plugins/log/journal/store/store.ts';
 import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
+import { proxyTo } from '../../../../_kit/proxy.ts';
 import { startPostgres } from '../../../../_kit/servers.ts';
 import type { PostgresServer } from '../../../../_kit/servers.ts';
 import { begin, everything, finished, folder, idAt, request, response, rowFor } from '../scene.ts';
@@ -167,6 +168,12 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await expect(store.list(everything, { limit: 1, sort: 'cost', cursor: idAt(begin) })).rejects.toThrow(/take it from "next"/);
   });
 
+  test.each(['9223372036854775808', '9999999999999999999'])('refuses a cursor with %s, which 64 bits do not hold', async (value) => {
+    const listed = (number: string): Promise<unknown> => store.list(everything, { limit: 1, sort: 'cost', cursor: `${number}~${idAt(begin)}` });
+    await expect(listed(value)).rejects.toThrow(BadQuery);
+    await expect(listed('9223372036854775807')).resolves.toMatchObject({ data: [expect.anything()] });
+  });
+
   test.each(['nothing', 'meta', 'id) or 1=1 --'])('refuses the field %s', async (field) => {
     await expect(store.list(where(field, 'in', 'x'), { limit: 1 })).rejects.toThrow(/no field/);
     await expect(store.stats(everything, { by: field, limit: 1000 })).rejects.toThrow(/no field/);
@@ -312,4 +319,19 @@ describe.each(['sqlite', 'postgres'] as const)('a store in %s', (kind) => {
     await store.open();
     expect(await found(where('model', 'in', 'plain'), 1)).toEqual([297]);
   });
+});
+
+test('a week that another process has dropped is made again, whatever language PostgreSQL speaks', async () => {
+  const url = server.database();
+  const proxy = await proxyTo(url);
+  // of the same length, because an answer says how long it is
+  proxy.translate = (piece) => Buffer.from(piece.toString('latin1').replaceAll('no partition of relation', 'keine Partition fuer Rel'), 'latin1');
+  const store = await createStore({ store: 'postgres', url: url.replace(String(server.port), new URL(proxy.url).port), dataDir: '', retentionDays: 0, isDurable: false });
+  await store.open();
+  await store.insert([rowFor({ at: begin, number: 1 })]);
+  while (await store.retain(begin + 30 * 86_400_000, true));
+  await store.insert([rowFor({ at: begin, number: 2 })]);
+  expect(numbers((await store.list(everything, { limit: 10 })).data)).toEqual([2]);
+  await store.close();
+  await proxy.close();
 });

@@ -1,0 +1,116 @@
+/** The file of the log in SQLite: opened, or put aside where it is damaged. */
+import { closeSync, existsSync, openSync, renameSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { SQLInputValue } from 'node:sqlite';
+import { defineBody } from './blocks.ts';
+
+export const codeOf = (error: unknown): number => ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+
+/** SQLITE_NOTADB and SQLITE_CORRUPT: the file is no database, or is damaged. */
+const broken = new Set([26, 11]);
+export const isBroken = (error: unknown): boolean => broken.has(codeOf(error));
+
+/** The file while it is open. One that is damaged is renamed, and a new one is begun, so that the journal can still be drained. */
+export class SqliteFile {
+  readonly #file: string;
+  readonly #isDurable: boolean;
+  #database: DatabaseSync | null = null;
+  #inode: number | undefined;
+  /** A damaged file whose keys are still to be taken over. */
+  #aside: string | null = null;
+
+  constructor(file: string, isDurable: boolean) {
+    this.#file = file;
+    this.#isDurable = isDurable;
+  }
+
+  get database(): DatabaseSync {
+    if (this.#database === null) throw new Error('the database is not open');
+    return this.#database;
+  }
+
+  open(): DatabaseSync {
+    this.#database ??= this.#opened();
+    this.#inode = inodeOf(this.#file);
+    return this.#database;
+  }
+
+  #opened(): DatabaseSync {
+    try {
+      return configured(this.#file, this.#isDurable);
+    } catch (error) {
+      if (!isBroken(error) || !existsSync(this.#file)) throw error;
+      this.#aside = putAside(this.#file);
+      return configured(this.#file, this.#isDurable);
+    }
+  }
+
+  /** Takes the keys of a file that was put aside over into this one. Call it when this one has its tables. */
+  takeOver(): void {
+    if (this.#aside !== null) keepKeys(this.database, this.#aside);
+    this.#aside = null;
+  }
+
+  /** Damage in the middle of the file shows only while it is used. */
+  putAside(): void {
+    this.close();
+    // where it is another file by now, another process has put this one aside already
+    if (inodeOf(this.#file) === this.#inode) this.#aside = putAside(this.#file);
+  }
+
+  close(): void {
+    this.#database?.close();
+    this.#database = null;
+  }
+}
+
+const inodeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.ino;
+
+/** Returns the new name. */
+function putAside(file: string): string {
+  const aside = `${file}.broken-${Date.now()}`;
+  for (const part of ['', '-wal', '-shm']) if (existsSync(file + part)) renameSync(file + part, aside + part);
+  process.emitWarning(`The log database was damaged; it is kept as ${aside}, and a new one was begun.`);
+  return aside;
+}
+
+/** Callers' keys are in the file of the log too. Those that can still be read go on in the new one, with what was done to them. */
+function keepKeys(database: DatabaseSync, aside: string): void {
+  for (const [table, columns] of Object.entries(ofKeys)) {
+    try {
+      copy(table, columns, { from: aside, to: database });
+    } catch {
+      process.emitWarning(`The table ${table} cannot be read in ${aside}. Callers' keys that were made at runtime may have to be made again.`);
+    }
+  }
+  // the numbers of changes go on, or nobody would see a change whose number was given before
+  database.exec(`delete from sqlite_sequence where name = 'gateway_key_events'; insert into sqlite_sequence (name, seq)
+    select 'gateway_key_events', max((select coalesce(max(id), 0) from gateway_key_events), (select coalesce(max(version), 0) from gateway_keys))`);
+}
+
+const ofKeys = { gateway_keys: ['name', 'version', 'data'], gateway_key_events: ['id', 'at', 'name', 'action', 'actor', 'address', 'details'] };
+
+function copy(table: string, columns: readonly string[], { from, to }: { from: string; to: DatabaseSync }): void {
+  const damaged = new DatabaseSync(from, { readOnly: true });
+  try {
+    const keep = to.prepare(`insert or ignore into ${table} (${columns.join(', ')}) values (${columns.map(() => '?').join(', ')})`);
+    for (const row of damaged.prepare(`select ${columns.join(', ')} from ${table}`).iterate()) keep.run(...columns.map((column) => row[column] as SQLInputValue));
+  } finally {
+    damaged.close();
+  }
+}
+
+function configured(file: string, isDurable: boolean): DatabaseSync {
+  // safety: the file holds prompts, so nobody else may read it; SQLite gives its other files the same rights
+  closeSync(openSync(file, 'a', 0o600));
+  const database = new DatabaseSync(file, { timeout: 5000 });
+  try {
+    // cost: a cache of 32 MB saves 2 of 68 µs a record, and stays in memory
+    database.exec(`pragma page_size = 8192; pragma journal_mode = wal; pragma synchronous = ${isDurable ? 'full' : 'normal'}; pragma cache_size = -8192; pragma temp_store = memory; pragma wal_autocheckpoint = 8000`);
+    defineBody(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return database;
+}

@@ -1,0 +1,45 @@
+/** The reader of a journal on a disk that the journal itself has filled. */
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Tail } from '../../../../../plugins/log/journal/drain/tail.ts';
+import type { Taken } from '../../../../../plugins/log/journal/drain/tail.ts';
+import { encodeFrames, FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
+import { pathOf, readCursor, segmentsOf } from '../../../../../plugins/log/journal/write/segments.ts';
+import { finished, folder } from '../scene.ts';
+
+let place: ReturnType<typeof folder>;
+beforeEach(() => {
+  place = folder();
+  for (const number of [1, 2, 3]) writeFileSync(pathOf(place.path, number), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number })) }]));
+});
+afterEach(() => place.remove());
+
+const tailOf = (removed: () => void): Tail => new Tail(place.path, { isEnded: false, most: 1000, removed, damaged: () => {} });
+
+/** From now on there is no room for a new cursor, until `makeRoom` is called. */
+function fillDisk(): { makeRoom(): void } {
+  const next = join(place.path, 'cursor.next');
+  // the kernel says of /dev/full that no space is left on it
+  symlinkSync('/dev/full', next);
+  return { makeRoom: () => rmSync(next, { force: true }) };
+}
+
+describe('a journal that has filled its disk', () => {
+  test('makes room for the cursor by a segment that the store has', () => {
+    const { makeRoom } = fillDisk();
+    const tail = tailOf(makeRoom);
+    tail.commit(tail.take() as Taken);
+    tail.close();
+    expect(segmentsOf(place.path)).toEqual([3]);
+    expect(readCursor(place.path)).toMatchObject({ segment: 3 });
+  });
+
+  test('gives up one segment and no more, while the cursor cannot be written', () => {
+    fillDisk();
+    const tail = tailOf(() => {});
+    expect(() => tail.commit(tail.take() as Taken)).toThrow('ENOSPC');
+    tail.close();
+    expect(segmentsOf(place.path)).toEqual([2, 3]);
+  });
+});

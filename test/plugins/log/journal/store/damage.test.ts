@@ -1,0 +1,71 @@
+/** Pages of the log in SQLite that are damaged while gateways use it. */
+import { closeSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Drain } from '../../../../../plugins/log/journal/drain/drain.ts';
+import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
+import { sqliteFile } from '../../../../../plugins/log/journal/store/sqlite.ts';
+import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
+import { encodeFrames, FINISHED } from '../../../../../plugins/log/journal/write/frames.ts';
+import { createInstance, pathOf } from '../../../../../plugins/log/journal/write/segments.ts';
+import { begin, finished, folder, idAt, request, rowFor } from '../scene.ts';
+
+const pageBytes = 8192;
+/** The tables themselves and the migrations are before it: the file can still be opened. */
+const firstDamagedPage = 40;
+
+let place: ReturnType<typeof folder>;
+const stores: Store[] = [];
+
+beforeEach(() => void (place = folder()));
+afterEach(async () => {
+  for (const store of stores.splice(0)) await store.close();
+  place.remove();
+});
+
+async function open(): Promise<Store> {
+  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
+  await store.open();
+  stores.push(store);
+  return store;
+}
+
+/** Spoils all pages of records; stores that are open see it at their next transaction. */
+function damage(): void {
+  const file = sqliteFile(place.path);
+  const database = new DatabaseSync(file);
+  // whoever has pages in memory reads them again after a change by another
+  database.exec('delete from gateway_rollup; pragma wal_checkpoint(truncate)');
+  database.close();
+  const opened = openSync(file, 'r+');
+  for (let page = firstDamagedPage; page < statSync(file).size / pageBytes; page++) writeSync(opened, Buffer.alloc(pageBytes, 0x5a), 0, pageBytes, page * pageBytes);
+  closeSync(opened);
+}
+
+const asideFiles = (): string[] => readdirSync(place.path).filter((name) => /^logs\.db\.broken-\d+$/.test(name));
+
+describe('a database whose pages are damaged while it is open', () => {
+  test('is put aside, and the journal is drained into a new one', async () => {
+    const store = await open();
+    await store.insert(Array.from({ length: 1000 }, (_, number) => rowFor({ number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number}`) })));
+    damage();
+    const root = join(place.path, 'journal');
+    const instance = createInstance(root);
+    writeFileSync(pathOf(instance.folder, 1), encodeFrames([{ kind: FINISHED, payload: JSON.stringify(finished({ number: 5000 })) }]));
+    await new Drain({ store, root, folder: instance.folder, retentionDays: 0, warn: () => {}, disk: () => {} }).finish();
+    instance.claim.release();
+    expect(await store.get(idAt(begin, 5000))).not.toBeNull();
+    expect(asideFiles()).toHaveLength(1);
+  });
+
+  test('is put aside once, and all that had it open go on in the new one', async () => {
+    const [first, second] = [await open(), await open()];
+    await first.insert(Array.from({ length: 1000 }, (_, number) => rowFor({ number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number}`) })));
+    damage();
+    await first.insert([rowFor({ number: 5000 })]);
+    await second.insert([rowFor({ number: 5001 })]);
+    for (const store of [first, second]) for (const number of [5000, 5001]) expect(await store.get(idAt(begin, number))).not.toBeNull();
+    expect(asideFiles()).toHaveLength(1);
+  });
+});

@@ -1,0 +1,49 @@
+/** A file of the log whose pages are damaged behind a head that is whole. */
+import { closeSync, openSync, readdirSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { KeyChange } from '../../../../../core/log/keys.ts';
+import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
+import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
+import { begin, folder, idAt, request, rowFor } from '../scene.ts';
+
+let place: ReturnType<typeof folder>;
+beforeEach(() => void (place = folder()));
+afterEach(() => place.remove());
+
+async function opened(): Promise<Store> {
+  const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
+  await store.open();
+  return store;
+}
+
+const pageBytes = 8192;
+/** The tables, the keys and the first records are before it. */
+const firstDamaged = 40;
+
+function damage(): void {
+  const file = join(place.path, 'logs.db');
+  const pages = statSync(file).size / pageBytes;
+  const fd = openSync(file, 'r+');
+  for (let page = firstDamaged; page < pages; page++) writeSync(fd, Buffer.alloc(pageBytes, 0x5a), 0, pageBytes, page * pageBytes);
+  closeSync(fd);
+}
+
+const made = (name: string): KeyChange => ({ name, from: 0, data: `{"name":"${name}"}`, event: { at: begin, action: 'created', by: 'admin', address: null, details: '{}' } });
+
+test('is put aside, and the keys of callers go on in the new one', async () => {
+  const first = await opened();
+  for (const name of ['one', 'two']) await first.keyStore.write(made(name));
+  for (let at = 0; at < 20; at++) await first.insert(Array.from({ length: 250 }, (_, number) => rowFor({ number: at * 250 + number, metadata: { tenant: `t-${number}` }, request: request(`hello ${number} ${Math.random()}`) })));
+  await first.close();
+  damage();
+  const second = await opened();
+  await second.insert([rowFor({ number: 999_999, request: request('new') })]);
+  expect(await second.get(idAt(begin, 999_999))).not.toBeNull();
+  expect(readdirSync(place.path).some((name) => name.startsWith('logs.db.broken-'))).toBe(true);
+  // a gateway that knows of two changes sees the third
+  expect((await second.keyStore.changes(0)).keys.map(({ name }) => name)).toEqual(['one', 'two']);
+  await second.keyStore.write(made('three'));
+  expect(await second.keyStore.changes(2)).toMatchObject({ version: 3, keys: [{ name: 'three' }], isWhole: false });
+  await second.close();
+});

@@ -1,0 +1,18 @@
+/** The folder of a new journal, where the file system has no locks. */
+import { mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { runInNewContext } from 'node:vm';
+import { expect, test } from 'vitest';
+import { createInstance } from '../../../../../plugins/log/journal/write/segments.ts';
+import { folder } from '../scene.ts';
+
+test('a data directory without locks is refused, and left as it was', () => {
+  const place = folder();
+  // SQLite, which takes the locks, opens no path of more than 512 bytes
+  const root = join(place.path, ...Array.from({ length: 5 }, () => 'd'.repeat(100)));
+  mkdirSync(root, { recursive: true });
+  // a loop without an end would stop the tests: the time limit of a context ends it
+  expect(() => runInNewContext('create()', { create: () => createInstance(root) }, { timeout: 20_000 })).toThrow('can be locked');
+  expect(readdirSync(root)).toEqual([]);
+  place.remove();
+});
