@@ -153,6 +153,40 @@ describe('hedging', () => {
   });
 });
 
+describe('a target beside which another began, and broke', () => {
+  /** Begins to answer when `mayBegin`, and breaks when `mayBreak`. */
+  const breaks = (mayBegin: Promise<unknown>, mayBreak: () => unknown): Step => async (response) => {
+    await mayBegin;
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(event({ content: 'some words of an answer' }));
+    await mayBreak();
+    response.end();
+  };
+  const hedged = (retry: object): Record<string, unknown> => ({ routing: { default: { strategy: 'ordered', hedge_ms: 50, max_attempts: 3, retry } } });
+
+  it('is asked again where it was only slower', async () => {
+    const one = await provider(hangs, answers(completion('hello')));
+    const two = await provider(breaks(Promise.resolve(), () => one.asked[0]?.closed));
+    const gateway = await gatewayOf(twoUpstreams(one.url, two.url, hedged({ same_target: 0 })));
+    expect(await contentOf(await gateway.chat({}))).toBe('hello');
+    expect(outcomes(gateway)).toEqual([['one', 'outrun'], ['two', 'upstream_truncated'], ['one', 'answered']]);
+  });
+
+  it('is asked again where it had failed, and the failure may have passed', async () => {
+    const [asked, failed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const fails: Step = async (response, request) => {
+      await asked.promise;
+      await answers('no', { status: 503 })(response, request);
+    };
+    const one = await provider(fails, answers(completion('hello')));
+    const two = await provider((response, request) => (asked.resolve(), breaks(failed.promise, () => {})(response, request)));
+    const telling = probe(({ hooks }) => hooks.attempted.tap(() => failed.resolve()));
+    const gateway = await gatewayOf(twoUpstreams(one.url, two.url, hedged({ same_target: 1, base_ms: 10 })), { plugins: [telling] });
+    expect(await contentOf(await gateway.chat({}))).toBe('hello');
+    expect(outcomes(gateway)).toEqual([['one', 'upstream_unavailable'], ['two', 'upstream_truncated'], ['one', 'answered']]);
+  });
+});
+
 describe('an attempt that fails in the middle', () => {
   it('has its tokens and its cost in the record', async () => {
     const begun: Step = (response) => {

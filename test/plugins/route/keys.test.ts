@@ -38,6 +38,15 @@ describe('a provider with several keys', () => {
     expect(gateway.up.asked.map(keyOf)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   });
 
+  it('gets them spread where a request may go to two of its models', async () => {
+    const up = await provider(fine);
+    const auto = { strategy: 'ordered', candidates: ['plain', 'thinker'] };
+    const config = oneUpstream(up.url, { routing: { ...once.routing, models: { auto } } });
+    const { chat } = await gatewayOf({ ...config, providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: ['a', 'b'] } } });
+    for (let at = 0; at < 6; at++) await chat({ model: 'auto' });
+    expect(up.asked.map(keyOf)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
+  });
+
   it('is asked with the next key after a rate limit, and with the limited one no more', async () => {
     const gateway = await pool(['a', 'b'], byKey({ a: fault(429, { 'retry-after': '60' }) }));
     expect(await ask(gateway, 4)).toEqual([200, 200, 200, 200]);

@@ -1,5 +1,7 @@
 /** route/policy: the order in which candidates are tried, or begin. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { Shares } from '../../../plugins/route/policy/shares.ts';
+import { twoUpstreams } from '../../_kit/gateway.ts';
 import { answers, completion } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
@@ -128,4 +130,20 @@ describe('balanced', () => {
     const { quick = 0, slow = 0 } = count(await begins('balanced', { slow: { step: after(700) }, quick: {} }, 8));
     expect(quick).toBeGreaterThan(slow);
   });
+
+  it('takes turns also with a target that another policy measured in vain', async () => {
+    const refuses = answers({ error: { message: 'no' } }, { status: 400 });
+    const [one, two] = [await provider(fine), await provider(refuses, fine)];
+    const quick = { strategy: 'fastest', candidates: ['plain'] };
+    const { chat, records } = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'balanced', retry: { same_target: 0 } }, models: { quick } } }));
+    expect([(await chat({ model: 'quick' })).status, (await chat({ model: 'quick' })).status]).toEqual([200, 400]);
+    for (let at = 0; at < 8; at++) await chat({});
+    expect(count(records.slice(2).map(({ attempts }) => attempts[0]?.provider ?? ''))).toEqual({ one: 4, two: 4 });
+  });
+});
+
+it('weights that were all 0 for a turn do not end the rotation', () => {
+  const shares = new Shares();
+  const first = (weight: number): string | undefined => shares.turn(['a', 'b'].map((id) => ({ id, weight, value: id })), false)[0];
+  expect([0, 0, 1, 1, 1, 1].map(first)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
 });

@@ -128,7 +128,7 @@ describe('one who comes back', () => {
     const missed = scene.log.add({ createdAt: new Date(start).toISOString(), durationMs: Math.round(100.7) });
     const later = scene.log.add({ createdAt: at(5), durationMs: 1000 });
     const tail = await watch('', { 'last-event-id': seen.id });
-    expect([(await tail.next())?.id, (await tail.next())?.id]).toEqual([missed.id, later.id]);
+    for (const { id } of [missed, later]) expect((await tail.next())?.id).toBe(id);
     await tail.leave();
   });
 

@@ -18,9 +18,19 @@ function standing(request = 'one'): Standing {
   return found;
 }
 
-/** An attempt with this outcome ends; `retryAfterMs`: what the provider asked for. */
-function ends(outcome: string, { retryAfterMs = null, isAlone = false, request = 'one', off = false }: { retryAfterMs?: number | null; isAlone?: boolean; request?: string; off?: boolean } = {}): void {
-  target.learn({ outcome, retryAfterMs }, { request, now, breaker: off ? null : breaker, isAlone });
+interface End {
+  /** What the provider asked for. */
+  readonly retryAfterMs?: number | null;
+  readonly isAlone?: boolean;
+  readonly request?: string;
+  readonly off?: boolean;
+  /** Of the attempt; it takes no time where this is absent. */
+  readonly startedAt?: number;
+}
+
+/** An attempt with this outcome ends. */
+function ends(outcome: string, { retryAfterMs = null, isAlone = false, request = 'one', off = false, startedAt = now }: End = {}): void {
+  target.learn({ outcome, retryAfterMs }, { request, now, breaker: off ? null : breaker, isAlone, startedAt });
 }
 
 const times = (count: number, work: () => void): void => {
@@ -52,6 +62,18 @@ describe('after a rate limit', () => {
       standing();
     });
     expect(rests).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+  });
+
+  test('rests once for ten refusals at once', () => {
+    times(10, () => ends(limited));
+    expect(standing()).toMatchObject({ ms: 1000 });
+  });
+
+  test('rests for a second at first, however long it rested for failures', () => {
+    times(5, () => ends(failed));
+    now += 5000;
+    ends(limited);
+    expect(standing()).toEqual({ is: 'rests', ms: 1000, why: 'rate limit' });
   });
 
   test('rests no longer by the answers to requests that were under way', () => {
@@ -125,6 +147,13 @@ describe('after failures', () => {
     expect(rests).toEqual([10, 20, 40, 60, 60, 60]);
   });
 
+  test('rests as its breaker says at first, however short a limit was before', () => {
+    ends(limited, { retryAfterMs: 100 });
+    now += 200;
+    times(5, () => ends(failed));
+    expect(standing()).toEqual({ is: 'rests', ms: 5000, why: 'failures' });
+  });
+
   test('never rests where its breaker is off', () => {
     times(100, () => ends(failed, { off: true }));
     expect(standing()).toEqual({ is: 'standing' });
@@ -144,6 +173,11 @@ describe('when its rest is over', () => {
 
   test('is tried by one request at a time', () => {
     expect([standing('one').is, standing('two').is, standing('one').is]).toEqual(['to be tried', 'tried by another', 'to be tried']);
+  });
+
+  test.each([failed, limited])('does not rest again by a late %s of a request that was under way when it began', (outcome) => {
+    ends(outcome, { startedAt: now - 6000 });
+    expect(standing()).toEqual({ is: 'to be tried' });
   });
 
   test('stands for all after an answer', () => {

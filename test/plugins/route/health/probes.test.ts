@@ -1,0 +1,156 @@
+/** Who may ask a target after a rest, and what ends or lengthens one, over sockets: with clients that leave, long streams and late answers. */
+import { describe, expect, it } from 'vitest';
+import type { ShownTarget } from '../../../../plugins/route/health/routes.ts';
+import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { answers, completion, event, hangs, pause, streams } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
+import { gatewayOf, probe, provider } from '../../../core/scene.ts';
+
+const fault = (status: number, headers: Record<string, string> = {}): Step => answers({ error: { message: 'no' } }, { status, headers });
+const limited = fault(429, { 'retry-after': '60' });
+/** Who comes before the rest is over waits for its end. */
+const limitedBriefly = fault(429, { 'retry-after-ms': '1' });
+const fine = answers(completion('hello'));
+const long = streams([event({ role: 'assistant', content: 'a' })], { end: 'hang' });
+const once = { routing: { default: { strategy: 'ordered', retry: { same_target: 0, base_ms: 10, max_ms: 600 } } } };
+
+/** Sends a request whose client can leave. */
+function asks(gateway: TestGateway, more: object = {}): { readonly response: Promise<Response | null>; leave(): void } {
+  const controller = new AbortController();
+  const body = { model: 'plain', messages: [{ role: 'user', content: 'hi' }], ...more };
+  const response = gateway.post(body, { signal: controller.signal }).catch(() => null);
+  return { response, leave: () => controller.abort() };
+}
+
+const stateOf = async (gateway: TestGateway, name: string): Promise<string | undefined> => {
+  const { data } = (await (await gateway.get('/api/targets')).json()) as { data: ShownTarget[] };
+  return data.find(({ target }) => target === name)?.state;
+};
+
+/** How often a target was put to rest for a limit. */
+async function restsOf(gateway: TestGateway, target: string): Promise<number> {
+  const text = await (await gateway.get('/metrics')).text();
+  const line = text.split('\n').find((one) => one.startsWith('gateway_target_rests_total') && one.includes(`"${target}"`) && one.includes('"rate limit"'));
+  return Number(line?.split(' ').at(-1));
+}
+
+/** Answers with the step when it is told to. */
+function held(step: Step): { readonly step: Step; goOn(): void } {
+  const told = Promise.withResolvers<void>();
+  return {
+    goOn: told.resolve,
+    step: async (response, asked) => {
+      await told.promise;
+      await step(response, asked);
+    },
+  };
+}
+
+it('a client that leaves while it waits for a target to wake leaves the target to others', async () => {
+  const up = await provider(limitedBriefly, hangs, fine);
+  let routed = 0;
+  const counting = probe(({ hooks }) => hooks.route.tap((candidates) => (routed++, candidates)));
+  const gateway = await gatewayOf(oneUpstream(up.url, once), { plugins: [counting] });
+  expect((await gateway.chat({})).status).toBe(429);
+  const trying = asks(gateway);
+  await expect.poll(() => up.asked.length).toBe(2);
+  const waiting = asks(gateway);
+  await expect.poll(() => routed).toBe(3);
+  waiting.leave();
+  await expect.poll(() => gateway.records.length).toBe(2);
+  trying.leave();
+  await expect.poll(() => gateway.records.length).toBe(3);
+  // who waits looks every 20 ms
+  await pause(600);
+  expect([(await gateway.chat({})).status, up.asked.length]).toEqual([200, 3]);
+});
+
+describe('a request that tries a target', () => {
+  it('lets others ask it as soon as that begins a long stream', async () => {
+    const up = await provider(limitedBriefly, long, fine);
+    const gateway = await gatewayOf(oneUpstream(up.url, once));
+    expect((await gateway.chat({})).status).toBe(429);
+    const trying = asks(gateway, { stream: true });
+    expect((await trying.response)?.status).toBe(200);
+    expect((await gateway.chat({})).status).toBe(200);
+    trying.leave();
+  });
+
+  /** Two providers, of which the second may be tried, and the first is asked before it. */
+  async function pair(first: Step): Promise<TestGateway & { readonly one: ScriptedUpstream }> {
+    const [one, two] = [await provider(first, fault(503)), await provider(limitedBriefly, fine)];
+    const gateway = await gatewayOf(twoUpstreams(one.url, two.url, once));
+    expect((await gateway.chat({ model: 'two/plain' })).status).toBe(429);
+    await expect.poll(async () => await stateOf(gateway, 'two/plain-1')).toBe('trying');
+    return { ...gateway, one };
+  }
+
+  it('leaves it to others where another target answers with a long stream', async () => {
+    const gateway = await pair(long);
+    const streaming = asks(gateway, { stream: true });
+    expect((await streaming.response)?.headers.get('x-provider')).toBe('one');
+    expect((await gateway.chat({})).headers.get('x-provider')).toBe('two');
+    streaming.leave();
+  });
+
+  it('leaves it to others where another target is long silent', async () => {
+    const gateway = await pair(hangs);
+    const waiting = asks(gateway);
+    await expect.poll(() => gateway.one.asked.length).toBe(1);
+    expect((await gateway.chat({})).headers.get('x-provider')).toBe('two');
+    waiting.leave();
+  });
+});
+
+describe('a rest for a limit', () => {
+  it('goes on when a request is answered that was under way before', async () => {
+    const late = held(fine);
+    const up = await provider(late.step, limited, fine);
+    const gateway = await gatewayOf(oneUpstream(up.url, once));
+    const slow = gateway.chat({});
+    await expect.poll(() => up.asked.length).toBe(1);
+    expect((await gateway.chat({})).status).toBe(429);
+    late.goOn();
+    expect((await slow).status).toBe(200);
+    expect([(await gateway.chat({})).status, up.asked.length]).toEqual([429, 2]);
+  });
+
+  it('is one rest where ten requests are refused at once', async () => {
+    const late = held(fault(429));
+    const up = await provider(late.step);
+    const gateway = await gatewayOf(oneUpstream(up.url, once));
+    const all = Array.from({ length: 10 }, () => gateway.chat({}));
+    await expect.poll(() => up.asked.length).toBe(10);
+    late.goOn();
+    expect(new Set((await Promise.all(all)).map(({ status }) => status))).toEqual(new Set([429]));
+    expect(await restsOf(gateway, 'up/plain-1')).toBe(1);
+  });
+});
+
+describe('a refused key', () => {
+  const byModel = (steps: Readonly<Record<string, Step>>): Step => (response, asked) => (steps[String(asked.json['model'])] ?? fine)(response, asked);
+
+  it('rests on when a client leaves whose request was under way before', async () => {
+    const up = await provider(byModel({ 'thinker-1': hangs, 'plain-1': fault(401) }));
+    const gateway = await gatewayOf(oneUpstream(up.url, once));
+    const slow = asks(gateway, { model: 'thinker' });
+    await expect.poll(() => up.asked.length).toBe(1);
+    await gateway.chat({});
+    slow.leave();
+    await expect.poll(() => gateway.records.length).toBe(2);
+    expect([(await gateway.chat({ model: 'budgeted' })).status, up.asked.length]).toEqual([503, 2]);
+  });
+
+  it('rests on when a request is answered that was under way before', async () => {
+    const late = held(fine);
+    const up = await provider(byModel({ 'thinker-1': late.step, 'plain-1': fault(401) }));
+    const gateway = await gatewayOf(oneUpstream(up.url, once));
+    const slow = gateway.chat({ model: 'thinker' });
+    await expect.poll(() => up.asked.length).toBe(1);
+    await gateway.chat({});
+    late.goOn();
+    expect((await slow).status).toBe(200);
+    expect([(await gateway.chat({ model: 'budgeted' })).status, up.asked.length]).toEqual([503, 2]);
+  });
+});

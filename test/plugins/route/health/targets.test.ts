@@ -1,0 +1,63 @@
+/** What is known of all targets and their keys, by a clock of the test. */
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { AttemptResult, Candidate } from '../../../../core/pipeline/context.ts';
+import { Targets } from '../../../../plugins/route/health/targets.ts';
+
+let targets: Targets;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  targets = new Targets();
+});
+afterEach(() => void vi.useRealTimers());
+
+const candidateOf = (target: string): Candidate => ({ target, provider: { breaker: null } }) as unknown as Candidate;
+
+const standing = (target: string): string => targets.standing(candidateOf(target), 'another').is;
+
+/** An attempt at a target ends. */
+function ends(target: string, result: Partial<AttemptResult>): void {
+  const now = performance.now();
+  targets.learn({ status: null, retryAfterMs: null, ...result } as AttemptResult, candidateOf(target), { request: 'one', now, isAlone: false, startedAt: now });
+}
+
+const limited = { outcome: 'upstream_rate_limited', status: 429, retryAfterMs: 60_000 } as const;
+
+it('ten refusals at once that other workers tell of make one rest', () => {
+  for (let at = 0; at < 10; at++) targets.hear({ target: 'up/plain', ...limited, retryAfterMs: null });
+  expect(targets.seen('up/plain')?.standing).toEqual({ is: 'rests', ms: 1000, why: 'rate limit' });
+});
+
+describe('a refused key', () => {
+  beforeEach(() => {
+    ends('up/plain', { outcome: 'upstream_auth_error', status: 401 });
+    vi.advanceTimersByTime(61_000);
+  });
+
+  it('is still to be tried when the client of the request that tries it has left', () => {
+    ends('up/plain', { outcome: 'client_closed' });
+    expect(standing('up/other')).toBe('to be tried');
+  });
+
+  it('stands when its provider has answered', () => {
+    ends('up/plain', { outcome: 'answered', status: 200 });
+    expect(standing('up/other')).toBe('standing');
+  });
+});
+
+describe('made-up names', () => {
+  const names = Array.from({ length: 20_001 }, (_, at) => `up/made-up-${at}`);
+
+  beforeEach(() => ends('up/real', limited));
+
+  it('end no rest where they are looked at', () => {
+    for (const name of names) standing(name);
+    expect(standing('up/real')).toBe('rests');
+    expect([...targets.known()]).toHaveLength(1);
+  });
+
+  it('end no rest where they are asked', () => {
+    for (const name of names) ends(name, { outcome: 'model_not_found', status: 404 });
+    expect(standing('up/real')).toBe('rests');
+  });
+});
