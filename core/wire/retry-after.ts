@@ -8,11 +8,13 @@ import { fieldsOf, listOf } from './fields.ts';
 export type UpstreamHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 const longestMs = 3_600_000;
+/** A limit of a month is renewed within it. What is more is no time to wait, but a date in another form. */
+const absurdMs = 31 * 24 * 3_600_000;
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /**
- * Milliseconds to wait, or null if the reply says nothing usable (a negative number, no time, more than an hour).
+ * Milliseconds to wait, or null if the reply says nothing usable (a negative number, no time, more than a month). More than an hour counts as an hour.
  * The most exact source wins: the header `retry-after-ms`, `retry-after`, the body, then the reset times of the rate limits.
  * `now` is for tests; a date in a header is otherwise compared with the reply's own `date`, because the clocks may differ.
  */
@@ -24,7 +26,7 @@ export function retryAfterMs(headers: UpstreamHeaders, body?: unknown, now?: num
     fromDetails(body) ??
     fromWords(body) ??
     fromLimits(headers, clock);
-  return hint === null || hint > longestMs ? null : Math.ceil(hint);
+  return hint === null || hint > absurdMs ? null : Math.min(longestMs, Math.ceil(hint));
 }
 
 const first = (value: string | readonly string[] | undefined): string | undefined => (typeof value === 'string' ? value : value?.[0]);

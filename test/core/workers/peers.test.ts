@@ -125,4 +125,16 @@ describe('a channel', () => {
     expect(await worker.channel.call('ask', 'x').catch(String)).toBe('Error: The other process has ended, or reads no messages.');
     worker.child.kill('SIGKILL');
   });
+
+  test('keeps an order for a process that reads none, however many messages wait', async () => {
+    const worker = await startWorker(6);
+    relay.connect(worker);
+    worker.child.kill('SIGSTOP');
+    for (let said = 0; said < 1100; said++) worker.channel.tell('nothing', 'x'.repeat(10_000));
+    expect(await worker.channel.call('ask', 'x').catch(String)).toBe('Error: The other process has ended, or reads no messages.');
+    worker.channel.assure('tell', 1);
+    worker.child.kill('SIGCONT');
+    await expect.poll(() => at(1).heard).toContainEqual(['for you', 6]);
+    worker.child.kill('SIGKILL');
+  });
 });
