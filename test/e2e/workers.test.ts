@@ -1,48 +1,18 @@
 /** Several processes behind one port: real ones, killed, reloaded and restarted while clients ask without pause. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import type { ClientRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'vitest';
-import { shippedPlugins } from '../../config/shipped-plugins.ts';
 import { rawExchange, run, start } from '../_kit/executable.ts';
-import type { Running } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
-
-const adminKey = 'the-admin-key-of-the-test';
-const admin = { authorization: `Bearer ${adminKey}` };
-/** cost: a start of three processes with all plugins takes twice as long. */
-const plugins = shippedPlugins.filter((name) => name === 'dialects/openai-chat' || !/^dialects|otel|messages|responses|embeddings|models/.test(name));
-const config = (server: object = {}, more: object = {}): Record<string, unknown> => ({
-  server: { admin_key: `\${ADMIN_KEY_OF_THE_TEST:-${adminKey}}`, workers: 2, ...server },
-  providers: { mock: { dialect: 'mock' } },
-  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
-  plugins,
-  ...more,
-});
+import { admin, adminKey, ask, childrenOf, config, isAlive, times, workersOf } from './workers-scene.ts';
+import type { Reply } from './workers-scene.ts';
 
 /** A shell between the test and the gateway keeps stdin open when the first process ends. */
 const underShell = ['sh', '-c', '"$@"; cat', 'sh'];
-
-interface Reply {
-  readonly status: number;
-  readonly headers: NodeJS.Dict<string | string[]>;
-  readonly text: string;
-}
-
-/** Asks on a connection of the agent; without one, on a connection of its own. Rejects where the reply breaks off. */
-const ask = (url: string, { body, headers = {}, agent = false }: { body?: object; headers?: Record<string, string>; agent?: Agent | false } = {}): Promise<Reply> =>
-  new Promise((resolve, reject) => {
-    const asked = request(url, { method: body === undefined ? 'GET' : 'POST', agent, headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) } }, (response) => {
-      let text = '';
-      response.on('data', (bytes) => (text += bytes));
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
-    });
-    asked.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
-  });
 
 const chat = (url: string, content: string, { stream = false, agent = false }: { stream?: boolean; agent?: Agent | false } = {}): Promise<Reply> =>
   ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content }], stream }, agent });
@@ -85,16 +55,6 @@ class OpenStream {
 }
 
 const idOf = ({ headers }: Reply): string => String(headers['x-request-id']);
-const childrenOf = (pid: number): number[] => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter((text) => text !== '').map(Number);
-const workersOf = ({ child }: Running): number[] => childrenOf(child.pid ?? 0);
-const isAlive = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
-  } catch {
-    return false;
-  }
-};
-const times = (text: string, part: string): number => text.split(part).length - 1;
 
 /** Outcomes on record, by id. */
 async function outcomesAt(url: string): Promise<Map<string, string>> {

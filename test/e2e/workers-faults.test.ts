@@ -1,0 +1,327 @@
+/** What goes wrong in one of several processes: it dies, hangs, begins late or gets no signal alone. The others notice nothing. */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'vitest';
+import { certificate } from '../_kit/certificate.ts';
+import { start } from '../_kit/executable.ts';
+import type { Running } from '../_kit/executable.ts';
+import { closeAtEndOfFile } from '../_kit/left-open.ts';
+import { pause } from '../_kit/upstream.ts';
+import { admin, ask, config, isAlive, times, workersOf } from './workers-scene.ts';
+
+/** A plugin that says which process answers, and holds the start of a worker as long as the test wants it. */
+const staged = `import { existsSync, writeFileSync } from 'node:fs';
+  export default { name: 'log/staged', summary: 'holds a worker', schema: { type: 'object', properties: { round: { type: 'integer' } } },
+    apply({ hooks, routes, peers }, { round = 0 }) {
+      routes.add({ method: 'GET', path: '/who', auth: 'none', handle: () => ({ body: String(process.pid) }) });
+      hooks.boot.tap(async () => {
+        const of = peers.number + '-' + round;
+        writeFileSync(import.meta.dirname + '/began-' + of, String(process.pid));
+        while (existsSync(import.meta.dirname + '/hold-' + of)) await new Promise((resolve) => setTimeout(resolve, 20));
+      });
+    } };`;
+
+/** The folder of a gateway with few plugins, and the files by which the test talks to them. */
+class Stage {
+  readonly folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+
+  constructor() {
+    this.add('staged', staged);
+    closeAtEndOfFile({ close: () => rmSync(this.folder, { recursive: true, force: true }) });
+  }
+
+  /** Adds a plugin. */
+  add(name: string, source: string): void {
+    this.put(`${name}.mjs`, source);
+  }
+
+  put(name: string, text = ''): void {
+    writeFileSync(join(this.folder, name), text);
+  }
+
+  remove(name: string): void {
+    rmSync(join(this.folder, name));
+  }
+
+  has(name: string): boolean {
+    return existsSync(join(this.folder, name));
+  }
+
+  /** @param round the plugin of each config that has another one is another one too */
+  config({ server = {}, round = 0, use = [] }: { server?: object; round?: number; use?: readonly unknown[] } = {}): object {
+    const plugins = ['endpoints/chat-completions', 'endpoints/health', 'endpoints/logs', 'auth/keys', 'stream/mock', 'dialects/openai-chat'];
+    return config(server, { plugins: [...plugins, { use: './staged.mjs', with: { round } }, ...use] });
+  }
+
+  start(parts: Parameters<Stage['config']>[0] = {}, by: readonly string[] = []): Promise<Running> {
+    return start(this.config(parts), {}, { folder: this.folder, by });
+  }
+
+  /** The process that was the last to begin as this worker; 0: none has. */
+  pidOf(worker: number, round = 0): number {
+    return this.has(`began-${worker}-${round}`) ? Number(readFileSync(join(this.folder, `began-${worker}-${round}`), 'utf8')) : 0;
+  }
+}
+
+/** What each worker answers, by its process. Resolves when all have answered: those that begin and those that leave are waited for. */
+async function answersOf(gateway: Running, path: string): Promise<Map<number, string>> {
+  const answers = new Map<number, string>();
+  while (!workersOf(gateway).every((pid) => answers.has(pid))) {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const of = async (asked: string): Promise<string> => (await ask(`${gateway.url}${asked}`, { headers: admin, agent })).text;
+    // on one connection, so of one worker
+    const pid = Number(await of('/who'));
+    answers.set(pid, await of(path));
+    agent.destroy();
+  }
+  return answers;
+}
+
+const inOrder = (pids: Iterable<number>): number[] => [...pids].sort((a, b) => a - b);
+const serving = async (gateway: Running): Promise<number[]> => inOrder((await answersOf(gateway, '/who')).keys());
+/** Those that serve and are not among these. */
+const othersThan = async (gateway: Running, known: readonly number[]): Promise<number[]> => (await serving(gateway)).filter((pid) => !known.includes(pid));
+/** The configs that are in use. */
+const hashes = async (gateway: Running): Promise<string[]> => [...new Set(Array.from((await answersOf(gateway, '/api/status')).values(), (text) => (JSON.parse(text) as { config: { hash: string } }).config.hash))];
+
+/** What they say of themselves to load balancers. One after the other, so that each worker is asked: one that leaves keeps no connection for a second question. */
+async function readiness({ url }: Running): Promise<string[]> {
+  const seen = new Set<string>();
+  for (let at = 0; at < 30; at++) seen.add((JSON.parse((await ask(`${url}/health/ready`)).text) as { status: string }).status);
+  return [...seen];
+}
+
+/** Writes a config that is used at once. */
+function change(gateway: Running, next: object): void {
+  gateway.write(next);
+  gateway.child.kill('SIGHUP');
+}
+
+/** Stops a process as a debugger does. */
+function freeze(pid: number): void {
+  process.kill(pid, 'SIGSTOP');
+  closeAtEndOfFile({ close: () => isAlive(pid) && process.kill(pid, 'SIGKILL') });
+}
+
+/** Whether the port takes connections, whoever serves them. */
+const isOpen = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on('error', () => resolve(false));
+  });
+
+describe.concurrent('a worker that takes the place of another one', () => {
+  test('serves a plain port without TLS, whatever the config says since the start', async ({ expect }) => {
+    const stage = new Stage();
+    const gateway = await stage.start();
+    const { cert, key } = certificate('IP:127.0.0.1');
+    stage.put('cert.pem', cert);
+    stage.put('key.pem', key);
+    change(gateway, stage.config({ server: { tls: { cert: './cert.pem', key: './key.pem' } } }));
+    await expect.poll(() => gateway.output().stderr).toContain('wait for a restart');
+    const old = workersOf(gateway);
+    process.kill(stage.pidOf(1), 'SIGKILL');
+    await expect.poll(() => othersThan(gateway, old)).toHaveLength(1);
+    await gateway.stop();
+  });
+
+  test('begins while the others of the same start do', async ({ expect }) => {
+    const stage = new Stage();
+    stage.put('hold-2-0');
+    const starting = stage.start();
+    await expect.poll(() => stage.pidOf(2)).toBeGreaterThan(0);
+    const first = stage.pidOf(1);
+    process.kill(first, 'SIGKILL');
+    await expect.poll(() => [0, first].includes(stage.pidOf(1))).toBe(false);
+    stage.remove('hold-2-0');
+    const gateway = await starting;
+    await expect.poll(() => serving(gateway)).toEqual(inOrder([stage.pidOf(1), stage.pidOf(2)]));
+    await gateway.stop();
+  });
+
+  test('is one, also where that one gets the signal to end twice', async ({ expect }) => {
+    const stage = new Stage();
+    const gateway = await stage.start();
+    const [first = 0, second = 0] = workersOf(gateway);
+    process.kill(first, 'SIGTERM');
+    // two signals that wait together come as one
+    await pause(50);
+    process.kill(first, 'SIGTERM');
+    await expect.poll(() => isAlive(first)).toBe(false);
+    expect(times(gateway.output().stderr, 'another one takes its place')).toBe(1);
+    await expect.poll(() => serving(gateway)).toEqual(inOrder([second, stage.pidOf(3)]));
+    expect(workersOf(gateway)).toEqual([second, stage.pidOf(3)]);
+    await gateway.stop();
+  });
+
+  test('is one, also where that one is killed before it was to end', async ({ expect }) => {
+    const stage = new Stage();
+    const gateway = await stage.start();
+    const [first = 0, second = 0] = workersOf(gateway);
+    stage.put('hold-3-0');
+    process.kill(first, 'SIGTERM');
+    await expect.poll(() => stage.pidOf(3)).toBeGreaterThan(0);
+    process.kill(first, 'SIGKILL');
+    await expect.poll(() => workersOf(gateway)).not.toContain(first);
+    stage.remove('hold-3-0');
+    await expect.poll(() => serving(gateway)).toEqual(inOrder([second, stage.pidOf(3)]));
+    expect(gateway.output().stderr).not.toContain('a worker has ended');
+    expect(workersOf(gateway)).toEqual([second, stage.pidOf(3)]);
+    await gateway.stop();
+  });
+
+  test('uses the changed config that the others use, where it began with the one before', async ({ expect }) => {
+    const stage = new Stage();
+    const gateway = await stage.start();
+    const [before = ''] = await hashes(gateway);
+    const [first = 0] = workersOf(gateway);
+    stage.put('hold-1-0');
+    process.kill(first, 'SIGKILL');
+    await expect.poll(() => [0, first].includes(stage.pidOf(1))).toBe(false);
+    stage.put('hold-2-1');
+    change(gateway, stage.config({ round: 1 }));
+    await expect.poll(() => stage.pidOf(2, 1)).toBeGreaterThan(0);
+    // it begins to serve while the other one still prepares
+    stage.remove('hold-1-0');
+    await expect.poll(() => serving(gateway)).toContain(stage.pidOf(1));
+    stage.remove('hold-2-1');
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+    await expect.poll(() => hashes(gateway)).toEqual([expect.not.stringMatching(before)]);
+    await gateway.stop();
+  });
+
+  test('takes the others along to a config that one of them has refused once', async ({ expect }) => {
+    const stage = new Stage();
+    stage.add('moody', `import { existsSync } from 'node:fs';
+      export default { name: 'log/moody', summary: 'refuses in the second worker', schema: { type: 'object', properties: { moody: { type: 'boolean' } } },
+        apply({ hooks, peers }, { moody }) { hooks.boot.tap(() => { if (moody && peers.number === 2 && existsSync(import.meta.dirname + '/bad')) throw new Error('not in the mood'); }); } };`);
+    const gateway = await stage.start({ use: [{ use: './moody.mjs', with: { moody: false } }] });
+    const [before = ''] = await hashes(gateway);
+    stage.put('bad');
+    change(gateway, stage.config({ use: [{ use: './moody.mjs', with: { moody: true } }] }));
+    await expect.poll(() => gateway.output().stderr).toContain('not in the mood');
+    stage.remove('bad');
+    process.kill(stage.pidOf(1), 'SIGKILL');
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+    await expect.poll(() => hashes(gateway)).toEqual([expect.not.stringMatching(before)]);
+    await gateway.stop();
+  });
+});
+
+describe.concurrent('a gateway with workers that is told to end', () => {
+  test('is not ready again before its port is closed, where the signal goes to all processes', async ({ expect }) => {
+    const stage = new Stage();
+    const gateway = await stage.start({ server: { limits: { lame_duck_ms: 3000 } } });
+    const workers = workersOf(gateway);
+    const ended = gateway.stop('SIGTERM');
+    for (const pid of workers) process.kill(pid, 'SIGTERM');
+    await expect.poll(() => readiness(gateway)).toEqual(['stopping']);
+    const seen = new Set<string>();
+    while (await isOpen(gateway.port)) for (const status of await readiness(gateway).catch(() => [])) seen.add(status);
+    expect(seen).not.toContain('ready');
+    expect(await ended).toBe(0);
+    expect(gateway.output().stderr).not.toContain('takes its place');
+  });
+
+  test('is not ready again where a worker dies meanwhile', async ({ expect }) => {
+    const stage = new Stage();
+    const gateway = await stage.start({ server: { limits: { lame_duck_ms: 60_000 } } });
+    const old = workersOf(gateway);
+    gateway.child.kill('SIGTERM');
+    await expect.poll(() => readiness(gateway)).toEqual(['stopping']);
+    process.kill(stage.pidOf(1), 'SIGKILL');
+    await expect.poll(() => othersThan(gateway, old)).toHaveLength(1);
+    expect(await readiness(gateway)).toEqual(['stopping']);
+    await gateway.stop('SIGKILL');
+  });
+
+  test('tells every worker so, also one that has not read for a while', async ({ expect }) => {
+    const stage = new Stage();
+    // an answer, or none in time, says that the parent has passed on all that came before
+    stage.add('flood', `import { existsSync, writeFileSync } from 'node:fs';
+      export default { name: 'log/flood', summary: 'says much', schema: { type: 'object' },
+        apply({ peers }) {
+          const flood = async () => {
+            for (let round = 0; round < 6; round++) {
+              for (let at = 0; at < 300; at++) peers.broadcast('news', 'y'.repeat(10_000));
+              await peers.ask('nobody', null, 50);
+            }
+            writeFileSync(import.meta.dirname + '/flooded', '');
+          };
+          const timer = setInterval(() => {
+            if (peers.number !== 2 || !existsSync(import.meta.dirname + '/flood')) return;
+            clearInterval(timer);
+            void flood();
+          }, 20);
+          return () => writeFileSync(import.meta.dirname + '/ended-' + peers.number, '');
+        } };`);
+    const gateway = await stage.start({ server: { limits: { drain_ms: 5000 } }, use: ['./flood.mjs'] });
+    freeze(stage.pidOf(1));
+    stage.put('flood');
+    await expect.poll(() => stage.has('flooded')).toBe(true);
+    const ended = gateway.stop('SIGTERM');
+    await expect.poll(() => isOpen(gateway.port)).toBe(false);
+    process.kill(stage.pidOf(1), 'SIGCONT');
+    expect(await ended).toBe(0);
+    expect(stage.has('ended-1'), 'it ended, and was not killed').toBe(true);
+  });
+
+  test('waits a few seconds at the second signal for a worker that hangs', async ({ expect }) => {
+    const stage = new Stage();
+    const gateway = await stage.start();
+    freeze(stage.pidOf(1));
+    const ended = gateway.stop('SIGTERM');
+    await expect.poll(() => isOpen(gateway.port)).toBe(false);
+    // two within a second are one
+    await pause(1600);
+    const signalledAt = performance.now();
+    gateway.child.kill('SIGTERM');
+    await ended;
+    expect(performance.now() - signalledAt).toBeLessThan(8000);
+  });
+});
+
+describe.concurrent('workers', () => {
+  test('take the connections that do not arrive at one without a free file descriptor', async ({ expect }) => {
+    const stage = new Stage();
+    stage.add('full', `import { existsSync, mkdirSync, openSync } from 'node:fs';
+      export default { name: 'log/full', summary: 'takes all descriptors of the first worker', schema: { type: 'object' },
+        apply({ peers }) { setInterval(() => {
+          if (peers.number !== 1 || !existsSync(import.meta.dirname + '/fill')) return;
+          try { for (;;) openSync('/dev/null'); } catch { mkdirSync(import.meta.dirname + '/full', { recursive: true }); }
+        }, 10).unref(); } };`);
+    const gateway = await stage.start({ use: ['./full.mjs'] }, ['sh', '-c', 'ulimit -n 200; exec "$@"', 'sh']);
+    stage.put('fill');
+    await expect.poll(() => stage.has('full')).toBe(true);
+    const statuses: number[] = [];
+    for (let at = 0; at < 12; at++) void ask(`${gateway.url}/health/live`).then(({ status }) => statuses.push(status), () => statuses.push(0));
+    await expect.poll(() => statuses).toEqual(Array.from({ length: 12 }, () => 200));
+    await gateway.stop('SIGKILL');
+  });
+
+  test('know what another gateway has spent, also after the first one was replaced', async ({ expect }) => {
+    const limits = [{ by: 'meta.tenant-id', match: 'paid-*', budget: { dollars: '0.0001', per: 'day' } }];
+    const stage = new Stage();
+    const shared = (server: object): object => ({ ...config({ data_dir: join(stage.folder, 'data'), ...server }), limits });
+    const gateway = await start(shared({}));
+    const other = await start(shared({ workers: 1 }));
+    const [first = 0] = workersOf(gateway);
+    process.kill(first, 'SIGTERM');
+    await expect.poll(() => isAlive(first)).toBe(false);
+    // one of the gateways of the changed config is to read after five seconds, and then each minute
+    change(gateway, shared({ limits: { keep_alive_ms: 1000 } }));
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+    const spend = async (): Promise<number> => (await ask(`${other.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }], max_tokens: 10 }, headers: { 'x-gateway-tenant-id': 'paid-one' } })).status;
+    expect(await spend()).toBe(200);
+    // where the machine was too slow for the first reading, the second one has it
+    await expect.poll(async () => (await ask(`${gateway.url}/api/limits`, { headers: admin })).text, { timeout: 70_000 }).toContain('paid-one');
+    await gateway.stop();
+    await other.stop();
+  });
+});

@@ -1,0 +1,47 @@
+/** Several processes behind one port, as the tests of workers see them: a config, requests, process ids. */
+import { readFileSync } from 'node:fs';
+import { request } from 'node:http';
+import type { Agent } from 'node:http';
+import { shippedPlugins } from '../../config/shipped-plugins.ts';
+import type { Running } from '../_kit/executable.ts';
+
+export const adminKey = 'the-admin-key-of-the-test';
+export const admin = { authorization: `Bearer ${adminKey}` };
+/** cost: a start of three processes with all plugins takes twice as long. */
+const plugins = shippedPlugins.filter((name) => name === 'dialects/openai-chat' || !/^dialects|otel|messages|responses|embeddings|models/.test(name));
+export const config = (server: object = {}, more: object = {}): Record<string, unknown> => ({
+  server: { admin_key: `\${ADMIN_KEY_OF_THE_TEST:-${adminKey}}`, workers: 2, ...server },
+  providers: { mock: { dialect: 'mock' } },
+  models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
+  plugins,
+  ...more,
+});
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly text: string;
+}
+
+/** Asks on a connection of the agent; without one, on a connection of its own. Rejects where the reply breaks off. */
+export const ask = (url: string, { body, headers = {}, agent = false }: { body?: object; headers?: Record<string, string>; agent?: Agent | false } = {}): Promise<Reply> =>
+  new Promise((resolve, reject) => {
+    const asked = request(url, { method: body === undefined ? 'GET' : 'POST', agent, headers: { ...headers, ...(body !== undefined && { 'content-type': 'application/json' }) } }, (response) => {
+      let text = '';
+      response.on('data', (bytes) => (text += bytes));
+      response.on('error', reject);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }));
+    });
+    asked.on('error', reject).end(body === undefined ? undefined : JSON.stringify(body));
+  });
+
+export const childrenOf = (pid: number): number[] => readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter((text) => text !== '').map(Number);
+export const workersOf = ({ child }: Running): number[] => childrenOf(child.pid ?? 0);
+export const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0) && !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ');
+  } catch {
+    return false;
+  }
+};
+export const times = (text: string, part: string): number => text.split(part).length - 1;
