@@ -1,5 +1,5 @@
 /** A button that opens a small panel below itself. Escape and a click outside close the panel. */
-import { html, useEffect, useRef, useState } from './html.js';
+import { html, useLayoutEffect, useRef, useState } from './html.js';
 import { Icon } from './icons.js';
 
 /**
@@ -12,7 +12,8 @@ export function Menu({ label, icon, title, name, align = 'right', children, clas
     setOpen(false);
     root.current?.querySelector('button')?.focus();
   };
-  useEffect(() => {
+  // before the next frame: a key that comes in between would be overtaken
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const outside = (event) => void (root.current?.contains(event.target) || setOpen(false));
     addEventListener('pointerdown', outside);

@@ -350,6 +350,18 @@ describe('Escape keeps the place', () => {
     await page.keyboard.press('Escape');
     expect(await page.evaluate('document.activeElement.dataset.menu')).toBe('time');
   });
+
+  test('in a menu that has just opened, before the next frame is drawn', async () => {
+    await page.evaluate(async () => {
+      const { document, KeyboardEvent } = globalThis as any;
+      const press = (key: string): void => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+      press('t');
+      while (document.querySelector('.menu-panel') === null) await null;
+      press('Escape');
+    });
+    await page.locator('.menu-panel').waitFor({ state: 'detached' });
+    expect(await page.evaluate('document.activeElement.dataset.menu')).toBe('time');
+  });
 });
 
 test('a change of the config that is not used is said on every page, and its reason on Config', async () => {
