@@ -28,25 +28,30 @@ export async function readBody(source: Readable, { limit, announced, hold }: Bod
   return await new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let size = 0;
+    let isRefused = false;
     const stop = (error: unknown): void => {
       source.removeAllListeners('data').pause();
       reject(error);
     };
     source.on('data', (part: Buffer) => {
       size += part.length;
+      if (isRefused) return void (size > limit && source.destroy());
       if (size > limit) return stop(tooLarge(limit));
       try {
         if (announced === undefined) hold?.(part.length);
+        parts.push(part);
       } catch (error) {
-        return stop(error);
+        // the reply keeps the connection, so the rest is read and let go: the next request comes behind it
+        isRefused = true;
+        parts.length = 0;
+        reject(error);
       }
-      parts.push(part);
     });
     // cost: every request closes after its end, and an error captures its stack
     const onClose = (): void => reject(brokenOff());
     source.once('end', () => {
       source.off('close', onClose);
-      resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size));
+      if (!isRefused) resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size));
     });
     source.once('error', (error) => reject(brokenOff(error)));
     source.once('close', onClose);

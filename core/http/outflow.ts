@@ -43,6 +43,22 @@ export function dropSlowReader(response: ServerResponse, exchange: Exchange): vo
 }
 
 /**
+ * Closes the connection of a client that takes nothing of a plain endpoint's stream for `lingerMs`, or at most twice as long.
+ * safety: such a stream has no time of its own, and would wait for its reader for ever.
+ */
+export function dropStalledReader(response: ServerResponse): void {
+  let before = -1;
+  const look = setInterval(() => {
+    const written = response.socket?.bytesWritten ?? 0;
+    if (response.writableLength > 0 && written === before) response.destroy();
+    // the client may have left before the answer was there
+    if (response.destroyed) clearInterval(look);
+    before = written;
+  }, lingerMs).unref();
+  response.once('close', () => clearInterval(look));
+}
+
+/**
  * Writes as fast as the client reads.
  * cost: straight into Node's response; a ReadableStream between the two is a fifth of the CPU of a chunk (test/bench).
  */

@@ -13,7 +13,7 @@ import { Exchange } from '../pipeline/exchange.ts';
 import { bodyOf, createClientAddress, endWhenClientLeaves, nodePairOf, noSender, readBytes, readJson, senderOf, toSender } from './inbound.ts';
 import type { NodePair, Sender } from './inbound.ts';
 import { createCors } from './cors.ts';
-import { closingItsRequest, dropSlowReader, toWebResponse, writeCompletion } from './outflow.ts';
+import { closingItsRequest, dropSlowReader, dropStalledReader, toWebResponse, writeCompletion } from './outflow.ts';
 import { complete, identify, refuse } from '../pipeline/pipeline.ts';
 import { unlessCancelled } from '../cancellation.ts';
 import { compressed, unlessKnown } from '../log/compressed.ts';
@@ -236,6 +236,8 @@ const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Wor
   if (!(coded.body instanceof ReadableStream)) return coded;
   const isEndless = coded.isEndless === true;
   if (isEndless) running.endless.add(exchange);
+  const pair = nodePairOf(event);
+  if (pair !== null) dropStalledReader(pair.response);
   return { ...coded, body: closingItsRequest(coded.body, { exchange, isEndless }) };
 };
 

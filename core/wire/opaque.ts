@@ -36,3 +36,15 @@ export function fromOpaque(opaque: string, beside = ''): ReasoningDetail | null 
   const detail = written as unknown as ReasoningDetail;
   return detail.type === 'reasoning.text' && detail.text === undefined ? { ...detail, text: beside } : detail;
 }
+
+/** The details of one thought in one. wire: some providers send a detail for each piece of the text, and the state with the last one (OpenRouter: Reasoning tokens) */
+export const joinedDetail = (before: ReasoningDetail | null, detail: ReasoningDetail): ReasoningDetail =>
+  before === null ? detail : { ...before, ...detail, ...joined('text', before, detail), ...joined('summary', before, detail) };
+
+/** Whether a detail is the last one of its thought. */
+export const hasState = ({ signature, data }: ReasoningDetail): boolean => (typeof signature === 'string' && signature !== '') || (typeof data === 'string' && data !== '');
+
+function joined(field: 'text' | 'summary', before: ReasoningDetail, detail: ReasoningDetail): Partial<ReasoningDetail> {
+  const [first, second] = [before[field], detail[field]];
+  return typeof first === 'string' && typeof second === 'string' ? { [field]: first + second } : {};
+}

@@ -23,7 +23,7 @@ export interface SseReaderOptions {
 /** Characters that the parser counts beside the data of an event: `data: `, and a line end that it has not recognised yet. */
 const framing = 16;
 
-/** Makes the reader of one stream. It throws `upstream_event_too_large` as soon as an event is known to exceed the limit. */
+/** Makes the reader of one stream. It throws `upstream_event_too_large` as soon as an event is known to exceed the limit; the events that came together with it, before it, are returned first, and the next call throws. */
 export function createSseReader({ maxEventBytes }: SseReaderOptions): SseReader {
   let events: WireEvent[] = [];
   let isTooLarge = false;
@@ -33,8 +33,8 @@ export function createSseReader({ maxEventBytes }: SseReaderOptions): SseReader 
     // safety: this bounds memory. The parser counts characters, and a text never has more of them than bytes; `exceeds` counts exactly
     maxBufferSize: maxEventBytes + framing,
     onEvent(event: EventSourceMessage) {
-      if (exceeds(event.data, maxEventBytes)) isTooLarge = true;
-      else events.push(event);
+      isTooLarge ||= exceeds(event.data, maxEventBytes);
+      if (!isTooLarge) events.push(event);
     },
     onError(error) {
       if (error.type === 'max-buffer-size-exceeded') isTooLarge = true;
@@ -43,7 +43,7 @@ export function createSseReader({ maxEventBytes }: SseReaderOptions): SseReader 
 
   function read(text: string): WireEvent[] {
     if (!isTooLarge) parser.feed(text);
-    if (isTooLarge) throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
+    if (isTooLarge && events.length === 0) throw new GatewayError('upstream_event_too_large', `The provider sent an event of more than ${maxEventBytes} bytes.`);
     const found = events;
     if (found.length > 0) events = [];
     return found;

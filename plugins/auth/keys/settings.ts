@@ -104,8 +104,8 @@ export function givenSettings(fields: Fields): Partial<KeySettings> {
 }
 
 const noMoreThan = 100;
-/** The log has requests of the dashboard's pages as `dashboard`; `/api/keys/audit` is the audit list. */
-const reserved: ReadonlySet<string> = new Set(['dashboard', 'audit']);
+/** The log has requests of the dashboard's pages as `dashboard`; `/api/keys/audit` is the audit list; clients take `.` and `..` out of an address, so such a key could never be changed. */
+const reserved: ReadonlySet<string> = new Set(['dashboard', 'audit', '.', '..']);
 
 /** The name of a new key. */
 export const keyName: Check<string> = (param, value) => {

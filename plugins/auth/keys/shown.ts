@@ -57,7 +57,7 @@ export function shownWritten(entry: KeyEntry, { use, lastUsed }: Uses = noUses):
   return {
     id: name, name, source: 'yaml', writtenAt, isShadowed: false, prefix: hashes[0]?.prefix ?? null,
     keys: hashes.map((one) => ({ prefix: one.prefix, createdAt: null, expires: iso(one.expiresAt) })),
-    createdAt: null, lastUsedAt: iso(lastUsed[name] ?? null), use: use.get(name) ?? null,
+    createdAt: null, lastUsedAt: iso(usedAt(name, lastUsed)), use: use.get(name) ?? null,
     models, metadata, log_bodies: logBodies, cache, reasoning_fields: reasoningFields, limits: limitsOf(limits), expires: iso(expiresAt), disabled,
   };
 }
@@ -67,10 +67,13 @@ export function shownKept({ entry, stored }: Kept, isShadowed: boolean, { use, l
   return {
     id: name, name, source: 'store', writtenAt: null, isShadowed, prefix: stored.secrets[0]?.prefix ?? null,
     keys: stored.secrets.map((one) => ({ prefix: one.prefix, createdAt: iso(one.createdAt), expires: iso(one.expiresAt) })),
-    createdAt: iso(stored.createdAt), lastUsedAt: iso(lastUsed[name] ?? null), use: use.get(name) ?? null,
+    createdAt: iso(stored.createdAt), lastUsedAt: iso(usedAt(name, lastUsed)), use: use.get(name) ?? null,
     ...stored.settings,
   };
 }
+
+/** A key may have the name of something that every object has, such as `constructor`. */
+const usedAt = (name: string, lastUsed: Uses['lastUsed']): number | null => (Object.hasOwn(lastUsed, name) ? (lastUsed[name] ?? null) : null);
 
 const noUses: Uses = { use: new Map(), lastUsed: {} };
 const useMs = 30 * 86_400_000;

@@ -126,15 +126,14 @@ export class Answer {
   #keep(detail: ReasoningDetail): void {
     // a provider of this form gave it with the end of its item
     if (this.#isNative) return;
-    if (this.#text?.type === 'reasoning') {
-      this.#text.opaque = opaqueOf(detail, this.#text.texts);
-      this.#text.close('completed');
-      this.#text = null;
+    const thought = this.#text?.type === 'reasoning' ? this.#text : null;
+    if (thought?.takes(detail) === true) {
+      if (thought.take(detail)) this.#endOthers();
       return;
     }
     this.#waiting.push(detail);
     // a text that is open stays one item, whatever comes in the middle of it
-    if (this.#text === null) this.#endOthers();
+    if (this.#text === null || thought !== null) this.#endOthers();
   }
 
   #flush(): void {

@@ -4,6 +4,9 @@
  */
 import { fieldsOf } from '../../../core/wire/fields.ts';
 
+/** The beginning of the form has some ten characters, and blanks between them. */
+const longestStart = 256;
+
 export class CustomInput {
   /** The text so far. */
   text = '';
@@ -13,6 +16,7 @@ export class CustomInput {
 
   /** Takes the next piece of the arguments, gives the text that it adds. */
   push(piece: string): string {
+    if (this.#state === 'after') return '';
     this.#held += piece;
     if (this.#state === 'before') this.#findStart();
     return this.#state === 'inside' ? this.#read() : '';
@@ -20,6 +24,8 @@ export class CustomInput {
 
   /** Gives the rest. A model that did not keep to the form gets its one text taken, or all that it said. @param whole the whole arguments */
   end(whole: string): string {
+    // cut inside the text: what has been read stands
+    if (this.#state === 'inside') return '';
     const input = inputIn(whole);
     const rest = input.startsWith(this.text) ? input.slice(this.text.length) : '';
     this.text += rest;
@@ -28,7 +34,11 @@ export class CustomInput {
 
   #findStart(): void {
     const start = /^\s*\{\s*"input"\s*:\s*"/.exec(this.#held);
-    if (start === null) return;
+    if (start === null) {
+      // cost: to look again at each piece of a text that is of another form takes quadratic time; `end` takes it
+      if (this.#held.length > longestStart) this.#state = 'after';
+      return;
+    }
     this.#held = this.#held.slice(start[0].length);
     this.#state = 'inside';
   }
@@ -55,11 +65,18 @@ function endOf(held: string): { at: number; isOver: boolean } {
   while (at < held.length) {
     const sign = held[at];
     if (sign === '"') return { at, isOver: true };
-    const length = sign !== '\\' ? 1 : held[at + 1] === 'u' ? 6 : 2;
+    const length = sign === '\\' ? escapeLength(held.slice(at, at + 8)) : 1;
     if (at + length > held.length) break;
     at += length;
   }
   return { at, isOver: false };
+}
+
+/** How long an escape is. The two halves of one character are one: a delta with a half of it is no valid text. */
+function escapeLength(escape: string): number {
+  if (escape[1] !== 'u') return 2;
+  const isHalf = /^\\u[dD][89abAB]/.test(escape);
+  return isHalf && '\\u'.startsWith(escape.slice(6)) ? 12 : 6;
 }
 
 function unescaped(raw: string): string | null {

@@ -47,7 +47,12 @@ export function createKeptResponses({ readerOf, clock }: KeptParts): KeptRespons
     return record !== null && record.key === key && isKept(record) ? record : null;
   };
   return {
-    keepsBodies: () => (bodies ??= readerOf()?.status().then((status) => status.bodies) ?? Promise.resolve(false)),
+    keepsBodies() {
+      bodies ??= readerOf()?.status().then((status) => status.bodies) ?? Promise.resolve(false);
+      // a log that does not answer once is asked again
+      bodies.catch(() => (bodies = null));
+      return bodies;
+    },
     async find(id, key) {
       const record = await recordOf(id, key);
       return record === null ? null : keptFrom(record);
@@ -114,17 +119,32 @@ export async function lookUp({ previous, items }: Unread, key: string | null, ke
   if (!(await kept.keepsBodies())) throw previous === null ? noReferences() : noPrevious();
   const before = previous === null ? null : await kept.find(previous, key);
   if (previous !== null && before === null) throw unknownPrevious(previous);
-  const found = await Promise.all(items.map(async (item) => {
-    const id = referenceOf(item);
-    return id === null ? item : ((await itemOf(id, key, kept)) ?? item);
-  }));
-  return { before: before?.messages ?? [], items: [...listOf(before?.response['output']), ...found] };
+  return { before: before?.messages ?? [], items: [...listOf(before?.response['output']), ...(await withReferences(items, key, kept))] };
 }
 
-async function itemOf(id: string, key: string | null, kept: KeptResponses): Promise<unknown> {
+/**
+ * The items, with those that are only referred to. The first one that is not there ends the look-up: what stays a reference is refused.
+ * safety: one response is read at a time, and each once, because a body has room for a hundred thousand references.
+ */
+async function withReferences(items: readonly unknown[], key: string | null, kept: KeptResponses): Promise<readonly unknown[]> {
+  const outputs = new Map<string, readonly unknown[]>();
+  const found: unknown[] = [];
+  for (const item of items) {
+    const id = referenceOf(item);
+    const whole = id === null ? item : await itemOf(id, outputs, (response) => kept.find(response, key));
+    if (whole === null) return [...found, ...items.slice(found.length)];
+    found.push(whole);
+  }
+  return found;
+}
+
+/** @param outputs of the responses that were read already */
+async function itemOf(id: string, outputs: Map<string, readonly unknown[]>, find: (response: string) => Promise<KeptResponse | null>): Promise<unknown> {
   const place = placeOfItem(id);
-  const response = place === null ? null : await kept.find(`resp_${place.request.replaceAll('-', '')}`, key);
-  return listOf(response?.response['output']).find((item) => fieldsOf(item)['id'] === id) ?? null;
+  if (place === null) return null;
+  const output = outputs.get(place.request) ?? listOf((await find(`resp_${place.request.replaceAll('-', '')}`))?.response['output']);
+  outputs.set(place.request, output);
+  return output.find((item) => fieldsOf(item)['id'] === id) ?? null;
 }
 
 const noPrevious = (): GatewayError => unsupported('previous_response_id', 'This gateway keeps no bodies of requests, so it knows no earlier response. Send the items of the conversation in "input".');

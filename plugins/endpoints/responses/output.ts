@@ -1,7 +1,9 @@
 /** The items of an answer while it is written. Each piece adds to the item that is open; an item tells the stream of every change of it. */
+import type { ReasoningDetail } from '../../../core/chat.ts';
+import { hasState, joinedDetail } from '../../../core/wire/opaque.ts';
 import { type Fields, textOf } from '../../../core/wire/fields.ts';
 import { CustomInput } from './custom-input.ts';
-import { markOf } from './thoughts.ts';
+import { markOf, opaqueOf } from './thoughts.ts';
 
 /** Writes an event of the stream. `fields` is JSON without its braces; the type and the number of the event are added. */
 export type Emit = (type: string, fields: string) => void;
@@ -67,6 +69,8 @@ export class TextItem implements OutputItem {
   #more: Fields;
   #status = 'in_progress';
   #part: OpenPart | null = null;
+  /** What the provider said of the thought so far. */
+  #detail: ReasoningDetail | null = null;
   readonly #parts: { readonly list: 'content' | 'summary'; readonly part: Fields }[] = [];
   readonly #counts = { content: 0, summary: 0 };
 
@@ -131,9 +135,21 @@ export class TextItem implements OutputItem {
     this.#more = { ...this.#more, ...more };
   }
 
+  /** Whether a detail can be joined to what came before: two of different types are two. */
+  takes({ type }: ReasoningDetail): boolean {
+    return this.#detail === null || this.#detail.type === type;
+  }
+
+  /** Takes a detail of the thought. True if it was the last one: it has the state. */
+  take(detail: ReasoningDetail): boolean {
+    this.#detail = joinedDetail(this.#detail, detail);
+    return hasState(detail);
+  }
+
   close(status: string): void {
     if (this.isClosed) return;
     this.#endPart();
+    if (this.#detail !== null) this.opaque ??= opaqueOf(this.#detail, this.texts);
     if (this.#marks) this.opaque ??= markOf(this.texts);
     this.#status = status;
     this.isClosed = true;
@@ -198,7 +214,9 @@ export class CallItem implements OutputItem {
     }
   }
 
+  /** A blank after a whole text comes too late to be told. */
   give(piece: string): void {
+    if (this.isClosed) return;
     this.arguments += piece;
     const said = this.#custom === null ? piece : this.#custom.push(piece);
     if (said !== '') this.#delta(said);

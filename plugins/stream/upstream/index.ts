@@ -94,7 +94,8 @@ async function ask(context: Streaming, parts: AttemptParts & { readonly images: 
   const wire = encodeBy(dialect, request, target);
   const answer = await dispatch(wire, context, parts);
   const answerParts = { wire, dialect, target, limits: context.config.server.limits };
-  const type = String(answer.headers['content-type'] ?? '');
+  // wire: capitals mean nothing in a media type (RFC 9110 §8.3.1)
+  const type = String(answer.headers['content-type'] ?? '').toLowerCase();
   if (type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'))) return await streamSource(answer, answerParts);
   return bodySource(answer, answerParts);
 }

@@ -1,4 +1,5 @@
 /** Request bodies: the depth scan against a naive oracle, and what parsing refuses. Limits end to end: bad-input.test.ts. */
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -73,6 +74,24 @@ describe('reading', () => {
   it('takes a body of exactly the limit', async () => expect(await read(['abc'], 3, '3')).toHaveLength(3));
   it('refuses one byte more', async () => await expect(read(['ab', 'cd'], 3)).rejects.toMatchObject({ code: 'request_too_large', status: 413 }));
   it('refuses what announces more', async () => await expect(read([], 3, '4')).rejects.toMatchObject({ code: 'request_too_large' }));
+  describe('a body for which no room is left in its middle', () => {
+    const refused = (source: Readable, limit: number): Promise<Buffer> => readBody(source, { limit, announced: undefined, hold: () => { throw new GatewayError('server_overloaded', ''); } });
+
+    it('refuses it, and reads on to its end: the next request comes behind it', async () => {
+      const source = Readable.from(['a', 'b', 'c'].map((part) => Buffer.from(part)));
+      const ended = once(source, 'end');
+      await expect(refused(source, 3)).rejects.toMatchObject({ code: 'server_overloaded' });
+      await ended;
+    });
+
+    it('reads no more than the limit, and then lets go of the connection', async () => {
+      const source = new Readable({ read() { this.push(Buffer.from('ab')); } });
+      const closed = once(source, 'close');
+      await expect(refused(source, 5)).rejects.toMatchObject({ code: 'server_overloaded' });
+      await closed;
+    });
+  });
+
   it('fails when the client breaks off', async () => {
     const broken = new Readable({ read() {} });
     const body = readBody(broken, { limit: 3, announced: undefined });

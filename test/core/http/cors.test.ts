@@ -1,5 +1,6 @@
 /** CORS: which web pages may ask the gateway from a browser. */
 import { describe, expect, it } from 'vitest';
+import { rawExchange } from '../../_kit/executable.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { gatewayOf, provider } from '../scene.ts';
@@ -43,6 +44,12 @@ describe('an origin of the list', () => {
   it.each(['/api/logs', '/dashboard', '/metrics', '/%61pi/logs', '//api/logs', '/api%', '/%6Detrics?a=%'])('may not read %s', async (path) => {
     const gateway = await gatewayFor(server);
     expect([allowed(await gateway.get(path, { origin: app })), allowed(await preflight(gateway, path))]).toEqual([null, null]);
+  });
+
+  it.each(['/./metrics', '/x/../metrics', '/x/%2e%2E/metrics', 'http://localhost/metrics', '/v1/../x/.%2e/metrics'])('may not read what is found under %s', async (path) => {
+    const gateway = await gatewayFor(server);
+    const text = await rawExchange(Number(new URL(gateway.url).port), `GET ${path} HTTP/1.1\r\nhost: localhost\r\norigin: ${app}\r\nconnection: close\r\n\r\n`);
+    expect(text.toLowerCase()).not.toContain('access-control-allow-origin');
   });
 });
 

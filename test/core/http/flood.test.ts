@@ -5,6 +5,7 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { json } from '../../../core/pipeline/answer.ts';
+import { rawExchange } from '../../_kit/executable.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { answers, completion } from '../../_kit/upstream.ts';
@@ -105,6 +106,17 @@ describe('the bytes of all bodies', () => {
     letGo();
     await Promise.all(first);
     expect((await large()).status).toBe(200);
+  });
+
+  it('without room, a body whose length nobody announced is refused, and its connection serves the next request', async () => {
+    const { gateway, up, letGo, large } = await scene();
+    const first = [large(), large()];
+    await expect.poll(() => up.asked.length).toBe(2);
+    const part = `4000\r\n${' '.repeat(0x4000)}\r\n`;
+    const bytes = ['POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n', ...Array<string>(30).fill(part), '0\r\n\r\nGET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n'];
+    expect((await rawExchange(Number(new URL(gateway.url).port), bytes)).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 503', 'HTTP/1.1 200']);
+    letGo();
+    await Promise.all(first);
   });
 
   it('are free again when a client leaves in the middle of its body', async () => {

@@ -93,11 +93,32 @@ describe('a client that reads late', () => {
 });
 
 describe('an endpoint’s client that does not read', () => {
+  const asking = 'GET /probe HTTP/1.1\r\nhost: localhost\r\n\r\n';
+  const endpoint = (body: () => string | ReadableStream<Uint8Array>): AnyPlugin => probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', handle: () => ({ body: body() }) }));
+  /** A stream that goes on as long as somebody reads it. */
+  const flow = (): ReadableStream<Uint8Array> => new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) }, { highWaterMark: 0 });
+
   it('is let go of as well', async () => {
-    const { askedBy } = await served(answers(completion('')), [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', handle: () => ({ body: long }) }))]);
-    const { socket } = await askedBy('GET /probe HTTP/1.1\r\nhost: localhost\r\n\r\n');
+    const { askedBy } = await served(answers(completion('')), [endpoint(() => long)]);
+    const { socket } = await askedBy(asking);
     await stuck(socket);
     await vi.advanceTimersByTimeAsync(6.5 * minute);
+    await expect.poll(() => socket.destroyed).toBe(true);
+  });
+
+  it('is let go of two minutes after it took the last of a stream, which has no time of its own', async () => {
+    const { askedBy } = await served(answers(completion('')), [endpoint(flow)]);
+    const { client, socket } = await askedBy(asking);
+    await stuck(socket);
+    await vi.advanceTimersByTimeAsync(minute);
+    client.resume();
+    const before = socket.bytesWritten;
+    await expect.poll(() => socket.bytesWritten).toBeGreaterThan(before);
+    client.pause();
+    await vi.advanceTimersByTimeAsync(minute);
+    expect(socket.destroyed).toBe(false);
+    await stuck(socket);
+    await vi.advanceTimersByTimeAsync(2 * minute);
     await expect.poll(() => socket.destroyed).toBe(true);
   });
 });

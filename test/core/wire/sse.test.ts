@@ -89,6 +89,13 @@ describe('the limit of one event', () => {
     expect(read(Array.from({ length: 50 }, () => eventOf('a'.repeat(90))), 100)).toHaveLength(50);
   });
 
+  it('lets through what came before, also in the same bytes', () => {
+    const reader = createSseReader({ maxEventBytes: 100 });
+    const bytes = encoder.encode(`data: a\n\ndata: b\n\ndata: ${'c'.repeat(101)}\n\ndata: d\n\n`);
+    expect(reader.push(bytes).map(({ data }) => data)).toEqual(['a', 'b']);
+    expect(() => reader.end()).toThrow(tooLarge);
+  });
+
   it('stops a line that never ends without keeping it', () => {
     const reader = createSseReader({ maxEventBytes: 1000 });
     const endless = () => {

@@ -134,6 +134,13 @@ describe('the answer', () => {
     expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'a', done: true });
   });
 
+  it.each([['Application/JSON', [JSON.stringify(completion('hello'))]], ['Text/Event-Stream', said('hello')]])('of the type %s, in capitals, is read as what it is', async (type, parts) => {
+    const up = await provider(streams(parts, { type }));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect(await contentOf(await chat({}))).toBe('hello');
+    expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'hello', done: true });
+  });
+
   it('with an error page of any size is cut to a message', async () => {
     const up = await provider((response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(`<html>${'x'.repeat(1_000_000)}`));
     const { chat } = await gatewayOf(oneUpstream(up.url));

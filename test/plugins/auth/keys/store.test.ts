@@ -76,6 +76,17 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect(JSON.stringify(list.body)).not.toMatch(/gwk_\w{12}_|[0-9a-f]{64}/);
   });
 
+  test.each(['constructor', 'toString', '__proto__'])('may have the name %s, which every object has', async (name) => {
+    const { status, body } = await api(gateway, 'POST', '', { name, limits: { concurrent: 3, budget: { dollars: '3', per: 'day' } } });
+    expect([status, await statusOf(gateway, body.key)]).toEqual([201, 200]);
+    await expect.poll(async () => (await api(gateway, 'GET')).body.data.find((one: any) => one.name === name)).toMatchObject({ lastUsedAt: expect.stringMatching(/^20/) });
+    expect((await api(gateway, 'DELETE', `/${name}`)).status).toBe(200);
+  });
+
+  test.each(['.', '..', 'audit'])('may not have the name %s, under which nobody could change them', async (name) => {
+    expect(await api(gateway, 'POST', '', { name })).toMatchObject({ status: 400, body: { error: { param: 'name' } } });
+  });
+
   test('have limits and budgets, which change while it serves', async () => {
     const key = await create(gateway, { name: 'limited', limits: { requests_per_minute: 2, budget: { dollars: '0.000001', per: 'day' } } });
     expect(await refusalOf(gateway, key)).toContain('budget_exceeded');

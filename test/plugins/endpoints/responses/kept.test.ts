@@ -2,13 +2,13 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createKeptResponses } from '../../../../plugins/endpoints/responses/kept.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { memoryLog } from '../../../_kit/log.ts';
 import { answers, completion, event, streams } from '../../../_kit/upstream.ts';
-import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
+import { errorOf, gatewayOf, probe, provider } from '../../../core/scene.ts';
 import { ask, nativeAnswer, nativeUpstream, respond, said, streamOf } from './stage.ts';
 
 let folder: string;
@@ -129,6 +129,30 @@ describe('a response of another gateway', () => {
     log.add(record);
     expect(await asked).toBeNull();
   });
+});
+
+describe('references of one request', () => {
+  /** The id of an item of a request of this moment: a log that does not have it yet is asked again for a while. */
+  const itemOf = (at: number): string => `msg_${Date.now().toString(16).padStart(12, '0')}7${at.toString(16).padStart(19, '0')}0000`;
+  const askWith = async (references: readonly string[]) => {
+    const log = memoryLog();
+    const get = vi.spyOn(log, 'get');
+    const gateway = await gatewayOf(oneUpstream((await provider()).url), { plugins: [probe(({ log: tap }) => tap.provide(log))] });
+    const reply = await ask(gateway, { input: references.map((id) => ({ type: 'item_reference', id })) });
+    return { asked: get.mock.calls.map(([id]) => id), reply };
+  };
+
+  it('are looked up until one is not there: a body has room for a hundred thousand', async () => {
+    const { asked, reply } = await askWith([1, 2, 3].map(itemOf));
+    expect([new Set(asked).size, reply.status, (await errorOf(reply)).param]).toEqual([1, 400, 'input[0]']);
+  });
+});
+
+it('a log that could not say once whether it keeps bodies is asked again', async () => {
+  const log = memoryLog();
+  vi.spyOn(log, 'status').mockRejectedValueOnce(new Error('away'));
+  const gateway = await gatewayOf(oneUpstream((await provider()).url), { plugins: [probe(({ log: tap }) => tap.provide(log))] });
+  expect([(await ask(gateway, {})).status, (await ask(gateway, {})).status]).toEqual([500, 200]);
 });
 
 describe('a response is not kept', () => {

@@ -1,5 +1,6 @@
 /** Streams and plain replies of the door, over providers of chat completions. */
 import { describe, expect, it } from 'vitest';
+import { fromOpaque } from '../../../../core/wire/opaque.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { answers, completion, event, said, streams } from '../../../_kit/upstream.ts';
@@ -41,6 +42,14 @@ describe('a stream', () => {
     expect(response.output[0]).not.toHaveProperty('encrypted_content');
   });
 
+  it('has a thought whose provider tells of each piece as one item', async () => {
+    const piece = (text: string): string => event({ reasoning: text, reasoning_details: [{ type: 'reasoning.text', text, index: 0 }] });
+    const { gateway } = await behind(chunks(piece('I th'), piece('ink.'), event({ reasoning_details: [{ type: 'reasoning.text', signature: 'sig', index: 0 }] }), event({ content: 'Yes.' }), event({}, 'stop')));
+    const { response } = await streamOf(gateway, { model: 'thinker', reasoning: { effort: 'low', summary: 'auto' }, include: ['reasoning.encrypted_content'] });
+    expect(response.output).toMatchObject([{ type: 'reasoning', summary: [{ text: 'I think.' }] }, { type: 'message' }]);
+    expect(fromOpaque(response.output[0].encrypted_content, 'I think.')).toMatchObject({ text: 'I think.', signature: 'sig' });
+  });
+
   it('keeps calls apart that come side by side', async () => {
     const { gateway } = await behind(chunks(call(0, 'call_a', 'weather'), call(1, 'call_b', 'weather'), more(0, '{"city":'), more(1, '{"city":"Oslo"}'), more(0, '"Rome"}'), event({}, 'tool_calls')));
     const { response } = await streamOf(gateway, { tools: [weather] });
@@ -72,6 +81,29 @@ describe('a stream', () => {
     expect(response.output).toMatchObject([{ type: 'custom_tool_call', call_id: 'call_a', name: 'run_sql', input: text }]);
     expect(response.tools).toEqual([sql]);
     expect(up.asked[0]?.json['tools'][0].function).toMatchObject({ name: 'run_sql', parameters: { required: ['input'], properties: { input: { type: 'string', description: expect.stringContaining('start: /.+/') } } } });
+  });
+
+  it('gives no half of a character: a model may write one as two escapes', async () => {
+    const { gateway } = await behind(chunks(call(0, 'call_a', 'run_sql', '{"input":"a\\ud83d'), more(0, '\\ude00b"}'), event({}, 'tool_calls')));
+    const { events } = await streamOf(gateway, { tools: [sql] });
+    expect(events.filter(({ type }) => type === 'response.custom_tool_call_input.delta').map(({ delta }) => delta)).toEqual(['a', '\u{1f600}b']);
+  });
+
+  it.each(['{"input":"', '{"input":"\\u00'])('gives no input for a custom tool whose call is cut after %s', async (cut) => {
+    const { gateway } = await behind(chunks(call(0, 'call_a', 'run_sql', cut), event({}, 'length')));
+    expect((await streamOf(gateway, { tools: [sql] })).response.output[0].input).toBe('');
+  });
+
+  it('gives the text of a custom tool that a model wrote at length in another form, torn anywhere', async () => {
+    const text = 'select '.repeat(100);
+    const { gateway } = await behind(chunks(call(0, 'call_a', 'run_sql'), ...Array.from(JSON.stringify({ sql: text }), (sign) => more(0, sign)), event({}, 'tool_calls')));
+    expect((await streamOf(gateway, { tools: [sql] })).response.output).toMatchObject([{ input: text }]);
+  });
+
+  it('has no piece of a call after its end', async () => {
+    const { gateway } = await behind(chunks(call(0, 'call_a', 'weather', '{"city":"Oslo"}'), event({ content: 'Hm.' }), more(0, '\n'), event({}, 'tool_calls')));
+    const { types } = await streamOf(gateway, { tools: [weather] });
+    expect(types.lastIndexOf('response.function_call_arguments.delta')).toBeLessThan(types.indexOf('response.output_item.done'));
   });
 
   it('calls the tools of a namespace by their own names', async () => {
