@@ -48,6 +48,12 @@ const endsWithParent = `data:text/javascript,${encodeURIComponent(`
   if (isMainThread) process.stdin.on('end', () => process.kill(process.pid, 'SIGKILL')).resume().unref();
 `)}`;
 
+/**
+ * For `by`: a shell keeps stdin open when the first process ends, so that the one that follows it lives on. Node waits for the end of
+ * stdin, and not `cat`: a process that starts meanwhile makes the stdin of all non-blocking, and with that `cat` fails.
+ */
+export const underShell: readonly string[] = ['sh', '-c', '"$@"; exec "$1" -e "process.stdin.resume()"', 'sh'];
+
 function launch(args: readonly string[], { cwd = root, env = {}, main = join(root, 'core/main.ts'), by = [], descriptors = [] }: Place): { child: ChildProcess; output: () => { stdout: string; stderr: string }; ended: Promise<number | null> } {
   const [program = '', ...words] = [...by, node, '--import', pathToFileURL(join(root, 'core/compile-cache.mjs')).href, '--import', endsWithParent, main, ...args];
   const child = spawn(program, words, { cwd, env: { PATH: process.env['PATH'] ?? '', NO_COLOR: '1', ...env }, stdio: ['pipe', 'pipe', 'pipe', ...descriptors] }) as ChildProcessWithoutNullStreams;

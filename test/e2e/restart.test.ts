@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'vitest';
-import { run, start } from '../_kit/executable.ts';
+import { run, start, underShell } from '../_kit/executable.ts';
 import type { Running } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
@@ -17,8 +17,6 @@ const mock = (limits: object = {}): Record<string, unknown> => ({
   models: [{ id: 'mock', pricing: { prompt: '0.000001', completion: '0.000002' }, providers: [{ providerId: 'mock', externalId: 'mock' }] }],
 });
 
-/** A shell between the test and the gateway keeps stdin open when the first process ends; the processes end with stdin. */
-const underShell = ['sh', '-c', '"$@"; cat', 'sh'];
 /** systemd names the process that it starts: the shell names itself, and becomes the gateway. */
 const asSystemd = (names: string): string[] => ['sh', '-c', `${names} exec "$@"`, 'sh'];
 
@@ -101,7 +99,7 @@ describe.concurrent('gateway restart', () => {
     for (const time of [1, 2]) {
       const before = clients.map(({ ids }) => ids.length);
       const { code, stdout, stderr } = await restart(gateway);
-      expect([code, stderr]).toEqual([0, '']);
+      expect([code, stderr], gateway.output().stderr).toEqual([0, '']);
       expect(stdout).toContain(`serves at ${url}`);
       expect(processesOf(gateway), `after restart ${time}`).toHaveLength(1);
       await expect.poll(() => clients.every(({ ids }, at) => ids.length > (before[at] ?? 0) + 2)).toBe(true);

@@ -5,14 +5,11 @@ import type { ClientRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'vitest';
-import { rawExchange, run, start } from '../_kit/executable.ts';
+import { rawExchange, run, start, underShell } from '../_kit/executable.ts';
 import { closeAtEndOfFile } from '../_kit/left-open.ts';
 import { pause } from '../_kit/upstream.ts';
 import { admin, adminKey, ask, childrenOf, config, isAlive, times, workersOf } from './workers-scene.ts';
 import type { Reply } from './workers-scene.ts';
-
-/** A shell between the test and the gateway keeps stdin open when the first process ends. */
-const underShell = ['sh', '-c', '"$@"; cat', 'sh'];
 
 const chat = (url: string, content: string, { stream = false, agent = false }: { stream?: boolean; agent?: Agent | false } = {}): Promise<Reply> =>
   ask(`${url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content }], stream }, agent });
