@@ -356,7 +356,7 @@ describe('Escape keeps the place', () => {
       const { document, KeyboardEvent } = globalThis as any;
       const press = (key: string): void => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
       press('t');
-      while (document.querySelector('.menu-panel') === null) await null;
+      while (document.querySelector('.menu-panel') === null) await Promise.resolve();
       press('Escape');
     });
     await page.locator('.menu-panel').waitFor({ state: 'detached' });
