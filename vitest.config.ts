@@ -24,8 +24,8 @@ export default defineConfig({
     setupFiles: ['test/_kit/properties.ts'],
     // cost: a worker for each file would load the gateway's sources and their packages 128 times, a third of the CPU of a run
     isolate: false,
-    // much of a test is waiting: on two cores one worker would leave one idle
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // a quarter of a test is waiting: two workers would leave two cores idle for that time
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     // the limits of a hanging test: a busy machine takes several times as long as a quiet one
     testTimeout: 90_000,
     hookTimeout: 90_000,
