@@ -199,11 +199,11 @@ describe('while Redis is away', () => {
       const { far, proxy, used, untilTold } = await nearAndFar(name);
       proxy.losesAnswersAfter = '';
       expect(await statusOf(far.gateway.chat(small, tenant(name)))).toBe(200);
-      await expect.poll(used).toEqual(onceEach(3));
+      await expect.poll(async () => (await used())[0]).toBe(3);
       proxy.losesAnswersAfter = null;
       proxy.cut();
       await untilTold();
-      expect(await used()).toEqual(onceEach(3));
+      await expect.poll(used).toEqual(onceEach(3));
     });
 
     test('what a gateway tells when Redis is back', async () => {
