@@ -27,6 +27,7 @@ import type { KnownDialects } from './resolve/providers.ts';
 import { knownDialects, resolveProviders } from './resolve/providers.ts';
 import { resolveRedis } from './resolve/redis.ts';
 import { resolveRouting } from './resolve/routing.ts';
+import { warnOfUnlisted } from './resolve/unlisted.ts';
 import type { ServerFacts } from './resolve/server.ts';
 import { resolveServer } from './resolve/server.ts';
 import { rootValidator, validateReading } from './validate/validate.ts';
@@ -106,6 +107,7 @@ function resolveConfig(main: Reading, { plugins, known, overrides, bound, home, 
   const keys = resolveKeys(blocks.keys, [...names.ids, ...names.aliases.keys(), ...names.policies], findings);
   const limits = resolveLimits(main, { keys: [...blocks.keys.keys()], models: [...names.ids], providers: [...blocks.providers.keys()] }, findings);
   if (plugins.isComplete && !plugins.loaded.some(({ plugin }) => plugin.name === 'route/limits')) warnOfUncounted(main, blocks.keys, findings);
+  if (plugins.isComplete && isSound('routing')) warnOfUnlisted({ main, ...blocks }, new Set(plugins.loaded.map(({ plugin }) => plugin.name)), findings);
   const alerts = isSound('alerts') ? resolveAlerts(main, findings) : null;
   if (plugins.isComplete && !plugins.loaded.some(({ plugin }) => plugin.name === 'log/alerts')) warnOfUnwatched(main, findings);
   const redis = isSound('redis') ? resolveRedis(main, findings) : null;

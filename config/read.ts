@@ -172,12 +172,13 @@ function refusePrototypes(source: Source, findings: Findings): void {
   });
 }
 
+const mainBlocks = ['server', 'plugins', 'limits', 'redis', 'alerts'] as const;
+
 /** Reports blocks that an included file must not have: they decide for the whole gateway, so they belong where everybody looks for them. */
 function refuseMainBlocks(source: Source, value: Record<string, unknown>, findings: Findings): void {
   const refuse = (...path: string[]): void => findings.error({ source, path, at: 'key' }, 'does not belong into an included file', 'move it to the main config file');
-  const { server, plugins, routing } = value;
-  if (server !== undefined) refuse('server');
-  if (plugins !== undefined) refuse('plugins');
+  for (const block of mainBlocks) if (value[block] !== undefined) refuse(block);
+  const { routing } = value;
   if (typeof routing === 'object' && routing !== null && 'default' in routing) refuse('routing', 'default');
 }
 

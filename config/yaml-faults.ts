@@ -11,6 +11,7 @@ const fixes: readonly (readonly [piece: RegExp, fix: string])[] = [
   [/^Flow (?:map|sequence)|^Expected flow/, 'close the { or [ above'],
   [/^Missing , between/, 'write a comma'],
   [/must start at the same column|insufficiently indented|^Sequence item without/, 'begin it in the column of its neighbours'],
+  [/^Block scalar header/, 'put a value that begins with > or | in quotes'],
   [/^Invalid escape/, 'write \\\\ for a backslash, or use single quotes'],
   [/^Unresolved tag|^Plain value cannot start|[Aa]lias|^Unexpected|^Anchor|^A node can have/, 'put a value that begins with a special character, such as * or !, in quotes'],
 ];

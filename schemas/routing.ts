@@ -1,5 +1,6 @@
 /** The `routing` block: which candidates are tried, in what order, how many, and for how long. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { longestMs } from './server.ts';
 
 const strategy = {
   type: 'string',
@@ -9,7 +10,7 @@ const strategy = {
 
 const attempts = { type: 'integer', minimum: 1, maximum: 10, description: 'Limit of calls of providers for one request, the first and all tries again, 1 to 10.' } as const satisfies JSONSchema;
 
-const milliseconds = { type: 'integer', minimum: 1 } as const satisfies JSONSchema;
+const milliseconds = { type: 'integer', minimum: 1, maximum: longestMs } as const satisfies JSONSchema;
 const connect = { ...milliseconds, description: 'Limit of the time to connect to a provider, in milliseconds.' } as const satisfies JSONSchema;
 const firstByte = { ...milliseconds, description: 'Limit of the time from the start of an attempt to the first byte of its answer, in milliseconds.' } as const satisfies JSONSchema;
 const idle = { ...milliseconds, description: 'Limit of silence inside an answer, in milliseconds. Comments and spaces end the silence.' } as const satisfies JSONSchema;
@@ -24,7 +25,7 @@ const sticky = {
   anyOf: [{ type: 'string', pattern: '^(?:conversation|meta\\.[a-z0-9-]+)$' }, { const: false }],
   description: 'Requests with the same value go to the same target while it stands: a metadata value, for example meta.session-id, or `conversation` for the first messages. false: none.',
 } as const satisfies JSONSchema;
-const hedge = { anyOf: [{ type: 'integer', minimum: 1 }, { const: false }], description: 'Milliseconds after which the next target is asked too, where the first has not begun to answer, for example 800. Off without it. Both may cost.' } as const satisfies JSONSchema;
+const hedge = { anyOf: [milliseconds, { const: false }], description: 'Milliseconds after which the next target is asked too, where the first has not begun to answer, for example 800. Off without it. Both may cost.' } as const satisfies JSONSchema;
 const cache = { type: 'boolean', description: 'Whether the answer of a request is kept, and given again to exact repeats by the same caller. Needs the plugin stream/cache.' } as const satisfies JSONSchema;
 
 const choices = {

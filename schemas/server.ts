@@ -1,6 +1,9 @@
 /** The `server` block: where the gateway listens, where it keeps its data, and what it refuses. */
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 
+/** Longest time of a setting, in milliseconds. safety: a timer of more than 2^31 - 1 ms (24 days) is over at once, and some timers add a little to their setting. */
+export const longestMs = 2_000_000_000;
+
 const limitsSchema = {
   type: 'object',
   description: 'Limits of size and time. Beyond them the gateway refuses a request or closes a connection. With `workers`, each of them has its share of in_flight_bytes and in_flight_requests.',
@@ -13,13 +16,13 @@ const limitsSchema = {
     connection_requests: { type: 'integer', minimum: 1, default: 8, description: 'Requests of one connection that run at one time, where a client sends them without waiting for the replies. The others wait.' },
     json_depth: { type: 'integer', minimum: 1, default: 64, description: 'Deepest nesting of a JSON body, in levels.' },
     headers: { type: 'integer', minimum: 1024, default: 16384, description: 'Largest size of all request headers together, in bytes. Larger headers are answered with 431.' },
-    header_time_ms: { type: 'integer', minimum: 1, default: 10000, description: 'Time that a client has to send its headers, in milliseconds.' },
-    request_time_ms: { type: 'integer', minimum: 1, default: 30000, description: 'Time that a client has to send its whole request, in milliseconds.' },
+    header_time_ms: { type: 'integer', minimum: 1, maximum: longestMs, default: 10000, description: 'Time that a client has to send its headers, in milliseconds.' },
+    request_time_ms: { type: 'integer', minimum: 1, maximum: longestMs, default: 30000, description: 'Time that a client has to send its whole request, in milliseconds.' },
     upstream_event: { type: 'integer', minimum: 1024, default: 1048576, description: 'Largest single event of a provider\'s stream, in bytes.' },
     upstream_body: { type: 'integer', minimum: 1024, default: 33554432, description: 'Largest answer of a provider: a plain answer in bytes, a stream in characters of its content.' },
-    keep_alive_ms: { type: 'integer', minimum: 1, default: 4000, description: 'Silence after which a stream gets a keep-alive comment, in milliseconds, for example 4000. Some clients give up after 5 seconds without a byte. A stream that has one has the status 200: a failure after it is an error event in the stream.' },
-    lame_duck_ms: { type: 'integer', minimum: 0, default: 0, description: 'Time between the signal to stop and the end of the port, in milliseconds. Requests are served meanwhile, and GET /health/ready answers 503, so that a load balancer sends no more. As long as your load balancer needs for that, for example 10000; 0 where there is none.' },
-    drain_ms: { type: 'integer', minimum: 0, default: 120000, description: 'Time that running requests get to end when the gateway stops, in milliseconds.' },
+    keep_alive_ms: { type: 'integer', minimum: 1, maximum: longestMs, default: 4000, description: 'Silence after which a stream gets a keep-alive comment, in milliseconds, for example 4000. Some clients give up after 5 seconds without a byte. A stream that has one has the status 200: a failure after it is an error event in the stream.' },
+    lame_duck_ms: { type: 'integer', minimum: 0, maximum: longestMs, default: 0, description: 'Time between the signal to stop and the end of the port, in milliseconds. Requests are served meanwhile, and GET /health/ready answers 503, so that a load balancer sends no more. As long as your load balancer needs for that, for example 10000; 0 where there is none.' },
+    drain_ms: { type: 'integer', minimum: 0, maximum: longestMs, default: 120000, description: 'Time that running requests get to end when the gateway stops, in milliseconds.' },
   },
 } as const satisfies JSONSchema;
 

@@ -76,6 +76,7 @@ function checkPolicy(entry: Entry<PolicyBlock>, { ids, aliases, absent }: Names,
     choices.forEach((choice, index) => {
       const name = nameOf(choice);
       const place = placeOf(entry, ...path, index, ...(typeof choice === 'string' ? [] : ['model']));
+      if (choices.findIndex((other) => nameOf(other) === name) < index) findings.error(place, `"${name}" is in the list twice`, 'leave one of them out');
       if (absent.has(name)) findings.warn(place, isAbsent(name));
       else if (!ids.has(name)) findings.errorOfName(place, `no model has the id "${name}"`, hintFor(name));
     });
@@ -83,5 +84,9 @@ function checkPolicy(entry: Entry<PolicyBlock>, { ids, aliases, absent }: Names,
   };
   check(candidates ?? [], 'candidates');
   check(fallbacks, 'fallbacks');
+  const before = candidates?.map(nameOf) ?? [entry.id];
+  fallbacks.forEach((choice, index) => {
+    if (before.includes(nameOf(choice))) findings.error(placeOf(entry, 'fallbacks', index), `"${nameOf(choice)}" is asked before the fallbacks already`, 'leave it out');
+  });
   rules.forEach((rule, index) => check(rule.candidates, 'rules', index, 'candidates'));
 }

@@ -75,7 +75,7 @@ function check({ reading, base, value, validator }: Check, findings: Findings): 
   // a provider without its variable is off, and has no faults for that
   const isFine = (): boolean => accepts(value) || (accepts.errors ?? []).every((fault) => isMissing(pathOf(fault)));
   const isConverted = (fault: Fault): boolean =>
-    fault.keyword === 'type' && writtenAs(source, expansion, pathOf(fault)) !== null && convert(value, pathOf(fault).slice(base.length), fault);
+    (fault.keyword === 'type' || fault.keyword === 'const') && writtenAs(source, expansion, pathOf(fault)) !== null && convert(value, pathOf(fault).slice(base.length), fault);
   if (isFine() || ((accepts.errors ?? []).filter(isConverted).length > 0 && isFine())) return;
   const validate = explains();
   validate(value);
@@ -86,7 +86,8 @@ function check({ reading, base, value, validator }: Check, findings: Findings): 
 
 /** Converts text that came from a variable to the type that the schema wants: `4000` to a number, `true` to a boolean. Returns whether it did. */
 function convert(root: unknown, path: Path, { params }: Fault): boolean {
-  const wanted = [(params as { type: string | string[] }).type].flat();
+  const { type = [], allowedValue } = params as { type?: string | string[]; allowedValue?: unknown };
+  const wanted = [typeof allowedValue === 'boolean' ? 'boolean' : type].flat();
   const holder = path.slice(0, -1).reduce<unknown>((value, step) => (value as Record<string, unknown>)[step], root) as Record<string, unknown>;
   const last = path.at(-1);
   if (last === undefined) return false;

@@ -32,7 +32,9 @@ export default definePlugin({
       const rules = context.addressing === 'provider' ? undefined : compiled.get(context.policy);
       const rule = rules?.find(({ holds }) => holds.every((one) => one(context)));
       const left = rule?.candidates.filter(({ model }) => model.deactivated_at === null || Date.parse(model.deactivated_at) > clock()) ?? [];
-      return left.length === 0 ? candidates : [...left, ...candidates.filter(({ isFallback }) => isFallback)];
+      if (left.length === 0) return candidates;
+      // a fallback may be what the rule asks for, and it is asked once
+      return [...left, ...candidates.filter(({ isFallback, mapping }) => isFallback && !left.some((one) => one.mapping === mapping))];
     });
   },
 });

@@ -188,6 +188,13 @@ describe('references', () => {
   });
 });
 
+describe('false from the environment', () => {
+  test('is false where a number or a text may stand too', async () => {
+    const { routing, providers } = await loadGood(`providers: { mock: { breaker: "\${OFF}" } }\nmodels:\n${model('a')}routing: { default: { hedge_ms: 300, sticky: conversation }, models: { a: { hedge_ms: "\${OFF}", sticky: "\${OFF}" } } }\nplugins: [stream/mock, route/sticky]`, { OFF: 'false' });
+    expect([routing.models.get('a')?.hedgeMs, routing.models.get('a')?.sticky, providers.get('mock')?.breaker]).toEqual([null, null, null]);
+  });
+});
+
 describe('included files', () => {
   const main = `include: [./catalogue/*.yaml]\nproviders: { mock: {} }\nmodels:\n${model('b', ', name: Ours')}`;
 
@@ -206,9 +213,15 @@ describe('included files', () => {
     ]);
   });
 
-  test('may not decide for the whole gateway', async () => {
-    expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': 'server: { host: 0.0.0.0 }\n' })).toEqual([
-      'catalogue/one.yaml:1:1 server: does not belong into an included file, move it to the main config file',
+  test.each([
+    ['server', '{ host: 0.0.0.0 }'],
+    ['plugins', '[stream/mock]'],
+    ['limits', '[{ by: all, requests_per_minute: 1 }]'],
+    ['redis', '{ url: "redis://127.0.0.1:6379" }'],
+    ['alerts', '{ rules: [{ provider_down: true }] }'],
+  ])('may not decide for the whole gateway: %s', async (block, value) => {
+    expect(await faults({ 'gateway.config.yaml': main, 'catalogue/one.yaml': `${block}: ${value}\n` })).toEqual([
+      `catalogue/one.yaml:1:1 ${block}: does not belong into an included file, move it to the main config file`,
     ]);
   });
 

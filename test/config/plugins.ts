@@ -45,6 +45,8 @@ const known: readonly AnyPlugin[] = [
   plugin('auth/keys'),
   plugin('auth/tokens'),
   plugin('stream/mock', { serves: ['mock'] }),
+  plugin('route/rules'),
+  plugin('route/sticky'),
   plugin('log/journal', { schema: journalSchema }),
   plugin('log/export', { schema: exportSchema }),
   plugin('log/broken', { schema: { type: 'object', properties: { level: { type: 'nonsense' } } } }),

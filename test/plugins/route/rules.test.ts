@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { gatewayOf, provider } from '../../core/scene.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
+import { answers } from '../../_kit/upstream.ts';
 
 const able = { streaming: true, tools: true, vision: true, reasoning: true };
 const tools = [{ type: 'function', function: { name: 'look', parameters: { type: 'object' } } }];
@@ -58,6 +59,16 @@ describe('a rule', () => {
   it('counts before those behind it', async () => {
     const gateway = await withRules([...when({ stream: false }), { when: { stream: false }, candidates: ['second'] }]);
     expect(await servedBy(gateway, {})).toBe('chosen');
+  });
+
+  it('asks a target once that is a fallback too', async () => {
+    const up = await provider(answers({ error: { message: 'no' } }, { status: 500 }));
+    const gateway = await withRules([], {
+      providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' } },
+      routing: { default: { max_attempts: 5, retry: { same_target: 0 } }, models: { auto: { candidates: ['usual'], fallbacks: ['chosen', 'second'], rules: when({ stream: false }) } } },
+    });
+    await (await gateway.chat({ model: 'auto' })).text();
+    expect(up.asked.map(({ json }) => json['model'])).toEqual(['chosen', 'second']);
   });
 
   it('leaves a request alone that names its provider', async () => {

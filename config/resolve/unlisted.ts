@@ -1,0 +1,45 @@
+/** Warns of settings that a plugin reads which is not listed: they would do nothing, and nobody would say so. */
+import type { KeyBlock } from '../../schemas/keys.ts';
+import type { DefaultPolicyBlock, PolicyBlock } from '../../schemas/routing.ts';
+import { keyOf } from '../merge.ts';
+import type { Entries } from '../merge.ts';
+import type { Findings, Place } from '../problems.ts';
+import type { Reading } from '../read.ts';
+
+/** Where such settings stand. */
+export interface Settings {
+  readonly main: Reading;
+  readonly policies: Entries<PolicyBlock>;
+  readonly keys: Entries<KeyBlock>;
+}
+
+interface Read {
+  readonly plugin: string;
+  readonly setting: 'rules' | 'sticky' | 'cache';
+  readonly nothing: string;
+}
+
+const read: readonly Read[] = [
+  { plugin: 'route/rules', setting: 'rules', nothing: 'no rule is followed' },
+  { plugin: 'route/sticky', setting: 'sticky', nothing: 'requests are not kept on one target' },
+  { plugin: 'stream/cache', setting: 'cache', nothing: 'no answer is kept' },
+];
+
+/** @param listed names of all plugins. Of each setting the first place is shown. */
+export function warnOfUnlisted(settings: Settings, listed: ReadonlySet<string>, findings: Findings): void {
+  for (const { plugin, setting, nothing } of read) {
+    const place = listed.has(plugin) ? undefined : placeOf(setting, settings);
+    if (place !== undefined) findings.warn(place, `${nothing}, because the plugin ${plugin} is not listed`, 'add it under plugins');
+  }
+}
+
+type Blocks = Readonly<Partial<Record<Read['setting'], unknown>>>;
+
+/** The first place where the setting is in use. */
+function placeOf(setting: Read['setting'], { main, policies, keys }: Settings): Place | undefined {
+  const isUsed = (block: Blocks): boolean => (Array.isArray(block[setting]) ? block[setting].length > 0 : block[setting] !== undefined && block[setting] !== false);
+  const { default: usual } = (main.value['routing'] ?? {}) as { readonly default?: DefaultPolicyBlock };
+  if (usual !== undefined && isUsed(usual)) return { source: main.source, path: ['routing', 'default', setting], at: 'key' };
+  const entry = [...policies.values(), ...keys.values()].find(({ value, isSound }) => isSound && isUsed(value));
+  return entry === undefined ? undefined : keyOf(entry, setting);
+}
