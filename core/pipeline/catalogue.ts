@@ -150,6 +150,10 @@ export function inOrder(ordered: readonly Candidate[], candidates: readonly Cand
   return [...ordered.slice(0, place), ...candidates.filter(isStandby), ...ordered.slice(place), ...dropped];
 }
 
+/** The same where plugins have ruled out some of them since: then more of the others come before the fallbacks. */
+export const inOrderStill = (candidates: readonly Candidate[], policy: Policy): readonly Candidate[] =>
+  policy.fallbacks.length === 0 ? candidates : inOrder(candidates.filter(({ dropped, isFallback }) => dropped === null && !isFallback), candidates, policy);
+
 const isStandby = ({ isFallback, dropped }: Candidate): boolean => isFallback && dropped === null;
 
 /** Every target of the providers that are on. */

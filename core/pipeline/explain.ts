@@ -18,8 +18,8 @@ export function explain(exchange: Exchange, hooks: RequestHooks): Explanation {
 }
 
 function explained(candidate: Candidate, request: ChatRequest): ExplainedCandidate {
-  const { provider, model, mapping, target, dropped, note } = candidate;
-  const cost = priceAt(candidate, { prompt: promptEstimate(request), answer: longestAnswer(request), circumstances: circumstancesOf(request, Date.now()) });
+  const { provider, model, mapping, target, dropped, note, answeredBy } = candidate;
+  const cost = answeredBy !== null ? 0n : priceAt(candidate, { prompt: promptEstimate(request), answer: longestAnswer(request), circumstances: circumstancesOf(request, Date.now()) });
   return {
     provider: provider.id,
     model: model.id,

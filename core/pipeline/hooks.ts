@@ -73,7 +73,7 @@ export interface ExplainedCandidate {
   readonly by: string | null;
   /** Why it is ruled out, or why it stands where it stands. */
   readonly reason: string | null;
-  /** Dollars: the estimated prompt, and as many tokens of answer as the request allows, or 1,024. Null: not known. */
+  /** Dollars: the estimated prompt, and as many tokens of answer as the request allows, or 1,024; 0 where no provider is asked. Null: not known. */
   readonly estimatedCost: string | null;
 }
 

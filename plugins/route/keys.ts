@@ -6,6 +6,7 @@
 import type { Message } from '../../core/chat.ts';
 import type { Candidate } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
+import { LATE } from '../../core/pipeline/hooks.ts';
 
 export default definePlugin({
   name: 'route/keys',
@@ -16,11 +17,22 @@ export default definePlugin({
     // cost: no tap where there is nothing to spread
     if (![...config.providers.values()].some(({ keyPool }) => keyPool.length > 1)) return;
     const turns = new Map<string, number>();
-    hooks.route.tap((candidates, { isDryRun, request }) => {
+    /** By context. */
+    const begun = new Map<object, Begun>();
+    hooks.route.tap((candidates, context) => {
       if (!candidates.some(hasPool)) return candidates;
-      const thinker = thinkerOf(request.messages);
-      const taken = new Map<string, number>();
-      return Array.from(Map.groupBy(candidates, ({ mapping }) => mapping).values()).flatMap((group) => (hasPool(group[0] as Candidate) ? turned(group, { turns, taken, isDryRun, thinker }) : group));
+      const turning: Turning = { turns, begun: new Map(), isDryRun: context.isDryRun, thinker: thinkerOf(context.request.messages) };
+      if (!context.isDryRun) begun.set(context, turning.begun);
+      return Array.from(Map.groupBy(candidates, ({ mapping }) => mapping).values()).flatMap((group) => (hasPool(group[0] as Candidate) ? turned(group, turning) : group));
+    });
+    // after route/health and route/limits
+    hooks.route.tap({ stage: LATE + 2 }, (candidates, context) => {
+      passOn(candidates, begun.get(context), turns);
+      return candidates;
+    });
+    hooks.settle.tap((record, context) => {
+      begun.delete(context);
+      return record;
     });
   },
 });
@@ -30,23 +42,35 @@ const hasPool = ({ provider }: Candidate): boolean => provider.keyPool.length > 
 /** The account that issued the last reasoning of the conversation; undefined where there is none. */
 const thinkerOf = (messages: readonly Message[]): string | undefined => messages.findLast(({ reasoning_details: details }) => Array.isArray(details) && details.length > 0)?.reasoning_details?.[0]?.provider;
 
+/** The turns of a request, by provider: one for each, whatever the number of its models. */
+type Begun = Map<string, { readonly turn: number; readonly order: readonly Candidate[] }>;
+
 interface Turning {
   readonly turns: Map<string, number>;
-  /** The turns of this request, one for each provider, whatever the number of its models. */
-  readonly taken: Map<string, number>;
+  readonly begun: Begun;
   readonly isDryRun: boolean;
   readonly thinker: string | undefined;
 }
 
 /** The candidates of one provider and model, beginning with the next one of those that stand. */
-function turned(group: readonly Candidate[], { turns, taken, isDryRun, thinker }: Turning): readonly Candidate[] {
+function turned(group: readonly Candidate[], { turns, begun, isDryRun, thinker }: Turning): readonly Candidate[] {
   const standing = group.filter(({ dropped }) => dropped === null);
   if (standing.length < 2) return group;
   const { id } = (standing[0] as Candidate).provider;
-  const turn = taken.get(id) ?? turns.get(id) ?? 0;
+  const known = begun.get(id);
+  const turn = known?.turn ?? turns.get(id) ?? 0;
   const same = standing.findIndex(({ provider }) => provider.account === thinker);
-  if (!isDryRun && same < 0) turns.set(id, (turn + 1) % Number.MAX_SAFE_INTEGER);
-  if (same < 0) taken.set(id, turn);
   const start = same < 0 ? turn % standing.length : same;
-  return [...standing.slice(start), ...standing.slice(0, start), ...group.filter(({ dropped }) => dropped !== null)];
+  const order = [...standing.slice(start), ...standing.slice(0, start)];
+  if (same < 0 && known === undefined) begun.set(id, { turn, order });
+  if (same < 0 && !isDryRun) turns.set(id, (turn + 1) % Number.MAX_SAFE_INTEGER);
+  return [...order, ...group.filter(({ dropped }) => dropped !== null)];
+}
+
+/** Gives the turns of keys that rest to the key that is asked in their place: the next request begins behind that key. Without that the key behind one that rests would have two turns. */
+function passOn(candidates: readonly Candidate[], begun: Begun | undefined, turns: Map<string, number>): void {
+  for (const [id, { order }] of begun ?? []) {
+    const passed = order.findIndex(({ target }) => candidates.some((candidate) => candidate.target === target && candidate.dropped === null));
+    if (passed > 0) turns.set(id, ((turns.get(id) ?? 0) + passed) % Number.MAX_SAFE_INTEGER);
+  }
 }

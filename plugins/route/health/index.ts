@@ -4,7 +4,9 @@
  * every target rests, the request waits for the first to wake if that is soon, and else is answered at once.
  */
 import { setTimeout as wait } from 'node:timers/promises';
+import type { Policy } from '../../../core/config.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { inOrderStill } from '../../../core/pipeline/catalogue.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import type { Attempt, Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { drop } from '../../../core/pipeline/context.ts';
@@ -34,7 +36,7 @@ export default definePlugin({
     /** What a request is to try after a rest. */
     const tried = new WeakMap<object, readonly Target[]>();
     const look = (candidates: readonly Candidate[], context: Normalised): Look => {
-      const looked = lookAt(candidates, (candidate) => targets.standing(candidate, context.id));
+      const looked = lookAt(candidates, context.policy, (candidate) => targets.standing(candidate, context.id));
       if (looked.standing === 1) alone.add(context);
       // safety: a request that is over lets go of nothing any more
       if (looked.toBeTried.length > 0 && !context.isDryRun && !context.signal.aborted) tried.set(context, [...(tried.get(context) ?? []), ...targets.claim(looked.toBeTried, context.id, probeOf(context))]);
@@ -83,7 +85,7 @@ interface Look {
   readonly isLimited: boolean;
 }
 
-function lookAt(candidates: readonly Candidate[], standingOf: (candidate: Candidate) => Standing): Look {
+function lookAt(candidates: readonly Candidate[], policy: Policy, standingOf: (candidate: Candidate) => Standing): Look {
   let [standing, resting, isLimited] = [0, 0, false];
   let wakesInMs: number | null = null;
   const toBeTried: Candidate[] = [];
@@ -100,7 +102,7 @@ function lookAt(candidates: readonly Candidate[], standingOf: (candidate: Candid
     if (found.is === 'rests') wakesInMs = Math.min(wakesInMs ?? Infinity, found.ms);
     return drop(candidate, { by: name, reason: reasonOf(found), error: null });
   });
-  return { candidates: resting === 0 ? candidates : looked, standing, toBeTried, resting, wakesInMs, isLimited };
+  return { candidates: resting === 0 ? candidates : inOrderStill(looked, policy), standing, toBeTried, resting, wakesInMs, isLimited };
 }
 
 const seconds = (ms: number): string => `${Math.ceil(ms / 1000)} s`;

@@ -4,6 +4,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { ErrorKind } from '../../../core/errors.ts';
 import { isThenable } from '../../../core/taps/runners.ts';
 import { parseDollars } from '../../../core/money.ts';
+import { inOrderStill } from '../../../core/pipeline/catalogue.ts';
 import { drop } from '../../../core/pipeline/context.ts';
 import type { AttemptResult, Candidate, Normalised, Replying, RequestRecord, Streaming } from '../../../core/pipeline/context.ts';
 import { priceAt } from '../../../core/pipeline/explain.ts';
@@ -55,20 +56,23 @@ export class Admission {
     const { rules } = this.#parts;
     const caller = rules.ofCaller(context.principal, context.metadata);
     if (caller.length === 0 && !rules.hasTargets) return candidates;
-    const standing = rules.refusesUnknown ? this.#withKnownPrices(candidates, caller, context) : candidates;
+    const standing = rules.refusesUnknown ? inOrderStill(this.#withKnownPrices(candidates, caller, context), context.policy) : candidates;
     const first = standing.find(({ dropped }) => dropped === null);
     if (first === undefined) return standing;
     const target = first.answeredBy === null ? rules.ofCandidate(first) : [];
     const subjects = target.length === 0 ? caller : [...caller, ...target];
     if (subjects.length === 0) return standing;
-    const ask = askOf(subjects, standing, context);
-    const verdict = this.#reserve(ask);
-    if (isThenable(verdict)) {
-      const waiting = booked(subjects, []);
-      this.#booked.set(context, waiting);
-      return verdict.then((reached) => (this.#isOver(context, waiting, reached) ? standing : this.#act(reached, { ask, standing, first, caller, context })));
-    }
-    return this.#act(verdict, { ask, standing, first, caller, context });
+    // a caller may come to pay for the dearest of them, a model or provider for itself alone
+    const ask = askOf(subjects, caller.some(hasBudgets) ? standing : [first], context);
+    return this.#decide(this.#reserve(ask), { ask, standing, first, caller, context });
+  }
+
+  #decide(verdict: Verdict | Promise<Verdict>, acting: Acting): readonly Candidate[] | Promise<readonly Candidate[]> {
+    if (!isThenable(verdict)) return this.#act(verdict, acting);
+    const { ask, context, standing } = acting;
+    const waiting = booked(ask.subjects, []);
+    this.#booked.set(context, waiting);
+    return verdict.then((reached) => (this.#isOver(context, waiting, reached) ? standing : this.#act(reached, acting)));
   }
 
   /** Whether the request has ended while the ledger was asked, because its client left or its time was over: nobody settles it any more, so what it took is let go here. */
@@ -78,7 +82,8 @@ export class Admission {
     return true;
   }
 
-  #act(verdict: Verdict, { ask, standing, first, caller, context }: Acting): readonly Candidate[] | Promise<readonly Candidate[]> {
+  #act(verdict: Verdict, acting: Acting): readonly Candidate[] | Promise<readonly Candidate[]> {
+    const { ask, standing, first, caller, context } = acting;
     const { refusal, hold, levels } = verdict;
     if (refusal === null) {
       this.#booked.set(context, this.#bookedWith(hold, { first, caller, levels, subjects: ask.subjects }));
@@ -89,10 +94,18 @@ export class Admission {
       this.#booked.set(context, booked(ask.subjects, levels));
       throw error;
     }
+    if (fitsByItself(verdict, acting)) return this.#decide(this.#reserveCaller(acting, levels), acting);
     // another model or provider may have room
     const { rules } = this.#parts;
     const dropped = standing.map((candidate) => (rules.ofCandidate(candidate).includes(refusal.subject) ? drop(candidate, { by: name, reason: reasonOf(refusal), error }) : candidate));
-    return this.admit(dropped, context);
+    return this.admit(inOrderStill(dropped, context.policy), context);
+  }
+
+  /** Takes the caller's part alone. What the first candidate needs of its own budget is taken when it is asked. @param levels of all subjects */
+  #reserveCaller({ ask, caller }: Acting, levels: readonly Level[]): Verdict | Promise<Verdict> {
+    const withAll = (reached: Verdict): Verdict => ({ ...reached, levels: [...reached.levels, ...levels.slice(caller.length)] });
+    const verdict = this.#reserve({ ...ask, subjects: caller });
+    return isThenable(verdict) ? verdict.then(withAll) : withAll(verdict);
   }
 
   /** Drops candidates whose price nobody knows, where a budget refuses them. */
@@ -111,7 +124,7 @@ export class Admission {
   #bookedWith(hold: Hold | null, { first, caller, levels, subjects }: Pick<Acting, 'first' | 'caller'> & Pick<Booked, 'levels' | 'subjects'>): Booked {
     const made = booked(subjects, levels);
     made.hold = hold;
-    if (hold === null || subjects.length === caller.length) return made;
+    if (hold === null || hold.subjects.length === caller.length) return made;
     const [own, target] = this.#parts.ledger.split(hold, caller.length);
     made.hold = own;
     made.targets = new Map([[first.target, target]]);
@@ -182,7 +195,7 @@ export class Admission {
     for (const [target, hold] of known.targets ?? []) ledger.settle(hold, target === served ? answerTokens(record, hold) : 0);
     if (!rules.hasBudgets || record.cost === null) return;
     const pico = parseDollars(record.cost) ?? 0n;
-    const charged = [...(known.hold?.subjects ?? []), ...rules.ofTarget(record.provider, record.model)].filter(({ caps }) => caps.budgets.length > 0);
+    const charged = [...(known.hold?.subjects ?? []), ...rules.ofTarget(record.provider, record.model)].filter(hasBudgets);
     if (charged.length > 0 && pico > 0n) ledger.charge({ subjects: charged, pico, at: context.createdAt });
   }
 
@@ -207,12 +220,24 @@ interface Acting {
   readonly context: Normalised;
 }
 
+const hasBudgets = ({ caps }: Subject): boolean => caps.budgets.length > 0;
+
+/** Whether a budget of the first candidate was refused for the price of a dearer one, and has room for its own. */
+function fitsByItself({ refusal, levels }: Verdict, { ask, first, caller, context }: Acting): boolean {
+  const own = priceAt(first, measureOf(context.request)) ?? 0n;
+  if (refusal?.lack !== 'budget' || own >= ask.pico) return false;
+  return ask.subjects.every(({ caps }, at) => at < caller.length || caps.budgets.every(({ pico }, index) => {
+    const { spent = null, held = 0n } = levels[at]?.budgets[index] ?? {};
+    return spent !== null && spent + held + own <= pico;
+  }));
+}
+
 const booked = (subjects: readonly Subject[], levels: readonly Level[]): Booked => ({ hold: null, targets: null, failed: [], subjects, levels });
 
 function askOf(subjects: readonly Subject[], candidates: readonly Candidate[], { request, isDryRun }: Normalised): Ask {
   const isLight = candidates.find(({ dropped }) => dropped === null)?.answeredBy !== null;
   const countsTokens = !isLight && subjects.some(({ caps }) => caps.tokens !== null);
-  const countsDollars = !isLight && subjects.some(({ caps }) => caps.budgets.length > 0);
+  const countsDollars = !isLight && subjects.some(hasBudgets);
   const measure = countsTokens || countsDollars ? measureOf(request) : nothing;
   return { subjects, tokens: measure.prompt + measure.answer, pico: countsDollars ? dearest(candidates, measure) : 0n, isLight, isLook: isDryRun };
 }

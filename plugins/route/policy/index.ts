@@ -10,28 +10,18 @@ import type { Policy } from '../../../core/config.ts';
 import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
 import { inOrder } from '../../../core/pipeline/catalogue.ts';
 import { noted } from '../../../core/pipeline/context.ts';
+import { LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { isBeingMeasured, Observed, usualMs } from './observed.ts';
 import { Offers } from './offers.ts';
 import type { Offer } from './offers.ts';
 import { scoresOf } from './score.ts';
-import { Shares } from './shares.ts';
+import { Turns } from './turns.ts';
+import type { Placed } from './turns.ts';
 
 const name = 'route/policy';
 
-const mostNames = 20_000;
-
-/** An offer in its place. */
-interface Placed {
-  readonly offer: Offer;
-  /** Why it has that place: for a dry run. */
-  readonly why: () => string;
-}
-
-/** By the name that requests ask for, so that each name spreads its own requests evenly. */
-type SharesByName = Map<string, Shares>;
-
-type Order = (offers: readonly Offer[], context: Normalised, shares: SharesByName) => readonly Placed[];
+type Order = (offers: readonly Offer[], context: Normalised, turns: Turns) => readonly Placed[];
 
 const orders: Readonly<Record<Policy['strategy'], Order>> = {
   ordered: (offers) => offers.map((offer, at) => ({ offer, why: () => `place ${at + 1} in the list` })),
@@ -45,28 +35,19 @@ const orders: Readonly<Record<Policy['strategy'], Order>> = {
     const found = timed.toSorted((a, b) => (a.ms ?? -1) - (b.ms ?? -1));
     // one request measures what is not known; the others go by what is
     if (!isDryRun && found[0]?.ms === null) isBeingMeasured(found[0].offer.seen, request.stream);
-    return found.map(({ offer, ms }) => ({ offer, why: () => (ms === null ? 'its speed is not known, so a request measures it' : `begins to answer after ${Math.round(ms)} ms`) }));
+    return found.map(({ offer, ms }) => ({ offer, why: () => speedOf(ms) }));
   },
-  weighted: (offers, context, shares) => sharedOut(offers.map((offer) => ({ offer, weight: offer.first.weight, why: () => `weight ${offer.first.weight}` })), context, shares),
-  balanced(offers, context, shares) {
+  weighted: (offers, context, turns) => turns.deal(offers.map((offer) => ({ offer, weight: offer.first.weight, why: () => `weight ${offer.first.weight}` })), context),
+  balanced(offers, context, turns) {
     const scores = scoresOf(offers, context.request.stream);
-    return sharedOut(offers.map((offer, at) => ({ offer, weight: scores[at]?.total ?? 0, why: () => scores[at]?.text() ?? '' })), context, shares);
+    return turns.deal(offers.map((offer, at) => ({ offer, weight: scores[at]?.total ?? 0, why: () => scores[at]?.text() ?? '' })), context);
   },
 };
 
-const perMillion = (pico: number): string => String(Number((pico / 4e6).toPrecision(4)));
+/** @param ms infinite: nothing was known, and a request measures it at present */
+const speedOf = (ms: number | null): string => (ms === null ? 'its speed is not known, so a request measures it' : ms === Infinity ? 'its speed is not known yet, a request measures it now' : `begins to answer after ${Math.round(ms)} ms`);
 
-/** Offers in the order of a turn in which each gets its share. */
-function sharedOut(weighed: readonly (Placed & { readonly weight: number })[], { request, isDryRun }: Normalised, shares: SharesByName): readonly Placed[] {
-  const own = shares.get(request.model) ?? new Shares();
-  // safety: behind a wildcard, callers choose the names
-  if (shares.size > mostNames) shares.clear();
-  shares.set(request.model, own);
-  const placed = own.turn(weighed.map((one) => ({ id: one.offer.first.target, weight: one.weight, value: one })), isDryRun);
-  if (!isDryRun) return placed;
-  const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
-  return placed.map(({ offer, weight, why }) => ({ offer, why: () => `${why()}, so ${Math.round((100 * weight) / all)} % of the requests begin here` }));
-}
+const perMillion = (pico: number): string => String(Number((pico / 4e6).toPrecision(4)));
 
 export default definePlugin({
   name,
@@ -75,16 +56,25 @@ export default definePlugin({
   apply({ hooks, state }) {
     const observed = state('observed', () => new Observed());
     const offers = new Offers(observed);
-    const shares: SharesByName = new Map();
+    const turns = new Turns();
     hooks.route.tap((candidates, context) => {
       const standing = candidates.filter(({ dropped, isFallback }) => dropped === null && !isFallback);
       if (standing.length < 2 && !context.isDryRun) return candidates;
-      const placed = orders[context.policy.strategy](offers.among(standing), context, shares);
+      const placed = orders[context.policy.strategy](offers.among(standing), context, turns);
       const ordered: Candidate[] = [];
       for (const { offer, why } of placed) {
         for (const candidate of offer.candidates) ordered.push(context.isDryRun ? noted(candidate, { by: name, text: `${context.policy.strategy}: ${why()}` }) : candidate);
       }
       return inOrder(ordered, candidates, context.policy);
+    });
+    // after route/health and route/limits
+    hooks.route.tap({ stage: LATE + 2 }, (candidates, context) => {
+      turns.passOn(candidates, context);
+      return candidates;
+    });
+    hooks.settle.tap((record, context) => {
+      turns.forget(context);
+      return record;
     });
     hooks.attempted.tap((result, context) => observed.learn(result, context.attempt.candidate, context.request.stream));
   },

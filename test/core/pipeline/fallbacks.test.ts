@@ -1,6 +1,7 @@
 /** Fallbacks by name: models that are asked where none of those before has answered. */
 import { describe, expect, it } from 'vitest';
 import { answers, completion } from '../../_kit/upstream.ts';
+import type { Step } from '../../_kit/upstream.ts';
 import { errorOf, gatewayOf, provider } from '../scene.ts';
 
 const down = answers({ error: { message: 'down' } }, { status: 503 });
@@ -10,17 +11,21 @@ interface Scene {
   readonly mains?: number;
   readonly policy?: object;
   readonly routing?: object;
+  /** What the providers of `main` answer; each has its name as its key. */
+  readonly step?: Step;
+  readonly limits?: readonly object[];
 }
 
 /** `main` fails everywhere; `second` and `third` answer. */
-async function scene({ mains = 1, policy = {}, routing = {} }: Scene) {
-  const [failing, answering] = [await provider(down), await provider(answers(completion('saved')))];
+async function scene({ mains = 1, policy = {}, routing = {}, step = down, limits = [] }: Scene) {
+  const [failing, answering] = [await provider(step), await provider(answers(completion('saved')))];
   const ids = Array.from({ length: mains }, (_, at) => `main-${at}`);
   const model = (id: string, providers: readonly string[]): object => ({ id, pricing: { prompt: '9', completion: '9' }, providers: providers.map((providerId) => ({ providerId, streaming: true })) });
   return await gatewayOf({
-    providers: { ...Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: failing.url, api_key: 'k' }])), other: { dialect: 'openai-chat', base_url: answering.url, api_key: 'k' } },
+    providers: { ...Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: failing.url, api_key: id }])), other: { dialect: 'openai-chat', base_url: answering.url, api_key: 'k' } },
     models: [model('main', ids), { ...model('second', ['other']), pricing: { prompt: '1', completion: '1' } }, model('third', ['other'])],
     routing: { default: { strategy: 'ordered', retry: { same_target: 0 } }, models: { main: { fallbacks: ['second', 'third'], ...policy }, ...routing } },
+    limits,
   });
 }
 
@@ -43,6 +48,19 @@ describe('fallbacks of a model', () => {
     const gateway = await scene({ mains: 5, policy: { max_attempts: 3 } });
     expect((await gateway.chat({ model: 'main' })).status).toBe(200);
     expect(triedBy(gateway)).toEqual([['main-0/main', 'main-1/main', 'other/second']]);
+  });
+
+  it('come after all providers of the model that stand, where others of them rest', async () => {
+    const limited = answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '300' } });
+    const gateway = await scene({ mains: 3, policy: { max_attempts: 3 }, step: (response, asked) => (asked.headers.authorization === 'Bearer main-2' ? answers(completion('hello')) : limited)(response, asked) });
+    for (let at = 0; at < 2; at++) expect((await gateway.chat({ model: 'main' })).status).toBe(200);
+    expect(triedBy(gateway)).toEqual([['main-0/main', 'main-1/main', 'other/second'], ['main-2/main']]);
+  });
+
+  it('come after all providers of the model that have room, where a limit rules others out', async () => {
+    const gateway = await scene({ mains: 3, policy: { max_attempts: 2 }, step: answers(completion('hello')), limits: [{ by: 'provider', match: 'main-*', requests_per_minute: 1 }] });
+    for (let at = 0; at < 4; at++) expect((await gateway.chat({ model: 'main' })).status).toBe(200);
+    expect(triedBy(gateway)).toEqual([['main-0/main'], ['main-1/main'], ['main-2/main'], ['other/second']]);
   });
 
   it('stand behind the candidates of a policy too', async () => {

@@ -38,6 +38,12 @@ describe('a provider with several keys', () => {
     expect(gateway.up.asked.map(keyOf)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   });
 
+  it('gets the requests of a key that rests spread over all others', async () => {
+    const gateway = await pool(['a', 'b', 'c'], byKey({ a: fault(429, { 'retry-after': '60' }) }));
+    await ask(gateway, 7);
+    expect(gateway.up.asked.map(keyOf)).toEqual(['a', 'b', 'b', 'c', 'b', 'c', 'b', 'c']);
+  });
+
   it('gets them spread where a request may go to two of its models', async () => {
     const up = await provider(fine);
     const auto = { strategy: 'ordered', candidates: ['plain', 'thinker'] };

@@ -1,8 +1,9 @@
 /** route/policy: the order in which candidates are tried, or begin. */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Explanation } from '../../../core/pipeline/hooks.ts';
 import { Shares } from '../../../plugins/route/policy/shares.ts';
 import { twoUpstreams } from '../../_kit/gateway.ts';
-import { answers, completion } from '../../_kit/upstream.ts';
+import { answers, completion, hangs } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../core/scene.ts';
 
@@ -87,6 +88,12 @@ describe('weighted', () => {
     expect(names.join('')).toBe('aabaaaba');
   });
 
+  it('gives the share of a target that rests to all others, and not to its neighbour', async () => {
+    const limited = answers({ error: { message: 'slow down' } }, { status: 429, headers: { 'retry-after': '300' } });
+    const [asked, ...behind] = await begins('weighted', { a: { step: limited }, b: {}, c: {}, d: { weight: 2 } }, 41);
+    expect([asked, count(behind)]).toEqual(['d', { a: 1, b: 10, c: 10, d: 19 }]);
+  });
+
   it('multiplies the weight of a model with that of its provider', async () => {
     const up = await provider();
     const ids = ['p', 'q'];
@@ -106,6 +113,18 @@ describe('weighted', () => {
 describe('fastest', () => {
   it('measures each once, and then asks the one that answers soonest', async () => {
     expect(await begins('fastest', { slow: { step: after(150) }, quick: {}, slower: { step: after(200) } }, 6)).toEqual(['slow', 'quick', 'slower', 'quick', 'quick', 'quick']);
+  });
+
+  it('says of a target that is being measured that its speed is not known yet', async () => {
+    const [one, two] = [await provider(hangs), await provider()];
+    const { chat, post } = await gatewayOf(twoUpstreams(one.url, two.url, { routing: { default: { strategy: 'fastest' } } }));
+    const leaves = new AbortController();
+    const first = post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: leaves.signal }).catch(() => null);
+    await expect.poll(() => one.asked.length).toBe(1);
+    const { candidates } = (await (await chat({}, { 'x-dry-run': 'true' })).json()) as Explanation;
+    leaves.abort();
+    await first;
+    expect(candidates.map(({ provider: id, reason }) => [id, reason])).toEqual([['two', 'fastest: its speed is not known, so a request measures it'], ['one', 'fastest: its speed is not known yet, a request measures it now']]);
   });
 });
 
@@ -144,6 +163,6 @@ describe('balanced', () => {
 
 it('weights that were all 0 for a turn do not end the rotation', () => {
   const shares = new Shares();
-  const first = (weight: number): string | undefined => shares.turn(['a', 'b'].map((id) => ({ id, weight, value: id })), false)[0];
+  const first = (weight: number): string | undefined => shares.turn(['a', 'b'].map((id) => ({ id, weight, value: id })), false).order[0];
   expect([0, 0, 1, 1, 1, 1].map(first)).toEqual(['a', 'b', 'a', 'b', 'a', 'b']);
 });

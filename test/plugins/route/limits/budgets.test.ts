@@ -92,6 +92,46 @@ describe('a budget', () => {
     expect([refused.status, (await errorOf(refused)).message]).toEqual([402, expect.stringMatching(/has \$0\.0499\d+ left, and this request may cost \$0\.100\d\. It does not begin anew\.$/)]);
   });
 
+  describe('of a provider', () => {
+    const prices = (dollars: string): object => ({ prompt: dollars, completion: dollars });
+    const both = (limits: readonly object[]) => (url: string): Record<string, unknown> => ({
+      providers: { near: { dialect: 'openai-chat', base_url: url, api_key: 'k' }, dear: { dialect: 'openai-chat', base_url: url, api_key: 'k' } },
+      models: [{ id: 'plain', providers: [{ providerId: 'near', externalId: 'a', pricing: prices('0.000001') }, { providerId: 'dear', externalId: 'b', pricing: prices('0.0001') }] }],
+      routing: { default: { strategy: 'ordered' } },
+      limits,
+    });
+    const ofNear = { by: 'provider', match: 'near', budget: { dollars: '0.001', per: 'total' } };
+    const askedFor = async ({ gateway }: Awaited<ReturnType<typeof scene>>, max_tokens: number): Promise<string | number | null> => {
+      const reply = await gateway.chat({ max_tokens });
+      return reply.headers.get('x-provider') ?? reply.status;
+    };
+
+    test.each([
+      ['alone', [ofNear]],
+      ['beside one of the caller', [ofNear, { by: 'all', budget: { dollars: '1', per: 'total' } }]],
+    ])('holds what that provider may cost, and not what the dearest candidate may: %s', async (_, limits) => {
+      const made = await scene({ config: both(limits) });
+      expect([await askedFor(made, 500), await askedFor(made, 2000), await askedFor(made, 500)]).toEqual(['near', 'dear', 'near']);
+    });
+
+    test('leaves the budget of the caller its own: that one pays for whoever answers', async () => {
+      const made = await scene({ config: both([ofNear, { by: 'all', budget: { dollars: '0.04', per: 'total' } }]) });
+      expect([await askedFor(made, 100), await askedFor(made, 500)]).toEqual(['near', 402]);
+    });
+
+    test('is held while its request runs, beside one of the caller too', async () => {
+      const held = gate();
+      const made = await scene({ config: both([ofNear, { by: 'all', budget: { dollars: '1', per: 'total' } }]), step: held.step });
+      const first = made.gateway.chat({ max_tokens: 700 });
+      await expect.poll(() => held.waiting()).toBe(1);
+      const second = made.gateway.chat({ max_tokens: 700 });
+      await expect.poll(() => held.waiting()).toBe(2);
+      held.letGo();
+      expect([(await first).headers.get('x-provider'), (await second).headers.get('x-provider')]).toEqual(['near', 'dear']);
+      expect(await askedFor(made, 700)).toBe('near');
+    });
+  });
+
   test('lets a price pass that nobody knows, and charges nothing, unless it says refuse', async () => {
     const unpriced = (url: string, unknown: string): Record<string, unknown> => {
       const base = oneUpstream(url, { limits: [budget(times(2), { unknown })] }) as any;

@@ -1,0 +1,72 @@
+/** Whose turn it is, for each name that requests ask for; and who gets the turn of an offer that rests or has no room. */
+import type { Candidate, Normalised } from '../../../core/pipeline/context.ts';
+import type { Offer } from './offers.ts';
+import { Shares } from './shares.ts';
+import type { Taken } from './shares.ts';
+
+const mostNames = 20_000;
+
+/** An offer in its place. */
+export interface Placed {
+  readonly offer: Offer;
+  /** Why it has that place: for a dry run. */
+  readonly why: () => string;
+}
+
+export interface Weighed extends Placed {
+  readonly weight: number;
+}
+
+/** The turn of a request. Which of its candidates rest is not known yet. */
+interface Dealt {
+  readonly shares: Shares;
+  readonly taken: Taken;
+  readonly placed: readonly Placed[];
+}
+
+export class Turns {
+  /** By the name that requests ask for, so that each name spreads its own requests evenly. */
+  readonly #shares = new Map<string, Shares>();
+  /** By context. cost: a WeakMap costs the collector more than a Map that forgets each request at its end. */
+  readonly #dealt = new Map<object, Dealt>();
+
+  /** Offers in the order of a turn in which each gets its share. */
+  deal(weighed: readonly Weighed[], context: Normalised): readonly Placed[] {
+    const { isDryRun, request } = context;
+    const shares = this.#sharesOf(request.model);
+    const { order, taken } = shares.turn(weighed.map((one) => ({ id: one.offer.first.target, weight: one.weight, value: one })), isDryRun);
+    if (!isDryRun) {
+      this.#dealt.set(context, { shares, taken, placed: order });
+      return order;
+    }
+    const all = weighed.reduce((sum, { weight }) => sum + weight, 0);
+    const condition = order.length > 1 ? ' while all stand' : '';
+    return order.map(({ offer, weight, why }) => ({ offer, why: () => `${why()}, so ${Math.round((100 * weight) / all)} % of the requests begin here${condition}` }));
+  }
+
+  /** Where the offer that has the turn was ruled out since, the one that is asked in its place has it. Without that the next in the list would get the share of each that rests. */
+  passOn(candidates: readonly Candidate[], context: object): void {
+    const dealt = this.#dealt.get(context);
+    if (dealt === undefined) return;
+    this.#dealt.delete(context);
+    const { shares, taken, placed } = dealt;
+    const asked = candidates.find(({ dropped, isFallback }) => dropped === null && !isFallback)?.mapping;
+    const first = placed[0]?.offer.first.mapping;
+    if (asked === first || candidates.some(({ mapping, dropped }) => mapping === first && dropped === null)) return;
+    const to = placed.find(({ offer }) => offer.first.mapping === asked);
+    if (to !== undefined) shares.passOn(taken, to.offer.first.target);
+  }
+
+  /** The request is over. */
+  forget(context: object): void {
+    this.#dealt.delete(context);
+  }
+
+  #sharesOf(name: string): Shares {
+    const own = this.#shares.get(name) ?? new Shares();
+    // safety: behind a wildcard, callers choose the names
+    if (this.#shares.size > mostNames) this.#shares.clear();
+    this.#shares.set(name, own);
+    return own;
+  }
+}
