@@ -16,6 +16,7 @@ interface Schema {
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
   readonly minimum?: number;
+  readonly exclusiveMinimum?: number;
   readonly maximum?: number;
 }
 
@@ -66,13 +67,18 @@ const rowOf = (path: string, schema: Schema, isRequired: boolean): string => `| 
 const absent = ({ default: value }: Schema): string => (value === undefined || (typeof value === 'object' && JSON.stringify(value) === '{}') ? '' : `\`${JSON.stringify(value)}\``);
 
 function kindOf(schema: Schema): string {
-  const { enum: words, const: only, anyOf = [], oneOf = [], type, minimum, maximum, items } = schema;
+  const { enum: words, const: only, anyOf = [], oneOf = [], type, items } = schema;
   if (words !== undefined) return words.map((word) => `\`${String(word)}\``).join(', ');
   if (only !== undefined) return `\`${JSON.stringify(only)}\``;
   const variants = [...anyOf, ...oneOf];
   if (variants.length > 0) return [...new Set(variants.map(kindOf))].filter((kind) => kind !== '').join(' or ');
-  const range = minimum === undefined && maximum === undefined ? '' : maximum === undefined ? `, ${minimum} or more` : `, ${minimum ?? ''} to ${maximum}`;
-  return [type ?? []].flat().map((word) => (word === 'array' && items !== undefined ? `list of ${kindOf(items) || 'values'}` : (kinds[word] ?? word))).join(' or ') + range;
+  return [type ?? []].flat().map((word) => (word === 'array' && items !== undefined ? `list of ${kindOf(items) || 'values'}` : (kinds[word] ?? word))).join(' or ') + rangeOf(schema);
+}
+
+function rangeOf({ minimum, exclusiveMinimum, maximum }: Schema): string {
+  if (exclusiveMinimum !== undefined) return `, more than ${exclusiveMinimum}${maximum === undefined ? '' : `, at most ${maximum}`}`;
+  if (maximum !== undefined) return `, ${minimum ?? ''} to ${maximum}`;
+  return minimum === undefined ? '' : `, ${minimum} or more`;
 }
 
 const kinds: Readonly<Record<string, string>> = { string: 'text', integer: 'whole number', number: 'number', boolean: 'true or false', object: 'block', array: 'list', null: 'null' };
