@@ -4,6 +4,8 @@ import { closeAtEndOfFile } from './left-open.ts';
 
 export interface SmallDisk {
   grow(size: string): void;
+  /** As a kernel does that has found a fault of the disk. */
+  refuseWrites(): void;
   unmount(): void;
 }
 
@@ -17,5 +19,5 @@ export function mountSmallDisk(folder: string, size: string): SmallDisk {
     execFileSync('umount', ['--lazy', folder]);
   };
   const isUnmounted = closeAtEndOfFile({ close: unmount });
-  return { grow: (larger) => mount(`remount,size=${larger}`), unmount };
+  return { grow: (larger) => mount(`remount,size=${larger}`), refuseWrites: () => mount('remount,ro'), unmount };
 }

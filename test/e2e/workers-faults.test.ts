@@ -1,5 +1,5 @@
 /** What goes wrong in one of several processes: it dies, hangs, begins late or gets no signal alone. The others notice nothing. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -288,6 +288,20 @@ describe.concurrent('a gateway with workers that is told to end', () => {
 });
 
 describe.concurrent('workers', () => {
+  test('say, whichever is asked, that one of them cannot write its journal', async ({ expect }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+    closeAtEndOfFile({ close: () => rmSync(folder, { recursive: true, force: true }) });
+    const gateway = await start(config({ data_dir: folder }));
+    const journals = join(folder, 'journal');
+    renameSync(journals, `${journals}-away`);
+    await ask(`${gateway.url}/v1/chat/completions`, { body: { model: 'mock', messages: [{ role: 'user', content: 'hi' }] } });
+    const states = async (): Promise<Set<string>> => new Set(await Promise.all(Array.from({ length: 30 }, async () => JSON.parse((await ask(`${gateway.url}/`)).text).health.status as string)));
+    await expect.poll(states).toEqual(new Set(['degraded']));
+    renameSync(`${journals}-away`, journals);
+    await expect.poll(states).toEqual(new Set(['ok']));
+    await gateway.stop();
+  });
+
   test('take the connections that do not arrive at one without a free file descriptor', async ({ expect }) => {
     const stage = new Stage();
     stage.add('full', `import { existsSync, mkdirSync, openSync } from 'node:fs';

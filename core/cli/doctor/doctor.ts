@@ -64,7 +64,8 @@ function ofDisk({ server: { dataDir } }: Config): Finding {
   while (!existsSync(folder)) folder = dirname(folder);
   try {
     accessSync(folder, constants.W_OK);
-  } catch {
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EROFS') return { part: 'disk', state: 'fault', text: `${folder} is on a disk that is mounted read-only`, fix: 'find out why (dmesg) and mount it for writing, or name another folder in server.data_dir' };
     return { part: 'disk', state: 'fault', text: `${folder} cannot be written by this user`, fix: 'give the folder to the user of the gateway, or name another one in server.data_dir' };
   }
   const { bavail, bsize } = statfsSync(folder);

@@ -1,17 +1,26 @@
 import type { HealthReport } from '../../../core/pipeline/hooks.ts';
+import type { Peers } from '../../../core/workers/peers.ts';
 import type { StoreClient } from './drain/client.ts';
 import { StoreUnavailable } from './drain/client.ts';
 
 const freshMs = 1000;
+/** How long the report waits for the other workers. */
+const patienceMs = 300;
 
 /**
  * Adds to the health report whether the store answers. The store is asked at most once a second, however often the report is.
  * @param trouble of the journal: the store gets no records, or not all of them
+ * @param peers each has a journal of its own, and whichever answers tells of all
  */
-export function createHealth(client: Pick<StoreClient, 'ping'>, trouble: () => string | null): (report: HealthReport) => Promise<HealthReport> {
+export function createHealth(client: Pick<StoreClient, 'ping'>, trouble: () => string | null, peers: Peers | null = null): (report: HealthReport) => Promise<HealthReport> {
   let asked: Promise<string | null> = Promise.resolve(null);
   let askedAt = -Infinity;
-  const faultOf = (): Promise<string | null> => client.ping().then(() => null, (error: unknown) => (error instanceof StoreUnavailable ? error.fault : 'refused'));
+  peers?.answer('trouble', trouble);
+  const storeFault = (): Promise<string | null> => client.ping().then(() => null, (error: unknown) => (error instanceof StoreUnavailable ? error.fault : 'refused'));
+  const faultOf = async (): Promise<string | null> => {
+    const [fault, others] = await Promise.all([storeFault(), peers?.ask('trouble', null, patienceMs) ?? []]);
+    return fault ?? (others as readonly (string | null)[]).find((other) => other !== null) ?? null;
+  };
   return async (report) => {
     if (performance.now() - askedAt > freshMs) {
       askedAt = performance.now();

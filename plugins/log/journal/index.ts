@@ -87,7 +87,7 @@ export default definePlugin<Options>({
       const written = put(record, { writer, isKept, logger });
       await (isStrict ? certain(written) : written);
     });
-    const health = createHealth(client, trouble);
+    const health = createHealth(client, trouble, peers);
     hooks.health.tapPromise(async (report, { skip }) => (skip.has('database') ? report : await health(report)));
 
     return async () => {

@@ -92,22 +92,23 @@ export class Target {
    * What came of an attempt.
    * @param isAlone no other target of the request stood: then more failures are borne, because a flaky target is not a dead one
    * @param startedAt of the attempt: one that was under way when the rest began says nothing new of it
+   * @param isHeard another worker was told so, and counts the rest
    */
-  learn({ outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>, { request, now, breaker, isAlone, startedAt = now }: { request: string; now: number; breaker: Breaker; isAlone: boolean; startedAt?: number }): void {
+  learn({ outcome, retryAfterMs }: Pick<AttemptResult, 'outcome' | 'retryAfterMs'>, { request, now, breaker, isAlone, startedAt = now, isHeard = false }: { request: string; now: number; breaker: Breaker; isAlone: boolean; startedAt?: number; isHeard?: boolean }): void {
     this.release(request);
     const isOld = this.wasUnderWay(startedAt);
     if (outcome === 'answered') return this.#succeeded(now, isOld);
-    if (isOfKey(outcome)) return this.refuseKey(now);
+    if (isOfKey(outcome)) return this.refuseKey(now, isHeard);
     if (outcome === 'upstream_rate_limited') {
-      if (retryAfterMs !== null) this.#rest('rate limit', Math.min(retryAfterMs, limitRestMs.told), now);
-      else if (!isOld && !this.#isResting(now)) this.#rest('rate limit', this.#longer('rate limit', limitRestMs.first, limitRestMs.most), now);
+      if (retryAfterMs !== null) this.#rest('rate limit', { ms: Math.min(retryAfterMs, limitRestMs.told), now, isHeard });
+      else if (!isOld && !this.#isResting(now)) this.#rest('rate limit', { ms: this.#longer('rate limit', limitRestMs.first, limitRestMs.most), now, isHeard });
       return;
     }
     if (!retryableCodes.has(outcome) || breaker === null) return;
     this.#count(now, true);
     if (isOld) return;
     this.#inRow++;
-    if (this.#why === 'failures' || this.#isBroken(now, breaker, isAlone)) this.#rest('failures', this.#longer('failures', breaker.restMs, mostRestMs), now);
+    if (this.#why === 'failures' || this.#isBroken(now, breaker, isAlone)) this.#rest('failures', { ms: this.#longer('failures', breaker.restMs, mostRestMs), now });
   }
 
   /** Whether an attempt was under way when the rest began. */
@@ -116,8 +117,8 @@ export class Target {
   }
 
   /** The provider refused the key, or its account is empty. */
-  refuseKey(now: number): void {
-    this.#rest('refused key', keyRestMs, now);
+  refuseKey(now: number, isHeard = false): void {
+    this.#rest('refused key', { ms: keyRestMs, now, isHeard });
   }
 
   /** Ends its rest. */
@@ -146,12 +147,13 @@ export class Target {
     return this.#why !== null && now < this.#restUntil;
   }
 
-  #rest(why: Why, ms: number, now: number): void {
+  #rest(why: Why, { ms, now, isHeard = false }: { ms: number; now: number; isHeard?: boolean }): void {
     // answers of requests that were under way when the rest began do not make it longer
     const isResting = this.#isResting(now);
     if (isResting && now + ms <= this.#restUntil) return;
     if (isResting && why === 'failures') return;
-    this.rests[why]++;
+    // a rest that becomes longer is the same one
+    if (!isHeard && !(isResting && this.#why === why)) this.rests[why]++;
     this.#why = why;
     this.#fallen.add(this);
     this.#restMs = ms;

@@ -55,8 +55,8 @@ export class Targets {
   /** What another worker was told of a target: that it is limited, or its key refused. */
   hear({ target: name, outcome, status, retryAfterMs }: Told): void {
     const [{ target, key }, now] = [this.#of(name), performance.now()];
-    target.learn({ outcome, retryAfterMs }, { request: '', now, breaker: null, isAlone: false });
-    if (isOfKey(outcome) && status !== 403) key.refuseKey(now);
+    target.learn({ outcome, retryAfterMs }, { request: '', now, breaker: null, isAlone: false, isHeard: true });
+    if (isOfKey(outcome) && status !== 403) key.refuseKey(now, true);
   }
 
   /** What is known of a target; null: it was never asked. */

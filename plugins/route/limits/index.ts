@@ -36,7 +36,7 @@ export default definePlugin({
     const refusals = state('refusals', () => new Map<string, number>());
     const sums = new Sums(rules.budgets(), { log, logger, clock, readers }, clock());
     const { ledger, begin } = createCounting(gateway, sums);
-    const shown = { rules, ledger, keys, clock, sums, refusals };
+    const shown = { rules, ledger, keys, clock, sums, refusals, peers };
     addLimitRoutes(gateway.routes, shown);
     gateway.metrics.add(() => limitMetrics(shown));
     const admission = new Admission({ rules, ledger, sums, clock });

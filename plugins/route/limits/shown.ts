@@ -3,6 +3,7 @@ import type { CallerKeys } from '../../../core/api-key.ts';
 import type { Metric } from '../../../core/host/metric-sources.ts';
 import { json, protective } from '../../../core/pipeline/answer.ts';
 import type { Routes } from '../../../core/http/routes.ts';
+import type { Peers } from '../../../core/workers/peers.ts';
 import { explainedLimits } from './explained.ts';
 import type { ExplainedLimit } from './explained.ts';
 import { periodOf } from './ledger.ts';
@@ -16,8 +17,9 @@ export interface ShownParts {
   readonly keys: CallerKeys;
   readonly clock: () => number;
   readonly sums: Sums;
-  /** By the code of the error. */
+  /** By the code of the error, those of this process. */
   readonly refusals: ReadonlyMap<string, number>;
+  readonly peers: Peers | null;
 }
 
 /** One limit of one value. */
@@ -45,6 +47,7 @@ const mostSeries = 100;
 
 /** `GET /api/limits`: the limits of the values that were counted lately or have spent something, the fullest first. */
 export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
+  parts.peers?.answer('refusals', () => [...parts.refusals]);
   routes.add({
     method: 'GET',
     path: '/api/limits',
@@ -53,9 +56,16 @@ export function addLimitRoutes(routes: Routes, parts: ShownParts): void {
     async handle({ query }) {
       const by = query.get('by');
       const limits = (await shownLimits(parts)).filter((one) => by === null || one.by === by);
-      return json({ data: limits.slice(0, mostShown), total: limits.length, refusals: Object.fromEntries(parts.refusals) } satisfies ShownLimits, { headers: protective });
+      return json({ data: limits.slice(0, mostShown), total: limits.length, refusals: await allRefusals(parts) } satisfies ShownLimits, { headers: protective });
     },
   });
+}
+
+/** Those of all workers. */
+async function allRefusals({ refusals, peers }: ShownParts): Promise<ShownLimits['refusals']> {
+  const all = new Map(refusals);
+  for (const others of ((await peers?.ask('refusals', null)) ?? []) as [string, number][][]) for (const [code, count] of others) all.set(code, (all.get(code) ?? 0) + count);
+  return Object.fromEntries(all);
 }
 
 async function shownLimits({ rules, ledger, keys, clock, sums }: ShownParts): Promise<ShownLimit[]> {

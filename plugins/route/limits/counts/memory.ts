@@ -1,7 +1,7 @@
 /** Counts in the memory of this process. The counts outlive a reload of the config. */
 import type { Budget } from '../../../../core/limits.ts';
 import { periodOf, refusalOf } from '../ledger.ts';
-import type { Ask, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
+import type { Ask, BudgetCap, Charge, Hold, Ledger, Level, Spent, Subject, Verdict } from '../ledger.ts';
 import { Window, windowMs } from './window.ts';
 
 /** What was spent in a period before this process began to count; null: not known yet. */
@@ -168,6 +168,17 @@ export class MemoryLedger implements Ledger {
       const account = this.#accountOf(subject, per, now);
       if (spent !== null && (account.spent === null || account.spent < spent)) account.spent = spent;
     }
+  }
+
+  /** For people: the level with what this process knows of budgets of which Redis or the parent does not, because nobody has asked there yet. */
+  filled(subject: Subject, level: Level): Level {
+    const now = this.#clock();
+    const spentOf = ({ per }: BudgetCap): bigint | null => {
+      const { start } = periodOf(per, now);
+      const account = this.#counts.get(subject.id)?.accounts.get(per);
+      return account?.start === start && account.spent !== null ? account.spent : this.spentBefore(subject, per, start);
+    };
+    return { ...level, budgets: level.budgets.map(({ spent, held }, at) => ({ held, spent: spent ?? spentOf(subject.caps.budgets[at] as BudgetCap) })) };
   }
 
   known(): readonly Subject[] {

@@ -78,7 +78,7 @@ export class PeerLedger implements Ledger {
   async levels(subjects: readonly Subject[]): Promise<readonly Level[]> {
     if (subjects.length === 0) return [];
     const wired = (await this.#ask({ what: 'levels', subjects: subjects.map(toWire) }).catch(() => null)) as readonly WiredLevel[] | null;
-    return wired === null ? this.#memory.levels(subjects) : wired.map(levelFromWire);
+    return wired === null ? this.#memory.levels(subjects) : wired.map((level, at) => this.#memory.filled(subjects[at] as Subject, levelFromWire(level)));
   }
 
   async known(): Promise<readonly Subject[]> {

@@ -190,7 +190,7 @@ export class RedisLedger implements Ledger {
     for (let at = 0; at < subjects.length; at += chunk) {
       const some = subjects.slice(at, at + chunk);
       const verdict = this.#redis.isAway ? null : await this.#ask({ subjects: some, tokens: 0, pico: 0n, isLight: false, isLook: true }).catch(() => null);
-      levels.push(...(verdict === null ? this.#memory.levels(some) : verdict.levels));
+      levels.push(...(verdict === null ? this.#memory.levels(some) : verdict.levels.map((level, index) => this.#memory.filled(some[index] as Subject, level))));
     }
     return levels;
   }

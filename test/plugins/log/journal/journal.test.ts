@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listen } from '../../../../core/http/listen.ts';
 import type { AnyPlugin } from '../../../../core/host/plugin.ts';
-import type { LoggedDetail } from '../../../../core/log/store.ts';
+import type { LoggedDetail, StatsRow } from '../../../../core/log/store.ts';
 import { createStore } from '../../../../plugins/log/journal/store/open.ts';
+import type { Store } from '../../../../plugins/log/journal/store/store.ts';
 import { pathOf } from '../../../../plugins/log/journal/write/segments.ts';
 import { quietPlugins, testGateway } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
@@ -34,16 +35,21 @@ async function begin(options: object = {}, more: Record<string, unknown> = {}, p
   return gateway;
 }
 
-/** What is on record once the gateway has closed, oldest first. */
-async function stored(): Promise<readonly LoggedDetail[]> {
+/** Reads the store once the gateway has closed. */
+async function read<Result>(what: (store: Store) => Promise<Result>): Promise<Result> {
   await gateway?.close();
   gateway = null;
   const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
   await store.open();
-  const { data } = await store.exportRows(everything, { limit: 100 });
+  const result = await what(store);
   await store.close();
-  return data.toReversed();
+  return result;
 }
+
+/** What is on record, oldest first. */
+const stored = async (): Promise<readonly LoggedDetail[]> => await read(async (store) => (await store.exportRows(everything, { limit: 100 })).data.toReversed());
+
+const summedUp = async (): Promise<StatsRow | undefined> => await read(async (store) => (await store.stats(everything, { by: null, limit: 1 }))[0]);
 
 /** The folders of the journals there are. */
 const journals = (): string[] => readdirSync(join(place.path, 'journal'), { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => join(place.path, 'journal', name));
@@ -69,13 +75,13 @@ describe('log/journal', () => {
     await get('/nowhere');
     await chat({});
     await chat({ model: 'nothing' }, { 'x-api-key': 'the-only-key-1234' });
-    await gateway?.close();
-    gateway = null;
-    const store = await createStore({ store: 'sqlite', url: null, dataDir: place.path, retentionDays: 0, isDurable: false });
-    await store.open();
-    const [row] = await store.stats(everything, { by: null, limit: 1 });
-    await store.close();
-    expect([row?.requests, row?.errors]).toEqual([3, 1]);
+    expect(await summedUp()).toMatchObject({ requests: 3, errors: 1 });
+  });
+
+  test('counts no dry run as a request without a price', async () => {
+    const { chat } = await begin();
+    await chat({}, { 'x-dry-run': 'true' });
+    expect(await summedUp()).toMatchObject({ requests: 1, unpriced: 0 });
   });
 
   test('stores what the caller saw', async () => {

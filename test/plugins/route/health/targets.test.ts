@@ -28,6 +28,17 @@ it('ten refusals at once that other workers tell of make one rest', () => {
   expect(targets.seen('up/plain')?.standing).toEqual({ is: 'rests', ms: 1000, why: 'rate limit' });
 });
 
+it('refusals at once that say for how long make one rest, which the worker counts that was refused', () => {
+  const other = new Targets();
+  for (let at = 0; at < 10; at++) {
+    ends('up/plain', limited);
+    other.hear({ target: 'up/plain', ...limited });
+    vi.advanceTimersByTime(1);
+  }
+  expect([targets, other].map((known) => known.seen('up/plain')?.standing)).toMatchObject([{ is: 'rests', ms: 59_999 }, { is: 'rests', ms: 59_999 }]);
+  expect([targets, other].map((known) => [...known.known()].map(([, { rests }]) => rests['rate limit']))).toEqual([[1], [0]]);
+});
+
 describe('a refused key', () => {
   beforeEach(() => {
     ends('up/plain', { outcome: 'upstream_auth_error', status: 401 });

@@ -110,6 +110,15 @@ describe('what was spent', () => {
     await expect.poll(() => used(one)).toBe(times(9));
   });
 
+  test('is shown before anybody asks, where Redis was emptied', async () => {
+    const name = fresh();
+    const { log, plugins } = sharedLog();
+    log.add({ metadata: { 'tenant-id': name }, cost: times(3) });
+    await server.flush();
+    const { gateway } = await over(server.url, [{ by: 'meta.tenant-id', match: name, budget: { dollars: times(9), per: 'month' } }], { plugins });
+    expect(((await (await gateway.get('/api/limits')).json()) as any).data).toMatchObject([{ value: name, used: times(3) }]);
+  });
+
   test('is known to a gateway that starts with an empty Redis', async () => {
     const name = fresh();
     const { log, plugins } = sharedLog();

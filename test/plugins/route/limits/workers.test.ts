@@ -1,11 +1,14 @@
 /** Workers of one machine share their limits through the parent, without Redis: real processes, one of them killed. */
-import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { start } from '../../../_kit/executable.ts';
 import type { Running } from '../../../_kit/executable.ts';
 import { tally } from './scene.ts';
 
 const admin = 'the-admin-key-of-the-test';
+const asAdmin = { authorization: `Bearer ${admin}` };
 const budgetOf = (requests: number): string => (requests * 0.00005).toFixed(6);
 const config = {
   server: { admin_key: admin, workers: 2 },
@@ -41,6 +44,13 @@ describe('two workers', () => {
     expect(left).toEqual(Array.from({ length: 30 }, (_, at) => at));
   });
 
+  test('say together how many requests were refused', async () => {
+    const refused = async (): Promise<number> => ((await (await fetch(`${gateway.url}/api/limits`, { headers: { ...asAdmin, connection: 'close' } })).json()) as any).refusals.rate_limit_exceeded ?? 0;
+    const before = await refused();
+    await Promise.all(Array.from({ length: 40 }, () => ask('rate-two')));
+    for (let at = 0; at < 20; at++) expect(await refused()).toBe(before + 10);
+  });
+
   test('share a budget, and go on with it when one was killed and another took its place', async () => {
     const spent = async (): Promise<number> => {
       const response = await ask('paid-one', 'hi', {});
@@ -54,7 +64,7 @@ describe('two workers', () => {
     // until it is spent, whichever worker is asked: the last requests may have held more than they cost
     const last = async (): Promise<number[]> => [await spent().catch(() => 0), await spent().catch(() => 0), await spent().catch(() => 0)];
     await expect.poll(last).toEqual([402, 402, 402]);
-    const stats = async (): Promise<any> => await (await fetch(`${gateway.url}/api/stats?by=meta.tenant-id&since=1h`, { headers: { authorization: `Bearer ${admin}` } })).json();
+    const stats = async (): Promise<any> => await (await fetch(`${gateway.url}/api/stats?by=meta.tenant-id&since=1h`, { headers: asAdmin })).json();
     const shown = async (): Promise<number> => Number((await stats()).data.find(({ value }: any) => value === 'paid-one')?.cost ?? 0);
     await expect.poll(shown).toBeGreaterThan(Number(budgetOf(20)) - 0.0001);
     const cost = await shown();
@@ -69,4 +79,21 @@ describe('two workers', () => {
     await Promise.all(running);
     await expect.poll(() => ask('many-one').then(({ status }) => status, () => 0)).toBe(200);
   });
+});
+
+test('what was spent before a restart is shown before anybody asks', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-limits-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const spending = { ...config, server: { ...config.server, data_dir: folder }, limits: [{ by: 'all', budget: { dollars: '5', per: 'month' } }] };
+  const read = async ({ url }: Running, path: string): Promise<string> => await (await fetch(`${url}${path}`, { headers: asAdmin })).text();
+  const used = async (running: Running): Promise<string> => JSON.parse(await read(running, '/api/limits')).data[0].used;
+  const first = await start(spending);
+  await (await fetch(`${first.url}/v1/chat/completions`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ model: 'mock', messages: [{ role: 'user', content: 'hi' }] }) })).text();
+  const spent = await used(first);
+  expect(Number(spent)).toBeGreaterThan(0);
+  await first.stop();
+  const second = await start(spending);
+  onTestFinished(async () => void (await second.stop()));
+  expect(await used(second)).toBe(spent);
+  expect(await read(second, '/metrics')).toContain('gateway_limit_used{by="all"');
 });
