@@ -128,7 +128,10 @@ async function auditOf({ table }: RouteParts, query: URLSearchParams): Promise<A
     return Number(given);
   };
   const limit = number('limit', mostLines) ?? 100;
-  const events = await table().events({ name: query.get('name'), before: number('before', Number.MAX_SAFE_INTEGER), limit });
+  const name = query.get('name');
+  // PostgreSQL refuses the character, and that would look like a database that is away
+  if (name?.includes('\0') === true) throw wrongValue('name', 'cannot hold the character U+0000');
+  const events = await table().events({ name, before: number('before', Number.MAX_SAFE_INTEGER), limit });
   const data = events.map(({ at, details, ...event }): AuditLine => ({ ...event, at: new Date(at).toISOString(), details: JSON.parse(details) as object }));
   return { data, next: data.length === limit ? (data.at(-1)?.id ?? null) : null };
 }

@@ -19,9 +19,10 @@ export async function prune(settings: StoreSettings, { flags, json, print }: Pic
     await store.open();
     const [all, older] = [await count(store, null), await count(store, before)];
     while (await store.retain(before, true));
-    const deleted = all - (await count(store, null));
+    // records may come meanwhile, so only the older ones are counted again
+    const left = await count(store, before);
+    const deleted = older - left;
     if (json) return print(`${JSON.stringify({ deleted, before: new Date(before).toISOString() })}\n`);
-    const left = older - deleted;
     return print(`${deleted} of ${all} records deleted: those before ${new Date(before).toISOString()}.${left > 0 ? ` ${left} older ones go with the rest of their week, which PostgreSQL drops as a whole.` : ''}\n`);
   } finally {
     await store.close();

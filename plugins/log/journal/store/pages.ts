@@ -75,7 +75,10 @@ async function searchedPage({ engine: { grammar }, rows: found }: Queries, query
   if (rows.length > size) return { rows: rows.slice(0, size), next: rows[size - 1]?.['id'] as string };
   const again = new Params(grammar);
   const [last] = await found(`select id from (${window(again)}) w order by id desc limit 1 offset ${searchedRows - 1}`, again);
-  return { rows, next: (last?.['id'] as string | undefined) ?? null };
+  if (last === undefined) return { rows, next: null };
+  const next = last['id'] as string;
+  // records that came between the two questions have moved the end: what is beyond it is found by the next page
+  return { rows: rows.filter(({ id }) => (id as string) >= next), next };
 }
 
 const sortColumns: Readonly<Record<Sort, Binned>> = { cost: 'cost', duration: 'duration_ms', tokens: 'total_tokens' };

@@ -8,17 +8,20 @@ export const weekOf = (id: string): number => Math.floor(timeOf(id) / week);
 
 const suffixOf = (number: number): string => new Date(number * week).toISOString().slice(0, 10).replaceAll('-', '');
 
-/** One statement for each table. The caller holds the partition lock. */
+/** One statement for each table. */
 export const createWeek = (number: number): readonly string[] =>
   tables.map((table) => `create table if not exists ${table}_${suffixOf(number)} partition of ${table} for values from ('${firstIdAt(number * week)}') to ('${firstIdAt((number + 1) * week)}')`);
 
-/** Finds the oldest of these partitions of `gateway_requests` that ends before this moment. Returns the statement that drops it and the partitions of the other tables for the same week. */
-export function dropOld(partitions: readonly string[], before: number): string | null {
+/**
+ * Finds the oldest of these partitions of `gateway_requests` that ends before this moment. Returns the statements that drop the partitions of the other tables
+ * for the same week and, as the last one, this one: by it a week is found again of which only a part was dropped. None: there is no such partition.
+ */
+export function dropOld(partitions: readonly string[], before: number): readonly string[] {
   const old = partitions.toSorted().find((name) => {
     const [, year, month, day] = /_(\d{4})(\d{2})(\d{2})$/.exec(name) ?? [];
     return year !== undefined && Date.parse(`${year}-${month}-${day}`) + week <= before;
   });
-  return old === undefined ? null : `drop table if exists ${tables.map((table) => old.replace('gateway_requests', table)).join(', ')}`;
+  return old === undefined ? [] : tables.toReversed().map((table) => `drop table if exists ${old.replace('gateway_requests', table)}`);
 }
 
 export const listPartitions = "select c.relname as name from pg_inherits i join pg_class c on c.oid = i.inhrelid where i.inhparent = to_regclass('gateway_requests')";

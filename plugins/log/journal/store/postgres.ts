@@ -125,7 +125,7 @@ export function createPostgresStore({ url, retentionDays }: StoreSettings): Stor
     },
     async retain(before, isExact = false) {
       await writing.query('delete from gateway_rollup where starts_at < $1', [isExact ? before : before - spans[0]]);
-      return await connected(writing, (client) => dropWeek(client, before));
+      return await dropWeek(writing, before);
     },
     async roll() {
       const rows = await unfilled(queriesOf(engine));
@@ -178,17 +178,17 @@ async function within<T>(client: PoolClient, work: () => Promise<T>): Promise<T>
 /**
  * cost: one statement for each table, at the same time on connections of their own. Each is a transaction of its own: if one fails,
  * the whole batch is inserted again, and rows that are there already stay as they are.
+ * safety: the requests come last. A record is seen as soon as its request is there, and must not be seen without its texts.
  */
 async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>): Promise<void> {
   for (const week of new Set(rows.map(({ request }) => weekOf(request.id)))) {
-    if (!weeks.has(week)) await connected(pool, (client) => ensureWeek(client, week));
+    if (!weeks.has(week)) await oneByOne(pool, createWeek(week));
     weeks.add(week);
   }
   const bodies = rows.flatMap(({ body }) => (body === null ? [] : [body]));
   const attempts = rows.flatMap((row) => row.attempts);
   const tags = rows.flatMap(({ request }) => tagsOf(request).map(([name, value]) => ({ name, value, id: request.id })));
   const inserts = [
-    pool.query({ name: 'requests', text: insertRequests, values: [JSON.stringify(rows.map(({ request }) => request))] }),
     ...(bodies.length > 0 ? [pool.query({ name: 'bodies', text: insertBodies, values: [JSON.stringify(bodies)] })] : []),
     ...(attempts.length > 0 ? [pool.query({ name: 'attempts', text: insertAttempts, values: [JSON.stringify(attempts)] })] : []),
     ...(tags.length > 0 ? [pool.query({ name: 'tags', text: insertTags, values: [JSON.stringify(tags)] })] : []),
@@ -196,6 +196,7 @@ async function insertInto(pool: Pool, rows: readonly Row[], weeks: Set<number>):
   // safety: all have ended before the batch is tried again
   const failed = (await Promise.allSettled(inserts)).find(({ status }) => status === 'rejected');
   if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+  await pool.query({ name: 'requests', text: insertRequests, values: [JSON.stringify(rows.map(({ request }) => request))] });
 }
 
 const keyStoreOf = (pool: Pool): KeyStore => createKeyStore({
@@ -227,11 +228,15 @@ async function fillIn(client: PoolClient, rows: readonly Filled[]): Promise<void
   });
 }
 
-async function ensureWeek(client: PoolClient, week: number): Promise<void> {
-  await within(client, async () => {
+/**
+ * Each statement is a transaction of its own, while no other process makes or drops weeks.
+ * safety: a list has one table while it waits for another. If a transaction locked several of them, one of the two would fail.
+ */
+async function oneByOne(pool: Pool, statements: readonly string[]): Promise<void> {
+  await connected(pool, (client) => within(client, async () => {
     await client.query(`select pg_advisory_xact_lock(${partitionLock})`);
-    for (const sql of createWeek(week)) await client.query(sql);
-  });
+    for (const sql of statements) await pool.query(sql);
+  }));
 }
 
 /**
@@ -244,14 +249,11 @@ async function unroll(pool: Pool, periods: readonly Period[]): Promise<void> {
   for (const name of ['unclaim', 'unroll']) await pool.query({ name, text: 'delete from gateway_rollup where starts_at = any($1) and (starts_at, span_ms) in (select * from unnest($1::bigint[], $2::bigint[]))', values });
 }
 
-async function dropWeek(client: PoolClient, before: number): Promise<boolean> {
-  const { rows } = await client.query<{ name: string }>(listPartitions);
-  const drop = dropOld(rows.map(({ name }) => name), before);
-  if (drop === null) return false;
-  await within(client, async () => {
-    await client.query(`select pg_advisory_xact_lock(${partitionLock})`);
-    await client.query(drop);
-  });
+async function dropWeek(pool: Pool, before: number): Promise<boolean> {
+  const { rows } = await pool.query<{ name: string }>(listPartitions);
+  const drops = dropOld(rows.map(({ name }) => name), before);
+  if (drops.length === 0) return false;
+  await oneByOne(pool, drops);
   return true;
 }
 

@@ -1,0 +1,110 @@
+/** A store in PostgreSQL while others read and write the same database: a second client stops each of them at the place where it matters. */
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
+import type { Store } from '../../../../../plugins/log/journal/store/store.ts';
+import { prune } from '../../../../../plugins/log/journal/upkeep.ts';
+import { proxyTo } from '../../../../_kit/proxy.ts';
+import { startPostgres } from '../../../../_kit/servers.ts';
+import type { PostgresServer } from '../../../../_kit/servers.ts';
+import { begin, everything, idAt, request, response, rowFor } from '../scene.ts';
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+});
+afterAll(async () => await server.stop());
+
+const week = 7 * 86_400_000;
+const settingsOf = (url: string) => ({ store: 'postgres', url, dataDir: '', retentionDays: 0, isDurable: false }) as const;
+
+async function opened(url: string): Promise<Store> {
+  const store = await createStore(settingsOf(url));
+  await store.open();
+  onTestFinished(() => store.close());
+  return store;
+}
+
+/** Another client of the database, in a transaction. */
+async function other(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  onTestFinished(() => client.end());
+  await client.query('begin');
+  return client;
+}
+
+/** Whether somebody waits for a lock that somebody else has. */
+const waiting = (url: string) => () => server.psql(url, 'select count(*) > 0 from pg_locks l join pg_database d on d.oid = l.database where not l.granted and d.datname = current_database()');
+
+test('a record is seen with all of its parts', async () => {
+  const url = server.database();
+  const [store, reader] = [await opened(url), await opened(url)];
+  await store.insert([rowFor({ number: 1 })]);
+  const client = await other(url);
+  await client.query('lock table gateway_bodies in share mode');
+  const inserted = store.insert([rowFor({ number: 2, request: request('hi'), response: response('Hello.') })]);
+  await expect.poll(waiting(url)).toBe('t');
+  expect(await reader.get(idAt(begin, 2))).toBeNull();
+  await client.query('commit');
+  await inserted;
+  expect((await reader.get(idAt(begin, 2)))?.response).not.toBeNull();
+});
+
+describe('who has read one table and goes on to another', () => {
+  test.each<[string, (store: Store) => Promise<unknown>]>([
+    ['made', (store) => store.insert([rowFor({ at: begin + week, number: 2 })])],
+    ['dropped', (store) => store.retain(begin + 10 * week)],
+  ])('waits for nobody while a week is %s', async (_, change) => {
+    const url = server.database();
+    const store = await opened(url);
+    await store.insert([rowFor({ number: 1 })]);
+    const client = await other(url);
+    await client.query('select from gateway_tags');
+    const changed = change(store);
+    await expect.poll(waiting(url)).toBe('t');
+    await client.query("set local lock_timeout = '500ms'");
+    await client.query('select from gateway_bodies');
+    await client.query('select from gateway_requests');
+    await client.query('commit');
+    await changed;
+  });
+});
+
+test('pages of a search hold no record twice, where others came while a page was read', async () => {
+  const url = server.database();
+  const store = await opened(url);
+  // the needle is the last of the 5,000 that a page looks through
+  await store.insert(Array.from({ length: 5100 }, (_, number) => rowFor({ at: begin, number, request: request(number === 100 ? 'needle' : 'hay') })));
+  const proxy = await proxyTo(url);
+  onTestFinished(() => proxy.close());
+  const reader = await opened(url.replace(String(server.port), new URL(proxy.url).port));
+  let isLater = false;
+  proxy.translate = (piece) => {
+    if (isLater || !piece.includes(idAt(begin, 100))) return piece;
+    isLater = true;
+    server.psql(url, `insert into gateway_requests select (jsonb_populate_record(r, jsonb_build_object('id', '${idAt(begin, 9000).slice(0, -1)}' || n))).* from gateway_requests r, generate_series(1, 5) n where r.id = '${idAt(begin, 100)}'`);
+    return piece;
+  };
+  const query = { ...everything, text: 'needle' };
+  const first = await reader.list(query, { limit: 10 });
+  const second = await reader.list(query, { limit: 10, cursor: first.next });
+  expect(isLater).toBe(true);
+  expect([...first.data, ...second.data].map(({ id }) => id)).toEqual([idAt(begin, 100)]);
+});
+
+test('gateway logs prune counts what it deleted, and not what came meanwhile', async () => {
+  const url = server.database();
+  const store = await opened(url);
+  await store.insert(Array.from({ length: 10 }, (_, number) => rowFor({ at: Date.now() - 60 * 86_400_000, number })));
+  const client = await other(url);
+  await client.query('lock table gateway_rollup in share mode');
+  let said = '';
+  const pruned = prune(settingsOf(url), { flags: { text: () => '30d' } as never, json: true, print: (text) => void (said += text) });
+  await expect.poll(waiting(url)).toBe('t');
+  const inserted = store.insert(Array.from({ length: 20 }, (_, number) => rowFor({ at: Date.now(), number })));
+  await expect.poll(() => server.psql(url, 'select count(*) from gateway_requests')).toBe('30');
+  await client.query('commit');
+  await Promise.all([pruned, inserted]);
+  expect(JSON.parse(said)).toMatchObject({ deleted: 10 });
+});
