@@ -62,7 +62,7 @@ function App() {
   }, [page]);
   useEffect(() => {
     const signedOut = () => {
-      if (location.pathname !== '/dashboard/login') location.assign(`/dashboard/login?next=${encodeURIComponent(location.pathname + location.search)}`);
+      if (location.pathname !== '/dashboard/login') location.assign(`/dashboard/login?next=${encodeURIComponent(location.pathname + location.search)}${location.hash}`);
     };
     addEventListener('gateway:signed-out', signedOut);
     return () => removeEventListener('gateway:signed-out', signedOut);

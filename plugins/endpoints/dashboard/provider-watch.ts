@@ -1,4 +1,5 @@
 /** Counts the attempts at each provider since the start of the process, in memory, with the last success and the last failure. */
+import { isFault } from '../../../core/log/attempts.ts';
 import type { AttemptResult } from '../../../core/pipeline/context.ts';
 
 /** The attempts at one provider since the start. */
@@ -48,6 +49,8 @@ export function createProviderWatch(): ProviderWatch {
         one.lastAnsweredAt = now;
         return;
       }
+      // that another one was quicker, or the client left, says nothing against it
+      if (!isFault({ outcome })) return;
       one.failures++;
       one.lastFailedAt = now;
       one.lastFailure = error === null ? outcome : `${outcome}: ${error}`;

@@ -27,6 +27,8 @@ interface Shown {
   readonly firstAt: string;
   readonly lastAt: string;
   readonly cost: string | null;
+  /** How many of its turns have counts of tokens, and so a cost, that are estimates. */
+  readonly estimated: number;
 }
 
 /** `by`: `meta.<key>`, or `history`. Absent: the key that looks most like one of conversations. */
@@ -60,6 +62,7 @@ function shownOf(value: string | null, records: readonly LoggedRequest[], openin
     value, of: last.id, opening, turns: records.length, errors: records.filter(({ outcome }) => outcome !== 'answered').length,
     models: [...new Set(records.flatMap(({ model }) => model ?? []))], firstAt: first.createdAt, lastAt: last.createdAt,
     cost: costs.length === 0 ? null : formatDollars(costs.reduce((sum, cost) => sum + cost, 0n)),
+    estimated: records.filter(({ usageEstimated }) => usageEstimated).length,
   };
 }
 

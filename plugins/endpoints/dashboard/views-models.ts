@@ -1,5 +1,6 @@
 /** The models of the config, with the use of each from the log, and what their providers answered lately. */
 import type { Config, Model } from '../../../core/config.ts';
+import { isFault } from '../../../core/log/attempts.ts';
 import type { StatsRow } from '../../../core/log/store.ts';
 import { useOf } from './views-config.ts';
 import type { UseOptions } from './views-config.ts';
@@ -59,7 +60,7 @@ export async function answersView({ reader, params, now }: ViewRequest): Promise
   const model = params.get('model') ?? '';
   const query = { from: now - day, to: null, conditions: [{ field: 'model', operator: 'in' as const, values: [model] }], text: null };
   const { data } = await reader.list(query, { limit: mostLately, cursor: null });
-  // an attempt that failed is an answer too, whoever made it good
-  const answers = data.flatMap(({ id, createdAt, attempts }) => attempts.toReversed().map(({ provider, outcome, status, durationMs, error }) => ({ id, createdAt, provider, outcome, status, durationMs, error })));
+  // an attempt that failed is an answer too, whoever made it good; those at other models are none
+  const answers = data.flatMap(({ id, createdAt, attempts }) => attempts.filter((attempt) => attempt.model === model).toReversed().map(({ provider, outcome, status, durationMs, error }) => ({ id, createdAt, provider, outcome, isFault: isFault({ outcome }), status, durationMs, error })));
   return { data: Array.from(Map.groupBy(answers, ({ provider }) => provider), ([provider, own]) => ({ provider, answers: own.slice(0, mostAnswers) })) };
 }

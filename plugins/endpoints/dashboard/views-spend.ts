@@ -63,4 +63,10 @@ export async function spendView({ reader, params, now }: ViewRequest): Promise<o
   };
 }
 
-const shown = ({ value, requests, errors, cost, unpriced, estimated }: StatsRow, earlier: readonly StatsRow[] | null): object => ({ value, requests, errors, cost, unpriced, estimated, before: earlier === null ? null : (earlier.find((one) => one.value === value)?.cost ?? '0') });
+/** What a value cost before; null where nobody knows, as of one that is not among those that cost most. */
+function costBefore(value: string | null, earlier: readonly StatsRow[] | null): string | null {
+  const found = earlier?.find((one) => one.value === value);
+  return earlier === null || (found === undefined && earlier.length >= most.before) ? null : (found?.cost ?? '0');
+}
+
+const shown = ({ value, requests, errors, cost, unpriced, estimated }: StatsRow, earlier: readonly StatsRow[] | null): object => ({ value, requests, errors, cost, unpriced, estimated, before: costBefore(value, earlier) });

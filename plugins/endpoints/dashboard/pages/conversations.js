@@ -2,7 +2,7 @@
 import { html } from '../parts/html.js';
 import { useData } from '../parts/api.js';
 import { Choice, Message } from '../parts/conversation.js';
-import { costMark } from '../parts/estimate.js';
+import { about, aboutSum, costMark } from '../parts/estimate.js';
 import { ago, count, duration, exact, money, plural } from '../parts/format.js';
 import { Icon } from '../parts/icons.js';
 import { go, hrefOf, withParams } from '../parts/location.js';
@@ -36,10 +36,13 @@ function List({ params }) {
     ${data === null ? error === null && html`<${Skeleton} rows=${8} />` : data.data.length === 0 ? html`<${Notice} icon="search" title="No conversation in this time">${by === byHistory ? 'Requests whose text is kept are needed.' : html`No request has <code>${by}</code>. A caller sets it by the header <code>X-Gateway-${by.slice('meta.'.length)}</code>.`}<//>` : html`<${Table} data=${data} params=${params} />`}`;
 }
 
+/** The cost of a conversation, marked where its turns hold estimates that matter. */
+const costOf = ({ cost, estimated, turns }) => aboutSum(money(cost), { estimated, requests: turns });
+
 function Table({ data: { by, data, isAll }, params }) {
   const href = ({ value, of }) => hrefOf('/dashboard/conversations', new URLSearchParams([...timeOf(params), ...(value === null ? [['of', of]] : [['by', by], ['value', value]])]));
   return html`<div class="table-scroll"><table class="table conversations"><thead><tr><th scope="col">Conversation</th><th scope="col" class="num">Turns</th><th scope="col" class="num">Errors</th><th scope="col">Models</th><th scope="col" class="num">Took</th><th scope="col" class="num">Cost</th><th scope="col">Last</th></tr></thead>
-      <tbody>${data.map((one) => html`<tr key=${one.of}><td class="cell-name"><a href=${href(one)}>${one.value ?? one.opening ?? one.of}</a></td><td class="num">${count(one.turns)}</td><td class="num ${one.errors > 0 ? 'is-bad' : ''}">${one.errors === 0 ? '' : count(one.errors)}</td><td>${one.models.join(', ')}</td><td class="num">${duration(Date.parse(one.lastAt) - Date.parse(one.firstAt))}</td><td class="num">${money(one.cost)}</td><td><time datetime=${one.lastAt} title=${exact(one.lastAt)}>${ago(one.lastAt)}</time></td></tr>`)}</tbody></table></div>
+      <tbody>${data.map((one) => html`<tr key=${one.of}><td class="cell-name"><a href=${href(one)}>${one.value ?? one.opening ?? one.of}</a></td><td class="num">${count(one.turns)}</td><td class="num ${one.errors > 0 ? 'is-bad' : ''}">${one.errors === 0 ? '' : count(one.errors)}</td><td>${one.models.join(', ')}</td><td class="num">${duration(Date.parse(one.lastAt) - Date.parse(one.firstAt))}</td><td class="num">${costOf(one)}</td><td><time datetime=${one.lastAt} title=${exact(one.lastAt)}>${ago(one.lastAt)}</time></td></tr>`)}</tbody></table></div>
     ${!isAll && html`<p class="soft">These are the conversations of the newest ${by === byHistory ? '200' : '1,000'} requests of this time; choose a shorter time for older ones.</p>`}`;
 }
 
@@ -55,8 +58,9 @@ function One({ params }) {
       <ol class="turns">${data.data.map((turn, at) => html`<${Turn} key=${turn.record.id} turn=${turn} number=${at + 1} />`)}</ol>`}`;
 }
 
-function Sums({ data: { turns, errors, models, firstAt, lastAt, cost } }) {
-  const figures = [['Turns', count(turns)], ['Errors', count(errors)], ['Cost', money(cost)], ['Took', duration(Date.parse(lastAt) - Date.parse(firstAt))], ['Began', html`<time datetime=${firstAt} title=${exact(firstAt)}>${ago(firstAt)}</time>`], ['Models', models.join(', ') || '–']];
+function Sums({ data }) {
+  const { turns, errors, models, firstAt, lastAt } = data;
+  const figures = [['Turns', count(turns)], ['Errors', count(errors)], ['Cost', costOf(data)], ['Took', duration(Date.parse(lastAt) - Date.parse(firstAt))], ['Began', html`<time datetime=${firstAt} title=${exact(firstAt)}>${ago(firstAt)}</time>`], ['Models', models.join(', ') || '–']];
   return html`<dl class="figures turn-sums">${figures.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd title=${typeof value === 'string' ? value : undefined}>${value}</dd></div>`)}</dl>`;
 }
 
@@ -67,5 +71,5 @@ function Turn({ turn: { record, fresh, response }, number }) {
     <ol class="conversation">${fresh === null ? html`<li><${Notice} title=${`The text of turn ${number} is not kept`} /></li>` : fresh.map((message, at) => html`<${Message} key=${at} message=${message} />`)}
       ${choices.map((choice, at) => html`<${Choice} key=${`c${at}`} choice=${choice} of=${choices.length} at=${at} />`)}
       ${error !== null && html`<li><${Notice} tone="bad" title=${error.code}>${error.message}<//></li>`}</ol>
-    <p class="turn-foot"><a href=${`/dashboard/logs/${id}`}>Turn ${number}</a>${outcome !== 'answered' && html`<${StatusMark} record=${record} />`}<time datetime=${createdAt} title=${createdAt}>${exact(createdAt).replace(/\.\d+$/, '')}</time><span>${model ?? '–'}${provider !== null && ` at ${provider}`}</span><span>${duration(durationMs)}${timeToFirstTokenMs !== null && `, first token ${duration(timeToFirstTokenMs)}`}</span>${usage.promptTokens !== null && html`<span>${plural(usage.promptTokens, 'token')} in, ${count(usage.completionTokens)} out</span>`}<b>${costMark(money(cost), record)}</b></p></li>`;
+    <p class="turn-foot"><a href=${`/dashboard/logs/${id}`}>Turn ${number}</a>${outcome !== 'answered' && html`<${StatusMark} record=${record} />`}<time datetime=${createdAt} title=${createdAt}>${exact(createdAt).replace(/\.\d+$/, '')}</time><span>${model ?? '–'}${provider !== null && ` at ${provider}`}</span><span>${duration(durationMs)}${timeToFirstTokenMs !== null && `, first token ${duration(timeToFirstTokenMs)}`}</span>${usage.promptTokens !== null && html`<span>${about(plural(usage.promptTokens, 'token'), record.usageEstimated)} in, ${about(count(usage.completionTokens), record.usageEstimated)} out</span>`}<b>${costMark(money(cost), record)}</b></p></li>`;
 }

@@ -16,8 +16,9 @@ export function LoginPage({ params }) {
     try {
       await send('/api/session', { key: new FormData(event.target).get('key') });
       write('signed-in', 'yes');
+      // what is behind the `#`, such as a form of the playground, has come along
       // safety: the address in `next` may come from another site, so it must be a page of the dashboard
-      location.assign(/^\/dashboard(?:[/?]|$)/.test(next) ? next : '/dashboard');
+      location.assign(/^\/dashboard(?:[/?]|$)/.test(next) ? next + location.hash : '/dashboard');
     } catch (error) {
       setFault(error.message);
       setBusy(false);

@@ -80,10 +80,12 @@ function Abilities({ model: { providers, input } }) {
 }
 
 /** What a provider answered lately, the newest first: each leads to its request. */
-const Answers = ({ answers }) => html`<span class="answers">${answers.map(({ id, createdAt, outcome, status, durationMs, error }, at) => {
+const Answers = ({ answers }) => html`<span class="answers">${answers.map(({ id, createdAt, outcome, isFault, status, durationMs, error }, at) => {
   const isGood = outcome === 'answered';
+  // that another one was quicker, or the client left, says nothing against it
+  const [tone, icon] = isGood ? ['ok', 'check'] : isFault ? ['bad', 'cross'] : ['off', 'more'];
   const words = `${isGood ? 'answered' : `${status ?? ''} ${outcome}${error === null ? '' : `: ${error}`}`.trim()} in ${duration(durationMs)}, ${ago(createdAt)}`;
-  return html`<a key=${id + at} class="mark mark-${isGood ? 'ok' : 'bad'}" href=${`/dashboard/logs/${id}`} title=${words} aria-label=${words}><${Icon} name=${isGood ? 'check' : 'cross'} /></a>`;
+  return html`<a key=${id + at} class="mark mark-${tone}" href=${`/dashboard/logs/${id}`} title=${words} aria-label=${words}><${Icon} name=${icon} /></a>`;
 })}</span>`;
 
 function Detail({ model, offReason }) {

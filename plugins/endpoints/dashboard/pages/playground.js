@@ -16,7 +16,7 @@ import { MarkdownSwitch } from '../parts/text.js';
 /** @param {{ params: URLSearchParams }} props */
 export function PlaygroundPage({ params }) {
   const { data: models } = useData('/api/models');
-  const { form, key, results, note, metadata, problem, isRunning, hasTurns, isEmpty, body, turnsOf, change, set, send, again, startOver, sendResults, stop } = usePlayground(params, models);
+  const { form, key, results, note, metadata, problem, isRunning, hasTurns, isEmpty, body, turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop } = usePlayground(params, models);
   const isAlone = form.models.length === 1;
   const onSubmit = (event) => {
     event.preventDefault();
@@ -28,7 +28,7 @@ export function PlaygroundPage({ params }) {
     ${note !== null && html`<${Notice} tone="warn" title=${note} />`}
     <div class="playground playground-${form.models.length}">
       <form onSubmit=${onSubmit} onKeyDown=${(event) => event.key === 'Enter' && (event.metaKey || event.ctrlKey) && send()}>
-        <${PlaygroundForm} form=${form} set=${set} models=${models} gatewayKey=${key} setKey=${(given) => change(() => ({ key: given }))} hasTurns=${hasTurns} />
+        <${PlaygroundForm} form=${form} set=${set} leaveOut=${isRunning ? null : leaveOut} models=${models} gatewayKey=${key} setKey=${(given) => change(() => ({ key: given }))} hasTurns=${hasTurns} />
         <${Sent} body=${body} />
         ${problem !== null && html`<p class="is-bad" role="alert">${problem}</p>`}
         <div class="playground-run">${isRunning

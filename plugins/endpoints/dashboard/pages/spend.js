@@ -15,6 +15,8 @@ import { TimeChart } from '../parts/time-chart.js';
 
 const dimensions = { model: 'Model', provider: 'Provider', key: 'Key' };
 const day = 86_400_000;
+/** The server answers with so many rows at most. */
+const mostRows = 200;
 
 /** @param {{ params: URLSearchParams }} props */
 export function SpendPage({ params }) {
@@ -59,7 +61,8 @@ function Rows({ data: { by, rows, total, from, lastFrom, earlier } }) {
   const href = (value) => hrefOf('/dashboard/logs', new URLSearchParams([['from', new Date(from).toISOString().slice(0, 10)], [by, value ?? '']]));
   return html`<div class="table-scroll spend-rows"><table class="table"><thead><tr><th scope="col">${dimensions[by] ?? by}</th><th scope="col" class="num">${monthOf(from)}</th><th scope="col" class="cell-bar"><span class="hidden">Bar</span></th><th scope="col" class="num">Share</th><th scope="col" class="num">${monthOf(lastFrom)} by then</th><th scope="col" class="num">Change</th><th scope="col" class="num">Requests</th></tr></thead>
     <tbody>${rows.map((row) => html`<${Row} key=${row.value} row=${row} href=${href(row.value)} all=${all} most=${most} />`)}</tbody>
-    <tfoot><tr><th scope="row">All</th><td class="num"><b>${aboutSum(money(total.cost ?? 0), total)}</b></td><td class="cell-bar" /><td /><td class="num">${earlier === null ? '–' : money(earlier.cost ?? 0)}</td><td /><td class="num">${count(total.requests)}</td></tr></tfoot></table></div>`;
+    <tfoot><tr><th scope="row">All</th><td class="num"><b>${aboutSum(money(total.cost ?? 0), total)}</b></td><td class="cell-bar" /><td /><td class="num">${earlier === null ? '–' : money(earlier.cost ?? 0)}</td><td /><td class="num">${count(total.requests)}</td></tr></tfoot></table></div>
+    ${rows.length >= mostRows && html`<p class="soft">The ${mostRows} that spend most.</p>`}`;
 }
 
 function Row({ row, href, all, most }) {

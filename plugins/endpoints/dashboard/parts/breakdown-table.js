@@ -8,6 +8,9 @@ import { measuresOf, written } from './measures.js';
 import { apiParams, onlyFilter } from './query.js';
 import { SortHead, sorted } from './sort.js';
 
+/** The server answers with so many rows at most. */
+const mostRows = 1000;
+
 const beside = { requests: 'Requests', 'error-rate': 'Errors', 'tokens-in': 'Tokens in', 'tokens-out': 'out', cost: 'Cost', 'latency-p50': 'p50', 'latency-p95': 'p95', 'latency-p99': 'p99', 'ttft-p50': 'First token', speed: 'Tokens/s' };
 
 const besideAttempts = { requests: 'Attempts', 'error-rate': 'Failed', rescued: 'Rescued', 'latency-p50': 'p50', 'latency-p95': 'p95', 'latency-p99': 'p99' };
@@ -34,7 +37,7 @@ export function BreakdownTable({ data, name, metric, top, params }) {
   const most = Math.max(...shown.map((row) => measure.of(row) ?? 0));
   return html`<div class="table-scroll"><table class="table breakdown"><${SortHead} columns=${columns} params=${params} usual="-measure" />
     <tbody>${shown.map((row) => html`<${Row} key=${row.value} row=${row} by=${data.by} measure=${measure} others=${others} most=${most} whole=${whole} earlier=${data.earlier.find(({ value }) => value === row.value)} params=${params} />`)}</tbody>
-    <tfoot><tr><th scope="row">${rows.length > shown.length ? `${shown.length} of ${rows.length}` : 'All'}</th><td class="num"><b>${written(measure, data.total)}</b></td><td /><td /><td /><${Numbers} row=${data.total} others=${others} /></tr></tfoot>
+    <tfoot><tr><th scope="row">${rows.length > shown.length ? `${shown.length} of ${count(rows.length)}${rows.length >= mostRows ? ' or more' : ''}` : 'All'}</th><td class="num"><b>${written(measure, data.total)}</b></td><td /><td /><td /><${Numbers} row=${data.total} others=${others} /></tr></tfoot>
   </table></div>`;
 }
 

@@ -5,10 +5,14 @@ import { Icon } from './icons.js';
 /** @param {{ title: string, close: () => void, children: any }} props */
 export function Dialog({ title, close, children }) {
   const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  const isPressed = useRef(false);
   useEffect(() => {
     dialog.current?.showModal();
   }, []);
-  return html`<dialog ref=${dialog} class="dialog" aria-label=${title} onClose=${close} onClick=${(event) => event.target === dialog.current && close()}>
+  const isBeside = (event) => event.target === dialog.current;
+  // who marks a text up to a place beside the dialog has not pressed there
+  const onClick = (event) => isBeside(event) && isPressed.current && close();
+  return html`<dialog ref=${dialog} class="dialog" aria-label=${title} onClose=${close} onPointerDown=${(event) => (isPressed.current = isBeside(event))} onClick=${onClick}>
     <header class="dialog-head"><h2>${title}</h2><button type="button" class="button button-plain" aria-label="Close" onClick=${close}><${Icon} name="close" /></button></header>
     ${children}
   </dialog>`;

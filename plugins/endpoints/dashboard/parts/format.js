@@ -9,7 +9,7 @@ const short = new Intl.NumberFormat('en-GB', { notation: 'compact', maximumFract
 /** @param {number | null | undefined} value */
 export const count = (value) => (value === null || value === undefined ? unknown : whole.format(value));
 /** @param {number | null | undefined} value */
-export const compact = (value) => (value === null || value === undefined ? unknown : value < 10_000 ? whole.format(Math.round(value)) : short.format(value).replace(/[a-z]+$/, (unit) => ` ${unit.toUpperCase()}`.replace('K', 'k').replace('BN', 'G')));
+export const compact = (value) => (value === null || value === undefined ? unknown : value < 10_000 ? whole.format(Math.round(value)) : short.format(value).replace(/[a-z]+$/, (unit) => ` ${unit.toUpperCase()}`.replace('K', 'k').replace('BN', 'G').replace('TN', 'T')));
 
 /**
  * Dollars with four significant digits; a tooltip shows all digits.

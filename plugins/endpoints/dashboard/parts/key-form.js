@@ -27,16 +27,20 @@ export const formOf = ({ name, models, metadata, limits, expires, log_bodies: lo
 
 const listOf = (text) => text.split(',').map((one) => one.trim()).filter((one) => one !== '');
 
+/** @param {string} text such as `team=search, city=Rome` @returns {Record<string, string>} */
+const metadataOf = (text) => Object.fromEntries(listOf(text).map((pair) => (pair.includes('=') ? [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()] : [pair, ''])));
+
 /** The settings as the API takes them. @param {Form} form @param {any} [before] the key, for what the form does not show */
 export function settingsOf(form, before) {
   const models = listOf(form.models);
-  const pairs = listOf(form.metadata).map((pair) => (pair.includes('=') ? [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()] : [pair, '']));
+  // a value may hold a comma, which the line cannot show: what nobody has changed stays as it is
+  const isSame = before !== undefined && form.metadata === formOf(before).metadata;
   const amounts = [['requests_per_minute', form.requests], ['tokens_per_minute', form.tokens], ['concurrent', form.concurrent]].flatMap(([name, value]) => (value === '' ? [] : [[name, Number(value)]]));
   const budget = form.dollars === '' ? [] : [['budget', { ...(before?.limits?.budget?.unknown && { unknown: before.limits.budget.unknown }), dollars: form.dollars, per: form.per }]];
   const limits = [...amounts, ...budget];
   return {
     models: models.length === 0 ? null : models,
-    metadata: Object.fromEntries(pairs),
+    metadata: isSame ? before.metadata : metadataOf(form.metadata),
     limits: limits.length === 0 ? null : Object.fromEntries(limits),
     expires: form.expires === '' ? null : form.expires,
     log_bodies: form.logBodies,

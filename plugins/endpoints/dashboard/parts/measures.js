@@ -1,8 +1,8 @@
 /** The measures of a breakdown. */
 import { aboutSum } from './estimate.js';
-import { compact, count, duration, money, speed } from './format.js';
+import { compact, count, duration, money, percent, speed } from './format.js';
 
-const share = (value) => (value === null || value === undefined ? '–' : `${(100 * value).toFixed(value < 0.1 ? 1 : 0)} %`);
+const share = (value) => (value === null || value === undefined ? '–' : percent(value, 1));
 const dollars = ({ cost }) => (cost === null ? null : Number(cost));
 
 /**

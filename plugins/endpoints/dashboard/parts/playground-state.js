@@ -78,6 +78,8 @@ export function usePlayground(params, models) {
   const asked = askedOf(form);
   const isEmpty = asked === null && (form.earlier.length === 0 || hasTurns);
   const set = (changes) => change((before) => ({ form: { ...before.form, ...changes } }));
+  /** Takes a model away with its turns. */
+  const leaveOut = (at) => change((before) => ({ form: { ...before.form, models: chosen.toSpliced(at, 1) }, lanes: before.lanes.toSpliced(at, 1) }));
   const bodyOf = (at, turns, more) => ({ model: chosen[at], messages: [...beforeOf(form), ...historyOf(turns), ...more], ...settings });
   const nextOf = (at) => [...resultsOf(turnsOf(at), results), ...(asked === null ? [] : [asked])];
 
@@ -108,5 +110,5 @@ export function usePlayground(params, models) {
     if (asked === null) set(fieldsOf(begun) ?? {});
   };
   const sendResults = (at) => run([at], () => ({ turns: turnsOf(at), more: resultsOf(turnsOf(at), results) }));
-  return { form: { ...form, models: chosen }, key, results, note, metadata, problem, isRunning, hasTurns, isEmpty, body: bodyOf(0, turnsOf(0), nextOf(0)), turnsOf, change, set, send, again, startOver, sendResults, stop: () => running.current?.abort() };
+  return { form: { ...form, models: chosen }, key, results, note, metadata, problem, isRunning, hasTurns, isEmpty, body: bodyOf(0, turnsOf(0), nextOf(0)), turnsOf, change, set, leaveOut, send, again, startOver, sendResults, stop: () => running.current?.abort() };
 }

@@ -61,10 +61,14 @@ const Fact = ({ name, children }) => html`<div><dt>${name}</dt><dd>${children ??
 
 function whyOf({ requestedModel, model, provider, attempts, ruledOut }) {
   if (model === null) return 'no provider was asked';
-  const failed = attempts.slice(0, -1);
+  const others = attempts.slice(0, -1);
+  const failed = others.filter(({ outcome }) => outcome !== 'outrun');
+  const outrun = others.filter(({ outcome }) => outcome === 'outrun');
   const words = [];
   if (requestedModel !== model) words.push(`"${requestedModel}" led to ${model}`);
   if (ruledOut.length > 0) words.push(`${ruledOut.length} ruled out`);
-  words.push(failed.length === 0 ? `${provider} came first in the order of the policy` : `${failed.map((one) => `${one.provider} (${one.outcome})`).join(', ')} failed before`);
+  if (failed.length > 0) words.push(`${failed.map((one) => `${one.provider} (${one.outcome})`).join(', ')} failed before`);
+  if (outrun.length > 0) words.push(`${provider} was quicker than ${outrun.map((one) => one.provider).join(', ')}`);
+  if (others.length === 0) words.push(`${provider} came first in the order of the policy`);
   return words.join('; ');
 }

@@ -23,6 +23,7 @@ export function RequestHistogram({ points, bucketMs, range, params, height = 84,
     { label: 'Answered', colour: '--bar', values: at.map((point) => (point === null ? 0 : point.requests - point.errors)) },
     { label: 'Errors', colour: '--bad-mark', values: at.map((point) => point?.errors ?? 0) },
   ];
-  const sum = (of) => points.reduce((total, point) => total + point[of], 0);
+  // a page that is open for long has points that are older than its range
+  const sum = (of) => at.reduce((total, point) => total + (point?.[of] ?? 0), 0);
   return html`<${TimeChart} title="Requests over time" summary=${`${count(sum('requests'))} requests, ${count(sum('errors'))} of them errors.`} times=${times} lines=${lines} range=${{ from: times[0], to: range.to }} bucketMs=${bucketMs} format=${count} height=${height} isBare=${isBare} onZoom=${zoomOf(params)} />`;
 }

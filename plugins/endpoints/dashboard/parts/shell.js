@@ -66,8 +66,14 @@ export function Shell({ page, params, children }) {
 }
 
 async function signOut() {
+  try {
+    await send('/api/session', {}, 'DELETE');
+  } catch (error) {
+    // the cookie is still good, and only the gateway can end it
+    dispatchEvent(new CustomEvent('gateway:say', { detail: `You are still signed in. ${/** @type {Error} */ (error).message}` }));
+    return;
+  }
   write('signed-in', null);
-  await send('/api/session', {}, 'DELETE').catch(() => {});
   location.assign('/dashboard/login');
 }
 

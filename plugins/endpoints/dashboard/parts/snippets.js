@@ -37,12 +37,18 @@ export function curlOf(body, metadata = {}, path = `/v1/${'messages' in body ? '
 
 const shell = (text) => text.replaceAll("'", `'\\''`);
 
+const isAscii = (text) => /^[\0-\x7f]*$/.test(text);
+/** A header holds bytes: the clients refuse other text, so what is not ASCII is written as its UTF-8. @param {Record<string, string>} metadata */
+const pythonHeaders = (metadata) => python(Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-gateway-${name}`, value]))).replaceAll(/"(?:[^"\\]|\\.)*"(?=,?\n)/g, (text) => (isAscii(text) ? text : `${text}.encode()`));
+/** @param {Record<string, string>} metadata */
+const nodeHeaders = (metadata) => `{${Object.entries(metadata).map(([name, value]) => `${JSON.stringify(`x-gateway-${name}`)}:${isAscii(value) ? JSON.stringify(value) : `Buffer.from(${JSON.stringify(value)}).toString('latin1')`}`).join()}}`;
+
 /** @param {Record<string, any>} body @param {Record<string, string>} [metadata] */
 export function pythonOf(body, metadata = {}) {
   const { reasoning, ...known } = body;
   const args = Object.entries(known).map(([name, value]) => `    ${name}=${python(value)},`);
   const extra = reasoning === undefined ? [] : [`    extra_body=${python({ reasoning })},`];
-  const headers = Object.keys(metadata).length === 0 ? [] : [`    extra_headers=${python(Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-gateway-${name}`, value])))},`];
+  const headers = Object.keys(metadata).length === 0 ? [] : [`    extra_headers=${pythonHeaders(metadata)},`];
   const read = body.stream ? 'for chunk in answer:\n    if chunk.choices:\n        print(chunk.choices[0].delta.content or "", end="")' : 'print(answer.choices[0].message.content)';
   return `import os\nfrom openai import OpenAI\n\nclient = OpenAI(base_url="${base()}", api_key=os.environ.get("GATEWAY_KEY", "none"))\n\nanswer = client.chat.completions.create(\n${[...args, ...extra, ...headers].join('\n')}\n)\n${read}\n`;
 }
@@ -52,7 +58,7 @@ const python = (value) => indent(JSON.stringify(value, null, 4).replaceAll(/("(?
 
 /** @param {Record<string, any>} body @param {Record<string, string>} [metadata] */
 export function typescriptOf(body, metadata = {}) {
-  const headers = Object.keys(metadata).length === 0 ? '' : `, { headers: ${JSON.stringify(Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`x-gateway-${name}`, value])))} }`;
+  const headers = Object.keys(metadata).length === 0 ? '' : `, { headers: ${nodeHeaders(metadata)} }`;
   const read = body.stream ? "for await (const chunk of answer) process.stdout.write(chunk.choices[0]?.delta.content ?? '');" : 'console.log(answer.choices[0]?.message.content);';
   return `import OpenAI from 'openai';\n\nconst client = new OpenAI({ baseURL: '${base()}', apiKey: process.env.GATEWAY_KEY ?? 'none' });\n\nconst answer = await client.chat.completions.create(${JSON.stringify(body, null, 2)}${headers});\n${read}\n`;
 }

@@ -84,8 +84,8 @@ function useWidth(box) {
 
 /**
  * @param {{ title: string, kind?: 'bars' | 'lines', times: number[], lines: Line[], range: { from: number, to: number }, bucketMs: number,
- *   format: (value: number) => string, height?: number, onZoom: (from: number, to: number) => void, isBare?: boolean, isLog?: boolean, band?: [low: number, high: number], summary?: string }} props
- *   `isLog`: of lines that lie powers of ten apart; `band`: two lines, the area between which is filled
+ *   format: (value: number) => string, height?: number, onZoom?: (from: number, to: number) => void, isBare?: boolean, isLog?: boolean, band?: [low: number, high: number], summary?: string }} props
+ *   `onZoom`: absent where the page has no range of time; `isLog`: of lines that lie powers of ten apart; `band`: two lines, the area between which is filled
  */
 export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs, format, height = 150, onZoom, isBare = false, isLog = false, band, summary }) {
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
@@ -99,7 +99,7 @@ export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs,
 
   const placeOf = (event) => Math.min(width, Math.max(scales.left, event.clientX - event.currentTarget.getBoundingClientRect().left));
   const down = (event) => {
-    if (event.button !== 0) return;
+    if (event.button !== 0 || onZoom === undefined) return;
     event.currentTarget.setPointerCapture(event.pointerId);
     setPointer({ x: placeOf(event), from: placeOf(event) });
   };

@@ -19,9 +19,10 @@ function rowsOf(record) {
   const { attempts, durationMs } = record;
   const starts = startsOf(record);
   const ends = attempts.map((attempt, at) => starts[at] + attempt.durationMs);
-  const own = starts[0] ?? durationMs;
+  // of attempts beside each other the first one that ended comes first
+  const own = attempts.length === 0 ? durationMs : Math.min(...starts);
   const rows = attempts.flatMap((attempt, at) => {
-    const before = ends[at - 1] ?? own;
+    const before = Math.max(own, ...ends.filter((_, other) => starts[other] < starts[at] || (starts[other] === starts[at] && other < at)));
     return starts[at] - before < shortest ? [rowOf(attempt, at, starts[at])] : [pause(before, starts[at], at), rowOf(attempt, at, starts[at])];
   });
   return { rows: [{ name: 'gateway', note: ownNote(record), parts: [{ kind: 'own', from: 0, to: own }], tone: '', text: duration(own) }, ...rows], end: Math.max(durationMs, ...ends, 1) };
@@ -41,6 +42,8 @@ const pause = (from, to, at) => ({ name: 'waited', note: `before attempt ${at + 
 
 function rowOf({ provider, outcome, status, error, durationMs, timeToFirstTokenMs: first, timeToAnswerMs: answer = first }, at, from) {
   const isAnswered = outcome === 'answered';
+  // another one was quicker, which is no failure
+  if (outcome === 'outrun') return { name: `${at + 1} ${provider}`, note: outcome, parts: [{ kind: 'wait', from, to: from + durationMs }], tone: '', text: duration(durationMs) };
   const steps = [['wait', 0, first ?? 0], ['thought', first ?? 0, answer ?? 0], [isAnswered ? 'answer' : 'bad', answer ?? 0, durationMs]];
   const parts = steps.filter(([kind, begin, end], place) => place === 2 || end > begin || (kind === 'wait' && first !== null)).map(([kind, begin, end]) => ({ kind, from: from + begin, to: from + end }));
   const thought = answer > first ? `thought ${duration(answer - first)}, ` : '';

@@ -104,4 +104,18 @@ describe('the page', () => {
     expect(scene.complaints).toEqual([]);
     await page.close();
   });
+
+  test('marks tokens and costs that hold estimates', async () => {
+    await scene.chat('An answer that breaks [[cut:3]]', { stream: true }, { 'x-gateway-session-id': 'broken' });
+    await scene.stored(3);
+    const page = await scene.open('/dashboard/conversations?by=meta.session-id');
+    const marks = async (text: Promise<string>): Promise<number> => (await text).split('≈').length - 1;
+    const row = page.getByRole('row').filter({ hasText: 'broken' });
+    await row.waitFor();
+    expect([await marks(row.innerText()), await marks(page.getByRole('row').filter({ hasText: 'trip' }).innerText())]).toEqual([1, 0]);
+    await row.getByRole('link').click();
+    await page.locator('.turn-foot').waitFor();
+    expect([await marks(page.locator('.turn-sums').innerText()), await marks(page.locator('.turn-foot').innerText())]).toEqual([1, 3]);
+    await page.close();
+  });
 });

@@ -4,6 +4,8 @@ import { mockConfig, stage, violations } from './browser.ts';
 import type { Stage } from './browser.ts';
 
 const yamlKey = 'key-in-the-yaml-0123456789';
+type Box = Readonly<Record<'x' | 'y' | 'width' | 'height', number>>;
+
 let scene: Stage;
 beforeAll(async () => {
   scene = await stage(mockConfig({ server: { admin_open: true }, keys: [{ name: 'yaml-team', key: yamlKey, limits: { budget: { dollars: '50', per: 'month' } } }] }));
@@ -82,5 +84,37 @@ test('shows a key of the YAML with its place, and says why a change was not made
   await page.getByText('There is a key with the name "yaml-team" already, in the config.').waitFor();
   await expect.poll(() => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBeLessThanOrEqual(0);
   expect(await violations(page, "['color-contrast', 'link-in-text-block', 'link-name', 'button-name', 'target-size']")).toEqual([]);
+  await page.close();
+});
+
+test('a change leaves metadata with a comma as it was', async () => {
+  const metadata = { team: 'search', note: 'for A, B and C', pair: 'a=b' };
+  await fetch(`${scene.gateway.url}/api/keys`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'noted', metadata }) });
+  const noted = async (): Promise<any> => ((await (await fetch(`${scene.gateway.url}/api/keys`)).json()) as any).data.find(({ name }: any) => name === 'noted');
+  const page = await scene.open('/dashboard/keys');
+  await page.getByRole('button', { name: 'Change noted' }).click();
+  await page.getByLabel('Requests a minute').fill('7');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect.poll(async () => (await noted()).limits?.requests_per_minute).toBe(7);
+  expect((await noted()).metadata).toEqual(metadata);
+  await page.close();
+});
+
+test('a text that is marked beyond the edge of a dialog does not close it, and a click there does', async () => {
+  const page = await scene.open('/dashboard/keys');
+  await page.getByRole('button', { name: 'New key' }).click();
+  await page.getByLabel('Name', { exact: true }).fill('marked');
+  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.locator('.made-key').waitFor();
+  const [key, dialog] = (await Promise.all([page.locator('.made-key').boundingBox(), page.locator('dialog').boundingBox()])) as [Box, Box];
+  await page.mouse.move(key.x + key.width - 60, key.y + 20);
+  await page.mouse.down();
+  await page.mouse.move(dialog.x - 60, key.y + 22, { steps: 5 });
+  await page.evaluate("addEventListener('click', () => requestAnimationFrame(() => requestAnimationFrame(() => (window.isDrawn = true))), { once: true })");
+  await page.mouse.up();
+  await page.waitForFunction('window.isDrawn');
+  expect(await page.locator('.made-key').count()).toBe(1);
+  await page.mouse.click(dialog.x - 60, dialog.y + 40);
+  await page.locator('dialog').waitFor({ state: 'detached' });
   await page.close();
 });

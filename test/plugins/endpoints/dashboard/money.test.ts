@@ -29,6 +29,12 @@ test('alerts stand on Overview with since when, lead to their requests, and turn
   await page.waitForURL((url) => url.pathname === '/dashboard/logs' && url.searchParams.get('status') === 'error');
 });
 
+test('an alert about one value leads to the requests of that value', async () => {
+  await page.goto(`${scene.gateway.url}/dashboard`);
+  await page.getByRole('region', { name: 'Alerts' }).getByText('tenant burns money').click();
+  await page.waitForURL((url) => url.searchParams.get('meta.team') === '<b>red</b>' && url.searchParams.get('sort') === 'cost');
+});
+
 test('Spend says what a team spends, and whose budget is nearly used', async () => {
   await scene.chat('How much?', {}, of('team', 'search'));
   await scene.stored(4);

@@ -1,4 +1,5 @@
 /** Parts of the page that need no page: the words of its address and its search bar, and how it writes figures. */
+import { runInNewContext } from 'node:vm';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { filterNames, formatLogFilter, parseLogFilter, resolveQuery } from '../../../../core/log/query.ts';
 import { parseLogSearch } from '../../../../core/log/search.ts';
@@ -8,12 +9,14 @@ import { aRecord } from '../../../_kit/log.ts';
 const part = async (name: string): Promise<any> => await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
 const { addFilter, apiParams, fieldInBar, filtersOf, inBar, onlyFilter, parseBar, rangeHolding, rangeOf, widerSince } = await part('query');
 const { columnOf } = await part('log-columns');
-const { duration, moment, money, percent } = await part('format');
+const { compact, duration, moment, money, percent } = await part('format');
+const { measures } = await part('measures');
 const { timeTicks, valueTicks } = await part('chart-ticks');
 const { clientsOf } = await part('clients');
 const { aboutSum } = await part('estimate');
 const { levelsOf } = await part('levels');
 const { tail } = await part('tail');
+const { pythonOf, typescriptOf } = await part('snippets');
 const { searchOf, toggled } = await part('model-search');
 const { linesWith } = await part('text-lines');
 
@@ -201,6 +204,14 @@ describe('figures', () => {
     expect(percent(some, 10_000)).toBe(text);
   });
 
+  test.each([[0.999, '99.9 %'], [0.0004, '<0.1 %'], [0.25, '25 %'], [null, '–']])('a share of %s in a breakdown is %s', (share, text) => {
+    expect(measures['error-rate'].format(share)).toBe(text);
+  });
+
+  test.each([[12_345, '12.3 k'], [1_234_000_000, '1.2 G'], [1_234_000_000_000, '1.2 T']])('%d is %s where there is little room', (value, text) => {
+    expect(compact(value)).toBe(text);
+  });
+
   test.each([
     [0.2, money, ['$0', '$0.05', '$0.10', '$0.15', '$0.20']],
     [1.5, money, ['$0', '$0.50', '$1.00', '$1.50']],
@@ -293,6 +304,23 @@ test('a snippet in Python imports what it uses', () => {
 test('a snippet that is run once has the mark of its page, and a setting that stays has none', () => {
   const marked = clientsOf({ base: 'http://localhost:4000/v1', model: 'auto', mark: 'a1b2c' }).filter(([, , text]: string[]) => text?.includes('a1b2c')).map(([name]: string[]) => name);
   expect(marked).toEqual(['curl', 'OpenAI Python', 'OpenAI Node', 'Anthropic Python', 'AI SDK', 'LangChain', 'LlamaIndex']);
+});
+
+describe('metadata that is not ASCII', () => {
+  const body = { model: 'auto', messages: [] };
+  const metadata = { city: 'München 東京', team: 'search' };
+  beforeEach(() => void vi.stubGlobal('location', { origin: 'http://localhost:4000' }));
+  afterEach(() => void vi.unstubAllGlobals());
+
+  test('is bytes in a snippet in Python', () => {
+    expect(pythonOf(body, metadata)).toMatch(/"x-gateway-city": "München 東京"\.encode\(\),\n +"x-gateway-team": "search"\n/);
+  });
+
+  test('arrives as it was written from a snippet in TypeScript', () => {
+    const [, written] = /\{ headers: (.*) \}\);/.exec(typescriptOf(body, metadata)) ?? [];
+    const headers = new Headers(runInNewContext(`(${written})`, { Buffer }) as Record<string, string>);
+    expect(Array.from(headers, ([name, value]) => [name, Buffer.from(value, 'latin1').toString()])).toEqual([['x-gateway-city', metadata.city], ['x-gateway-team', metadata.team]]);
+  });
 });
 
 describe('a search of models', () => {

@@ -84,6 +84,19 @@ test('two models answer side by side, turn after turn, each in its own conversat
   expect(await prompt().inputValue()).toBe('First [[pace:5]]');
 });
 
+test('a model that is removed takes its turns with it', async () => {
+  for (const [place, name] of [['Second', 'mock'], ['Third', 'unpriced']]) {
+    await button('Compare with another model').click();
+    await page.getByRole('combobox', { name: `${place} model` }).selectOption(String(name));
+  }
+  await prompt().fill('Hello');
+  await button('Send').click();
+  await expect.poll(() => page.locator('.took').count()).toBe(3);
+  await button('Remove the second model').click();
+  await expect.poll(() => page.locator('.lane-name').allTextContents()).toEqual(['auto', 'unpriced']);
+  expect(await lane('Answer of unpriced').locator('.took').innerText()).toContain('unpriced');
+});
+
 test('a tool call takes its result, and the answer goes on', async () => {
   await page.getByText('Tools', { exact: true }).click();
   await page.getByLabel('Tools as JSON').fill('[{"type":"function","function":{"name":"get_weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}]');

@@ -36,6 +36,12 @@ describe('the view', () => {
     expect([data.earlier, data.lastMonth, data.rows[0].before]).toEqual([null, null, null]);
   });
 
+  test('does not know what a value spent the month before where the list of that month was cut', async () => {
+    const others = Array.from({ length: 1000 }, (_, at) => ['2026-10-06T00:00:00Z', `other-${at}`, '1'] as const);
+    const data = await view('by=meta.team', [['2026-10-05T00:00:00Z', 'small', '0.5'], ...others, ['2026-11-02T00:00:00Z', 'other-3', '2'], ['2026-11-03T00:00:00Z', 'small', '0.4']]);
+    expect(data.rows.map(({ value, before }: any) => [value, before])).toEqual([['small', null], ['other-3', '1']]);
+  });
+
   test.each<[string, readonly { at: number; cost: string | null }[], number | null]>([
     ['of the last days', [{ at: now - 12 * hour - 9 * 24 * hour, cost: '100' }, { at: now - 36 * hour, cost: '3' }], 2],
     ['of nothing', [], null],

@@ -100,6 +100,48 @@ test('a breakdown asks for the rows that are large in its measure', async () => 
   await page.close();
 });
 
+describe('of more values than are listed', () => {
+  test('Spend says that it lists those that spend most', async () => {
+    const page = await scene.open('/dashboard/config');
+    await answering(page, 'spend', (answer) => ({ ...answer, rows: Array.from({ length: 200 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })) }));
+    await page.goto(`${scene.gateway.url}/dashboard/spend?by=meta.team`);
+    await page.getByText('The 200 that spend most.').waitFor();
+    await page.close();
+  });
+
+  test('the foot of a breakdown does not say that they are all', async () => {
+    const page = await scene.open('/dashboard/config');
+    await answering(page, 'breakdown', (answer) => ({ ...answer, rows: Array.from({ length: 1000 }, (_, at) => ({ ...answer.rows[0], value: `team-${at}` })) }));
+    await page.goto(`${scene.gateway.url}/dashboard/breakdown?by=meta.team&metric=requests`);
+    await page.locator('table.breakdown tfoot th').getByText('20 of 1,000 or more', { exact: true }).waitFor();
+    await page.close();
+  });
+});
+
+test('a drag over the days of Spend, which has no range, does nothing', async () => {
+  const page = await scene.open('/dashboard/spend');
+  const faults: string[] = [];
+  page.on('pageerror', ({ message }) => void faults.push(message));
+  const days = page.getByRole('img', { name: /^Spending by day/ });
+  await days.hover({ position: { x: 200, y: 40 } });
+  await page.locator('.tooltip').waitFor();
+  await page.mouse.down();
+  await days.hover({ position: { x: 400, y: 40 } });
+  expect(await page.locator('.chart-selection').count()).toBe(0);
+  await page.mouse.up();
+  await page.locator('.tooltip').waitFor({ state: 'detached' });
+  expect(faults).toEqual([]);
+  await page.close();
+});
+
+test('the words of a chart are of its range alone', async () => {
+  const page = await scene.open('/dashboard/config');
+  await answering(page, 'overview', (answer) => ({ ...answer, begin: null, points: [{ ...answer.points[0], at: answer.points[0].at - 20 * 60_000, requests: 1000 }, ...answer.points] }));
+  await page.goto(`${scene.gateway.url}/dashboard?since=15m`);
+  await page.getByRole('img', { name: `Requests over time. ${many} requests, 0 of them errors.` }).waitFor();
+  await page.close();
+});
+
 test('an answer that did not come is asked for again, as is said', async () => {
   const page = await scene.open('/dashboard/config');
   await page.route('**/api/views/logs*', (route) => route.abort());

@@ -1,0 +1,81 @@
+/** Attempts on the pages: a hedge that was outrun is no failure, and each failure stands where it belongs. */
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mockConfig, stage } from './browser.ts';
+import type { Stage } from './browser.ts';
+
+const hedgeMs = 200;
+let scene: Stage;
+let hedged = '';
+
+beforeAll(async () => {
+  const { providers, models, routing } = mockConfig() as { providers: object; models: object[]; routing: { models: object } };
+  const at = (id: string, providerId: string): object => ({ id, pricing: { prompt: '0.000001' }, providers: [{ providerId, externalId: id, streaming: true }] });
+  scene = await stage({
+    providers: { ...providers, 'mock-c': { dialect: 'mock' } },
+    models: [...models, at('first', 'mock-c'), at('second', 'mock-b')],
+    routing: { ...routing, models: { ...routing.models, first: { fallbacks: ['second'] }, hedgy: { candidates: ['mock'], strategy: 'ordered', hedge_ms: hedgeMs } } },
+  });
+  hedged = await scene.chat(`Hello [[hang provider:mock-b]] [[delay:${2 * hedgeMs}]]`, { model: 'hedgy', stream: true });
+  await scene.chat('Made good [[status:503 attempts:1]]');
+  await scene.chat('Made good by another model [[status:503 attempts:1]]', { model: 'first' });
+  await scene.chat('[[status:500]]', { model: 'unpriced' });
+  await scene.stored(4);
+});
+afterAll(async () => await scene.close());
+
+const asked = async (path: string): Promise<any> => (await (await fetch(scene.gateway.url + path)).json() as any).data;
+
+describe('a hedge that was outrun', () => {
+  let page: Page;
+  beforeAll(async () => {
+    page = await scene.open(`/dashboard/logs/${hedged}?tab=facts`);
+  });
+  afterAll(async () => await page.close());
+
+  test('stands in the waterfall as no failure, and its waiting is none of the gateway', async () => {
+    await page.locator('.waterfall li').first().waitFor();
+    const rows = await page.locator('.waterfall li').evaluateAll((all: any[]) => all.map((one) => [one.querySelector('.waterfall-name').textContent, one.className, one.querySelector('.waterfall-time').textContent]));
+    expect(rows).toEqual([['gateway', '', expect.stringMatching(/^<?\d+ ms$/)], ['1 mock-b', '', expect.any(String)], ['2 mock', '', expect.any(String)]]);
+    expect(Number(rows[0]?.[2].replaceAll(/\D/g, ''))).toBeLessThan(hedgeMs);
+  });
+
+  test('is said to have been slower, not to have failed', async () => {
+    await page.getByText('mock was quicker than mock-b').waitFor();
+    expect(await page.getByText('failed before').count()).toBe(0);
+  });
+
+  test('is no failure of its provider', async () => {
+    const providers = await asked('/api/providers');
+    expect(providers.find(({ id }: any) => id === 'mock-b').seen).toMatchObject({ attempts: 3, failures: 0, lastFailedAt: null });
+  });
+
+  test('is no bad answer of its model, as an attempt that failed is', async () => {
+    await page.goto(`${scene.gateway.url}/dashboard/models?model=mock`);
+    await expect.poll(() => page.locator('.answers .mark').evaluateAll((all: any[]) => all.map(({ className }) => className))).toEqual(['mark mark-bad', 'mark mark-ok', 'mark mark-ok', 'mark mark-off']);
+  });
+});
+
+test('what another model failed at is no answer of the model that answered', async () => {
+  const answers = await asked('/api/views/answers?model=second');
+  expect(answers.map(({ provider, answers: own }: any) => [provider, own.map(({ outcome }: any) => outcome)])).toEqual([['mock-b', ['answered']]]);
+});
+
+test('a provider has answered what it answered, and leads to that', async () => {
+  const page = await scene.open('/dashboard/providers');
+  const answered = page.getByRole('row').filter({ has: page.getByRole('button', { name: 'Test mock', exact: true }) }).locator('a[href*="?provider="]');
+  await answered.waitFor();
+  expect(await answered.innerText()).toBe('1');
+  await answered.click();
+  await page.locator('.totals').waitFor();
+  expect(await page.locator('.totals b').first().innerText()).toBe('1');
+  await page.close();
+});
+
+test('a group of errors that were all made good leads to those requests alone', async () => {
+  const page = await scene.open('/dashboard');
+  await page.locator('.error-list a').filter({ hasText: /mock upstream_unavailable all rescued/ }).click();
+  await page.locator('.totals').waitFor();
+  expect(await page.locator('.totals b').first().innerText()).toBe('1');
+  await page.close();
+});

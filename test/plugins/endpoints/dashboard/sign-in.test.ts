@@ -1,0 +1,49 @@
+/** Signing in and out in a browser: what was opened comes along, and who is still signed in knows it. */
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { mockConfig, stage } from './browser.ts';
+import type { Stage } from './browser.ts';
+
+const part = async (name: string): Promise<any> => await import(new URL(`../../../../plugins/endpoints/dashboard/parts/${name}.js`, import.meta.url).href);
+const { linkOf } = await part('playground-link');
+const { emptyForm } = await part('playground-request');
+
+const adminKey = 'the-admin-key-of-the-test';
+let scene: Stage;
+let page: Page;
+beforeAll(async () => {
+  scene = await stage(mockConfig({ server: { admin_key: adminKey }, keys: [{ name: 'web', key: 'a-key-of-a-caller' }] }));
+});
+afterAll(async () => await scene.close());
+afterEach(async () => {
+  vi.unstubAllGlobals();
+  await page.close();
+});
+
+/** Opens an address in a browser that has no cookie yet, and signs in there. */
+const signIn = async (address: string): Promise<void> => {
+  page = await scene.browser.newPage();
+  await page.goto(address, { waitUntil: 'commit' });
+  await page.getByLabel('Admin key').fill(adminKey);
+  await page.keyboard.press('Enter');
+};
+
+test('a shared form is there after signing in', async () => {
+  vi.stubGlobal('location', { origin: scene.gateway.url });
+  await signIn(await linkOf({ ...emptyForm, user: 'A question that was shared' }));
+  await page.waitForURL(/\/dashboard\/playground/);
+  await expect.poll(() => page.getByLabel('User', { exact: true }).inputValue()).toBe('A question that was shared');
+});
+
+test('who could not be signed out is told so, and can try again', async () => {
+  await signIn(`${scene.gateway.url}/dashboard/config`);
+  const out = page.getByRole('button', { name: 'Sign out' });
+  await out.waitFor();
+  await page.route('**/api/session', (route) => route.abort());
+  await out.click();
+  await page.getByText('You are still signed in. The gateway does not answer.').waitFor();
+  await page.unrouteAll();
+  await out.click();
+  await page.getByLabel('Admin key').waitFor();
+  expect(page.url()).toMatch(/\/dashboard\/login$/);
+});
