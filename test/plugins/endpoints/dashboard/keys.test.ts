@@ -112,7 +112,7 @@ test('a text that is marked beyond the edge of a dialog does not close it, and a
   await page.mouse.move(dialog.x - 60, key.y + 22, { steps: 5 });
   await page.evaluate("addEventListener('click', () => requestAnimationFrame(() => requestAnimationFrame(() => (window.isDrawn = true))), { once: true })");
   await page.mouse.up();
-  await page.waitForFunction('window.isDrawn');
+  await expect.poll(() => page.evaluate('window.isDrawn')).toBe(true);
   expect(await page.locator('.made-key').count()).toBe(1);
   await page.mouse.click(dialog.x - 60, dialog.y + 40);
   await page.locator('dialog').waitFor({ state: 'detached' });
