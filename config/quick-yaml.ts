@@ -5,7 +5,7 @@
 import { CORE_SCHEMA, load } from 'js-yaml';
 
 /** References, aliases, tags and directives; and what the two readers take differently. */
-const unusual = /\$[{$]|^[^#\n]*\$\w|(?:^|[\s[{,])[&*!?:]|^%|\r|<<|__proto__|(?<!: )(?:null|~)\s*[:,}]|\d[eE][+-]?\d{3}/im;
+const unusual = /\$[{$]|^[^#\n]*\$\w|(?:^|[\s[{,])[&*!?:]|^%|^ +---|^ *\t|\r|<<|__proto__|(?<!: )(?:null|~)\s*[:,}]|\d[eE][+-]?\d{3}/im;
 
 /** The values that the YAML parser would give. Null: the text is for the YAML parser, which also says what is wrong. */
 export function readQuickYaml(text: string): Record<string, unknown> | null {

@@ -89,7 +89,7 @@ function turnsOf(messages: readonly Fields[]): readonly Fields[] {
       if (last?.hasResults === true) (last.content as unknown[]).push(resultBlock(message));
       else turns.push({ role: 'user', content: [resultBlock(message)], hasResults: true });
     } else if (role === 'user' && last?.hasResults === true) {
-      (last.content as unknown[]).push(...(typeof content === 'string' ? [{ type: 'text', text: content }] : (blocksOf(content) as unknown[])));
+      last.content = [...(last.content as unknown[]), ...(typeof content === 'string' ? [{ type: 'text', text: content }] : (blocksOf(content) as unknown[]))];
       last.hasResults = false;
     } else turns.push({ role, content: role === 'assistant' ? saidBlocks(message) : blocksOf(content), hasResults: false });
   }

@@ -64,7 +64,7 @@ const { rawJSON } = JSON as unknown as { rawJSON(json: string): unknown };
 export function objectIn(text: string): object | null {
   if (!/^\s*\{/.test(text) || isDeeper(Buffer.from(text), deepest)) return null;
   try {
-    const value: unknown = /\d{16}|\d[eE]/.test(text) ? JSON.parse(text, withDigits) : JSON.parse(text);
+    const value: unknown = /(?:\d\.?){16}|\d[eE]/.test(text) ? JSON.parse(text, withDigits) : JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : null;
   } catch {
     // the text is not JSON; null tells the caller so

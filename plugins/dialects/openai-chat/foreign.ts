@@ -36,7 +36,9 @@ function withShownImages(messages: readonly Message[]): readonly Message[] {
     if (isPictured(message)) {
       const content = message.content as readonly ContentPart[];
       const texts = content.filter(isText);
-      parts.push({ type: 'text', text: `The tool call ${message.tool_call_id ?? ''} gave this:` }, ...content.filter((part) => !isText(part)));
+      parts.push({ type: 'text', text: `The tool call ${message.tool_call_id ?? ''} gave this:` });
+      // safety: as arguments of one call, those of a long list would overflow the stack
+      for (const part of content) if (!isText(part)) parts.push(part);
       shown.push({ ...message, content: texts.length > 0 ? texts : 'See the next message.' });
     } else shown.push(message);
   }

@@ -27,11 +27,13 @@ export const createThinkTags = (): ThinkTags => new Splitter();
 class Splitter implements ThinkTags {
   #stage: 'start' | 'thinking' | 'answer' = 'start';
   #held = '';
+  /** What is held at the start, without the blanks before it: never more than a part of a tag. */
+  #start = '';
   #isAfterTag = false;
 
   push(piece: string): Split {
     this.#held += piece;
-    if (this.#stage === 'start') return this.#atStart();
+    if (this.#stage === 'start') return this.#atStart(piece);
     return this.#stage === 'thinking' ? this.#inThinking() : this.#inAnswer();
   }
 
@@ -41,8 +43,10 @@ class Splitter implements ThinkTags {
     return this.#stage === 'thinking' ? { reasoning: rest, text: '' } : { reasoning: '', text: rest };
   }
 
-  #atStart(): Split {
-    const text = this.#held.trimStart();
+  #atStart(piece: string): Split {
+    // cost: to trim all blanks so far at each piece takes quadratic time
+    const text = (this.#start + piece).trimStart();
+    this.#start = text;
     if (text.length < opening.length && opening.startsWith(text)) return nothing;
     if (text.startsWith(opening)) {
       this.#enter('thinking', text.slice(opening.length));

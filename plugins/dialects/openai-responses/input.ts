@@ -111,10 +111,9 @@ function assistantItems(message: Message, path: string, ways: InputWays): readon
   const content = assistantContent(message, path, ways);
   const calls = message.tool_calls ?? [];
   const { before, phase } = replayOf(message, content === null ? (calls[0]?.id ?? '') : 'message', ways.target);
-  const items: Item[] = [];
-  if (content !== null) items.push(...(before.get('message') ?? []), { role: 'assistant', content, ...(phase !== null && { phase }) });
-  for (const call of calls) items.push(...(before.get(call.id) ?? []), callOf(call, ways));
-  return items;
+  // safety: no `push(...)`, which overflows the stack where a caller sends some hundred thousand details
+  const said = content === null ? [] : [...(before.get('message') ?? []), { role: 'assistant', content, ...(phase !== null && { phase }) }];
+  return [...said, ...calls.flatMap((call) => [...(before.get(call.id) ?? []), callOf(call, ways)])];
 }
 
 /**

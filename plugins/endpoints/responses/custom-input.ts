@@ -49,11 +49,6 @@ export class CustomInput {
     this.#held = this.#held.slice(end.at);
     if (end.isOver) this.#state = 'after';
     const said = unescaped(raw);
-    if (said === null) {
-      // no JSON at all: `end` takes what the whole arguments hold
-      this.#state = 'after';
-      return '';
-    }
     this.text += said;
     return said;
   }
@@ -65,7 +60,7 @@ function endOf(held: string): { at: number; isOver: boolean } {
   while (at < held.length) {
     const sign = held[at];
     if (sign === '"') return { at, isOver: true };
-    const length = sign === '\\' ? escapeLength(held.slice(at, at + 8)) : 1;
+    const length = sign === '\\' ? escapeLength(held.slice(at, at + 12)) : 1;
     if (at + length > held.length) break;
     at += length;
   }
@@ -75,18 +70,20 @@ function endOf(held: string): { at: number; isOver: boolean } {
 /** How long an escape is. The two halves of one character are one: a delta with a half of it is no valid text. */
 function escapeLength(escape: string): number {
   if (escape[1] !== 'u') return 2;
-  const isHalf = /^\\u[dD][89abAB]/.test(escape);
-  return isHalf && '\\u'.startsWith(escape.slice(6)) ? 12 : 6;
+  const digits = /^\\u[\da-fA-F]{0,4}/.exec(escape)?.[0].length ?? 0;
+  // no escape at all: a quote behind it is the closing one
+  if (digits < 6 && digits < escape.length) return digits;
+  return halves.test(escape) ? 12 : 6;
 }
 
-function unescaped(raw: string): string | null {
-  try {
-    // a model may write line breaks as they are, which JSON does not allow
-    return JSON.parse(`"${raw.replaceAll('\n', '\\n').replaceAll('\r', '\\r').replaceAll('\t', '\\t')}"`) as string;
-  } catch {
-    return null;
-  }
-}
+/** The first half of a character, with as much of the second as has come. */
+const halves = /^\\u[dD][89abAB][\da-fA-F]{2}(?:\\(?:u[\da-fA-F]{0,4})?)?$/;
+
+/** An escape of JSON, or what a model writes as it is and JSON does not allow: a backslash, a line break. */
+const signs = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})|[\\\p{Cc}]/gu;
+
+/** The text of a piece. What is no escape stands for itself: what came before it has gone out, so the rest cannot be read in another way. */
+const unescaped = (raw: string): string => JSON.parse(`"${raw.replaceAll(signs, (sign) => (sign.length > 1 ? sign : JSON.stringify(sign).slice(1, -1)))}"`) as string;
 
 function inputIn(whole: string): string {
   try {

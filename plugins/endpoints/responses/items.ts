@@ -97,7 +97,8 @@ class Turn {
   readonly #lost = new Set<string>();
 
   message(parts: readonly ContentPart[], more: Fields): void {
-    this.#parts.push(...parts);
+    // safety: as arguments of one call, those of a long list would overflow the stack
+    for (const part of parts) this.#parts.push(part);
     this.#order.push({ type: 'message', parts: parts.length, fields: more });
   }
 
@@ -107,7 +108,7 @@ class Turn {
   }
 
   thought(texts: readonly string[], detail: ReasoningDetail | null): void {
-    this.#thoughts.push(...texts);
+    for (const text of texts) this.#thoughts.push(text);
     if (detail === null) return;
     this.#details.push(detail);
     const { provider, id, index } = detail;

@@ -127,7 +127,8 @@ export class TextItem implements OutputItem {
 
   /** Log probabilities that came without a text of their own. */
   addLogprobs(logprobs: readonly unknown[]): void {
-    if (this.#part?.voice === 'output_text') this.#part.logprobs.push(...logprobs);
+    // safety: as arguments of one call, those of a long answer would overflow the stack
+    if (this.#part?.voice === 'output_text') for (const one of logprobs) this.#part.logprobs.push(one);
   }
 
   /** Fields that are known when the item is over. */

@@ -68,8 +68,11 @@ const passage = 'A gateway stands in front of many providers and keeps a record 
 
 const composeWords = (count: number): string => Array.from({ length: count }, (_, at) => passage[at % passage.length]).join(' ');
 
+/** safety: a list of thousands, each searched for in a text of megabytes, would stop the process for minutes; the large vendors take 4 to 16. */
+const mostStops = 64;
+
 function beforeStop(text: string, stop: ChatRequest['stop']): string {
-  const found = [stop ?? []].flat().map((sequence) => (sequence === '' ? -1 : text.indexOf(sequence))).filter((at) => at !== -1);
+  const found = [stop ?? []].flat().slice(0, mostStops).map((sequence) => (sequence === '' ? -1 : text.indexOf(sequence))).filter((at) => at !== -1);
   return found.length === 0 ? text : text.slice(0, Math.min(...found));
 }
 

@@ -63,7 +63,7 @@ describe('the object in a text', () => {
 
   it.each(['', 'no', '[1]', '"{}"', '5', '{"half":', `{"a":${'['.repeat(100_000)}${']'.repeat(100_000)}}`])('is none in %.20j', (text) => expect(objectIn(text)).toBe(null));
 
-  it.each(['{"id":9007199254740993,"x":[0.12345678901234567891]}', '{"far":1e999}'])('keeps all digits of %s', (text) => expect(JSON.stringify(objectIn(text))).toBe(text));
+  it.each(['{"id":9007199254740993,"x":[0.12345678901234567891]}', '{"far":1e999}', '{"n":12345678901.123456789}', '{"n":-1234567.1234567890123}'])('keeps all digits of %s', (text) => expect(JSON.stringify(objectIn(text))).toBe(text));
 });
 
 const read = (parts: string[], limit: number, announced?: string): Promise<Buffer> => readBody(Readable.from(parts.map((part) => Buffer.from(part))), { limit, announced });

@@ -39,6 +39,12 @@ describe('a request of the Messages API', () => {
   });
 });
 
+it('shows what a user said in any number of parts, in one with the results of tools before it', () => {
+  const parts = Array.from({ length: 200_000 }, () => ({ type: 'text', text: 'a' }));
+  const shown = askedBody('/v1/messages', { model: 'm', messages: [{ role: 'tool', tool_call_id: 't1', content: '20' }, { role: 'user', content: parts }] });
+  expect(shown).toMatchObject({ messages: [{ role: 'user', content: { length: 200_001 } }] });
+});
+
 describe('a request of the Responses API', () => {
   const base = { model: 'm', store: false };
   const input = [{ role: 'user', content: 'Hi' }];

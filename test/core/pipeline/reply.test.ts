@@ -33,6 +33,25 @@ describe('a field of which a later piece has more', () => {
     ['old', { a: 1 }, { a: 1 }],
     [null, [1], [1]],
   ])('%j and then %j is %j', (first, second, both) => expect(replyOf(extra(first), extra(second)).choices[0]?.extras).toEqual([{ on: 'choice', field: 'logprobs', value: both }]));
+
+  it('grows in place, because a copy for each token takes quadratic time', () => {
+    const reply = replyOf(extra({ content: [1] }), extra({ content: [2] }));
+    const before = reply.choices[0]?.extras[0]?.value as { content: number[] };
+    const { content } = before;
+    reply.add(extra({ content: [3] }));
+    expect(reply.choices[0]?.extras[0]?.value).toBe(before);
+    expect(before.content).toBe(content);
+    expect(content).toEqual([1, 2, 3]);
+  });
+
+  it('leaves the pieces as they were, and another answer that was put together from them', () => {
+    const values = [{ content: [1] }, { content: [2] }, { content: [3] }];
+    const first = replyOf(...values.map(extra));
+    const whole = first.choices[0]?.extras[0]?.value;
+    replyOf(extra(whole), extra({ content: [4] }));
+    expect(values).toEqual([{ content: [1] }, { content: [2] }, { content: [3] }]);
+    expect(whole).toEqual({ content: [1, 2, 3] });
+  });
 });
 
 describe('the pieces of an answer', () => {
@@ -52,6 +71,16 @@ describe('the pieces of an answer', () => {
     const reply = replyOf(start(0), start(1), input(0, '{'), input(1, '['), input(0, '}'), said('other', 1), input(1, ']'), { type: 'finish', choice: 0, reason: 'tool_calls', native: null });
     expect(reply.pieces(0)).toEqual([start(0), start(1), input(0, '{'), input(1, '['), input(0, '}'), input(1, ']')]);
     expect(reply.pieces(1)).toEqual([said('other', 1)]);
+  });
+
+  it('are each looked at a few times, however many there are', () => {
+    let reads = 0;
+    const counted = <Piece extends Chunk>(piece: Piece): Piece => new Proxy(piece, { get: (target, key) => (reads++, Reflect.get(target, key)) });
+    const calls = Array.from({ length: 1000 }, (_, at) => at);
+    const reply = replyOf(...calls.flatMap((at) => [counted(start(at)), counted(input(at, '{}'))]));
+    reads = 0;
+    expect(reply.pieces(0)).toHaveLength(2000);
+    expect(reads).toBeLessThan(20 * 2000);
   });
 
   it('count in its size where they change from one kind to the other', () => {

@@ -193,6 +193,11 @@ describe('limits', () => {
     expect(await ask('one two three', { stop })).toMatchObject({ text, finish: 'completed' });
   });
 
+  it.each([['three', 64, 'one two '], ['three', 65, 'one two three'], ['one', 1, '']])('looks for the first 64 stop sequences only: %s as number %i', async (word, number, text) => {
+    const stop = [...Array.from({ length: number - 1 }, () => 'nowhere'), ...Array.from({ length: 200_000 }, () => word)];
+    expect(await ask('one two three', { stop })).toMatchObject({ text });
+  });
+
   it('gives as many answers as asked', async () => {
     const { choices } = await ask('hi', { n: 3 });
     expect(choices.map(({ text, finish }) => ({ text, finish }))).toEqual(Array.from({ length: 3 }, () => ({ text: 'hi', finish: 'completed' })));

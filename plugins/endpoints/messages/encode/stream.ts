@@ -13,8 +13,8 @@ import { Thought } from './thought.ts';
 
 const event = (type: string, data: string): string => `event: ${type}\ndata: ${data}\n\n`;
 
-/** The block that grows. `input`: the arguments of a call so far. `last`: their last character that is no blank. */
-type Open = { readonly kind: 'text' } | { readonly kind: 'thinking'; readonly thought: Thought } | { readonly kind: 'call'; readonly call: number; input: string; last: string };
+/** The block that grows. `input`: the arguments of a call so far. `last`: their last character that is no blank. `isWhole`: null where nobody has asked since the last piece. */
+type Open = { readonly kind: 'text' } | { readonly kind: 'thinking'; readonly thought: Thought } | { readonly kind: 'call'; readonly call: number; input: string; last: string; isWhole: boolean | null };
 
 /** The type of a delta, and the field with its text. */
 const deltas = { text: ['text_delta', 'text'], thinking: ['thinking_delta', 'thinking'], call: ['input_json_delta', 'partial_json'] } as const;
@@ -101,7 +101,7 @@ class StreamEncoder implements Encoder {
       case 'reasoning-detail':
         return this.#addDetail(chunk.detail);
       case 'tool-start':
-        return this.#start({ kind: 'call', call: chunk.index, input: '', last: '' }, `{"type":"tool_use","id":${JSON.stringify(chunk.id)},"name":${JSON.stringify(chunk.name)},"input":{}}`);
+        return this.#start({ kind: 'call', call: chunk.index, input: '', last: '', isWhole: null }, `{"type":"tool_use","id":${JSON.stringify(chunk.id)},"name":${JSON.stringify(chunk.name)},"input":{}}`);
       default:
         if (isOurs(chunk)) this.#addNative(chunk.name, chunk.value);
     }
@@ -130,6 +130,7 @@ class StreamEncoder implements Encoder {
     if (open.kind === 'thinking') open.thought.text += text;
     else if (open.kind === 'call') {
       open.input += text;
+      open.isWhole = null;
       open.last = text.trimEnd().at(-1) ?? open.last;
     }
     this.#out += `${this.#opening}${JSON.stringify(text)}}}\n\n`;
@@ -191,8 +192,11 @@ class StreamEncoder implements Encoder {
   }
 }
 
-/** Whether nothing more is to come for a call. cost: to look at the end of a text that grows copies all of it each time */
-const isWhole = ({ input, last }: Open & { readonly kind: 'call' }): boolean => last === '}' && objectIn(input) !== null;
+/**
+ * Whether nothing more is to come for a call. cost: to look at the end of a text that grows copies all of it each time. What was found is kept,
+ * because while a call is not whole, each piece of the blocks behind it asks again.
+ */
+const isWhole = (open: Open & { readonly kind: 'call' }): boolean => (open.isWhole ??= open.last === '}' && objectIn(open.input) !== null);
 
 /** Makes the encoder of one stream. */
 export const createEncoder = (head: ReplyHead): Encoder => new StreamEncoder(head);

@@ -6,6 +6,8 @@ const longest = 120;
 const lookedAt = 240;
 /** All blanks but one between two words. */
 const blanks = /[^\S ]\s*| \s+/g;
+/** The first half of a character, behind which the text was cut. */
+const halfAtEnd = /[\ud800-\udbff]$/;
 
 /** Of the last message of the user; of the last message with a text, where the user has said nothing. */
 export function promptStartOf(request: ChatRequest | null): string | null {
@@ -25,6 +27,6 @@ function textOf({ content }: Message): string | null {
 
 function startOf(text: unknown): string | null {
   if (!isText(text)) return null;
-  const start = text.trimStart().slice(0, lookedAt).replaceAll(blanks, ' ').trimEnd();
-  return start.length <= longest ? start : `${start.slice(0, longest - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+  const start = text.trimStart().slice(0, lookedAt).replace(halfAtEnd, '').replaceAll(blanks, ' ').trimEnd();
+  return start.length <= longest ? start : `${start.slice(0, longest - 1).replace(halfAtEnd, '')}…`;
 }

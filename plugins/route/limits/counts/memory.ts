@@ -53,7 +53,8 @@ class Counts {
   }
 
   othersAt(now: number): Others {
-    return now - this.others.at < windowMs ? this.others : nobody;
+    // safety: a clock that was set back would let it count until it is that late again
+    return Math.abs(now - this.others.at) < windowMs ? this.others : nobody;
   }
 
   isIdle(now: number): boolean {
@@ -87,7 +88,8 @@ export class MemoryLedger implements Ledger {
   /** Takes what the request asks for, whether there is room or not, and adds it to these levels. */
   take({ subjects, tokens, pico, isLight }: Ask, levels: readonly Level[] = []): Hold {
     const now = this.#clock();
-    if (now >= this.#sweepAt) this.#sweep(now);
+    // safety: after a clock was set back, nothing would be forgotten until it is that late again
+    if (now >= this.#sweepAt || this.#sweepAt - now > sweepEveryMs) this.#sweep(now);
     for (let at = 0; at < subjects.length; at++) {
       const subject = subjects[at] as Subject;
       const level = levels[at];

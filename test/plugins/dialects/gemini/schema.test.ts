@@ -60,6 +60,12 @@ describe('a schema for older models', () => {
     expect(reduceSchema({ $ref: '#/$defs/d0', $defs }).lost).toEqual(['$ref']);
   });
 
+  it('joins thousands of parts with thousands of properties, which are not copied for each part', () => {
+    const wide = { properties: Object.fromEntries(Array.from({ length: 60_000 }, (_, at) => [`p${at}`, true])) };
+    const parts = Array.from({ length: 4900 }, (_, at) => ({ properties: { a: { const: `${at}` } } }));
+    expect(reduceSchema({ allOf: [wide, ...parts] })).toMatchObject({ schema: { properties: { a: { enum: ['4899'] } } }, lost: [] });
+  });
+
   it.each(['constructor', '__proto__', 'toString'])('knows no format of the type %s', (type) => expect(reduceSchema({ type, format: 'int32' }).lost).toEqual(['format']));
 
   it('has no word in it that the API refuses, whatever is given', () => {

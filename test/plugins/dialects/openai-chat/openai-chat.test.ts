@@ -151,6 +151,12 @@ describe('content of messages', () => {
     expect(JSON.stringify(messagesOf('groq', messages))).not.toContain('cache_control');
   });
 
+  it('goes into a message of the user where a tool gave images, any number of them', () => {
+    const content = Array.from({ length: 150_000 }, () => ({ type: 'image_url', image_url: { url: 'https://a.example/b.png' } }));
+    const messages: Message[] = [{ role: 'assistant', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }] }, { role: 'tool', tool_call_id: 'c1', content }];
+    expect((bodyOf('openai', { form: 'messages', messages })['messages'] as Message[])[2]).toMatchObject({ role: 'user', content: { length: 150_001 } });
+  });
+
   it('gets ids of nine characters at Mistral, the same for a call and its result', () => {
     const [turn, first, second] = messagesOf('mistral', [
       { role: 'assistant', content: null, tool_calls: ['tooluse_Ab-1', 'tooluse_Ab-2', 'D681PevKs'].map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })) },

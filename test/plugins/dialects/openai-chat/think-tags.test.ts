@@ -28,6 +28,11 @@ describe('think tags', () => {
     for (let at = 0; at <= answer.length; at++) expect(split([answer.slice(0, at), answer.slice(at)])).toEqual(wanted);
   });
 
+  it('takes any number of blanks before the answer, which are not all looked at for each piece', () => {
+    const blanks = Array.from({ length: 100_000 }, () => '        ');
+    expect(split([...blanks, '<think>a</think>b'])).toEqual(['a', 'b']);
+  });
+
   it('gives the same however the answer is torn', () => {
     const pieces = fc.array(fc.constantFrom('<think>', '</think>', '<', '/', 'think>', ' ', '\n', 'a'), { maxLength: 12 });
     fc.assert(

@@ -269,6 +269,11 @@ describe('reasoning of earlier turns', () => {
     ]);
   });
 
+  it.each(['message', 'call_1'])('stands in any number of items before %s', (before) => {
+    const many = Array.from({ length: 150_000 }, () => sealed('a', before));
+    expect(inputOf(turn(many))).toHaveLength(150_002);
+  });
+
   it('stays away without its successor', () => {
     expect(inputOf(turn([sealed('a', 'message'), sealed('b', 'call_9')], null))).toEqual([call]);
     expect(inputOf([{ role: 'assistant', content: '', reasoning_details: [sealed('a', 'message'), sealed('b')] }])).toEqual([]);

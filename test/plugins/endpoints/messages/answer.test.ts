@@ -1,5 +1,5 @@
 /** Answers in the form of the Messages API, plain and streamed: the same blocks, whoever answers. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createEncoder } from '../../../../plugins/endpoints/messages/encode/stream.ts';
 import type { Chunk } from '../../../../core/chat.ts';
 import { GatewayError } from '../../../../core/errors.ts';
@@ -169,6 +169,16 @@ describe('pieces that come mixed', () => {
     encoder.chunks([start(0), input(0, '{"a":"}')]);
     expect(encoder.chunks([said('now')])).toBe('');
     expect(encoder.chunks([input(0, '"}')])).toMatch(/partial_json.*content_block_stop.*"text":"now"/s);
+  });
+
+  it('do not make the call before them be read again while nothing is added to it', () => {
+    const encoder = createEncoder({ id: 'r1', model: 'p/m' } as ReplyHead);
+    const read = vi.spyOn(JSON, 'parse');
+    onTestFinished(() => read.mockRestore());
+    encoder.chunks([start(0), input(0, '{"a":{"b":1}'), start(1), ...Array.from({ length: 100 }, () => input(1, 'x'))]);
+    expect(read).toHaveBeenCalledTimes(1);
+    expect(encoder.chunks([input(0, '}')])).toContain('"index":1');
+    expect(read).toHaveBeenCalledTimes(2);
   });
 
   it('end the call that was cut, and lose nothing that came after it', () => {

@@ -1,5 +1,6 @@
 /** What providers of chat completions are asked, and what the door refuses. */
 import { describe, expect, it } from 'vitest';
+import { parseResponseRequest } from '../../../../plugins/endpoints/responses/parse.ts';
 import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
 import { ask, nativeAnswer, respond, said } from './stage.ts';
@@ -156,5 +157,19 @@ describe('a request is refused', () => {
     const gateway = await gatewayOf(oneUpstream((await provider()).url));
     const reply = await gateway.get('/v1/responses');
     expect([reply.status, (await errorOf(reply)).code]).toEqual([405, 'method_not_allowed']);
+  });
+});
+
+describe('what a model said', () => {
+  const many = (part: object): object[] => Array.from({ length: 200_000 }, () => part);
+
+  it('may have any number of texts', () => {
+    const { request } = parseResponseRequest({ model: 'm', store: false, input: [{ role: 'assistant', content: many({ type: 'output_text', text: 'a' }) }] });
+    expect(request.messages).toMatchObject([{ role: 'assistant', content: { length: 200_000 } }]);
+  });
+
+  it('may have a thought of any number of texts', () => {
+    const { request } = parseResponseRequest({ model: 'm', store: false, input: [{ type: 'reasoning', summary: many({ type: 'summary_text', text: 'a' }) }, { role: 'assistant', content: 'Yes.' }] });
+    expect(request.messages[0]?.['reasoning']).toHaveLength(3 * 200_000 - 2);
   });
 });

@@ -1,6 +1,9 @@
 /** Streams and plain replies of the door, over providers of chat completions. */
 import { describe, expect, it } from 'vitest';
+import type { Chunk } from '../../../../core/chat.ts';
+import type { ReplyHead } from '../../../../core/pipeline/door.ts';
 import { fromOpaque } from '../../../../core/wire/opaque.ts';
+import { responseOf } from '../../../../plugins/endpoints/responses/encode.ts';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { answers, completion, event, said, streams } from '../../../_kit/upstream.ts';
@@ -164,6 +167,13 @@ describe('a response', () => {
   it('has no counts that nobody gave', async () => {
     const { gateway } = await behind(answers({ ...completion('Yes.'), usage: undefined }));
     expect((await respond(gateway, {})).usage).toBeNull();
+  });
+
+  it('has the log probabilities of any number of tokens', () => {
+    const content = Array.from({ length: 200_000 }, () => ({ token: 'a', logprob: -1 }));
+    const pieces: Chunk[] = [{ type: 'text-delta', choice: 0, text: 'a' }, { type: 'extra', choice: 0, on: 'choice', field: 'logprobs', value: { content } }];
+    const head = { id: '018f0000-0000-7000-8000-000000000000', created: 1, model: 'm', request: { rest: {}, native: { fields: {} }, door: { parameters: {} }, tools: null, messages: [] } } as unknown as ReplyHead;
+    expect(responseOf(pieces, head)).toMatchObject({ output: [{ content: [{ text: 'a', logprobs: { length: 200_000 } }] }] });
   });
 
   it('shows citations in the form of this API', async () => {

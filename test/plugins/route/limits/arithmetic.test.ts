@@ -243,3 +243,27 @@ test('values of which nothing counts any more are forgotten, and budgets are not
   asked(of('new', { requests: 5 }));
   expect(ledger.known().map(({ id }) => id)).toEqual(['running', 'new']);
 });
+
+describe('after the clock was set back', () => {
+  const of = (id: string): Subject => ({ id, by: 'meta.x', value: id, caps: { requests: 5, tokens: null, concurrent: null, budgets: [] } });
+
+  test('values of which nothing counts any more are forgotten as before', () => {
+    const clock = { now: noon };
+    const ledger = new MemoryLedger(() => clock.now);
+    ledger.reserve(asking([of('old')], { isLight: true }));
+    clock.now -= 86_400_000;
+    ledger.reserve(asking([of('first')], { isLight: true }));
+    clock.now += 61_000;
+    ledger.reserve(asking([of('second')], { isLight: true }));
+    expect(ledger.known().map(({ id }) => id)).toEqual(['second']);
+  });
+
+  test('what other gateways had taken counts for a minute as before', () => {
+    const clock = { now: noon };
+    const ledger = new MemoryLedger(() => clock.now);
+    ledger.observe(of('a'), { requests: 3, requestsResetMs: 0, tokens: 0, tokensResetMs: 0, tokensWaitMs: null, running: 2, budgets: [] });
+    expect(ledger.levels([of('a')])).toMatchObject([{ requests: 3, running: 2 }]);
+    clock.now -= 3_600_000;
+    expect(ledger.levels([of('a')])).toMatchObject([{ requests: 0, running: 0 }]);
+  });
+});

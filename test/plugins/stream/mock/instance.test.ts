@@ -47,6 +47,15 @@ describe('instances of schemas', () => {
     expect(createInstance(schema)).toEqual(value);
   });
 
+  const said = (times: number): object[] => [...Array.from({ length: times }, () => ({ properties: { a: { minLength: 1 } } })), { properties: { a: { const: 7 } } }];
+
+  it.each<[string, object]>([
+    ['beside each other', { allOf: said(700) }],
+    ['inside each other', said(550).reduceRight((inner, part) => ({ allOf: [part, inner] }))],
+  ])('take what hundreds of schemas say of one property, %s', (_, schema) => {
+    expect(createInstance(schema)).toEqual({ a: 7 });
+  });
+
   it('end where a schema refers to itself without end', () => {
     const node = { type: 'object', properties: { left: { $ref: '#' }, right: { $ref: '#' } }, required: ['left', 'right'] };
     expect(createInstance(node)).toHaveProperty('left.left.left');
