@@ -1,6 +1,7 @@
 /** A gateway: a config with its plugins applied, ready to serve. A reload starts a new gateway, and the old one ends its requests. */
 import { createCatalogue } from '../pipeline/catalogue.ts';
 import { CallerKeys } from '../api-key.ts';
+import { within } from '../cancellation.ts';
 import type { Config } from '../config.ts';
 import type { Dialect } from '../wire/dialect.ts';
 import { errorTable, GatewayError } from '../errors.ts';
@@ -13,15 +14,14 @@ import type { LogReader } from '../log/store.ts';
 import { createLogger } from '../logger.ts';
 import type { Logger, Write } from '../logger.ts';
 import type { Gateway, LoadedPlugin, Teardown, Traffic } from './plugin.ts';
+import { createRoutes } from './endpoints.ts';
 import { createMetricSources } from './metric-sources.ts';
 import { RedisClient } from './redis.ts';
 import { States } from './state.ts';
 import type { State } from './state.ts';
 import { tapsOf } from './taps.ts';
-import type { Door } from '../pipeline/door.ts';
 import { Refusals } from '../pipeline/refusals.ts';
 import { InFlight } from '../http/in-flight.ts';
-import type { Endpoint, Route, Routes } from '../http/routes.ts';
 import { SignIns } from '../http/sign-ins.ts';
 import type { WorkerPeers } from '../workers/peers.ts';
 import { createService } from '../http/server.ts';
@@ -63,7 +63,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   const watch = guard(hooks, logger, returns);
   const { endpoints, doors, routesOf } = createRoutes();
   const dialects = new Map<string, Dialect>(plugins.flatMap(({ plugin }) => plugin.dialects ?? []).map((dialect) => [dialect.name, dialect]));
-  const teardowns: Teardown[] = [];
+  const teardowns: { readonly plugin: string; readonly run: Teardown }[] = [];
   const log = createLogAccess();
   const held = states.forGateway();
   const refusals = held.of('core/host')('refusals', () => new Refusals());
@@ -73,24 +73,24 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
   if (!isTrial) await redis?.open();
   const others = peers?.forGateway();
   let isLeaving = false;
+  const metrics = createMetricSources((plugin, error) => logger.error('a plugin could not read its metrics; they are left out', { plugin, error }));
   const shared = {
     isLeaving: () => isLeaving,
     errorCodes: errorCodesOf(plugins),
     spentMs: () => watch.spentMs(),
-    metrics: createMetricSources((error) => logger.error('a plugin could not read its metrics; they are left out', { error })),
     log, dialects, config, clock, redis, signIns, keys: new CallerKeys(config.keys), fetch: fetcher,
     traffic: (): Traffic => ({ bytes: inFlight.bytes, refused: refusals.counts, overloaded: inFlight.refused }),
     checkHealth: async (report: HealthReport, query: HealthQuery) => await hooks.health.promise(await ownChecks(report, query, { inFlight, redis }), query),
   };
 
-  const gatewayOf = (plugin: string, own: Logger): Gateway => ({ ...shared, hooks: tapsOf(hooks, plugin), routes: routesOf(plugin), state: held.of(plugin), peers: others?.of(plugin) ?? null, logger: own });
+  const gatewayOf = (plugin: string, own: Logger): Gateway => ({ ...shared, hooks: tapsOf(hooks, plugin), routes: routesOf(plugin), metrics: metrics.of(plugin), state: held.of(plugin), peers: others?.of(plugin) ?? null, logger: own });
   const closing = async (): Promise<void> => {
     await hooks.close.promise(gatewayOf('core/host', logger));
-    for (const teardown of teardowns.toReversed()) {
+    for (const { plugin, run } of teardowns.toReversed()) {
       try {
-        await teardown();
+        await inTime(run());
       } catch (error) {
-        logger.error('a plugin failed to close', { error });
+        logger.error('a plugin failed to close', { plugin, error });
       }
     }
     others?.release();
@@ -101,7 +101,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     for (const { plugin, options } of ordered(plugins)) {
       watch.enter(plugin.name);
       const teardown = blame(plugin.name, () => plugin.apply(gatewayOf(plugin.name, createLogger(write, { plugin: plugin.name })), options));
-      if (teardown !== undefined) teardowns.push(teardown);
+      if (teardown !== undefined) teardowns.push({ plugin: plugin.name, run: teardown });
     }
     watch.seal();
     if (doors.length > 0 && hooks.auth.taps.length === 0) logger.warn('no plugin recognises callers, so every request for a model is refused with 401; list a plugin of auth/ under plugins');
@@ -143,38 +143,13 @@ function errorCodesOf(plugins: readonly LoadedPlugin[]): ReadonlySet<string> {
   return new Set(owners.keys());
 }
 
-/** The endpoint, with the plugin's name on the errors that are no answer for the caller. */
-const blaming = (plugin: string, endpoint: Endpoint): Endpoint => ({
-  ...endpoint,
-  async handle(request) {
-    try {
-      return await endpoint.handle(request);
-    } catch (cause) {
-      throw GatewayError.is(cause) ? cause : new GatewayError('plugin_error', `The plugin "${plugin}" failed to answer.`, { plugin, cause });
-    }
-  },
-});
+/** How long the teardown of a plugin is waited for: as long as a tap of `close`. */
+const teardownMs = 10_000;
 
-/** What plugins add to the port. */
-function createRoutes() {
-  const endpoints: Endpoint[] = [];
-  const doors: Door[] = [];
-  const routes: Route[] = [];
-  const routesOf = (plugin: string): Routes => ({
-    add(endpoint) {
-      endpoints.push(blaming(plugin, endpoint));
-      routes.push(routeOf(plugin, endpoint));
-    },
-    addDoor(door) {
-      doors.push(door);
-      routes.push(routeOf(plugin, { method: 'POST', ...door }));
-    },
-    all: () => routes,
-  });
-  return { endpoints, doors, routesOf };
+/** safety: a teardown that never ends would keep the process, and all plugins that close after it. */
+async function inTime(work: void | Promise<void>): Promise<void> {
+  if (!(await within(Promise.resolve(work).then(() => true), teardownMs, false))) throw new Error(`no answer within ${teardownMs} ms`);
 }
-
-const routeOf = (plugin: string, { method, path, auth = 'key', about = null }: Pick<Endpoint, 'method' | 'path' | 'auth'> & { readonly about?: Route['about'] }): Route => ({ plugin, method, path, auth, about });
 
 function blame<T>(plugin: string, work: () => T): T {
   let result: T;

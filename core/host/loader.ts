@@ -105,12 +105,17 @@ export function shippedNames(folder: string): string[] {
   return files.map((file) => file.replace(/(\/index)?\.[tj]s$/, '').replaceAll('\\', '/')).sort();
 }
 
+/** Parts of a plugin that are lists where it has them. */
+const lists = ['after', 'dialects', 'errors', 'commands', 'serves'] as const;
+
 function faultOf(plugin: unknown): string | null {
   if (typeof plugin !== 'object' || plugin === null) return 'its file must default-export one object';
-  const { name, summary, schema, apply } = plugin as Record<string, unknown>;
+  const { name, summary, schema, apply, ...more } = plugin as Record<string, unknown>;
   if (typeof name !== 'string' || !/^[\w-]+\/[\w-]+$/.test(name)) return '`name` must be "folder/name"';
   if (typeof summary !== 'string') return '`summary` must be one line of text';
   if (schema !== undefined && (typeof schema !== 'object' || schema === null)) return '`schema` must be a JSON Schema of its options';
   if (typeof apply !== 'function') return '`apply` must be a function';
+  const noList = lists.find((part) => more[part] !== undefined && !Array.isArray(more[part]));
+  if (noList !== undefined) return `\`${noList}\` must be a list`;
   return null;
 }

@@ -1,4 +1,6 @@
 /** Metrics that plugins show at `GET /metrics`: a plugin adds a source, and whatever plugin serves the metrics reads all sources at each scrape. */
+import { within } from '../cancellation.ts';
+import { fieldsOf, isFields } from '../wire/fields.ts';
 
 /** One metric with its samples. */
 export interface Metric {
@@ -22,21 +24,56 @@ export interface MetricSources {
   read(): Promise<Metric[]>;
 }
 
-/** @param failed told of a source that throws */
-export function createMetricSources(failed: (error: unknown) => void): MetricSources {
-  const sources: ReadMetrics[] = [];
+const isName = (value: unknown): boolean => typeof value === 'string' && /^[a-zA-Z_:][\w:]*$/.test(value);
+const isLabel = ([name, value]: [string, unknown]): boolean => /^[a-zA-Z_]\w*$/.test(name) && typeof value === 'string';
+const isSample = (value: unknown): boolean => Array.isArray(value) && isFields(value[0]) && Object.entries(value[0]).every(isLabel) && typeof value[1] === 'number';
+
+function isMetric(value: unknown): value is Metric {
+  const { type, name, help, samples } = fieldsOf(value);
+  return (type === 'counter' || type === 'gauge') && isName(name) && typeof help === 'string' && Array.isArray(samples) && samples.every(isSample);
+}
+
+/** safety: one metric that Prometheus cannot read would cost all the others. */
+function sound(given: unknown): readonly Metric[] {
+  if (!Array.isArray(given)) throw new TypeError('a source of metrics must give a list of them');
+  const at = given.findIndex((metric) => !isMetric(metric));
+  if (at >= 0) throw new TypeError(`the metric ${at + 1} of a source, ${String(fieldsOf(given[at])['name'])}, is not { type: 'counter' or 'gauge', name, help, samples: [[labels, number], …] }`);
+  return given as Metric[];
+}
+
+/** How long a source is waited for: half of what Prometheus waits for all. */
+const patienceMs = 5000;
+const late = Symbol('late');
+
+async function inTime(work: unknown): Promise<unknown> {
+  const given = await within(Promise.resolve(work), patienceMs, late);
+  if (given === late) throw new Error(`no answer within ${patienceMs} ms`);
+  return given;
+}
+
+/** The sources of all plugins. */
+export interface AllMetricSources {
+  /** As this plugin sees them. */
+  of(plugin: string): MetricSources;
+}
+
+/** @param failed told, once for each source, of one that throws, is late or gives what is no metric */
+export function createMetricSources(failed: (plugin: string, error: unknown) => void): AllMetricSources {
+  const sources: { readonly plugin: string; readonly read: ReadMetrics }[] = [];
   const silent = new Set<ReadMetrics>();
-  const readOne = async (read: ReadMetrics): Promise<readonly Metric[]> => {
+  const readOne = async ({ plugin, read }: (typeof sources)[number]): Promise<readonly Metric[]> => {
     try {
-      return await read();
+      return sound(await inTime(read()));
     } catch (error) {
-      if (!silent.has(read)) failed(error);
+      if (!silent.has(read)) failed(plugin, error);
       silent.add(read);
       return [];
     }
   };
   return {
-    add: (read) => void sources.push(read),
-    read: async () => (await Promise.all(sources.map(readOne))).flat(),
+    of: (plugin) => ({
+      add: (read) => void sources.push({ plugin, read }),
+      read: async () => (await Promise.all(sources.map(readOne))).flat(),
+    }),
   };
 }

@@ -1,4 +1,5 @@
 /** The hooks as one plugin sees them: it may tap them under its own name, and never call them. */
+import { didYouMean } from '../names.ts';
 import type { Hooks } from '../pipeline/hooks.ts';
 
 type Fn = (...args: never[]) => unknown;
@@ -33,11 +34,16 @@ interface AnyHook {
   tapPromise?(options: object, fn: Fn): void;
 }
 
+function hookNamed(hooks: object, name: string | symbol): unknown {
+  if (typeof name === 'string' && !(name in hooks)) throw new Error(`there is no hook "${name}".${didYouMean(name, Object.keys(hooks))}`);
+  return Reflect.get(hooks, name);
+}
+
 export function tapsOf<Host>(hooks: Hooks<Host>, plugin: string): Tappable<Hooks<Host>> {
   const named = (options: string | TapOptions): object => ({ name: plugin, ...(typeof options === 'string' ? { name: options } : options) });
   const taps = Object.entries(hooks as unknown as Record<string, AnyHook>).map(([name, hook]) => {
     const under = (way: 'tap' | 'tapPromise') => (first: string | TapOptions | Fn, fn?: Fn): void => (typeof first === 'function' ? hook[way]?.({ name: plugin }, first) : hook[way]?.(named(first), fn as Fn));
     return [name, hook.constructor.name.startsWith('Async') ? { tap: under('tap'), tapPromise: under('tapPromise') } : { tap: under('tap') }];
   });
-  return Object.fromEntries(taps) as Tappable<Hooks<Host>>;
+  return new Proxy<object>(Object.fromEntries(taps), { get: hookNamed }) as Tappable<Hooks<Host>>;
 }

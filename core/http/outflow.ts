@@ -82,19 +82,34 @@ async function writeStream(body: StreamedBody, response: ServerResponse): Promis
   if (!isClosed()) response.end();
 }
 
+/** safety: a plugin may be JavaScript, and what is no text and no bytes would fail in the server, unseen. */
+function whole<Read extends { readonly done: boolean; readonly value?: unknown }>(read: Read): Read {
+  if (read.done || read.value instanceof Uint8Array || typeof read.value === 'string') return read;
+  throw new TypeError('a piece of the answer is neither a text nor bytes');
+}
+
 /**
  * The stream of a plain endpoint. Its request is over when the stream ends, breaks, or is cancelled because the client has left.
  * When the request is cancelled, the stream breaks, so that the client does not take a part for the whole; a stream without an
- * end of its own (`isEndless`) ends instead.
+ * end of its own (`isEndless`) ends instead. `broke` is told what the body itself threw,
+ * while anybody waited for it: the client sees no more than a closed connection.
  */
-export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, isEndless }: { exchange: Exchange; isEndless: boolean }): ReadableStream<Uint8Array> {
+export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, isEndless, broke }: { exchange: Exchange; isEndless: boolean; broke(error: unknown): void }): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   // a read that waits is told that the stream is done
   exchange.signal.addEventListener('abort', () => void reader.cancel(exchange.signal.reason).catch(() => {}), { once: true });
+  const read = async (): ReturnType<typeof reader.read> => {
+    try {
+      return whole(await reader.read());
+    } catch (thrown) {
+      if (!exchange.cancellation.isCancelled) broke(thrown);
+      throw thrown;
+    }
+  };
   const source = {
     async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
       try {
-        const { done, value } = await reader.read();
+        const { done, value } = await read();
         if (!done) return controller.enqueue(value);
         exchange.close();
         if (exchange.signal.aborted && !isEndless) controller.error(exchange.signal.reason);
@@ -102,6 +117,7 @@ export function closingItsRequest(body: ReadableStream<Uint8Array>, { exchange, 
       } catch (thrown) {
         exchange.close();
         controller.error(thrown);
+        await reader.cancel(thrown).catch(() => {});
       }
     },
     async cancel(reason: unknown): Promise<void> {

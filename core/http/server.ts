@@ -238,7 +238,8 @@ const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Wor
   if (isEndless) running.endless.add(exchange);
   const pair = nodePairOf(event);
   if (pair !== null) dropStalledReader(pair.response);
-  return { ...coded, body: closingItsRequest(coded.body, { exchange, isEndless }) };
+  const broke = (error: unknown): void => pipeline.logger.error('an endpoint broke off its answer', { request: exchange.id, path: endpoint.path, error });
+  return { ...coded, body: closingItsRequest(coded.body, { exchange, isEndless, broke }) };
 };
 
 /** The parameters of the path, decoded. h3 has refused a path that cannot be decoded. */

@@ -5,6 +5,9 @@ import type { GatewayError } from '../errors.ts';
 import type { Exchange } from './exchange.ts';
 import { maskedAddress } from '../wire/address.ts';
 
+/** safety: a tap of `settle` that set a field in place would set what nobody has looked at. */
+const noFields: RequestRecord['fields'] = Object.freeze({});
+
 /** What is known of a request at its end, before `settle` completes it. */
 export function recordOf(exchange: Exchange, error: GatewayError | null): RequestRecord {
   const { reply, attempt, request } = exchange;
@@ -47,7 +50,7 @@ export function recordOf(exchange: Exchange, error: GatewayError | null): Reques
     error: error === null ? null : { code: error.code, message: cut(error.message, 2048), plugin: error.plugin },
     configHash: exchange.config.hash,
     timings: exchange.timings,
-    fields: {},
+    fields: noFields,
     sent: exchange.sent,
     request,
     response: reply.isEmpty ? null : reply,

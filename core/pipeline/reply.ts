@@ -86,6 +86,8 @@ export class Reply {
 
   add(chunk: Chunk): void {
     if (chunk.type === 'usage') {
+      // safety: a plugin may be JavaScript, and without counts the request could not be put on record
+      if (!isFields(chunk.usage)) throw new TypeError('a usage chunk has no counts');
       this.usage = chunk.usage;
       return;
     }

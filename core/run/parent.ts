@@ -4,8 +4,9 @@
  */
 import { createServer } from 'node:net';
 import type { Config } from '../config.ts';
+import { Exit } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
-import type { LoadedPlugin } from '../host/plugin.ts';
+import type { AnyPlugin, LoadedPlugin, ParentProcess } from '../host/plugin.ts';
 import { watchConfig } from '../host/reload.ts';
 import type { Rebuilt, Replaced } from '../host/reload.ts';
 import { States } from '../host/state.ts';
@@ -70,12 +71,28 @@ class Sides {
   adopt({ config, plugins }: Pick<Read, 'config' | 'plugins'>): void {
     const held = this.#states.forGateway();
     const sideOf = ({ plugin, options }: LoadedPlugin): [string, ParentSide][] => {
-      const side = plugin.atParent?.({ config, logger: createLogger(this.#write, { plugin: plugin.name }), state: held.of(plugin.name), ask: this.#relay.ask(plugin.name) }, options);
+      const side = sideAtParent(plugin, { config, logger: createLogger(this.#write, { plugin: plugin.name }), state: held.of(plugin.name), ask: this.#relay.ask(plugin.name) }, options);
       return side === undefined ? [] : [[plugin.name, side]];
     };
-    this.#relay.adopt(new Map(plugins.flatMap(sideOf)));
+    try {
+      this.#relay.adopt(new Map(plugins.flatMap(sideOf)));
+    } catch (error) {
+      held.release();
+      throw error;
+    }
     this.#release();
     this.#release = () => held.release();
+  }
+}
+
+/** What the plugin runs here; undefined: nothing. Throws an error with its name where it refuses. */
+function sideAtParent(plugin: AnyPlugin, parent: ParentProcess, options: unknown): ParentSide | undefined {
+  try {
+    const side = plugin.atParent?.(parent, options);
+    if (side !== undefined && typeof (side as Partial<ParentSide> | null)?.answer !== 'function') throw new TypeError('atParent() must return { answer }');
+    return side;
+  } catch (cause) {
+    throw new Exit(1, `The plugin "${plugin.name}" refuses to start: ${cause instanceof Error ? cause.message : String(cause)}`);
   }
 }
 
@@ -159,7 +176,11 @@ class Parent {
     this.#starting.tellAdminKey(url, this.#pages);
     const problems = await this.#crew.prepare();
     if (problems !== null) return refused(problems);
-    this.#sides.adopt(again);
+    try {
+      this.#sides.adopt(again);
+    } catch (error) {
+      return refused((error as Error).message);
+    }
     return { gateway: new All(this.#crew, config, this.#pages), files: again.files };
   }
 

@@ -89,6 +89,7 @@ const isAsyncFunction = (fn: Run): boolean => fn.constructor.name === 'AsyncFunc
 function refuseTap(hook: string, tap: TapInfo, { isAsync, owner }: { isAsync: boolean; owner: string | null }): void {
   if (owner === null) throw new Error(`plugin "${tap.name}" taps "${hook}" after the start; tap in apply()`);
   if (tap.name !== owner) throw new Error(`plugin "${owner}" taps "${hook}" under the name "${tap.name}"; a tap carries its plugin's name`);
+  if (typeof tap.fn !== 'function') throw new Error(`plugin "${tap.name}" taps "${hook}" without a function`);
   if (tap.type === 'async') throw new Error(`plugin "${tap.name}" uses tapAsync on "${hook}"; use tapPromise`);
   if (!isAsync && isAsyncFunction(tap.fn)) throw new Error(`plugin "${tap.name}" taps "${hook}" with an async function; this hook is synchronous`);
 }

@@ -1,5 +1,7 @@
 /** What a tap may return, by hook. A plugin may be JavaScript, so the types of the hooks promise nothing at run time. */
-
+import { finishReasons } from '../chat.ts';
+import type { Chunk } from '../chat.ts';
+import { GatewayError } from '../errors.ts';
 import { isFields } from '../wire/fields.ts';
 import type { Fields } from '../wire/fields.ts';
 
@@ -12,37 +14,100 @@ export interface Returns {
   readonly holds: Check;
 }
 
-const isText = (value: unknown): boolean => typeof value === 'string';
-const isFunction = (value: unknown): boolean => typeof value === 'function';
+type Holds = (value: unknown) => boolean;
 
-function isOfTexts(value: unknown): boolean {
+const isText: Holds = (value) => typeof value === 'string';
+const isFunction: Holds = (value) => typeof value === 'function';
+const isNullOr = (value: unknown, holds: Holds): boolean => value === null || holds(value);
+const isListOf = (value: unknown, holds: Holds): boolean => Array.isArray(value) && value.every(holds);
+
+/** cost: this runs for each request, and a list of the values would be made each time. */
+function isObjectOf(value: unknown, holds: Holds): boolean {
   if (!isFields(value)) return false;
-  for (const key in value) if (!isText(value[key])) return false;
+  for (const key in value) if (!holds(value[key])) return false;
   return true;
 }
 
-const isPrincipal: Check = (value) => isFields(value) && (value['key'] === null || isText(value['key'])) && (value['models'] === null || Array.isArray(value['models'])) && isOfTexts(value['metadata']);
-const isRequest: Check = (value) => isFields(value) && isText(value['model']) && Array.isArray(value['messages']);
-const isCandidate = (value: unknown): boolean => isFields(value) && isFields(value['provider']) && isFields(value['model']) && isFields(value['mapping']);
-const isSource: Check = (value) => isFields(value) && isFunction(value['read']) && isFunction(value['cancel']) && Array.isArray(value['adjustments']);
-const isChunk: Check = (value) => value === null || (isFields(value) && isText(value['type']));
-const isCheck = (value: unknown): boolean => isFields(value) && typeof value['connected'] === 'boolean';
-const statuses: ReadonlySet<unknown> = new Set(['ok', 'degraded', 'error']);
-const isReport: Check = (value) => isFields(value) && statuses.has(value['status']) && isCheck(value['redis']) && isCheck(value['database']) && (value['checks'] === undefined || (isFields(value['checks']) && Object.values(value['checks']).every(isCheck)));
+const isOfTexts: Holds = (value) => isObjectOf(value, isText);
+const isListOfTexts: Holds = (value) => isListOf(value, isText);
+const isListOfFields: Holds = (value) => isListOf(value, isFields);
 
-/** safety: the record of a request is found by its id, and the log, the metrics and the console read these fields of each record. */
-const isRecord: Check = (value, before) =>
-  isFields(value) && value['id'] === (before as Fields)['id'] && isText(value['createdAt']) && typeof value['status'] === 'number' && isFields(value['usage']) && isFields(value['metadata']) && Array.isArray(value['attempts']) && isFields(value['fields']);
+/** cost: a tap returns most parts of a large value as it got them, and those have been looked at. */
+const isSameOr = (part: unknown, before: unknown, holds: Holds): boolean => part === before || holds(part);
+
+const isPrincipal: Check = (value) => isFields(value) && isNullOr(value['key'], isText) && isNullOr(value['models'], isListOfTexts) && isOfTexts(value['metadata']);
+
+const isMessage: Holds = (value) => isFields(value) && isText(value['role']);
+const isListOfMessages: Holds = (value) => isListOf(value, isMessage);
+const isTools: Holds = (value) => (value ?? null) === null || isListOfFields(value);
+function isRequest(value: unknown, before: unknown): boolean {
+  const { messages, tools } = before as Fields;
+  return isFields(value) && isText(value['model']) && isFields(value['reasoning']) && isFields(value['rest']) && isSameOr(value['messages'], messages, isListOfMessages) && isSameOr(value['tools'], tools, isTools);
+}
+
+const isError: Holds = (value) => (value ?? null) === null || GatewayError.is(value);
+const isDropped: Holds = (value) => isFields(value) && isText(value['by']) && isText(value['reason']) && isError(value['error']);
+const hasId: Holds = (value) => isFields(value) && isText(value['id']);
+const isMapping: Holds = (value) => isFields(value) && isText(value['externalId']);
+const isCandidate: Holds = (value) => isFields(value) && hasId(value['provider']) && hasId(value['model']) && isMapping(value['mapping']) && isNullOr(value['dropped'], isDropped);
+function isListOfCandidates(value: unknown, before: unknown): boolean {
+  if (!Array.isArray(value)) return false;
+  for (let at = 0; at < value.length; at++) if (!isSameOr(value[at], (before as unknown[])[at], isCandidate)) return false;
+  return true;
+}
+
+const isAdjustment: Holds = (value) => isFields(value) && isText(value['parameter']) && isText(value['change']);
+const isSource: Check = (value) => isFields(value) && isFunction(value['read']) && isFunction(value['cancel']) && isListOf(value['adjustments'], isAdjustment);
+
+const isPlace: Holds = (value) => Number.isInteger(value) && (value as number) >= 0;
+const reasons: ReadonlySet<unknown> = new Set(finishReasons);
+type Parts = (chunk: Fields) => boolean;
+const isDelta: Parts = ({ choice, text }) => isPlace(choice) && isText(text);
+/** What a chunk of each type has. */
+const partsOfChunk: Readonly<Record<Chunk['type'], Parts>> = {
+  'text-delta': isDelta,
+  'reasoning-delta': isDelta,
+  'refusal-delta': isDelta,
+  'reasoning-detail': ({ choice, detail }) => isPlace(choice) && isFields(detail),
+  'tool-start': ({ choice, index, id, name }) => isPlace(choice) && isPlace(index) && isText(id) && isText(name),
+  'tool-delta': ({ choice, index, arguments: text }) => isPlace(choice) && isPlace(index) && isText(text),
+  native: ({ choice, form, name }) => isPlace(choice) && isText(form) && isText(name),
+  extra: ({ choice, on, field }) => isPlace(choice) && isText(on) && isText(field),
+  vector: ({ at, vector }) => isPlace(at) && Array.isArray(vector),
+  finish: ({ choice, reason }) => isPlace(choice) && reasons.has(reason),
+  usage: ({ usage }) => isFields(usage),
+};
+const isPiece: Holds = (value) => isFields(value) && isText(value['type']) && Object.hasOwn(partsOfChunk, value['type'] as string) && partsOfChunk[value['type'] as Chunk['type']](value);
+
+const isCheck: Holds = (value) => isFields(value) && typeof value['connected'] === 'boolean' && (value['error'] === undefined || isText(value['error']));
+const statuses: ReadonlySet<unknown> = new Set(['ok', 'degraded', 'error']);
+const isReport: Check = (value) => isFields(value) && statuses.has(value['status']) && isCheck(value['redis']) && isCheck(value['database']) && (value['checks'] === undefined || isObjectOf(value['checks'], isCheck));
+
+const isCount: Holds = (value) => value === null || typeof value === 'number';
+const isOfCounts: Holds = (value) => isObjectOf(value, isCount);
+const isFieldValue: Holds = (value) => isText(value) || typeof value === 'boolean' || Number.isFinite(value);
+const isOfFieldValues: Holds = (value) => isObjectOf(value, isFieldValue);
+
+const isOfSameRequest = (value: Fields, before: Fields): boolean => value['id'] === before['id'] && value['createdAt'] === before['createdAt'] && Number.isInteger(value['status']);
+
+/** safety: the record of a request is found by its id, and the log, the metrics and the console read these fields of each record. What JSON cannot say would keep the record out of the journal. */
+function isRecord(value: unknown, given: unknown): boolean {
+  const before = given as Fields;
+  return isFields(value) && isOfSameRequest(value, before) &&
+    isSameOr(value['usage'], before['usage'], isOfCounts) && isSameOr(value['metadata'], before['metadata'], isOfTexts) && isSameOr(value['fields'], before['fields'], isOfFieldValues) &&
+    isSameOr(value['timings'], before['timings'], isFields) && isSameOr(value['attempts'], before['attempts'], isListOfFields) && isSameOr(value['ruledOut'], before['ruledOut'], isListOfFields) &&
+    isSameOr(value['adjustments'], before['adjustments'], isListOfFields);
+}
 
 export const returns: Readonly<Record<string, Returns>> = {
   auth: { expected: 'a principal: { key, models, metadata }', holds: isPrincipal },
   metadata: { expected: 'an object of texts', holds: isOfTexts },
   normalise: { expected: 'a chat request: { model, messages, … }', holds: isRequest },
-  route: { expected: 'a list of candidates', holds: (value) => Array.isArray(value) && value.every(isCandidate) },
-  explain: { expected: 'an explanation: { object, candidates, limits }', holds: (value) => isFields(value) && Array.isArray(value['candidates']) && Array.isArray(value['limits']) },
+  route: { expected: 'a list of candidates', holds: isListOfCandidates },
+  explain: { expected: 'an explanation: { object, candidates, limits }', holds: (value) => isFields(value) && isListOfFields(value['candidates']) && isListOfFields(value['limits']) },
   open: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
   opened: { expected: 'a source of chunks: { adjustments, read, cancel }', holds: isSource },
-  chunk: { expected: 'a chunk, or null', holds: isChunk },
+  chunk: { expected: 'a chunk, or null', holds: (value) => isNullOr(value, isPiece) },
   reply: { expected: 'an object of texts', holds: isOfTexts },
   settle: { expected: 'the record of the same request, with all its fields', holds: isRecord },
   health: { expected: 'a health report: { status, redis, database, checks }', holds: isReport },

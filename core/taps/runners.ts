@@ -96,8 +96,22 @@ async function waterfallLater(taps: readonly GuardedTap[], begun: Begun, { value
 
 /** One tap after the other; the first that throws ends the series. */
 export const series = (taps: readonly GuardedTap[]): Run => async (first) => {
-  for (const tap of taps) await awaited(decided(tap, first), tap);
+  for (const tap of taps) await patiently(awaited(decided(tap, first), tap), tap);
 };
+
+/** How long a plugin may take to start before it is said, and again after each such time. */
+const slowMs = 10_000;
+
+/** safety: a plugin may open something that takes its time. One that never ends must be known by its name; the timer also keeps the process. */
+async function patiently(work: Promise<unknown>, { plugin, hook, logger }: GuardedTap): Promise<void> {
+  const startedAt = performance.now();
+  const timer = setInterval(() => logger.warn('a plugin has not started yet; the gateway waits for it', { plugin, hook, waitedMs: Math.round(performance.now() - startedAt) }), slowMs);
+  try {
+    await work;
+  } finally {
+    clearInterval(timer);
+  }
+}
 
 /** As `waterfall`, in one go. A chunk that a tap has dropped (null) is shown to no later tap. */
 export const waterfallAtOnce = (taps: readonly GuardedTap[]): Run => (first, context) => {

@@ -142,7 +142,7 @@ function workbench(plugin: AnyPlugin, config: Config): { gateway: Gateway; names
     logger,
     state: new States().forGateway().of(plugin.name),
     spentMs: () => new Map(),
-    metrics: createMetricSources(() => {}),
+    metrics: createMetricSources(() => {}).of(plugin.name),
     signIns: new SignIns(),
     keys: new CallerKeys(config.keys),
     traffic: () => ({ bytes: 0, refused: new Map(), overloaded: { bytes: 0, requests: 0, connection: 0 } }),

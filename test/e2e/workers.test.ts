@@ -183,6 +183,22 @@ describe.concurrent('workers', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  test('go on with the config that they have where a plugin refuses the changed one in the parent', async ({ expect }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+    writeFileSync(join(folder, 'moody.mjs'), `export default { name: 'log/moody', summary: 'refuses in the parent', schema: { type: 'object', properties: { moody: { type: 'boolean' } } }, apply() {},
+      atParent(parent, { moody }) { if (moody) throw new Error('not in the mood'); return { answer: () => null }; } };`);
+    const plugins = (moody: boolean): object => ({ plugins: ['endpoints/chat-completions', 'endpoints/health', 'auth/keys', 'stream/mock', { use: './moody.mjs', with: { moody } }] });
+    const gateway = await start(config({}, plugins(false)), {}, { folder });
+    gateway.write(config({}, plugins(true)));
+    await expect.poll(() => gateway.output().stderr).toContain('The plugin \\"log/moody\\" refuses to start: not in the mood');
+    expect(times(gateway.output().stderr, 'the changed config is not used')).toBe(1);
+    expect((await chat(gateway.url, 'hello')).status).toBe(200);
+    gateway.write(config({ limits: { keep_alive_ms: 1000 } }, plugins(false)));
+    await expect.poll(() => gateway.output().stderr).toContain('config reloaded');
+    expect(await gateway.stop()).toBe(0);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
   test('are restarted as one gateway, and nobody notices', async ({ expect }) => {
     const gateway = await start(config(), {}, { by: underShell });
     const { url } = gateway;
@@ -307,6 +323,19 @@ describe.concurrent('a start with workers', () => {
     writeFileSync(file, JSON.stringify(config({ worker: 3 })));
     const faulty = await run(['start', '--config', file, '--port', '0']);
     expect([faulty.code, times(faulty.stderr, 'server.worker')]).toEqual([1, 1]);
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  test.for([
+    ['throws', 'throw new Error("no room here")', 'no room here'],
+    ['returns nothing that answers', 'return {}', 'atParent() must return { answer }'],
+  ])('ends in the name of the plugin whose atParent %s', async ([, body, words], { expect }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gateway-workers-'));
+    writeFileSync(join(folder, 'full.mjs'), `export default { name: 'log/full', summary: 'refuses in the parent', apply() {}, atParent() { ${body} } };`);
+    const file = join(folder, 'gateway.config.yaml');
+    writeFileSync(file, JSON.stringify(config({}, { plugins: ['endpoints/chat-completions', 'auth/keys', 'stream/mock', './full.mjs'] })));
+    const { code, stdout, stderr } = await run(['start', '--config', file, '--port', '0']);
+    expect([code, stdout, stderr]).toEqual([1, '', `The plugin "log/full" refuses to start: ${words}\n`]);
     rmSync(folder, { recursive: true, force: true });
   });
 

@@ -70,6 +70,8 @@ describe('a plugin by path', () => {
     ['has a name without a folder', 'export default { name: "own", summary: "", schema: {}, apply() {} }', /`name` must be/],
     ['has no summary', 'export default { name: "a/b", schema: {}, apply() {} }', /`summary` must be/],
     ['has a schema that is none', 'export default { name: "a/b", summary: "", schema: true, apply() {} }', /`schema` must be/],
+    ['has commands that are no list', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, commands: {} }', /`commands` must be a list/],
+    ['comes after a text', 'export default { name: "a/b", summary: "", schema: {}, apply() {}, after: "a/c" }', /`after` must be a list/],
     ['has no apply', 'export default { name: "a/b", summary: "", schema: {} }', /`apply` must be/],
   ])('that %s is refused', async (title, text, message) => {
     const file = write(`bad-${title.replaceAll(' ', '-')}.mjs`, text);

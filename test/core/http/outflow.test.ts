@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
+import type { UnderlyingSource } from 'node:stream/web';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { AnyPlugin } from '../../../core/host/plugin.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
@@ -89,6 +90,44 @@ describe('a client that reads late', () => {
     await expect.poll(() => size).toBeGreaterThan(long.length);
     await vi.advanceTimersByTimeAsync(2 * minute);
     expect(socket.destroyed).toBe(false);
+  });
+});
+
+describe('the stream of an endpoint', () => {
+  const streaming = async (source: (signal: AbortSignal) => UnderlyingSource<Uint8Array>) => await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: ({ arrived }) => ({ body: new ReadableStream(source(arrived.signal)), isEndless: true }) }))] });
+  const told = 'an endpoint broke off its answer';
+
+  it('that breaks is told with its path and its reason', async () => {
+    const { get, lines } = await streaming(() => ({ pull: () => Promise.reject(new Error('the disk is gone')) }));
+    await expect(get('/probe').then((response) => response.text())).rejects.toThrow();
+    expect(lines.filter((line) => line.includes(told))).toEqual([expect.stringMatching(/"path":"\/probe".*the disk is gone/)]);
+  });
+
+  it('that gives what is no text and no bytes is told, and let go of', async () => {
+    const { promise: letGo, resolve } = Promise.withResolvers<void>();
+    const { get, lines } = await streaming(() => ({ start: (controller) => controller.enqueue({ a: 1 } as never), cancel: () => resolve() }));
+    await expect(get('/probe').then((response) => response.text())).rejects.toThrow();
+    await letGo;
+    expect(lines.filter((line) => line.includes(told))).toEqual([expect.stringContaining('neither a text nor bytes')]);
+  });
+
+  it('that ends because its client has left is no fault of the endpoint', async () => {
+    const { promise: left, resolve } = Promise.withResolvers<void>();
+    const { ask, lines, gateway } = await streaming((signal) => ({
+      start(controller) {
+        controller.enqueue(new Uint8Array(1));
+        signal.addEventListener('abort', () => {
+          controller.error(signal.reason);
+          resolve();
+        });
+      },
+    }));
+    const client = new AbortController();
+    await ask('/probe', { signal: client.signal });
+    client.abort();
+    await left;
+    await expect.poll(() => gateway.running.size).toBe(0);
+    expect(lines.join('')).not.toContain(told);
   });
 });
 

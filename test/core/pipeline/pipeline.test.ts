@@ -1,7 +1,7 @@
 /** A request's life: the stages in order, plugins that fail at each, the gateway's own start and end. */
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { GatewayError } from '../../../core/errors.ts';
-import { EARLY } from '../../../core/pipeline/hooks.ts';
+import { EARLY, sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import { oneUpstream, readEvents } from '../../_kit/gateway.ts';
 import { answers, completion, hangs, pause, said, streams } from '../../_kit/upstream.ts';
@@ -193,11 +193,11 @@ describe('the total time of a request', () => {
 
 describe('a bug', () => {
   it('is answered with the request id and nothing of its cause', async () => {
-    const { chat, lines } = await serving(({ hooks }) => hooks.auth.tap({ name: 'test/probe', stage: EARLY }, () => ({ key: null, models: [42 as never], metadata: {} })));
-    const response = await chat({ model: 'unknown' });
+    const { chat, lines } = await serving(({ hooks }) => hooks.open.tap({ name: 'test/probe', stage: EARLY }, () => sourceOf([{ type: 'extra', choice: 0, on: 'message', field: 'big', value: 10n }, { type: 'finish', choice: 0, reason: 'completed', native: null }])));
+    const response = await chat({});
     const id = response.headers.get('x-request-id') as string;
     expect([response.status, await errorOf(response)]).toEqual([500, { message: `Internal error. Request id ${id}.`, type: 'server_error', param: null, code: 'internal_error' }]);
-    expect(lines.join('')).toContain('is not a function');
+    expect(lines.join('')).toContain('serialize a BigInt');
   });
 
   it('in what a plugin supplies is answered in the name of the plugin', async () => {
@@ -233,7 +233,9 @@ describe('the start', () => {
     await expect(starting(bad)).rejects.toMatchObject({ exitCode: 4 });
   });
 
-  it.each<[string, () => unknown, string]>([
+  it.each<[string, (gateway: Gateway) => unknown, string]>([
+    ['taps a hook that is not there', ({ hooks }) => (hooks as unknown as Record<string, typeof hooks.normalise>)['normalize']?.tap((request) => request), 'The plugin "test/b" refuses to start: there is no hook "normalize". Did you mean "normalise"?'],
+    ['taps a hook without a function', ({ hooks }) => hooks.log.tap({ stage: EARLY }, undefined as never), 'The plugin "test/b" refuses to start: plugin "test/b" taps "log" without a function'],
     ['throws', () => { throw new Error('no licence'); }, 'The plugin "test/b" refuses to start: no licence'],
     ['is asynchronous', async () => await Promise.resolve(), 'apply() must be synchronous'],
   ])('fails in the name of the plugin whose apply %s', async (_, apply, message) => {
@@ -313,6 +315,19 @@ describe('the end', () => {
     const up = await provider();
     const { close, lines } = await gatewayOf(oneUpstream(up.url), { plugins: [probe(() => () => void ended++, 'test/a'), probe(() => () => { throw new Error('stuck'); }, 'test/b')] });
     await close();
-    expect([ended, lines.some((line) => line.includes('stuck'))]).toEqual([1, true]);
+    expect([ended, lines.filter((line) => line.includes('stuck'))]).toEqual([1, [expect.stringContaining('"msg":"a plugin failed to close","plugin":"test/b"')]]);
+  });
+
+  it('waits ten seconds for a plugin that never ends to close, names it and goes on', async () => {
+    let ended = 0;
+    const { gateway, lines } = await starting(probe(() => () => void ended++, 'test/a'), probe(() => () => new Promise(() => {}), 'test/b'));
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const closed = gateway.close();
+    await vi.advanceTimersByTimeAsync(9900);
+    expect(ended).toBe(0);
+    await vi.advanceTimersByTimeAsync(200);
+    await closed;
+    expect([ended, lines.join('')]).toEqual([1, expect.stringMatching(/"msg":"a plugin failed to close","plugin":"test\/b".*no answer within 10000 ms/)]);
   });
 });

@@ -266,6 +266,23 @@ describe('an observer that is late', () => {
   });
 });
 
+describe('a plugin that takes long to start', () => {
+  it('is named after ten seconds, and again after each ten more, until it has', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { hooks, as, lines } = guarded();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    as('a/one', () => hooks.boot.tapPromise('a/one', async () => await promise));
+    const booted = hooks.boot.promise();
+    await vi.advanceTimersByTimeAsync(25_000);
+    const warning = { level: 'warn', msg: 'a plugin has not started yet; the gateway waits for it', plugin: 'a/one', hook: 'boot' };
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([{ ...warning, waitedMs: 10_000 }, { ...warning, waitedMs: 20_000 }]);
+    resolve();
+    await booted;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
 describe('a tap', () => {
   it('throws under its plugin and hook', async () => {
     const { hooks, as } = guarded();
@@ -292,6 +309,11 @@ describe('a tap', () => {
   it('carries its own plugin’s name', () => {
     const { hooks, as } = guarded();
     expect(() => as('a/one', () => hooks.log.tap('b/two', () => {}))).toThrow('plugin "a/one" taps "log" under the name "b/two"');
+  });
+
+  it('is a function', () => {
+    const { hooks, as } = guarded();
+    expect(() => as('a/one', () => hooks.log.tap('a/one', undefined as never))).toThrow('plugin "a/one" taps "log" without a function');
   });
 
   it('takes no callback', () => {

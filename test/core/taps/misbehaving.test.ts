@@ -1,6 +1,6 @@
 /** Plugins that do what they should not: the request ends in time and names the plugin, and the other requests do not notice. */
 import { describe, expect, it } from 'vitest';
-import { EARLY, LATE } from '../../../core/pipeline/hooks.ts';
+import { EARLY, LATE, sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { Gateway } from '../../../core/host/plugin.ts';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
@@ -12,9 +12,12 @@ async function served(apply: (gateway: Gateway) => unknown, more: Record<string,
 }
 
 /** Taps a hook whose name is not known before the test runs. */
-function tapAt({ hooks }: Gateway, hook: keyof Gateway['hooks'], fn: () => unknown): void {
-  (hooks[hook] as { tap(options: object, fn: () => unknown): void }).tap({ stage: EARLY }, fn);
+function tapAt({ hooks }: Gateway, hook: keyof Gateway['hooks'], fn: (value: any) => unknown): void {
+  (hooks[hook] as { tap(options: object, fn: (value: any) => unknown): void }).tap({ stage: EARLY }, fn);
 }
+
+/** A health report with these parts. */
+const sound = (parts: object): object => ({ status: 'ok', redis: { connected: true }, database: { connected: true }, ...parts });
 
 const never = (): Promise<never> => new Promise(() => {});
 
@@ -46,6 +49,7 @@ describe('a tap that returns something else than its hook takes', () => {
   it.each([
     ['auth', true, 'a boolean, and not a principal'],
     ['auth', { key: 'x' }, 'an object, and not a principal'],
+    ['auth', { key: null, models: [42], metadata: {} }, 'an object, and not a principal'],
     ['metadata', { team: 1 }, 'an object, and not an object of texts'],
     ['metadata', null, 'null, and not an object of texts'],
     ['normalise', {}, 'an object, and not a chat request'],
@@ -63,6 +67,57 @@ describe('a tap that returns something else than its hook takes', () => {
     expect(lines.join('')).toContain(why);
   });
 
+  it.each<[keyof Gateway['hooks'], string, (value: any) => unknown]>([
+    ['normalise', 'a request without the rest', ({ model, messages }) => ({ model, messages })],
+    ['normalise', 'a message that is none', (request) => ({ ...request, messages: [null] })],
+    ['normalise', 'a message without a role', (request) => ({ ...request, messages: [{ content: 'hi' }] })],
+    ['normalise', 'tools that are none', (request) => ({ ...request, tools: [null] })],
+    ['route', 'a candidate without a provider', (candidates) => candidates.map((one: object) => ({ ...one, provider: {} }))],
+    ['route', 'a candidate that neither stands nor is ruled out', (candidates) => candidates.map((one: object) => ({ ...one, dropped: undefined }))],
+    ['route', 'a candidate ruled out with an error of its own making', (candidates) => candidates.map((one: object) => ({ ...one, dropped: { by: 'x', reason: 'r', error: new Error('plain') } }))],
+    ['opened', 'an adjustment that is none', (source) => ({ ...source, adjustments: [null] })],
+    ['chunk', 'a text that is none', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, text: undefined } : chunk)],
+    ['chunk', 'a text of no choice', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, choice: -1 } : chunk)],
+    ['chunk', 'a type that is none', (chunk) => (chunk.type === 'text-delta' ? { ...chunk, type: 'toString' } : chunk)],
+    ['chunk', 'an end for no reason', (chunk) => (chunk.type === 'finish' ? { ...chunk, reason: 'stop' } : chunk)],
+    ['chunk', 'usage without counts', (chunk) => (chunk.type === 'usage' ? { type: 'usage', usage: 'x' } : chunk)],
+  ])('at %s fails its own request, in its own name: %s', async (hook, _, change) => {
+    const { chat, records } = await served((gateway) => tapAt(gateway, hook, change));
+    expect((await errorOf(await chat({}))).message).toBe(`The plugin "test/probe" failed at "${hook}".`);
+    expect(records).toMatchObject([{ error: { plugin: 'test/probe' } }]);
+  });
+
+  it.each<[string, (value: any) => unknown]>([
+    ['chunks of each type', (chunk) => ({ ...chunk })],
+    ['a part of an answer more', () => ({ type: 'extra', choice: 0, on: 'message', field: 'mine', value: null })],
+  ])('at chunk may give %s', async (_, change) => {
+    const { chat } = await served((gateway) => tapAt(gateway, 'chunk', (chunk) => (chunk.type === 'finish' ? chunk : change(chunk))));
+    expect((await chat({})).status).toBe(200);
+  });
+
+  it('at explain fails the dry run', async () => {
+    const { chat } = await served(({ hooks }) => hooks.explain.tap({ stage: LATE }, (explanation) => ({ ...explanation, candidates: [null] }) as never));
+    expect((await errorOf(await chat({}, { 'x-dry-run': 'true' }))).message).toBe('The plugin "test/probe" failed at "explain".');
+  });
+
+  it.each<[string, (record: any) => unknown]>([
+    ['a field that JSON cannot say', (record) => ({ ...record, fields: { n: 10n } })],
+    ['a field that is no number', (record) => ({ ...record, fields: { n: Number.NaN } })],
+    ['a field set in place', (record) => Object.assign(record, { fields: Object.assign(record.fields, { n: 10n }) })],
+    ['metadata that is no text', (record) => ({ ...record, metadata: { n: 1 } })],
+    ['counts that are none', (record) => ({ ...record, usage: { promptTokens: '3' } })],
+    ['an attempt that is none', (record) => ({ ...record, attempts: [null] })],
+    ['another moment', (record) => ({ ...record, createdAt: 'yesterday' })],
+    ['a status that is none', (record) => ({ ...record, status: Number.NaN })],
+    ['a part of the record', ({ id, createdAt, status, usage, metadata, attempts, fields }) => ({ id, createdAt, status, usage, metadata, attempts, fields })],
+  ])('at settle leaves the record as it was: %s', async (_, change) => {
+    const { chat, records, lines } = await served(({ hooks }) => hooks.settle.tap({ stage: EARLY }, change as never));
+    expect((await chat({})).status).toBe(200);
+    expect(records).toMatchObject([{ status: 200, createdAt: expect.stringMatching(/^20/), fields: {}, metadata: {}, ruledOut: [], attempts: [{ outcome: 'answered' }], usage: { promptTokens: expect.any(Number) as number } }]);
+    expect(records[0]).not.toHaveProperty('fields.n');
+    expect(lines.filter((line) => line.includes('an observer failed'))).toEqual([expect.stringContaining('"plugin":"test/probe","hook":"settle"')]);
+  });
+
   it.each([null, {}, 42, [], 'done'])('at settle changes no record: %j', async (value) => {
     const { chat, records, lines } = await served(({ hooks }) => hooks.settle.tap({ stage: LATE }, () => value as never));
     expect((await chat({})).status).toBe(200);
@@ -76,7 +131,7 @@ describe('a tap that returns something else than its hook takes', () => {
     expect(records[0]?.id).toBe(response.headers.get('x-request-id'));
   });
 
-  it.each([null, {}, 42, { status: 'fine' }])('at health leaves the report as it was: %j', async (value) => {
+  it.each([null, {}, 42, { status: 'fine' }, sound({ redis: { connected: true, error: 10n } }), sound({ checks: { mine: { connected: false, error: 10n } } })])('at health leaves the report as it was: %#', async (value) => {
     const { get } = await served(({ hooks }) => hooks.health.tap({ stage: LATE }, () => value as never));
     const response = await get('/');
     expect([response.status, await response.json()]).toMatchObject([200, { health: { status: 'ok' } }]);
@@ -90,6 +145,12 @@ describe('a tap that returns something else than its hook takes', () => {
 });
 
 describe('a source of chunks', () => {
+  it('that gives usage without counts fails its own request, which is on record', async () => {
+    const { chat, records } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, () => sourceOf([{ type: 'usage', usage: null as never }, { type: 'finish', choice: 0, reason: 'completed', native: null }])));
+    expect((await errorOf(await chat({}))).message).toBe('The plugin "test/probe" failed in the middle of its answer.');
+    expect(records).toMatchObject([{ status: 500, error: { code: 'plugin_error', plugin: 'test/probe' } }]);
+  });
+
   it('whose cancel() rejects later ends its own request only', async () => {
     const { chat } = await served(({ hooks }) => hooks.open.tap({ stage: EARLY }, ({ request }) =>
       request.user === 'bad'

@@ -1,0 +1,73 @@
+/** What plugins add to the port. A fault that would show only later, or in the answers of others, refuses the start. */
+import { GatewayError } from '../errors.ts';
+import type { Answer } from '../pipeline/answer.ts';
+import type { Door } from '../pipeline/door.ts';
+import type { Endpoint, Route, Routes } from '../http/routes.ts';
+import { kindOf } from '../taps/returns.ts';
+import { isFields } from '../wire/fields.ts';
+
+export function createRoutes() {
+  const endpoints: Endpoint[] = [];
+  const doors: Door[] = [];
+  const routes: Route[] = [];
+  const take = (route: Route): void => {
+    const other = routes.find((one) => one.method === route.method && shapeOf(one.path) === shapeOf(route.path));
+    if (other !== undefined) throw new Error(`${route.method} ${route.path} is an endpoint of ${other.plugin} already; choose another path, or leave one of the two plugins out`);
+    routes.push(route);
+  };
+  const routesOf = (plugin: string): Routes => ({
+    add(endpoint) {
+      const fault = faultOf(endpoint);
+      if (fault !== null) throw new Error(`the endpoint ${endpoint.method} ${endpoint.path} cannot be used: ${fault}`);
+      take(routeOf(plugin, endpoint));
+      endpoints.push(blaming(plugin, endpoint));
+    },
+    addDoor(door) {
+      take(routeOf(plugin, { method: 'POST', ...door }));
+      doors.push(door);
+    },
+    all: () => routes,
+  });
+  return { endpoints, doors, routesOf };
+}
+
+/** The path without the names of its parameters. */
+const shapeOf = (path: string): string => path.replaceAll(/:\w+/g, ':');
+
+const routeOf = (plugin: string, { method, path, auth = 'key', about = null }: Pick<Endpoint, 'method' | 'path' | 'auth'> & { readonly about?: Route['about'] }): Route => ({ plugin, method, path, auth, about });
+
+const callers: ReadonlySet<unknown> = new Set(['key', 'admin', 'none']);
+
+/** What is wrong with an endpoint that somebody wrote, perhaps without a type checker; null: nothing. */
+function faultOf({ auth = 'key', about, handle }: Endpoint): string | null {
+  if (typeof handle !== 'function') return '`handle` must be a function';
+  if (!callers.has(auth)) return '`auth` must be "key", "admin" or "none"';
+  if (about !== undefined && (typeof about?.summary !== 'string' || !isFields(about.answer))) return '`about` must have a `summary`, and an `answer` by media type';
+  return null;
+}
+
+/** The endpoint, with the plugin's name on the errors that are no answer for the caller. */
+const blaming = (plugin: string, endpoint: Endpoint): Endpoint => ({
+  ...endpoint,
+  async handle(request) {
+    try {
+      return sound(await endpoint.handle(request));
+    } catch (cause) {
+      throw GatewayError.is(cause) ? cause : new GatewayError('plugin_error', `The plugin "${plugin}" failed to answer.`, { plugin, cause });
+    }
+  },
+});
+
+const isHeader = (name: string, value: unknown): boolean => /^[!#$%&'*+.^`|~\w-]+$/.test(name) && /^[\t\x20-\x7e\x80-\xff]*$/.test(String(value));
+const isBody = (body: unknown): boolean => (body ?? null) === null || typeof body === 'string' || body instanceof Uint8Array || body instanceof ReadableStream;
+
+/** safety: an answer of another shape would fail later, in the server, and nobody would know whose it is. */
+function sound(answer: Answer): Answer {
+  if (!isFields(answer)) throw new TypeError(`the endpoint answered ${kindOf(answer)}, and not { status, headers, body }`);
+  const { status = 200, headers = {}, body } = answer;
+  if (!Number.isInteger(status) || status < 200 || status > 599) throw new TypeError(`the endpoint answered with the status ${String(status)}`);
+  if (!isBody(body)) throw new TypeError(`the endpoint answered with a body that is ${kindOf(body)}, and not a text, bytes or a stream`);
+  const broken = Object.keys(headers ?? {}).find((name) => !isHeader(name, headers[name]));
+  if (broken !== undefined) throw new TypeError(`the endpoint answered with the header ${JSON.stringify(broken.slice(0, 100))}, which HTTP does not allow`);
+  return answer;
+}

@@ -1,0 +1,73 @@
+/** What plugins add to the port: a fault is told at the start, and an answer that HTTP does not allow names its plugin. */
+import { describe, expect, it } from 'vitest';
+import { oneUpstream } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { errorOf, gatewayOf, probe } from '../scene.ts';
+
+/** A gateway whose plugin adds this endpoint. */
+const serving = async (endpoint: object): Promise<TestGateway> =>
+  await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: () => ({ body: 'mine' }), ...endpoint }))] });
+
+const answering = async (answer: unknown): Promise<TestGateway> => await serving({ handle: () => answer });
+
+describe('an endpoint of a plugin', () => {
+  it.each([
+    ['GET', '/v1/models', 'endpoints/models'],
+    ['GET', '/v1/responses/:response', 'endpoints/responses'],
+    ['POST', '/v1/chat/completions', 'endpoints/chat-completions'],
+  ])('that another plugin has refuses the start: %s %s', async (method, path, owner) => {
+    await expect(serving({ method, path })).rejects.toThrow(`The plugin "test/probe" refuses to start: ${method} ${path} is an endpoint of ${owner} already`);
+  });
+
+  it('may have the path of another one under a method of its own', async () => {
+    const { ask } = await serving({ method: 'DELETE', path: '/v1/models' });
+    expect(await (await ask('/v1/models', { method: 'DELETE' })).text()).toBe('mine');
+  });
+
+  it.each([
+    [{ handle: 3 }, '`handle` must be a function'],
+    [{ auth: 'nobody' }, '`auth` must be "key", "admin" or "none"'],
+    [{ about: 3 }, '`about` must have a `summary`'],
+    [{ about: { summary: 'says something' } }, '`about` must have a `summary`, and an `answer` by media type'],
+  ])('refuses the start where it has a fault: %j', async (fault, words) => {
+    await expect(serving(fault)).rejects.toThrow(`The plugin "test/probe" refuses to start: the endpoint GET /probe cannot be used: ${words}`);
+  });
+});
+
+describe('the answer of an endpoint', () => {
+  it.each<[string, unknown]>([
+    ['a kind that is none', undefined],
+    ['a body that is an object', { body: { a: 1 } }],
+    ['a header with a new line', { body: 'a', headers: { 'x-a': 'a\nb' } }],
+    ['a header with a space in its name', { body: 'a', headers: { 'x a': 'a' } }],
+    ['a status that is none', { body: 'a', status: 99 }],
+    ['a status that is not final', { body: 'a', status: 103 }],
+    ['a status that is a text', { body: 'a', status: '200' }],
+  ])('of %s names the plugin', async (_, answer) => {
+    const { get, lines } = await answering(answer);
+    expect(await errorOf(await get('/probe'))).toMatchObject({ code: 'plugin_error', message: 'The plugin "test/probe" failed to answer.' });
+    expect(lines.join('')).toContain('the endpoint answered');
+  });
+
+  it.each([200, 201, 404, 418, 599])('may have the status %i', async (status) => {
+    const { get } = await answering({ status, body: 'mine' });
+    const response = await get('/probe');
+    expect([response.status, await response.text()]).toEqual([status, 'mine']);
+  });
+
+  it.each([204, 304])('may have the status %i and no body', async (status) => {
+    const { get } = await answering({ status, body: null });
+    expect((await get('/probe')).status).toBe(status);
+  });
+
+  it.each<[string, unknown]>([['bytes', new Uint8Array([97])], ['a stream', new Blob(['a']).stream()], ['a text', 'a']])('may be %s', async (_, body) => {
+    const { get } = await answering({ body });
+    expect(await (await get('/probe')).text()).toBe('a');
+  });
+
+  it.each(['', 'a\tb', 'caf\u00e9', '"quoted"; q=1, *'])('may have the header value %j', async (value) => {
+    const { get } = await answering({ body: 'a', headers: { "x-a!#$%&'*+.^_`|~": value } });
+    const response = await get('/probe');
+    expect([response.status, response.headers.has("x-a!#$%&'*+.^_`|~")]).toEqual([200, true]);
+  });
+});

@@ -1,0 +1,49 @@
+/** Metrics that plugins add: one that cannot be read or written costs no others, and its plugin is named once. */
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { createMetricSources } from '../../../core/host/metric-sources.ts';
+import type { Metric, ReadMetrics } from '../../../core/host/metric-sources.ts';
+
+const queue: Metric = { type: 'gauge', name: 'my_queue_length', help: 'What waits.', samples: [[{ queue: 'a' }, 3]] };
+
+/** A source of `test/probe` beside one of another plugin, and what was told of failures. */
+function beside(read: () => unknown) {
+  const told: string[] = [];
+  const sources = createMetricSources((plugin, error) => void told.push(`${plugin}: ${(error as Error).message}`));
+  sources.of('test/other').add(() => [queue]);
+  const { add, read: readAll } = sources.of('test/probe');
+  add(read as ReadMetrics);
+  return { told, readAll };
+}
+
+describe('a source of metrics', () => {
+  it('is read with those of all other plugins', async () => {
+    const own = { ...queue, name: 'my_queue:bytes', samples: [] };
+    expect(await beside(async () => [own]).readAll()).toEqual([queue, own]);
+  });
+
+  it.each<[string, unknown]>([
+    ['a text', 'junk'],
+    ['nothing', null],
+    ['a list of nothing', [null]],
+    ['a metric of another type', [{ ...queue, type: 'histogram' }]],
+    ['a metric without samples', [{ ...queue, samples: undefined }]],
+    ['a metric without help', [{ ...queue, help: undefined }]],
+    ['a name with a brace', [{ ...queue, name: 'my_queue{' }]],
+    ['a label that is no name', [{ ...queue, samples: [[{ 'my-queue': 'a' }, 3]] }]],
+    ['a label that is no text', [{ ...queue, samples: [[{ queue: 3 }, 3]] }]],
+    ['a value that is no number', [{ ...queue, samples: [[{ queue: 'a' }, 10n]] }]],
+  ])('that gives %s costs no others, and is named once', async (_, given) => {
+    const { told, readAll } = beside(() => given);
+    expect([await readAll(), await readAll()]).toEqual([[queue], [queue]]);
+    expect(told).toEqual([expect.stringMatching(/^test\/probe: (?:a source of metrics must give a list|the metric 1 of a source, .* is not)/)]);
+  });
+
+  it('that never answers keeps nobody waiting for more than five seconds', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { told, readAll } = beside(() => new Promise(() => {}));
+    const read = readAll();
+    await vi.advanceTimersByTimeAsync(5000);
+    expect([await read, told]).toEqual([[queue], ['test/probe: no answer within 5000 ms']]);
+  });
+});
