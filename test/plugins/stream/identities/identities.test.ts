@@ -77,6 +77,8 @@ describe('a provider with an identity', () => {
     const { up, ask } = await scene();
     up.script((response, asked) => answers({ error: { code: 400, message: `bad token ${tokenOf(asked)}`, status: 'INVALID_ARGUMENT' } }, { status: 400 })(response, asked));
     expect((await errorOf(await ask('gemini'))).message).toBe('bad token [redacted]');
+    // each cloud is asked at the start, and must not be asked so late that the next test counts it
+    await vi.waitFor(() => expect(clouds.given).toHaveLength(3));
   });
 
   it('asks its cloud once for all requests that come while it has no token', async () => {
