@@ -17,8 +17,8 @@ export default definePlugin({
     // cost: no tap where there is nothing to spread
     if (![...config.providers.values()].some(({ keyPool }) => keyPool.length > 1)) return;
     const turns = new Map<string, number>();
-    /** By context. */
-    const begun = new Map<object, Begun>();
+    /** By context, from one tap to the other: a request that ends in between is forgotten by the collector. */
+    const begun = new WeakMap<object, Begun>();
     hooks.route.tap((candidates, context) => {
       if (!candidates.some(hasPool)) return candidates;
       const turning: Turning = { turns, begun: new Map(), isDryRun: context.isDryRun, thinker: thinkerOf(context.request.messages) };
@@ -28,11 +28,8 @@ export default definePlugin({
     // after route/health and route/limits
     hooks.route.tap({ stage: LATE + 2 }, (candidates, context) => {
       passOn(candidates, begun.get(context), turns);
-      return candidates;
-    });
-    hooks.settle.tap((record, context) => {
       begun.delete(context);
-      return record;
+      return candidates;
     });
   },
 });

@@ -72,10 +72,6 @@ export default definePlugin({
       turns.passOn(candidates, context);
       return candidates;
     });
-    hooks.settle.tap((record, context) => {
-      turns.forget(context);
-      return record;
-    });
     hooks.attempted.tap((result, context) => observed.learn(result, context.attempt.candidate, context.request.stream));
   },
 });

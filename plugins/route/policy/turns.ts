@@ -27,8 +27,8 @@ interface Dealt {
 export class Turns {
   /** By the name that requests ask for, so that each name spreads its own requests evenly. */
   readonly #shares = new Map<string, Shares>();
-  /** By context. cost: a WeakMap costs the collector more than a Map that forgets each request at its end. */
-  readonly #dealt = new Map<object, Dealt>();
+  /** By context, from one tap of `route` to another: a request that ends in between is forgotten by the collector. */
+  readonly #dealt = new WeakMap<object, Dealt>();
 
   /** Offers in the order of a turn in which each gets its share. */
   deal(weighed: readonly Weighed[], context: Normalised): readonly Placed[] {
@@ -55,11 +55,6 @@ export class Turns {
     if (asked === first || candidates.some(({ mapping, dropped }) => mapping === first && dropped === null)) return;
     const to = placed.find(({ offer }) => offer.first.mapping === asked);
     if (to !== undefined) shares.passOn(taken, to.offer.first.target);
-  }
-
-  /** The request is over. */
-  forget(context: object): void {
-    this.#dealt.delete(context);
   }
 
   #sharesOf(name: string): Shares {
