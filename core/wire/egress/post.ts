@@ -18,11 +18,16 @@ export async function postJson(url: string, body: object, signal: AbortSignal): 
     signal,
     createConnection: (_, opened) => {
       const opening = connect({ hostname: hostOf(target), host, protocol, port: portOf(target) }, (error, socket) => (error === null ? opened(null, socket) : opened(error, undefined as never)));
-      signal.addEventListener('abort', () => opening.destroy(new Error('it took too long')), { once: true });
+      signal.addEventListener('abort', () => opening.destroy(signal.reason as Error), { once: true });
       return undefined;
     },
   });
   asked.once('error', reject);
+  // safety: Node ends a connection that nobody takes over without a word, and whoever waits would wait for ever
+  asked.once('upgrade', (response, socket) => {
+    socket.destroy();
+    resolve(response.statusCode ?? 0);
+  });
   asked.once('response', (response) => {
     response.once('error', reject);
     response.once('end', () => resolve(response.statusCode ?? 0));

@@ -23,7 +23,9 @@ export class Collector {
   /** From now on these rules count. What was counted for a rule that stays is kept. */
   follow(rules: readonly AlertRule[]): void {
     const before = new Map([...this.#requests, ...this.#attempts].map((counted) => [counted.id, counted]));
-    const counted = rules.map((rule) => before.get(idOf(rule)) ?? { rule, id: idOf(rule), pattern: rule.match === null ? null : patternOf(rule.match), sums: new Map() });
+    // a rule that is written twice is one rule: its sums are counted once
+    const different = new Map(rules.map((rule) => [idOf(rule), rule])).values();
+    const counted = Array.from(different, (rule) => before.get(idOf(rule)) ?? { rule, id: idOf(rule), pattern: rule.match === null ? null : patternOf(rule.match), sums: new Map() });
     this.#requests = counted.filter(({ rule }) => rule.watches !== 'provider');
     this.#attempts = counted.filter(({ rule }) => rule.watches === 'provider');
   }

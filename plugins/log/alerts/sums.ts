@@ -22,7 +22,7 @@ export const idOf = (rule: AlertRule): string => JSON.stringify(rule);
 /** The sums of one value over a window. */
 class Window {
   /** The oldest first. */
-  readonly #parts: { readonly at: number; requests: number; bad: number; dollars: number }[] = [];
+  readonly #parts: { at: number; requests: number; bad: number; dollars: number }[] = [];
   readonly #partMs: number;
   readonly #windowMs: number;
 
@@ -44,6 +44,8 @@ class Window {
     while (this.#parts[0] !== undefined && this.#parts[0].at <= now - this.#windowMs) this.#parts.shift();
     const sum = { requests: 0, bad: 0, dollars: 0 };
     for (const part of this.#parts) {
+      // of a clock that was set back: it would stay until that time comes again, and all that is added with it
+      part.at = Math.min(part.at, now);
       sum.requests += part.requests;
       sum.bad += part.bad;
       sum.dollars += part.dollars;

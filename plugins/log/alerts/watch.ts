@@ -113,7 +113,8 @@ export class Watch implements Disposable {
 }
 
 function isBeyond({ watches, above, least }: AlertRule, { requests, bad, dollars }: Sum): boolean {
-  if (watches === 'cost') return dollars > above;
+  // the sum of many floats is off by its last digits: 0.1 + 0.2 is more than 0.3
+  if (watches === 'cost') return Number(dollars.toPrecision(12)) > above;
   if (requests < least) return false;
   return watches === 'provider' ? bad === requests : (100 * bad) / requests > above;
 }

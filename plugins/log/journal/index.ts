@@ -23,7 +23,7 @@ import { OtherJournals } from './other-journals.ts';
 import { createLogReader } from './reader.ts';
 import { createInstance, removeInstance, rootOf } from './write/segments.ts';
 import type { Instance } from './write/segments.ts';
-import { JournalWriter } from './write/writer.ts';
+import { JournalWriter, nothingLost } from './write/writer.ts';
 
 const schema = {
   type: 'object',
@@ -49,7 +49,7 @@ export default definePlugin<Options>({
   commands: databaseCommands,
   checkup: async ({ config }, options) => [await checkStore(config.server.dataDir, options)],
   keepsLog: true,
-  apply({ hooks, log, logger, config, peers }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
+  apply({ hooks, log, logger, config, state, peers }, { store, url = null, bodies, retention_days: retentionDays, durability, max_bytes: maxBytes }) {
     if (store === 'postgres' && url === null) throw new Error('`store: postgres` needs `url`, for example url: ${DATABASE_URL}');
     const { dataDir } = config.server;
     const root = rootOf(dataDir);
@@ -59,13 +59,15 @@ export default definePlugin<Options>({
     let writer: JournalWriter | null = null;
     const events: LogEvents = createEvents(logger);
     const disk = ({ removed, elsewhere }: { removed: number; elsewhere: number }): void => writer?.onDisk(removed, elsewhere);
-    const client = createClient({ logger, disk });
+    const lost = state('lost', nothingLost);
+    const buried = (records: number): void => void (lost.deadLettered += records);
+    const client = createClient({ logger, disk, buried });
     const trouble = (): string | null => writer?.trouble ?? null;
-    log.provide(createLogReader({ client, others: new OtherJournals(peers, client), events, trouble, counts: () => writer?.counts ?? { written: 0, dropped: 0, bodiesDropped: 0 }, retentionDays, bodies, place: hash('sha256', `${store} ${url ?? dataDir}`) }));
+    log.provide(createLogReader({ client, others: new OtherJournals(peers, client), events, trouble, counts: () => writer?.counts ?? { ...lost, written: 0 }, retentionDays, bodies, place: hash('sha256', `${store} ${url ?? dataDir}`) }));
 
     hooks.boot.tapPromise(async () => {
       instance = begin(root);
-      writer = new JournalWriter({ folder: instance.folder, maxBytes, isDurable, logger });
+      writer = new JournalWriter({ folder: instance.folder, maxBytes, isDurable, logger, lost });
       await client.open({ store, url, dataDir, root, folder: instance.folder, retentionDays, isDurable });
     });
 
@@ -139,7 +141,7 @@ function put(record: RequestRecord, { writer, isKept, logger }: Keeping): Promis
   if (!isKept || (record.request === null && record.response === null)) return writer.append(finishedFrame(record));
   const frame = writer.pressure === 'none' ? withBodies(record, logger) : null;
   if (frame !== null && writer.hasRoomFor(lengthOf(frame))) return writer.append(frame);
-  writer.counts.bodiesDropped++;
+  writer.lost.bodiesDropped++;
   return writer.append(finishedFrame(record));
 }
 

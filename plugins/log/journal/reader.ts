@@ -77,15 +77,15 @@ function refuseKeys(thrown: unknown): never {
 
 /** The state of the log, also while the store or its thread does not answer. */
 async function statusOf({ client, counts, trouble, retentionDays, bodies }: Omit<ReaderParts, 'events' | 'others' | 'place'>): Promise<StoreStatus> {
-  const { written, dropped, bodiesDropped } = counts();
-  const settings = { dropped, bodiesDropped, retentionDays, bodies };
+  const { written, ...lost } = counts();
+  const settings = { ...lost, retentionDays, bodies };
   try {
-    const { connected, error, depthBytes, deadLettered, lastDrainAt, drained } = await client.state();
+    const { connected, error, depthBytes, lastDrainAt, drained } = await client.state();
     const found = trouble();
     const standing = found === null ? { connected, error } : { connected: false, error: found };
-    return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: Math.max(0, written - drained), deadLettered, lastDrainAt };
+    return { ...settings, ...standing, waitingBytes: depthBytes, waitingRecords: Math.max(0, written - drained), lastDrainAt };
   } catch (thrown) {
     const error = thrown instanceof StoreUnavailable ? thrown.fault : 'refused';
-    return { ...settings, connected: false, error, waitingBytes: 0, waitingRecords: written, deadLettered: 0, lastDrainAt: null };
+    return { ...settings, connected: false, error, waitingBytes: 0, waitingRecords: written, lastDrainAt: null };
   }
 }

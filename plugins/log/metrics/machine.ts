@@ -58,12 +58,14 @@ export class Machine {
   /** The text of all workers that are known, and of those that have ended. */
   async text(): Promise<string> {
     const all: Families = new Map();
-    for (const [worker, text] of this.#known) {
+    add(all, this.#past);
+    // as of now: one that ends meanwhile would be counted among those that have ended as well
+    const known = [...this.#known];
+    for (const [worker, text] of known) {
       add(all, read(text, worker));
       // new connections wait while the parent reads
       await setImmediate();
     }
-    add(all, this.#past);
     return Array.from(all.values(), ({ head, samples }) => head + Array.from(samples, ([series, value]) => `${series} ${value}\n`).join('')).join('');
   }
 }

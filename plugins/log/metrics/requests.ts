@@ -122,7 +122,7 @@ export class RequestMeters {
   /** cost: the labels of a request are many, and most requests have the labels of one before; joining them anew is a twentieth of the CPU of a plain request (test/bench). */
   #seriesOf(record: RequestRecord): RequestSeries {
     const { status, outcome, stream, usageEstimated, reasoningEstimated, key, metadata } = record;
-    let labels = `${record.provider ?? ''}\0${record.model ?? ''}\0${key ?? ''}\0${status}\0${outcome}\0${stream}\0${usageEstimated}\0${reasoningEstimated}`;
+    let labels = `${record.provider ?? ''}\0${record.model ?? ''}\0${key ?? ''}\0${status}\0${outcome}\0${stream}\0${usageEstimated}\0${reasoningEstimated}\0${isCostEstimated(record)}`;
     for (const { key: name } of this.#metadata) labels += `\0${metadata[name] ?? ''}`;
     const known = this.#known.get(labels);
     if (known !== undefined) return known;
@@ -131,7 +131,9 @@ export class RequestMeters {
     return series;
   }
 
-  #createSeries({ status, outcome, stream, usageEstimated, reasoningEstimated, key, metadata, provider, model }: RequestRecord): RequestSeries {
+  #createSeries(record: RequestRecord): RequestSeries {
+    const { status, outcome, stream, usageEstimated, reasoningEstimated, key, metadata, provider, model } = record;
+    const costEstimated = String(isCostEstimated(record));
     const by = provider ?? NONE;
     const open = [key ?? NONE, model ?? NONE, ...this.#metadata.map(({ key: name, seen }) => this.#bounded(metadata[name], seen))];
     const tokens = new Map<string, (count: number) => void>();
@@ -144,7 +146,7 @@ export class RequestMeters {
         tokens.set(kind, add);
         add(count);
       },
-      cost: (amount) => (cost ??= this.#cost.at([by, String(usageEstimated), ...open]))(amount),
+      cost: (amount) => (cost ??= this.#cost.at([by, costEstimated, ...open]))(amount),
     };
   }
 
@@ -165,6 +167,9 @@ export class RequestMeters {
     return value;
   }
 }
+
+/** The cost of a request has that of attempts that broke or were outrun, whose tokens may be estimates where those of the answer are not. */
+const isCostEstimated = ({ usageEstimated, attempts }: RequestRecord): boolean => usageEstimated || attempts.some(({ used }) => used?.usageEstimated === true);
 
 /** Outcomes for which a provider did work. */
 const served: ReadonlySet<string> = new Set(['answered', 'cut', 'gone']);

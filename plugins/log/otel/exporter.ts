@@ -45,6 +45,8 @@ const closingSenders = 8;
 /** The statuses after which OTLP allows another try (OTLP specification, "Retryable Response Codes"). */
 const retryableStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const tooLarge = 413;
+/** Characters of an answer that are read; those of a collector are a few. */
+const longestAnswer = 65_536;
 
 const compressed = promisify(gzip);
 
@@ -170,7 +172,7 @@ export class Exporter {
     try {
       const signal = AbortSignal.any([this.#stop.signal, AbortSignal.timeout(answerWithinMs)]);
       const response = await fetch(url, { method: 'POST', headers: { ...headers, 'content-type': 'application/json', 'content-encoding': 'gzip' }, body, redirect: 'manual', signal });
-      const said = await response.text();
+      const said = await beginningOf(response);
       if (response.ok) {
         this.#arrived(said);
         return null;
@@ -193,6 +195,17 @@ export class Exporter {
       // the answer is not JSON, so it does not say that spans were refused
     }
   }
+}
+
+/** The beginning of what was answered. safety: what listens at the address need not be a collector, and may answer without end. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let said = '';
+  for await (const piece of body ?? []) {
+    said += decoder.decode(piece, { stream: true });
+    if (said.length >= longestAnswer) break;
+  }
+  return said;
 }
 
 interface Failure {

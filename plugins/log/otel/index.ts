@@ -12,9 +12,9 @@ import { destinationOf } from './destination.ts';
 import type { Destination } from './destination.ts';
 import { Exporter } from './exporter.ts';
 import { idsOf, samplerOf } from './ids.ts';
+import { Notes } from './notes.ts';
 import { spansOf } from './spans.ts';
 import { parentOf } from './trace-context.ts';
-import type { Parent } from './trace-context.ts';
 import { vendorOf } from './vendors.ts';
 import type { Vendor } from './vendors.ts';
 
@@ -37,14 +37,6 @@ const schema = {
 type Options = FromSchema<typeof schema>;
 
 const flushWithinMs = 2000;
-/** Limit of requests in flight whose notes are kept. Beyond it the oldest request loses its note: it begins a trace of its own and counts as private. */
-const mostNotes = 65_536;
-
-/** What a record does not say about its request. */
-interface Note {
-  readonly parent: Parent | null;
-  isPrivate: boolean;
-}
 
 export default definePlugin<Options>({
   name: 'log/otel',
@@ -66,23 +58,20 @@ export default definePlugin<Options>({
     });
     const isSampled = samplerOf(ratio);
     const vendors = new Map(Array.from(config.providers.values(), (provider): [string, Vendor] => [provider.id, vendorOf(provider, dialects)]));
-    const notes = new Map<string, Note>();
+    const notes = new Notes();
 
     hooks.auth.tap({ stage: EARLY }, ({ id, headers }) => {
-      if (notes.size === mostNotes) notes.delete(notes.keys().next().value as string);
-      notes.set(id, { parent: parentOf(headers), isPrivate: asksForPrivacy(headers) });
+      notes.arrived(id, { parent: parentOf(headers), isPrivate: asksForPrivacy(headers) });
       return undefined;
     });
     hooks.metadata.tap((metadata, { id, principal }) => {
-      const note = notes.get(id);
-      if (note !== undefined && principal.logBodies === false) note.isPrivate = true;
+      notes.known(id, principal.logBodies === false);
       return metadata;
     });
     hooks.log.tap((record) => {
-      const note = notes.get(record.id);
+      const note = notes.take(record.id);
       // a request that came through no door is not a request to a model, so it is not traced
       if (note === undefined && record.attempts.length === 0) return;
-      notes.delete(record.id);
       const { parent = null, isPrivate = true } = note ?? {};
       const ids = idsOf(record.id);
       if (!(parent?.isSampled ?? isSampled(ids.traceId))) return;

@@ -122,6 +122,7 @@ const aboutRequest = ({ record, metadata }: Traced): Attributes => ({
   'gateway.provider': text(record.provider),
   'gateway.key': text(record.key),
   'gateway.usage_estimated': record.usageEstimated ? flag(true) : null,
+  'gateway.reasoning_estimated': record.reasoningEstimated === true ? flag(true) : null,
   // a number and not a text, because backends add the costs up; the record has the exact amount
   'gateway.cost_dollars': record.cost === null ? null : double(Number(record.cost)),
   ...Object.fromEntries(metadata.map((key) => [`gateway.metadata.${key}`, text(record.metadata[key])])),

@@ -1,6 +1,6 @@
 /** log/alerts: what is told, when, to whom, and that it is told once. */
 import { createServer } from 'node:http';
-import { connect } from 'node:net';
+import { connect, createServer as createSilent } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../../core/config.ts';
@@ -150,6 +150,29 @@ test('slow requests and dear ones are told', async () => {
   expect(told().toSorted()).toEqual(['Alert: cost above $1.40. $1.50 for 1 request in 60 min, since 2026-11-22 12:00 UTC.', 'Alert: latency p95 above 40 ms. 100 % of 1 request took longer than 40 ms in 5 min, since 2026-11-22 12:00 UTC.']);
 });
 
+test('a cost that is exactly the limit is not told, and a rule that is written twice counts once', async () => {
+  const costing = (id: string, dollars: string): object => ({ id, pricing: { prompt: '0', completion: '0', request: dollars }, providers: [{ providerId: 'up', externalId: id, streaming: true }] });
+  const rule = { cost_dollars: '0.3' };
+  const gateway = await gatewayWith([rule, rule], { config: { models: [costing('plain', '0.1'), costing('dear', '0.2')] } });
+  for (const model of ['plain', 'dear']) await (await gateway.chat({ model })).text();
+  await nothingTold(gateway);
+  await send(gateway, 1, good);
+  await looked(1, gateway);
+  expect(told()[0]).toMatch(/^Alert: cost above \$0\.3\. \$0\.4000 for 3 requests/);
+});
+
+test('an alert is over after its window where the clock was set back meanwhile', async () => {
+  const gateway = await gatewayWith([{ errors_percent: 20, min_requests: 2 }]);
+  await send(gateway, 2, bad);
+  await looked(1, gateway);
+  now -= 60 * minute;
+  await standing(gateway);
+  now += 6 * minute;
+  await send(gateway, 1, good);
+  await looked(2, gateway);
+  expect(told()[1]).toMatch(/^Over: errors above 20 %\. 0 % of 1 request failed in 5 min\./);
+});
+
 test('what was counted, and what stands, outlives a reload and one that is refused; a rule that is gone says nothing more', async () => {
   const states = new States();
   const rules = [{ errors_percent: 20, min_requests: 4 }];
@@ -186,6 +209,26 @@ describe('the webhook', () => {
     await send(gateway, 1, bad);
     await expect.poll(async () => (await standing(gateway)).webhook.fault, { timeout: 4000 }).toBe('it cannot be reached (ECONNREFUSED)');
     expect(gateway.lines.join('') + JSON.stringify(await standing(gateway))).not.toContain('secret-path');
+  });
+
+  test('that answers with an upgrade has not been told, and the messages after it are brought', async () => {
+    hook.script((response) => void response.writeHead(101, { connection: 'upgrade', upgrade: 'x' }).end(), answers('ok'));
+    const gateway = await gatewayWith([{ errors_percent: 0, min_requests: 1 }]);
+    await send(gateway, 1, bad);
+    await looked(2, gateway);
+    await expect.poll(async () => (await standing(gateway)).webhook.fault).toBe(null);
+    expect(told()[0]).toBe(told()[1]);
+  });
+
+  test('that takes a connection and says nothing is known by that, with TLS too', async () => {
+    const silent = createSilent((socket) => void socket.on('error', () => {}));
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    try {
+      const url = `https://127.0.0.1:${(silent.address() as AddressInfo).port}/`;
+      await expect(postJson(url, {}, AbortSignal.timeout(50))).rejects.toMatchObject({ name: 'TimeoutError' });
+    } finally {
+      silent.close();
+    }
   });
 
   test('is not needed: without one the alert stands on the page', async () => {

@@ -64,3 +64,13 @@ test('keeps the counters of a worker that has ended, and nothing else of it', as
   expect(await valueOf('gateway_cost_dollars_total{model="a"}')).toBe('0.75');
   expect(await valueOf('gateway_requests_total{model="a b",key="} 7"}')).toBe('8');
 });
+
+test('counts a worker once that ends while the sums are made', async () => {
+  const machine = new Machine();
+  machine.learn(1, worker(3, '0.5'));
+  machine.learn(2, worker(4, '0.25'));
+  const text = machine.text();
+  machine.gone(1);
+  expect((await text).split('\n')).toContain('gateway_requests_total{model="a b",key="} 7"} 7');
+  expect((await machine.text()).split('\n')).toContain('gateway_requests_total{model="a b",key="} 7"} 7');
+});

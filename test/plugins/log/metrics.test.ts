@@ -11,7 +11,7 @@ import { RequestMeters } from '../../../plugins/log/metrics/requests.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { States } from '../../../core/host/state.ts';
 import { oneUpstream, quietPlugins, testGateway, twoUpstreams } from '../../_kit/gateway.ts';
-import { answers, completion, hangs, pause, said, streams } from '../../_kit/upstream.ts';
+import { answers, completion, event, hangs, pause, said, streams } from '../../_kit/upstream.ts';
 import type { Step } from '../../_kit/upstream.ts';
 import { gatewayOf, probe, provider } from '../../core/scene.ts';
 import { parseExposition, total } from './exposition.ts';
@@ -182,6 +182,16 @@ describe('the counters', () => {
     expect(total(samples, 'gateway_tokens_total', { ...of, estimated: 'false' })).toBe(15);
     expect(total(samples, 'gateway_cost_dollars_total', { ...of, estimated: 'true' })).toBe(0.000015);
     expect(total(samples, 'gateway_cost_dollars_total', { ...of, estimated: 'false' })).toBe(0.00002);
+  });
+
+  it('call the cost an estimate that has the estimated one of an attempt that broke', async () => {
+    const torn = await provider(streams([event({ content: 'four words of it' })], { end: 'reset', everyMs: 5 }));
+    const gateway = await gatewayOf(twoUpstreams(torn.url, (await provider()).url));
+    await gateway.chat({});
+    expect(gateway.records[0]).toMatchObject({ outcome: 'answered', usageEstimated: false, attempts: [{ used: { usageEstimated: true } }, {}] });
+    const samples = await scrape(gateway);
+    expect(total(samples, 'gateway_cost_dollars_total', { estimated: 'true' })).toBe(Number(gateway.records[0]?.cost));
+    expect(total(samples, 'gateway_cost_dollars_total', { estimated: 'false' })).toBe(0);
   });
 
   it('keep the estimate of thinking apart, and what it leaves of the completion', async () => {

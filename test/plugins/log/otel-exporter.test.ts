@@ -206,6 +206,23 @@ describe('the exporter', () => {
     expect(lines).toEqual([]);
   });
 
+  it('reads the beginning of an answer that has no end, and sends the next batch', async () => {
+    const endless: Step = (response) => {
+      const writing = setInterval(() => response.write('x'.repeat(16_384)), 1);
+      response.once('close', () => clearInterval(writing));
+    };
+    const collector = await startCollector(endless, answers({}));
+    const { exporter, lines } = exporterTo(collector.url, { batchSize: 1 });
+    exporter.add('1');
+    await collector.exports(1);
+    await collector.asked[0]?.closed;
+    exporter.add('2');
+    await collector.exports(2);
+    await exporter.close(2000);
+    expect(received(collector)).toEqual([[1], [2]]);
+    expect(lines).toEqual([]);
+  });
+
   it('closes although the collector never answers', async () => {
     const collector = await startCollector(hangs);
     const { exporter, lines } = exporterTo(collector.url);

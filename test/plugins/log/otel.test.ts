@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { createRequestId } from '../../../core/request-id.ts';
 import { idsOf, samplerOf } from '../../../plugins/log/otel/ids.ts';
+import { Notes } from '../../../plugins/log/otel/notes.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
 import { oneUpstream, quietPlugins, twoUpstreams } from '../../_kit/gateway.ts';
 import { answers, completion, said, streams } from '../../_kit/upstream.ts';
@@ -92,6 +93,13 @@ describe('a request', () => {
     const all = await spans();
     expect(all.map(({ attributes }) => attributes['gateway.usage_estimated'])).toEqual([true, true]);
     expect(last(all).attributes['gen_ai.usage.output_tokens']).toBe(1);
+  });
+
+  it('says that the tokens of its thinking alone are an estimate where they are', async () => {
+    const { gateway, spans } = await exporter(oneUpstream((await provider(answers(completion('a', { reasoning_content: 'hm' })))).url));
+    await gateway.chat({});
+    expect(gateway.records[0]).toMatchObject({ usageEstimated: false, reasoningEstimated: true });
+    expect((await spans()).map(({ attributes }) => attributes['gateway.reasoning_estimated'])).toEqual([true, true]);
   });
 
   it('lasts as long as its record says, and the attempt of a stream says when its first piece came', async () => {
@@ -362,5 +370,27 @@ describe('an export', () => {
     await gateway.chat({});
     await gateway.close();
     expect([asked, collector.asked.length, Object.keys(gateway.records[0]?.timings ?? {})]).toEqual([0, 0, expect.not.arrayContaining(['log/otel'])]);
+  });
+});
+
+describe('notes of requests in flight', () => {
+  const note = { parent: null, isPrivate: false };
+
+  it('stay while many are refused whose caller nobody knows, and of whom there is no record', () => {
+    const notes = new Notes(2);
+    notes.arrived('runs', note);
+    notes.known('runs', true);
+    for (const id of ['a', 'b', 'c']) notes.arrived(id, note);
+    expect(notes.take('runs')).toEqual({ parent: null, isPrivate: true });
+    expect(['runs', 'a', 'b', 'c'].map((id) => notes.take(id))).toEqual([undefined, undefined, note, note]);
+  });
+
+  it('leave, the oldest first, where more requests run than are kept', () => {
+    const notes = new Notes(1);
+    for (const id of ['a', 'b']) {
+      notes.arrived(id, note);
+      notes.known(id, false);
+    }
+    expect(['a', 'b'].map((id) => notes.take(id))).toEqual([undefined, note]);
   });
 });

@@ -29,6 +29,8 @@ export interface StoreClient extends Reader, KeyCalls, Pick<OwnCalls, 'ping' | '
 export interface ClientEvents {
   readonly logger: Logger;
   readonly disk: (change: { readonly removed: number; readonly elsewhere: number }) => void;
+  /** Called when the store has refused so many records. They are counted here, so that the end of the thread or its silence takes none away. */
+  readonly buried: (records: number) => void;
 }
 
 const queryMs = 10_000;
@@ -102,7 +104,7 @@ interface ThreadEvents extends ClientEvents {
 }
 
 /** Starts the worker, and starts it again when it fails, with longer and longer pauses. Records wait in the journal meanwhile; none is lost. */
-function keepRunning(settings: WorkerSettings, { logger, disk, calls, opened }: ThreadEvents): Thread {
+function keepRunning(settings: WorkerSettings, { logger, disk, buried, calls, opened }: ThreadEvents): Thread {
   const thread: Thread = { worker: null, isClosing: false };
   let crashes = 0;
   let drainedBefore = 0;
@@ -115,6 +117,7 @@ function keepRunning(settings: WorkerSettings, { logger, disk, calls, opened }: 
       if (told.type === 'answer') calls.settle(told.id, told.answer);
       else if (told.type === 'drained') drainedBefore = told.drained;
       else if (told.type === 'disk') disk(told);
+      else if (told.type === 'buried') buried(told.records);
       else if (told.type === 'log') logger[told.level](told.message, told.facts);
       else {
         crashes = 0;

@@ -34,7 +34,7 @@ export interface OwnCalls extends KeyCalls {
   finish(withinMs: number): Promise<boolean>;
 }
 
-export interface WorkerState extends Pick<StoreStatus, 'connected' | 'error' | 'deadLettered' | 'lastDrainAt'> {
+export interface WorkerState extends Pick<StoreStatus, 'connected' | 'error' | 'lastDrainAt'> {
   /** Bytes that are in the journals and not in the store yet. */
   readonly depthBytes: number;
   readonly drained: number;
@@ -59,5 +59,7 @@ export type Told =
   | { readonly type: 'opened'; readonly refusal: string | null }
   /** How many records of this gateway are in the store. */
   | { readonly type: 'drained'; readonly drained: number }
+  /** How many records the store has refused since the last such message. */
+  | { readonly type: 'buried'; readonly records: number }
   | { readonly type: 'disk'; readonly removed: number; readonly elsewhere: number }
   | { readonly type: 'log'; readonly level: 'info' | 'warn' | 'error'; readonly message: string; readonly facts: Readonly<Record<string, unknown>> };

@@ -69,13 +69,19 @@ async function open(): Promise<void> {
 }
 
 let toldDrained = 0;
+let toldBuried = 0;
 
 /** The next thread counts on from here, should this one fail. */
 async function step(): Promise<boolean> {
-  const isMore = await drain.step();
+  const isMore = await drain.step().finally(tellBuried);
   if (drain.drained !== toldDrained) tell({ type: 'drained', drained: drainedBefore + drain.drained });
   toldDrained = drain.drained;
   return isMore;
+}
+
+function tellBuried(): void {
+  if (drain.deadLettered !== toldBuried) tell({ type: 'buried', records: drain.deadLettered - toldBuried });
+  toldBuried = drain.deadLettered;
 }
 
 /** Drains until the store has everything that was in the journals at the beginning, or nearly everything; throws when the store fails. */
@@ -168,8 +174,7 @@ const own: OwnCalls = {
     await store.ping();
   },
   async state(): Promise<WorkerState> {
-    const { deadLettered, lastDrainAt } = drain;
-    return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), deadLettered, lastDrainAt, drained: drainedBefore + drain.drained };
+    return { connected: fault === null, error: fault, depthBytes: drain.depthBytes(), lastDrainAt: drain.lastDrainAt, drained: drainedBefore + drain.drained };
   },
   flush: () => inTurn(nearly),
   async forget(id) {
@@ -193,6 +198,7 @@ const own: OwnCalls = {
       return await drain.finish();
     });
     const result = await Promise.race([finished.catch(() => false), timeUp]);
+    tellBuried();
     drain.close();
     await Promise.race([store.close().catch(() => {}), timeUp]);
     return result === true;

@@ -22,6 +22,8 @@ export interface WriterSettings {
   /** The bound of the frames that wait in memory, in bytes. */
   readonly maxWaiting?: number;
   readonly retryMs?: number;
+  /** Counts on from here. */
+  readonly lost?: Lost;
   /** After a write that took longer, writes go to other threads for a while. */
   readonly slowMs?: number;
 }
@@ -29,13 +31,21 @@ export interface WriterSettings {
 /** `bodies`: there is room for records, but not for their bodies. `full`: there is no room at all. */
 export type Pressure = 'none' | 'bodies' | 'full';
 
-export interface Counts {
+/** What was lost: figures that only rise, in a process and over its reloads. */
+export interface Lost {
   /** Records that were dropped because there was no room. */
   dropped: number;
   /** Records that were written without their bodies because there was no room. */
   bodiesDropped: number;
+  /** Records that the store refused. */
+  deadLettered: number;
+}
+
+export const nothingLost = (): Lost => ({ dropped: 0, bodiesDropped: 0, deadLettered: 0 });
+
+export interface Counts extends Readonly<Lost> {
   /** Records that are written or wait in memory. */
-  written: number;
+  readonly written: number;
 }
 
 const largestSegment = 16 * 1024 * 1024;
@@ -46,7 +56,8 @@ const slowForMs = 10_000;
 const scratchBytes = 256 * 1024;
 
 export class JournalWriter {
-  readonly counts: Counts = { dropped: 0, bodiesDropped: 0, written: 0 };
+  readonly lost: Lost;
+  #written = 0;
 
   readonly #settings: Required<WriterSettings>;
   readonly #segmentBytes: number;
@@ -70,8 +81,13 @@ export class JournalWriter {
   #retry: NodeJS.Timeout | undefined;
 
   constructor(settings: WriterSettings) {
-    this.#settings = { maxWaiting: 64 * 1024 * 1024, retryMs: 1000, slowMs: 20, ...settings };
+    this.#settings = { maxWaiting: 64 * 1024 * 1024, retryMs: 1000, slowMs: 20, lost: nothingLost(), ...settings };
+    this.lost = this.#settings.lost;
     this.#segmentBytes = Math.min(largestSegment, Math.ceil(settings.maxBytes / 8));
+  }
+
+  get counts(): Counts {
+    return { ...this.lost, written: this.#written };
   }
 
   /** What there is room for. */
@@ -114,10 +130,10 @@ export class JournalWriter {
     const { pressure } = this;
     this.#say(pressure);
     if (pressure === 'full') {
-      if (isRecord) this.counts.dropped++;
+      if (isRecord) this.lost.dropped++;
       return Promise.resolve(false);
     }
-    if (isRecord) this.counts.written++;
+    if (isRecord) this.#written++;
     this.#waiting.push(frame);
     this.#waitingBytes += lengthOf(frame);
     if (this.#fault !== null) return Promise.resolve(false);
@@ -248,7 +264,7 @@ export class JournalWriter {
   /** Says once that the journal is full, and once that it has room again. */
   #say(pressure: Pressure): void {
     const { logger, maxBytes, maxWaiting } = this.#settings;
-    const { dropped, bodiesDropped } = this.counts;
+    const { dropped, bodiesDropped } = this.lost;
     if (pressure === 'full' && !this.#isFull) logger.error('the journal is full: records are lost until the store takes some', { maxBytes, maxWaiting, bodiesDropped });
     if (pressure === 'none' && this.#isFull) logger.info('the journal has room again', { dropped, bodiesDropped });
     if (pressure !== 'bodies') this.#isFull = pressure === 'full';
@@ -256,7 +272,7 @@ export class JournalWriter {
 
   #failed(error: unknown): void {
     const { logger, maxWaiting } = this.#settings;
-    if (this.#fault === null) logger.error('the journal cannot be written; requests are still served, and their records wait in memory, where the end of the process loses them', { error, maxWaiting, dropped: this.counts.dropped });
+    if (this.#fault === null) logger.error('the journal cannot be written; requests are still served, and their records wait in memory, where the end of the process loses them', { error, maxWaiting, dropped: this.lost.dropped });
     this.#fault = error;
     this.#retry = setTimeout(() => void (this.#running ??= this.#run()), this.#settings.retryMs);
     this.#retry.unref();
@@ -265,6 +281,6 @@ export class JournalWriter {
   #recovered(): void {
     if (this.#fault === null) return;
     this.#fault = null;
-    this.#settings.logger.info('the journal is written again', { dropped: this.counts.dropped, bodiesDropped: this.counts.bodiesDropped });
+    this.#settings.logger.info('the journal is written again', { dropped: this.lost.dropped, bodiesDropped: this.lost.bodiesDropped });
   }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { listen } from '../../../../core/http/listen.ts';
 import type { AnyPlugin } from '../../../../core/host/plugin.ts';
+import { States } from '../../../../core/host/state.ts';
 import type { LoggedDetail, StatsRow } from '../../../../core/log/store.ts';
 import { createStore } from '../../../../plugins/log/journal/store/open.ts';
 import type { Store } from '../../../../plugins/log/journal/store/store.ts';
@@ -82,6 +83,22 @@ describe('log/journal', () => {
     const { chat } = await begin();
     await chat({}, { 'x-dry-run': 'true' });
     expect(await summedUp()).toMatchObject({ requests: 1, unpriced: 0 });
+  });
+
+  test('counts on over a reload what it has lost', async () => {
+    const states = new States();
+    const config = oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, { use: 'log/journal', with: { store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none', max_bytes: 65_536 } }] });
+    const former = await testGateway({ config, states });
+    const lost = async ({ get }: TestGateway): Promise<(string | undefined)[]> => {
+      const text = await (await get('/metrics', { host: 'localhost' })).text();
+      return ['records', 'bodies'].map((what) => new RegExp(`^gateway_log_${what}_dropped_total (.+)$`, 'm').exec(text)?.[1]);
+    };
+    while ((await lost(former))[0] === '0') await former.chat({});
+    const before = await lost(former);
+    gateway = await testGateway({ config, states });
+    expect(await lost(gateway)).toEqual(before);
+    await former.close();
+    expect(await lost(gateway)).toEqual(before);
   });
 
   test('stores what the caller saw', async () => {

@@ -33,7 +33,7 @@ beforeEach(() => {
   place = folder();
   instance = createInstance(rootOf(place.path));
   writer = new JournalWriter({ folder: instance.folder, maxBytes: 2 ** 30, isDurable: false, logger });
-  client = createClient({ logger, disk: ({ removed, elsewhere }) => writer.onDisk(removed, elsewhere) });
+  client = createClient({ logger, disk: ({ removed, elsewhere }) => writer.onDisk(removed, elsewhere), buried: (records) => void (writer.lost.deadLettered += records) });
   events = createEvents(logger);
   reader = createLogReader({ client, others: new OtherJournals(null, client), events, counts: () => writer.counts, trouble: () => writer.trouble, retentionDays: 0, bodies: true, place: 'of the test' });
 });
@@ -115,6 +115,19 @@ describe('the client of the store', () => {
     await (await started).terminate();
     while (!(await reader.status()).connected) await pause(20);
     expect(await reader.status()).toMatchObject({ waitingRecords: 0, waitingBytes: 0 });
+  });
+
+  test('counts what a thread before this one could not store, also while no thread answers', async () => {
+    const started = new Promise<Worker>((resolve) => void process.once('worker', resolve));
+    await openOn('sqlite', null);
+    await writer.append({ kind: FINISHED, payload: '{"id":"no uuid"}' });
+    await client.flush();
+    expect(await reader.status()).toMatchObject({ deadLettered: 1 });
+    await cursorIsAtEnd();
+    await (await started).terminate();
+    expect(await reader.status()).toMatchObject({ connected: false, deadLettered: 1 });
+    while (!(await reader.status()).connected) await pause(20);
+    expect(await reader.status()).toMatchObject({ deadLettered: 1 });
   });
 
   test('writes down how far the store is, though nothing more comes', async () => {

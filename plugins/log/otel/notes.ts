@@ -1,0 +1,43 @@
+/** What a record does not say about its request, kept from its arrival to its record. */
+import type { Parent } from './trace-context.ts';
+
+export interface Note {
+  readonly parent: Parent | null;
+  readonly isPrivate: boolean;
+}
+
+/** Limit of requests in flight whose notes are kept. Beyond it the oldest request loses its note: it begins a trace of its own and counts as private. */
+const mostNotes = 65_536;
+
+export class Notes {
+  /** safety: of most requests whose caller nobody knows there is no record that takes the note away, so they have a place of their own: many of them take no note from a request that runs. */
+  readonly #ofStrangers = new Map<string, Note>();
+  readonly #ofCallers = new Map<string, Note>();
+  readonly #most: number;
+
+  constructor(most = mostNotes) {
+    this.#most = most;
+  }
+
+  arrived(id: string, note: Note): void {
+    this.#keep(this.#ofStrangers, id, note);
+  }
+
+  /** To be called when it is known who asks. */
+  known(id: string, isPrivate: boolean): void {
+    const note = this.take(id);
+    if (note !== undefined) this.#keep(this.#ofCallers, id, { ...note, isPrivate: note.isPrivate || isPrivate });
+  }
+
+  take(id: string): Note | undefined {
+    const note = this.#ofCallers.get(id) ?? this.#ofStrangers.get(id);
+    this.#ofCallers.delete(id);
+    this.#ofStrangers.delete(id);
+    return note;
+  }
+
+  #keep(notes: Map<string, Note>, id: string, note: Note): void {
+    if (notes.size >= this.#most) notes.delete(notes.keys().next().value as string);
+    notes.set(id, note);
+  }
+}
