@@ -59,11 +59,15 @@ export class Cancellation {
   }
 }
 
-/** Ends with the work, or rejects when the request is cancelled, whichever comes first. A plugin that hangs cannot keep the record from being written. */
-export function unlessCancelled<T>(cancellation: Cancellation, work: T | Promise<T>): Promise<T> {
+/** Ends with the work, or rejects when the request is cancelled, whichever comes first. A plugin that hangs cannot keep the record from being written. `whenLate` gets what the work brings after that. */
+export function unlessCancelled<T>(cancellation: Cancellation, work: T | Promise<T>, whenLate?: (value: T) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     cancellation.onCancel(() => reject(cancellation.reason));
-    Promise.resolve(work).then(resolve, reject);
+    const arrive = (value: T): void => {
+      if (cancellation.isCancelled) whenLate?.(value);
+      resolve(value);
+    };
+    Promise.resolve(work).then(arrive, reject);
     if (cancellation.isCancelled) reject(cancellation.reason);
   });
 }

@@ -33,7 +33,7 @@ export async function readBody(source: Readable, { limit, announced, hold }: Bod
       source.removeAllListeners('data').pause();
       reject(error);
     };
-    source.on('data', (part: Buffer) => {
+    const onData = (part: Buffer): void => {
       size += part.length;
       if (isRefused) return void (size > limit && source.destroy());
       if (size > limit) return stop(tooLarge(limit));
@@ -46,14 +46,19 @@ export async function readBody(source: Readable, { limit, announced, hold }: Bod
         parts.length = 0;
         reject(error);
       }
-    });
+    };
     // cost: every request closes after its end, and an error captures its stack
     const onClose = (): void => reject(brokenOff());
+    const onError = (error: Error): void => reject(brokenOff(error));
+    source.on('data', onData);
     source.once('end', () => {
-      source.off('close', onClose);
+      // an idle connection keeps its last request, and must not keep the texts of it
+      source.off('close', onClose).off('data', onData).off('error', onError).on('error', ignored);
       if (!isRefused) resolve(parts.length === 1 ? (parts[0] as Buffer) : Buffer.concat(parts, size));
     });
-    source.once('error', (error) => reject(brokenOff(error)));
+    source.once('error', onError);
     source.once('close', onClose);
   });
 }
+
+const ignored = (): void => {};

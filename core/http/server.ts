@@ -229,7 +229,7 @@ const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Wor
   const principal = await unlessCancelled(exchange.cancellation, admit(endpoint, exchange, { hooks: pipeline.hooks, address, signIns, logger: pipeline.logger }));
   // safety: the rest of a broken body never comes, so without `unlessCancelled` a read would wait for ever
   const body = (): Promise<Buffer> => unlessCancelled(exchange.cancellation, readBytes(bodyOf(event), exchange, endpoint.bodyLimit));
-  const answer = await unlessCancelled(exchange.cancellation, endpoint.handle({ arrived: exchange.view, principal, params: paramsOf(event), query: event.url.searchParams, address, body }));
+  const answer = await unlessCancelled(exchange.cancellation, endpoint.handle({ arrived: exchange.view, principal, params: paramsOf(event), query: event.url.searchParams, address, body }), dropLate);
   exchange.stopClock();
   // the answers for the dashboard and for scripts are large, repeat themselves, and are asked for again and again
   const coded = endpoint.path.startsWith('/api/') ? await compressed(endpoint.method === 'GET' ? unlessKnown(answer, exchange.headers['if-none-match']) : answer, exchange.headers['accept-encoding']) : answer;
@@ -241,6 +241,9 @@ const workOf = (endpoint: Endpoint, { running, pipeline, signIns }: Shared): Wor
   const broke = (error: unknown): void => pipeline.logger.error('an endpoint broke off its answer', { request: exchange.id, path: endpoint.path, error });
   return { ...coded, body: closingItsRequest(coded.body, { exchange, isEndless, broke }) };
 };
+
+/** The request is over, and nobody reads its answer: a stream lets go of what it holds. */
+const dropLate = ({ body }: Answer): void => void (body instanceof ReadableStream && body.cancel().catch(() => {}));
 
 /** The parameters of the path, decoded. h3 has refused a path that cannot be decoded. */
 const paramsOf = ({ context }: H3Event): Record<string, string> => Object.fromEntries(Object.entries(context.params ?? {}).map(([name, value]) => [name, decodeURIComponent(value)]));

@@ -22,8 +22,8 @@ export interface Arrival {
   readonly createdAt: number;
 }
 
-/** The attempt that is being opened by the code that runs, where several of a request may be. */
-const opened = new AsyncLocalStorage<{ readonly exchange: object; readonly attempt: Attempt }>();
+/** The attempt that is being opened by the code that runs, where several of a request may be. safety: a connection to a provider keeps this as long as it is open, and must not keep the texts of the request that opened it. */
+const opened = new AsyncLocalStorage<{ readonly request: string; readonly attempt: WeakRef<Attempt> }>();
 
 const noParams = Object.freeze({});
 
@@ -151,7 +151,7 @@ export class Exchange implements Arrived {
 
   /** Runs the taps that open an attempt. Where another attempt may begin meanwhile, each tap sees its own, before and after each of its awaits. */
   opening<Value>(attempt: Attempt, open: (context: Streaming) => Value): Value {
-    return this.policy?.hedgeMs === null ? open(this.as()) : opened.run({ exchange: this, attempt }, open, this.as());
+    return this.policy?.hedgeMs === null ? open(this.as()) : opened.run({ request: this.id, attempt: new WeakRef(attempt) }, open, this.as());
   }
 
   /** What the stages see of it: the hook's type says which fields are set by then. */
@@ -174,9 +174,9 @@ interface Seen extends Replying {
 
 /** A request as plugins see it. The fields are read from the exchange and cannot be set; nothing can be added. safety: a tap that set the id or the metadata of a request would take its record away from it. */
 class View implements Seen {
-  readonly #exchange: Seen;
+  readonly #exchange: Seen & Pick<Exchange, 'cancellation'>;
 
-  constructor(exchange: Seen) {
+  constructor(exchange: Seen & Pick<Exchange, 'cancellation'>) {
     this.#exchange = exchange;
     Object.freeze(this);
   }
@@ -205,6 +205,10 @@ class View implements Seen {
   get signal(): Seen['signal'] {
     return this.#exchange.signal;
   }
+  /** For the core, which asks between taps whether the request is over. cost: to read `signal` makes one. */
+  get cancellation(): Cancellation {
+    return this.#exchange.cancellation;
+  }
   get config(): Seen['config'] {
     return this.#exchange.config;
   }
@@ -231,7 +235,7 @@ class View implements Seen {
   }
   get attempt(): Seen['attempt'] {
     const own = opened.getStore();
-    return own?.exchange === this.#exchange ? own.attempt : this.#exchange.attempt;
+    return (own?.request === this.#exchange.id ? own.attempt.deref() : undefined) ?? this.#exchange.attempt;
   }
   get status(): Seen['status'] {
     return this.#exchange.status;

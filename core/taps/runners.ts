@@ -2,6 +2,7 @@
  * Runs the taps of a hook one after the other, at once as long as they answer at once; a promise is made only when a tap returns one.
  * cost: with a promise for each tap, a plain request makes forty promises and as many turns of the microtask queue.
  */
+import type { Cancellation } from '../cancellation.ts';
 import { GatewayError } from '../errors.ts';
 import { answerOf } from './pending.ts';
 import { kindOf } from './returns.ts';
@@ -60,12 +61,16 @@ function decision(value: unknown, tap: GuardedTap, context: unknown): unknown {
 }
 
 /** safety: where a request ended while a tap was waited for, the taps after it would take for it what nobody lets go any more. */
-const throwIfOver = (context: unknown): void => (context as { readonly signal?: AbortSignal } | null | undefined)?.signal?.throwIfAborted();
+const throwIfOver = (work: unknown): void => (work as { readonly cancellation?: Cancellation } | null | undefined)?.cancellation?.throwIfCancelled();
+
+/** What taps that decide are at work for: the attempt that they open, or else the request. An attempt may be over while its request goes on, or is answered by another one. */
+const workOf = (context: unknown): unknown => (context as { readonly attempt?: object | null } | null | undefined)?.attempt ?? context;
 
 async function bailLater(taps: readonly GuardedTap[], begun: Begun, first: unknown): Promise<unknown> {
+  const work = workOf(first);
   for (let at = begun.at; at < taps.length; at++) {
     const tap = taps[at] as GuardedTap;
-    if (at > begun.at) throwIfOver(first);
+    if (at > begun.at) throwIfOver(work);
     const value = await awaited(at === begun.at ? begun.returned : decided(tap, first), tap, first);
     if (isDecision(value)) return decision(value, tap, first);
   }

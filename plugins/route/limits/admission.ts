@@ -30,7 +30,7 @@ interface Booked {
   /** Of the models and providers that it asks, by target; null: none of them is limited. */
   targets: Map<string, Hold> | null;
   /** Targets whose attempt has failed. */
-  readonly failed: string[];
+  failed: string[];
   readonly subjects: readonly Subject[];
   readonly levels: readonly Level[];
 }
@@ -151,7 +151,12 @@ export class Admission {
     const { rules } = this.#parts;
     const { candidate } = context.attempt;
     const known = this.#booked.get(context);
-    if (!rules.hasTargets || candidate.answeredBy !== null || known?.targets?.has(candidate.target) === true) return undefined;
+    if (!rules.hasTargets || candidate.answeredBy !== null) return undefined;
+    if (known?.targets?.has(candidate.target) === true) {
+      // it is asked again, and what it holds is not let go of when another one is asked beside it
+      known.failed = known.failed.filter((failed) => failed !== candidate.target);
+      return undefined;
+    }
     const subjects = rules.ofCandidate(candidate);
     for (const failed of known?.failed.splice(0) ?? []) this.#letGo(known as Booked, failed);
     if (subjects.length === 0) return undefined;

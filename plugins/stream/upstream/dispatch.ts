@@ -1,6 +1,6 @@
 /** One call of a provider: the request with its address, its credentials and its signature goes out, and an answer with a good status comes back. */
 import type { Pool } from 'undici';
-import type { Attempt, Streaming } from '../../../core/pipeline/context.ts';
+import type { Attempt } from '../../../core/pipeline/context.ts';
 import type { Dialect, SignedRequest, Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { failure } from './answer.ts';
@@ -21,6 +21,8 @@ export interface Upstream {
 
 /** What one attempt needs. */
 export interface AttemptParts {
+  /** Its own: after a wait, that of the context may be the next one of the request. */
+  readonly attempt: Attempt;
   readonly dialect: Dialect;
   /** The dialect of the provider (a mapping may have another one). It adds the provider's credentials. */
   readonly vendor: Dialect | undefined;
@@ -33,10 +35,9 @@ export interface AttemptParts {
 type Sent = Pick<SignedRequest, 'headers' | 'body'> & { readonly path: string };
 
 /** Throws where the provider cannot be reached, or answers with a redirect or an error. */
-export async function dispatch(wire: WireRequest, context: Streaming, parts: AttemptParts): Promise<HttpAnswer> {
-  const { dialect, vendor, target, upstream } = parts;
+export async function dispatch(wire: WireRequest, parts: AttemptParts): Promise<HttpAnswer> {
+  const { attempt, dialect, vendor, target, upstream } = parts;
   const request: Sent = { path: upstream.prefix + wire.path, headers: headersOf(wire, vendor, target.provider), body: wire.body };
-  const { attempt } = context;
   attempt.sends(new SentToProvider(wire, { url: upstream.origin + request.path, provider: target.provider }));
   const sent = vendor?.sign === undefined ? request : await signed(request, vendor, parts);
   const answer = await send(sent, upstream, attempt);

@@ -40,7 +40,7 @@ function chunksOf(vectors: Part['vectors'], tokens: number | null): Chunk[] {
 }
 
 async function call(wire: WireRequest, embedder: Embedder, { context, parts: { dialect, ...parts } }: { context: Streaming; parts: AttemptParts }): Promise<Part> {
-  const answer = await dispatch(wire, context, { dialect, ...parts });
+  const answer = await dispatch(wire, { dialect, ...parts });
   let part: Part | null = null;
   const reading = bodySource(answer, { wire, target: parts.target, limits: context.config.server.limits, dialect: { ...dialect, decodeBody: (body) => ((part = embedder.decode({ body, headers: answer.headers })), []) } });
   while ((await reading.read()) !== null);

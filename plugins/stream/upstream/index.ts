@@ -47,13 +47,14 @@ export const upstreamBy = (reach: Reach): AnyPlugin => definePlugin({
       return open;
     };
     hooks.open.tapPromise({ stage: LATE }, async (context) => {
-      const { provider: entry, mapping, model } = context.attempt.candidate;
+      const { attempt } = context;
+      const { provider: entry, mapping, model } = attempt.candidate;
       const dialect = dialects.get(mapping.dialect ?? entry.dialect);
       if (dialect === undefined) return undefined;
       const provider = entry.auth === null ? entry : await admit(entry);
-      const target: Target = { provider, model, mapping, reasoning: context.attempt.reasoning, form: context.request.form };
+      const target: Target = { provider, model, mapping, reasoning: attempt.reasoning, form: context.request.form };
       const by = context.request.ask?.kind === 'embeddings' ? embed : ask;
-      return await by(context, { dialect, vendor: dialects.get(provider.dialect), target, upstream: upstreamOf(provider), clock, images });
+      return await by(context, { attempt, dialect, vendor: dialects.get(provider.dialect), target, upstream: upstreamOf(provider), clock, images });
     });
     hooks.settle.tap((record, context) => {
       images.end(context);
@@ -90,9 +91,9 @@ function createUpstream(provider: Provider, { baseUrl, logger }: { baseUrl: stri
 
 async function ask(context: Streaming, parts: AttemptParts & { readonly images: Images }): Promise<ChunkSource> {
   const { dialect, target, images } = parts;
-  const request = Images.areNeeded(context, dialect, target) ? await images.into(context, dialect, target) : context.request;
+  const request = Images.areNeeded(context, dialect, target) ? await images.into(context, parts) : context.request;
   const wire = encodeBy(dialect, request, target);
-  const answer = await dispatch(wire, context, parts);
+  const answer = await dispatch(wire, parts);
   const answerParts = { wire, dialect, target, limits: context.config.server.limits };
   // wire: capitals mean nothing in a media type (RFC 9110 §8.3.1)
   const type = String(answer.headers['content-type'] ?? '').toLowerCase();

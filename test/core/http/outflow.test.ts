@@ -111,6 +111,24 @@ describe('the stream of an endpoint', () => {
     expect(lines.filter((line) => line.includes(told))).toEqual([expect.stringContaining('neither a text nor bytes')]);
   });
 
+  it('that comes after its client has left is let go of', async () => {
+    const [begun, goOn, letGo] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const late = probe(({ routes }) => routes.add({ method: 'GET', path: '/probe', auth: 'none', handle: async () => {
+      begun.resolve();
+      await goOn.promise;
+      return { body: new ReadableStream<Uint8Array>({ cancel: () => letGo.resolve() }) };
+    } }));
+    const { ask, gateway } = await gatewayOf(oneUpstream('http://127.0.0.1:9'), { plugins: [late] });
+    const client = new AbortController();
+    const left = expect(ask('/probe', { signal: client.signal })).rejects.toThrow();
+    await begun.promise;
+    client.abort();
+    await left;
+    await expect.poll(() => gateway.running.size).toBe(0);
+    goOn.resolve();
+    await letGo.promise;
+  });
+
   it('that ends because its client has left is no fault of the endpoint', async () => {
     const { promise: left, resolve } = Promise.withResolvers<void>();
     const { ask, lines, gateway } = await streaming((signal) => ({

@@ -260,4 +260,25 @@ describe('what images take is bounded', () => {
     expect(asked).toEqual(['/b.bin']);
     expect(await (await get('/metrics')).text()).toContain('gateway_image_fetches_total{outcome="fetched"} 1\n');
   });
+
+  it('by its attempt: a provider whose time was over is not asked when the image has come, and nothing of it is in the record', async () => {
+    const [imageMayCome, isElsewhere, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    site['/late.png'] = async (response) => { await imageMayCome.promise; response.writeHead(200).end(png); };
+    const step: typeof gemini = async (response, request) => {
+      if (!request.url.endsWith('/chat/completions')) return await gemini(response, request);
+      isElsewhere.resolve();
+      await mayAnswer.promise;
+      await answers(completion('hello'))(response, request);
+    };
+    const { see, up, records, get } = await house({ step, more: { routing: { default: { strategy: 'ordered', timeout_ms: { first_byte: 500 }, retry: { same_target: 0 } } } } });
+    const reply = see([at('/late.png')], { model: 'both' });
+    await isElsewhere.promise;
+    imageMayCome.resolve();
+    await expect.poll(async () => (await get('/metrics')).text(), { interval: 5 }).toContain('gateway_image_fetches_total{outcome="fetched"} 1\n');
+    mayAnswer.resolve();
+    expect((await reply).status).toBe(200);
+    expect(records[0]?.attempts.map(({ provider: id, outcome }) => [id, outcome])).toEqual([['google', 'upstream_timeout'], ['openai', 'answered']]);
+    expect(records[0]?.sent?.map((one) => [one.at, one.requests.map(({ url }) => new URL(url).pathname)])).toEqual([[1, ['/chat/completions']]]);
+    expect(up.asked.map(({ url }) => url)).toEqual(['/chat/completions']);
+  });
 });

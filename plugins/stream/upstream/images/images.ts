@@ -4,7 +4,7 @@
  */
 import type { ChatRequest, ContentPart, Message } from '../../../../core/chat.ts';
 import { GatewayError } from '../../../../core/errors.ts';
-import type { Streaming } from '../../../../core/pipeline/context.ts';
+import type { Attempt, Streaming } from '../../../../core/pipeline/context.ts';
 import type { Dialect, Target } from '../../../../core/wire/dialect.ts';
 import { fieldsOf, textOf } from '../../../../core/wire/fields.ts';
 import { hasImages } from '../../../../core/wire/turns.ts';
@@ -29,6 +29,13 @@ interface Fetching {
   bytes: number;
 }
 
+/** The attempt that needs the images, and how it is asked. */
+interface Into {
+  readonly attempt: Attempt;
+  readonly dialect: Dialect;
+  readonly target: Target;
+}
+
 export class Images {
   readonly #reach: Reach;
   readonly #counts: ImageCounts;
@@ -46,7 +53,7 @@ export class Images {
   }
 
   /** The request with those images as data URLs. Throws `unsupported_value` for an image that cannot be fetched: another provider may fetch it. */
-  async into(context: Streaming, { fetchesImage = () => true }: Dialect, target: Target): Promise<ChatRequest> {
+  async into(context: Streaming, { attempt, dialect: { fetchesImage = () => true }, target }: Into): Promise<ChatRequest> {
     const { request } = context;
     const places = new Map<string, string>();
     for (const [at, message] of request.messages.entries()) {
@@ -55,7 +62,11 @@ export class Images {
         if (address !== null && !places.has(address)) places.set(address, `messages[${at}].content[${index}].image_url`);
       }
     }
-    const fetched = new Map(await inTurns([...places], async ([address, param]) => [address, await this.#image(address, context).catch((thrown: unknown) => { throw asError(thrown, param); })] as const));
+    const fetched = new Map(await inTurns([...places], async ([address, param]) => {
+      // nobody would end what is begun after the end of the request
+      attempt.cancellation.throwIfCancelled();
+      return [address, await this.#image(address, context).catch((thrown: unknown) => { throw asError(thrown, param); })] as const;
+    }));
     const inline = (part: ContentPart): ContentPart => {
       const data = fetched.get(addressIn(part, fetchesImage, target) ?? '');
       return data === undefined ? part : { ...part, image_url: { ...fieldsOf(part['image_url']), url: data } };
@@ -75,8 +86,6 @@ export class Images {
   }
 
   #image(address: string, context: Streaming): Promise<string> {
-    // nobody would end what is begun after the end of the request
-    context.attempt.cancellation.throwIfCancelled();
     const of = this.#running.get(context) ?? { over: new AbortController(), images: new Map<string, Promise<string>>(), bytes: 0 };
     this.#running.set(context, of);
     const image = of.images.get(address) ?? this.#fetch(address, of, context);

@@ -1,5 +1,5 @@
 /** Limits of requests, tokens and what runs at one time, by whatever they count. */
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { hash } from 'node:crypto';
 import { States } from '../../../../core/host/state.ts';
 import { oneUpstream, readEvents, twoUpstreams } from '../../../_kit/gateway.ts';
@@ -267,4 +267,22 @@ test('a kept answer counts as a request, and takes no tokens, no concurrency and
 test('are off where the plugin is not listed', async () => {
   const { gateway } = await scene({ config: (url) => ({ ...oneUpstream(url, { limits: [perMinute(1)] }), plugins: ['endpoints/chat-completions', 'metadata/headers', 'auth/keys', 'stream/upstream', 'dialects/openai-chat'] }) });
   expect([await statusOf(gateway.chat({}, tenant('acme'))), await statusOf(gateway.chat({}, tenant('acme')))]).toEqual([200, 200]);
+});
+
+describe('a target that is asked again', () => {
+  test('stays held while another one is asked beside it', async () => {
+    const held = gate();
+    const [one, two] = [await startUpstream(answers({ error: { message: 'reasoning_effort is not supported' } }, { status: 400 }), held.step), await startUpstream(() => {})];
+    onTestFinished(async () => void (await Promise.all([one.close(), two.close()])));
+    const providers = { one: { dialect: 'openai-chat', base_url: one.url, api_key: 'k1' }, two: { dialect: 'openai-chat', base_url: two.url, api_key: 'k2' } };
+    const models = [{ id: 'plain', free: true, providers: ['one', 'two'].map((providerId) => ({ providerId, externalId: 'plain-1', reasoning: true })) }];
+    const { gateway } = await scene({ config: () => ({ providers, models, limits: [{ by: 'provider', concurrent: 5 }], routing: { default: { strategy: 'ordered', hedge_ms: 50, retry: { same_target: 0 } } } }) });
+    const reply = gateway.chat({});
+    await expect.poll(() => two.asked.length).toBe(1);
+    const usedOf = async (): Promise<object> => Object.fromEntries(((await (await gateway.get('/api/limits')).json()) as { data: { value: string; used: number }[] }).data.map(({ value, used }) => [value, used]));
+    expect([one.asked.length, await usedOf()]).toEqual([2, { one: 1, two: 1 }]);
+    held.letGo();
+    expect((await reply).status).toBe(200);
+    expect(await usedOf()).toEqual({ one: 0, two: 0 });
+  });
 });
