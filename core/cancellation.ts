@@ -95,3 +95,12 @@ export async function within<Value, Late>(work: Promise<Value>, ms: number, late
     lift();
   }
 }
+
+const tooLate = Symbol('too late');
+
+/** What the work resolves to. Throws where it takes longer than so many milliseconds. */
+export async function inTime<Value>(work: Promise<Value>, ms: number): Promise<Value> {
+  const value = await within(work, ms, tooLate);
+  if (value === tooLate) throw new Error(`no answer within ${ms} ms`);
+  return value;
+}

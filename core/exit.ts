@@ -22,3 +22,9 @@ export class UsageError extends Exit {
     super(2, message, options);
   }
 }
+
+/** What was thrown, in words: a plugin may throw anything. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+
+/** Why a program does not start, or a changed config is not used. @param why what the plugin threw, or a sentence */
+export const refusalOf = (plugin: string, why: unknown): string => `The plugin "${plugin}" refuses to start: ${messageOf(why)}`;

@@ -40,8 +40,3 @@ function ruleOf(block: AlertRuleBlock, place: Place, findings: Findings): AlertR
   if (block.match !== undefined && by === 'all') findings.error({ ...place, path: [...place.path, 'match'], at: 'key' }, 'all requests are one value, so there is none to match', 'say `by`, or leave `match` out');
   return { slowMs: null, ...kind, name: block.name ?? kind.name, windowMs: block.window_minutes * 60_000, by, match: block.match ?? null };
 }
-
-/** Warns of alerts that no plugin raises. */
-export const warnOfUnwatched = (main: Reading, findings: Findings): void => {
-  if (main.value['alerts'] !== undefined) findings.warn({ source: main.source, path: ['alerts'], at: 'key' }, 'nothing is watched, because the plugin log/alerts is not listed', 'add it under plugins');
-};

@@ -2,10 +2,7 @@
 import type { Amounts, Limit } from '../../core/limits.ts';
 import { patternOf } from '../../core/names.ts';
 import { budgetFault } from '../../core/money.ts';
-import type { KeyBlock } from '../../schemas/keys.ts';
 import type { KeyLimitsBlock, LimitBlock } from '../../schemas/limits.ts';
-import { keyOf } from '../merge.ts';
-import type { Entries } from '../merge.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
 import type { Path } from '../source.ts';
@@ -30,13 +27,6 @@ export function resolveLimits(main: Reading, known: KnownValues, findings: Findi
     else if (match !== null) warnOfNone(match, valuesOf(by, known), () => findings.warn(place('match'), `"${match}" matches no ${by}`));
     return [{ by, match, ...amounts }];
   });
-}
-
-/** Warns of limits that no plugin counts. */
-export function warnOfUncounted(main: Reading, keys: Entries<KeyBlock>, findings: Findings): void {
-  const limited = [...keys.values()].find(({ value }) => value.limits !== undefined);
-  const place = main.value['limits'] !== undefined ? { source: main.source, path: ['limits'], at: 'key' as const } : limited === undefined ? null : keyOf(limited, 'limits');
-  if (place !== null) findings.warn(place, 'nothing is limited, because the plugin route/limits is not listed', 'add it under plugins');
 }
 
 /** Resolves the amounts of a limit, or of a key. Where there are none, that is reported to `findings`. */

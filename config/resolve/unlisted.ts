@@ -5,6 +5,7 @@ import { keyOf } from '../merge.ts';
 import type { Entries } from '../merge.ts';
 import type { Findings, Place } from '../problems.ts';
 import type { Reading } from '../read.ts';
+import type { Path } from '../source.ts';
 
 /** Where such settings stand. */
 export interface Settings {
@@ -15,11 +16,13 @@ export interface Settings {
 
 interface Read {
   readonly plugin: string;
-  readonly setting: 'rules' | 'sticky' | 'cache';
+  readonly setting: 'limits' | 'alerts' | 'rules' | 'sticky' | 'cache';
   readonly nothing: string;
 }
 
 const read: readonly Read[] = [
+  { plugin: 'route/limits', setting: 'limits', nothing: 'nothing is limited' },
+  { plugin: 'log/alerts', setting: 'alerts', nothing: 'nothing is watched' },
   { plugin: 'route/rules', setting: 'rules', nothing: 'no rule is followed' },
   { plugin: 'route/sticky', setting: 'sticky', nothing: 'requests are not kept on one target' },
   { plugin: 'stream/cache', setting: 'cache', nothing: 'no answer is kept' },
@@ -35,11 +38,13 @@ export function warnOfUnlisted(settings: Settings, listed: ReadonlySet<string>, 
 
 type Blocks = Readonly<Partial<Record<Read['setting'], unknown>>>;
 
-/** The first place where the setting is in use. */
+/** The first place where the setting is in use: as a block of its own, in the default policy, in a policy or at a key. */
 function placeOf(setting: Read['setting'], { main, policies, keys }: Settings): Place | undefined {
   const isUsed = (block: Blocks): boolean => (Array.isArray(block[setting]) ? block[setting].length > 0 : block[setting] !== undefined && block[setting] !== false);
+  const inMain = (...path: Path): Place => ({ source: main.source, path, at: 'key' });
+  if (main.value[setting] !== undefined) return inMain(setting);
   const { default: usual } = (main.value['routing'] ?? {}) as { readonly default?: DefaultPolicyBlock };
-  if (usual !== undefined && isUsed(usual)) return { source: main.source, path: ['routing', 'default', setting], at: 'key' };
+  if (usual !== undefined && isUsed(usual)) return inMain('routing', 'default', setting);
   const entry = [...policies.values(), ...keys.values()].find(({ value, isSound }) => isSound && isUsed(value));
   return entry === undefined ? undefined : keyOf(entry, setting);
 }

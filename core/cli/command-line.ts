@@ -1,7 +1,7 @@
 /** Reads a command line against a table of commands: finds the command, checks its flags, and says what is wrong with them. */
 import { parseArgs } from 'node:util';
 import type { ParseArgsOptionsConfig } from 'node:util';
-import { UsageError } from '../exit.ts';
+import { messageOf, UsageError } from '../exit.ts';
 import type { CommandSpec, Flag, FlagValues } from '../host/command.ts';
 import { didYouMean } from '../names.ts';
 import { configFile } from './begin/shipped.ts';
@@ -96,7 +96,7 @@ function parseStrictly(args: readonly string[], options: ParseArgsOptionsConfig)
   try {
     return parseArgs({ args: [...args], options, strict: true, allowPositionals: true });
   } catch (cause) {
-    throw new UsageError(cause instanceof Error ? cause.message : String(cause), { cause });
+    throw new UsageError(messageOf(cause), { cause });
   }
 }
 

@@ -1,10 +1,11 @@
 /** A gateway: a config with its plugins applied, ready to serve. A reload starts a new gateway, and the old one ends its requests. */
 import { createCatalogue } from '../pipeline/catalogue.ts';
 import { CallerKeys } from '../api-key.ts';
-import { within } from '../cancellation.ts';
+import { inTime } from '../cancellation.ts';
 import type { Config } from '../config.ts';
 import type { Dialect } from '../wire/dialect.ts';
 import { errorTable, GatewayError } from '../errors.ts';
+import { refusalOf } from '../exit.ts';
 import { guard } from '../taps/guard.ts';
 import { createHooks, withCheck } from '../pipeline/hooks.ts';
 import type { HealthQuery, HealthReport } from '../pipeline/hooks.ts';
@@ -88,7 +89,7 @@ export async function startGateway({ config, plugins, write, clock = Date.now, f
     await hooks.close.promise(gatewayOf('core/host', logger));
     for (const { plugin, run } of teardowns.toReversed()) {
       try {
-        await inTime(run());
+        await inTime(Promise.resolve(run()), teardownMs);
       } catch (error) {
         logger.error('a plugin failed to close', { plugin, error });
       }
@@ -143,24 +144,19 @@ function errorCodesOf(plugins: readonly LoadedPlugin[]): ReadonlySet<string> {
   return new Set(owners.keys());
 }
 
-/** How long the teardown of a plugin is waited for: as long as a tap of `close`. */
+/** How long the teardown of a plugin is waited for: as long as a tap of `close`. safety: one that never ends would keep the process, and all plugins that close after it. */
 const teardownMs = 10_000;
-
-/** safety: a teardown that never ends would keep the process, and all plugins that close after it. */
-async function inTime(work: void | Promise<void>): Promise<void> {
-  if (!(await within(Promise.resolve(work).then(() => true), teardownMs, false))) throw new Error(`no answer within ${teardownMs} ms`);
-}
 
 function blame<T>(plugin: string, work: () => T): T {
   let result: T;
   try {
     result = work();
   } catch (cause) {
-    throw new Error(`The plugin "${plugin}" refuses to start: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+    throw new Error(refusalOf(plugin, cause), { cause });
   }
   if (result instanceof Promise) {
     result.catch(() => {});
-    throw new Error(`The plugin "${plugin}" refuses to start: apply() must be synchronous; open things in the boot hook.`);
+    throw new Error(refusalOf(plugin, 'apply() must be synchronous; open things in the boot hook.'));
   }
   return result;
 }
@@ -169,7 +165,7 @@ function blame<T>(plugin: string, work: () => T): T {
 function refuseBoot(thrown: unknown): never {
   if (!GatewayError.is(thrown) || thrown.code !== 'plugin_error') throw thrown;
   const { cause } = thrown;
-  const refused = new Error(`The plugin "${thrown.plugin}" refuses to start: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  const refused = new Error(refusalOf(thrown.plugin ?? '', cause), { cause });
   throw Object.assign(refused, { exitCode: (cause as { exitCode?: number } | null)?.exitCode ?? 1 });
 }
 

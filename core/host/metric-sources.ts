@@ -1,5 +1,5 @@
 /** Metrics that plugins show at `GET /metrics`: a plugin adds a source, and whatever plugin serves the metrics reads all sources at each scrape. */
-import { within } from '../cancellation.ts';
+import { inTime } from '../cancellation.ts';
 import { fieldsOf, isFields } from '../wire/fields.ts';
 
 /** One metric with its samples. */
@@ -43,13 +43,6 @@ function sound(given: unknown): readonly Metric[] {
 
 /** How long a source is waited for: half of what Prometheus waits for all. */
 const patienceMs = 5000;
-const late = Symbol('late');
-
-async function inTime(work: unknown): Promise<unknown> {
-  const given = await within(Promise.resolve(work), patienceMs, late);
-  if (given === late) throw new Error(`no answer within ${patienceMs} ms`);
-  return given;
-}
 
 /** The sources of all plugins. */
 export interface AllMetricSources {
@@ -63,7 +56,7 @@ export function createMetricSources(failed: (plugin: string, error: unknown) => 
   const silent = new Set<ReadMetrics>();
   const readOne = async ({ plugin, read }: (typeof sources)[number]): Promise<readonly Metric[]> => {
     try {
-      return sound(await inTime(read()));
+      return sound(await inTime(Promise.resolve(read()), patienceMs));
     } catch (error) {
       if (!silent.has(read)) failed(plugin, error);
       silent.add(read);

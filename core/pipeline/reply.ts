@@ -65,9 +65,8 @@ export class Reply {
     const pieces = runs.toReversed().map(({ first, from }) => {
       const text = textOf(first, this.choice(choice));
       if (text === null) return first;
-      const name = first.type === 'tool-delta' ? first.index : first.type;
-      const piece = withText(first, text.slice(from, ends.get(name)));
-      ends.set(name, from);
+      const piece = withText(first, text.slice(from, ends.get(nameOf(first))));
+      ends.set(nameOf(first), from);
       return piece;
     });
     return pieces.toReversed();
@@ -173,8 +172,10 @@ function textOf(piece: Piece, { text, reasoning, refusal, toolCalls }: FoldedCho
   }
 }
 
-const isSameText = (one: Piece, other: Piece): boolean =>
-  one.type === other.type && one.choice === other.choice && (one.type === 'tool-delta' ? one.index === (other as typeof one).index : one.type.endsWith('-delta'));
+/** The text of a choice to which a piece adds: its kind, or the number of the call. */
+const nameOf = (piece: Piece): string | number => (piece.type === 'tool-delta' ? piece.index : piece.type);
+
+const isSameText = (one: Piece, other: Piece): boolean => one.choice === other.choice && nameOf(one) === nameOf(other) && one.type.endsWith('-delta');
 
 const withText = (piece: Piece, text: string): Chunk => (piece.type === 'tool-delta' ? { ...piece, arguments: text } : ({ ...piece, text } as Chunk));
 

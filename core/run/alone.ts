@@ -1,12 +1,12 @@
 /** One process that serves by itself (`server.workers: 1`). */
-import { Exit } from '../exit.ts';
+import { Exit, messageOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import { watchConfig } from '../host/reload.ts';
 import type { Rebuilt } from '../host/reload.ts';
 import { watchLoop } from '../host/watchdog.ts';
 import { prepareToBind } from '../http/bind.ts';
 import { listen } from '../http/listen.ts';
-import { codeOf, isFaulty, messageOf, refuseOpenPort } from './serving.ts';
+import { codeOf, isFaulty, refuseOpenPort } from './serving.ts';
 import type { Beginning, Serving, Starting } from './serving.ts';
 
 export async function serveAlone({ logger, places, read, build, tellAdminKey }: Starting, { read: first, readAt, inherited }: Beginning): Promise<Serving> {

@@ -7,14 +7,13 @@
  */
 import type { Socket } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Exit } from '../exit.ts';
+import { Exit, messageOf } from '../exit.ts';
 import type { Logger } from '../logger.ts';
 import { Relay } from '../workers/relay.ts';
 import type { Peer } from '../workers/relay.ts';
 import { startMember } from './member.ts';
 import type { Member } from './member.ts';
 import type { Known, Prepared, Refusing, Reloaded, Served } from './orders.ts';
-import { messageOf } from './serving.ts';
 
 /** How long a worker may take to serve, or to read a changed config. */
 const startMs = 60_000;

@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:net';
 import type { Config } from '../config.ts';
-import { Exit } from '../exit.ts';
+import { Exit, refusalOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import type { AnyPlugin, LoadedPlugin, ParentProcess } from '../host/plugin.ts';
 import { watchConfig } from '../host/reload.ts';
@@ -92,7 +92,7 @@ function sideAtParent(plugin: AnyPlugin, parent: ParentProcess, options: unknown
     if (side !== undefined && typeof (side as Partial<ParentSide> | null)?.answer !== 'function') throw new TypeError('atParent() must return { answer }');
     return side;
   } catch (cause) {
-    throw new Exit(1, `The plugin "${plugin.name}" refuses to start: ${cause instanceof Error ? cause.message : String(cause)}`);
+    throw new Exit(1, refusalOf(plugin.name, cause));
   }
 }
 

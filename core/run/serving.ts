@@ -61,7 +61,5 @@ export function refuseOpenPort(address: string, { server: { host, isGuarded } }:
   if (!isGuarded && !isLoopback(address)) throw new Exit(1, `${said} the address ${address}, where other machines can reach the gateway, and there are no keys. Add \`keys\`, or listen on 127.0.0.1`);
 }
 
-export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
 /** The exit code that an error calls for: its own, or that of a fault in the config. */
 export const codeOf = (error: unknown): number => (error as { exitCode?: number } | null)?.exitCode ?? (error instanceof Exit ? error.code : 1);

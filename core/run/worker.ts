@@ -3,6 +3,7 @@
  * changed config and when to end. It watches no file, and opens no port.
  */
 import type { Socket } from 'node:net';
+import { messageOf } from '../exit.ts';
 import type { RunningGateway } from '../host/gateway.ts';
 import { tellReload } from '../host/reloads/history.ts';
 import { retire } from '../host/reload.ts';
@@ -14,7 +15,7 @@ import { Channel } from '../workers/channel.ts';
 import { WorkerPeers } from '../workers/peers.ts';
 import { variable } from './orders.ts';
 import type { Known, Prepared, Refusing, Reloaded, Served } from './orders.ts';
-import { codeOf, isFaulty, messageOf } from './serving.ts';
+import { codeOf, isFaulty } from './serving.ts';
 import type { Starting } from './serving.ts';
 
 /** The number of this worker; null: this process is none. Reads the environment, once. */

@@ -4,6 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import { timeLimit } from '../cancellation.ts';
+import { messageOf } from '../exit.ts';
 
 /** Handles a message; what it returns or resolves to is the answer, where the other side waits for one. */
 export type Handler = (value: unknown, socket: Socket | undefined) => unknown;
@@ -122,7 +123,7 @@ export class Channel {
       if (handler === undefined) throw new Error('Nobody in the other process answers this.');
       this.#send({ r: call, v: await handler(value, undefined) });
     } catch (error) {
-      this.#send({ r: call, e: error instanceof Error ? error.message : String(error) });
+      this.#send({ r: call, e: messageOf(error) });
     }
   }
 

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Config } from '../../config.ts';
-import { Exit } from '../../exit.ts';
+import { Exit, messageOf } from '../../exit.ts';
 import type { Output } from '../../host/command.ts';
 import type { Finding, LoadedPlugin } from '../../host/plugin.ts';
 import { RedisClient } from '../../host/redis.ts';
@@ -43,7 +43,7 @@ async function ofConfig(file: string, { config, plugins, warnings }: Exclude<Doc
 }
 
 async function checkup(part: string, findings: Promise<readonly Finding[]> | undefined): Promise<readonly Finding[]> {
-  return await (findings ?? Promise.resolve([])).catch((error: unknown): Finding[] => [{ part, state: 'fault', text: `the plugin cannot look at its part: ${error instanceof Error ? error.message : String(error)}` }]);
+  return await (findings ?? Promise.resolve([])).catch((error: unknown): Finding[] => [{ part, state: 'fault', text: `the plugin cannot look at its part: ${messageOf(error)}` }]);
 }
 
 /** A gateway that serves with this config, if there is one. */

@@ -63,7 +63,7 @@ export class Images {
       }
     }
     const fetched = new Map(await inTurns([...places], async ([address, param]) => {
-      // nobody would end what is begun after the end of the request
+      // nobody would end what is begun after the end of the attempt
       attempt.cancellation.throwIfCancelled();
       return [address, await this.#image(address, context).catch((thrown: unknown) => { throw asError(thrown, param); })] as const;
     }));
