@@ -239,19 +239,31 @@ async function allClosed(sockets: Slots<Socket>): Promise<void> {
   if (sockets.size > 0) await allClosed(sockets);
 }
 
+/** A connection on which nothing has come so long after the port began to close was opened in advance, as browsers and pools do. */
+const unusedMs = 1000;
+
 async function drain({ server, sockets }: Open, services: readonly Service[], drainMs: number): Promise<void> {
   for (const service of services) service.drain();
-  server.close();
+  closeToNew(server);
   server.closeIdleConnections();
   const stop = setTimeout(() => {
     for (const { running } of services) for (const exchange of running) exchange.cancel(new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000 }));
     setTimeout(() => server.closeAllConnections(), 1000);
   }, drainMs);
   const idle = setInterval(() => server.closeIdleConnections(), 100);
+  // for Node such a connection is not idle: its first request is awaited
+  const unused = setTimeout(() => {
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  }, unusedMs);
   await allClosed(sockets);
   clearTimeout(stop);
+  clearTimeout(unused);
   clearInterval(idle);
+  server.close();
 }
+
+/** safety: http.Server.close() would also end the time limits of slow clients, and close idle connections while clients write their next requests into them. */
+const closeToNew = (server: Server): void => void PlainServer.prototype.close.call(server);
 
 /** After such a silence a client has probably left its connection alone. safety: a request that comes as a connection is closed is lost. */
 const quietMs = 10_000;
@@ -261,8 +273,7 @@ const closeOnceQuiet = (socket: Socket): void => void (lastReplyOn(socket)?.writ
 
 async function handOver({ server, sockets }: Open, services: readonly Service[], drainMs: number): Promise<void> {
   server.keepAliveTimeout = quietMs;
-  // safety: http.Server.close() would also close the idle connections at once, while clients write their next requests into them
-  PlainServer.prototype.close.call(server);
+  closeToNew(server);
   const tails = setInterval(() => {
     for (const service of services) service.endTails();
   }, 100);

@@ -1,0 +1,60 @@
+/** Connections without a whole request while the port closes: none keeps the process for as long as running requests may take. */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, expect, it } from 'vitest';
+import { within } from '../../../core/cancellation.ts';
+import { listen } from '../../../core/http/listen.ts';
+import { oneUpstream, testGateway } from '../../_kit/gateway.ts';
+
+const ends: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).toReversed()) await end();
+});
+
+/** A port with one connection, and the function that begins to close the port, with two minutes for running requests. */
+async function connected(limits: object = {}): Promise<{ socket: Socket; closed: () => Promise<boolean> }> {
+  const { gateway, close } = await testGateway({ config: oneUpstream('http://127.0.0.1:9/v1', { server: { limits } }) });
+  ends.push(close);
+  const { url, drain } = await listen({ ...gateway.config.server, port: 0, service: () => gateway });
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  ends.push(() => void socket.destroy());
+  await once(socket, 'connect');
+  // the answer to another connection: the port has taken this one before
+  await fetch(`${url}/health/live`, { headers: { connection: 'close' } });
+  return { socket, closed: () => within(drain(120_000, []).then(() => true), 8000, false) };
+}
+
+it('a connection on which nothing was ever sent does not keep a port open that closes', async () => {
+  const { socket, closed } = await connected();
+  socket.resume();
+  expect(await closed()).toBe(true);
+});
+
+it('a connection that sends its first request just after the port began to close gets an answer', async () => {
+  const { socket, closed } = await connected();
+  const isClosed = closed();
+  socket.write('GET /v1/models HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n');
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 503 [^]*server_shutting_down/);
+  expect(await isClosed).toBe(true);
+});
+
+it('half of a head has the time of a head, and not that of a running request, when the port closes', async () => {
+  const { socket, closed } = await connected({ header_time_ms: 500 });
+  socket.write('GET /v1/models HTTP/1.1\r\nhost: 127.');
+  const answer = text(socket);
+  expect(await closed()).toBe(true);
+  expect(await answer).toMatch(/^HTTP\/1\.1 408 [^]*request_timeout/);
+});
+
+it('half of a body has the time of a request, and not that of a running one, when the port closes', async () => {
+  const { socket, closed } = await connected({ request_time_ms: 500 });
+  socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 100\r\n\r\n');
+  const [interim] = (await once(socket, 'data')) as [Buffer];
+  expect(interim.toString()).toMatch(/^HTTP\/1\.1 100 /);
+  socket.write('{');
+  const isClosed = closed();
+  socket.resume();
+  expect(await isClosed).toBe(true);
+});
