@@ -62,13 +62,14 @@ export function watchConfig<Gateway extends Replaced = RunningGateway>({ logger,
     if (seen === known || !isStable) return;
     known = seen;
     const next = await rebuild();
-    if (isStopped) return 'gateway' in next ? await next.gateway.close() : undefined;
     const read = files;
     files = next.files.length === 0 ? files : next.files;
     const now = await fingerprint(files);
     // safety: the files may have changed again while the gateway was built, and it does not know that change
     known = (await fingerprint(read)) === seen ? now : '';
     candidate = known;
+    // a process that ends waits for the gateways that it knew when it began to
+    if (isStopped) return 'gateway' in next ? await next.gateway.close() : undefined;
     if ('problems' in next) {
       tellReload({ at: Date.now(), problems: next.problems });
       logger.error('the changed config is not used; the last good one serves on', { problems: next.problems });

@@ -31,8 +31,8 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
   const closed: string[] = [];
   /** Configs of which a gateway was built after the first. */
   const built: Config[] = [];
-  /** Runs while the next gateway is built, after its config was read. */
-  const during = { rebuild: (): void => {} };
+  /** Run while the next gateway is built, after its config was read, and a moment after it was built. */
+  const during = { rebuild: (): void => {}, built: (): void => {} };
   const write = (name: string, more: object = {}): void => writeFileSync(file, JSON.stringify({ plugins: quietPlugins, ...oneUpstream(url, { routing: { models: { [name]: { candidates: ['plain'] } } } }), ...more }));
 
   const rebuild = async (): Promise<Rebuilt> => {
@@ -42,7 +42,9 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
     built.push(loaded.config);
     during.rebuild();
     const own: LoadedPlugin = { plugin: probe(() => () => void closed.push(name)), options: {} };
-    return { gateway: await startGateway({ config: loaded.config, plugins: [...loaded.plugins, own], write: () => {} }), files: loaded.files };
+    const gateway = await startGateway({ config: loaded.config, plugins: [...loaded.plugins, own], write: () => {} });
+    setImmediate(during.built);
+    return { gateway, files: loaded.files };
   };
 
   write('first');
@@ -61,7 +63,7 @@ async function watched(url = 'http://127.0.0.1:9/v1', meanwhile: (write: (name: 
   await watching.reload();
   ends.push(async () => { watching.stop(); await current.close(); rmSync(folder, { recursive: true }); });
   const name = (): string | undefined => [...current.config.routing.models.keys()][0];
-  return { file, write, lines, closed, built, during, name, look: watching.look, reload: watching.reload, current: () => current };
+  return { file, write, lines, closed, built, during, name, look: watching.look, reload: watching.reload, stop: watching.stop, current: () => current };
 }
 
 describe('a config that', () => {
@@ -154,6 +156,14 @@ describe('a config that', () => {
     expect(name()).toBe('third');
   });
 
+  it.each(['rebuild', 'built'] as const)('has changed when the process begins to end is not used, and its gateway is closed: at %s', async (moment) => {
+    const { write, reload, name, during, stop, closed } = await watched();
+    write('second');
+    during[moment] = stop;
+    await reload();
+    expect([name(), closed]).toEqual(['first', ['second']]);
+  });
+
   it.each([['empty', ''], ['half written', '{"plugins": ["auth/keys", "rou']])('is %s for a moment is not loaded', async (_, text) => {
     const { file, write, look, name, lines } = await watched();
     writeFileSync(file, text);
@@ -188,6 +198,14 @@ describe('a config that', () => {
     expect(name()).toBe('second');
     await reload();
     expect(name()).toBe('third');
+  });
+
+  it.each(['rebuild', 'built'] as const)('has changed when the process begins to end is not used, and its gateway is closed: at %s', async (moment) => {
+    const { write, reload, name, during, stop, closed } = await watched();
+    write('second');
+    during[moment] = stop;
+    await reload();
+    expect([name(), closed]).toEqual(['first', ['second']]);
   });
 
   it.each([['empty', ''], ['half written', '{"plugins": ["auth/keys", "rou']])('stays %s is not used', async (_, text) => {
