@@ -1,11 +1,16 @@
 /** Vectors without a model: the same text gives the same vector, of length 1, and another text another one. They say nothing about meaning. */
 import { createHash } from 'node:crypto';
 import type { Chunk, ChatRequest, EmbeddingAsk } from '../../../core/chat.ts';
+import { GatewayError } from '../../../core/errors.ts';
 import { promptEstimate } from '../../../core/wire/estimate.ts';
 
 const usualDimensions = 256;
+/** safety: a vector is made in one go, and no other request is served meanwhile. */
+const mostDimensions = 4096;
 
+/** Throws `invalid_value` for more dimensions than it gives. */
 export function vectorChunks(request: ChatRequest, { inputs, dimensions }: EmbeddingAsk): Chunk[] {
+  if (dimensions !== null && dimensions > mostDimensions) throw new GatewayError('invalid_value', `"dimensions" must be at most ${mostDimensions} for this model.`, { param: 'dimensions', upstreamStatus: 400 });
   return [
     ...inputs.map((input, at): Chunk => ({ type: 'vector', choice: 0, at, vector: vectorOf(JSON.stringify(input), dimensions ?? usualDimensions) })),
     { type: 'usage', usage: { input: promptEstimate(request), cacheRead: null, cacheWrite: null, cacheWrite1h: null, answer: 0, reasoning: null } },

@@ -154,6 +154,13 @@ describe('POST /v1/embeddings', () => {
     expect(Math.hypot(...(one ?? []))).toBeCloseTo(1, 9);
   });
 
+  it('refuses more dimensions than the mock gives, which would take all of its time', async () => {
+    const { embed } = await scene('openai');
+    const answers = await Promise.all([4096, 4097, 1e6].map((dimensions) => embed({ model: 'mocked', input: 'hi', dimensions })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 400, 400]);
+    expect(await errorOf(answers[2] as Response)).toMatchObject({ code: 'invalid_value', param: 'dimensions' });
+  });
+
   it('takes of a limit the tokens of its texts, and none of an answer', async () => {
     const { up } = await scene('openai');
     const gateway = await gatewayOf({
