@@ -245,12 +245,12 @@ const unusedMs = 1000;
 async function drain({ server, sockets }: Open, services: readonly Service[], drainMs: number): Promise<void> {
   for (const service of services) service.drain();
   closeToNew(server);
-  server.closeIdleConnections();
+  closeIdle({ server, sockets });
   const stop = setTimeout(() => {
     for (const { running } of services) for (const exchange of running) exchange.cancel(new GatewayError('server_shutting_down', 'The gateway is shutting down.', { retryAfterMs: 1000 }));
     setTimeout(() => server.closeAllConnections(), 1000);
   }, drainMs);
-  const idle = setInterval(() => server.closeIdleConnections(), 100);
+  const idle = setInterval(() => closeIdle({ server, sockets }), 100);
   // for Node such a connection is not idle: its first request is awaited
   const unused = setTimeout(() => {
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
@@ -260,6 +260,14 @@ async function drain({ server, sockets }: Open, services: readonly Service[], dr
   clearTimeout(unused);
   clearInterval(idle);
   server.close();
+}
+
+/** safety: Node takes a connection for idle whose reply has been handed over and not been read, and would cut that off. */
+function closeIdle({ server, sockets }: Open): void {
+  const reading = [...sockets].filter((socket) => lastReplyOn(socket)?.writableFinished === false);
+  for (const socket of reading) socket.destroy = () => socket;
+  server.closeIdleConnections();
+  for (const socket of reading) Reflect.deleteProperty(socket, 'destroy');
 }
 
 /** safety: http.Server.close() would also end the time limits of slow clients, and close idle connections while clients write their next requests into them. */

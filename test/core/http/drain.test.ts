@@ -1,4 +1,4 @@
-/** Connections without a whole request while the port closes: none keeps the process for as long as running requests may take. */
+/** Connections while the port closes: those without a whole request do not keep the process for as long as running ones may take, and those with an answer get all of it. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -7,6 +7,9 @@ import { afterEach, expect, it } from 'vitest';
 import { within } from '../../../core/cancellation.ts';
 import { listen } from '../../../core/http/listen.ts';
 import { oneUpstream, testGateway } from '../../_kit/gateway.ts';
+import type { TestGateway } from '../../_kit/gateway.ts';
+import { answers, completion } from '../../_kit/upstream.ts';
+import { provider } from '../scene.ts';
 
 const ends: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -14,8 +17,8 @@ afterEach(async () => {
 });
 
 /** A port with one connection, and the function that begins to close the port, with two minutes for running requests. */
-async function connected(limits: object = {}): Promise<{ socket: Socket; closed: () => Promise<boolean> }> {
-  const { gateway, close } = await testGateway({ config: oneUpstream('http://127.0.0.1:9/v1', { server: { limits } }) });
+async function connected(limits: object = {}, upstream = 'http://127.0.0.1:9/v1'): Promise<{ socket: Socket; closed: () => Promise<boolean>; records: TestGateway['records'] }> {
+  const { gateway, close, records } = await testGateway({ config: oneUpstream(upstream, { server: { limits } }) });
   ends.push(close);
   const { url, drain } = await listen({ ...gateway.config.server, port: 0, service: () => gateway });
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
@@ -23,7 +26,7 @@ async function connected(limits: object = {}): Promise<{ socket: Socket; closed:
   await once(socket, 'connect');
   // the answer to another connection: the port has taken this one before
   await fetch(`${url}/health/live`, { headers: { connection: 'close' } });
-  return { socket, closed: () => within(drain(120_000, []).then(() => true), 8000, false) };
+  return { socket, records, closed: () => within(drain(120_000, []).then(() => true), 8000, false) };
 }
 
 it('a connection on which nothing was ever sent does not keep a port open that closes', async () => {
@@ -56,5 +59,19 @@ it('half of a body has the time of a request, and not that of a running one, whe
   socket.write('{');
   const isClosed = closed();
   socket.resume();
+  expect(await isClosed).toBe(true);
+});
+
+it('an answer that its client has not read yet arrives whole when the port closes', async () => {
+  // more than the buffers of the two ends of a socket take
+  const words = 'words '.repeat(2_000_000);
+  const up = await provider(answers(completion(words)));
+  const { socket, closed, records } = await connected({}, up.url);
+  const body = JSON.stringify({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] });
+  socket.pause();
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  await expect.poll(() => records.length).toBe(1);
+  const isClosed = closed();
+  expect((await text(socket)).length).toBeGreaterThan(words.length);
   expect(await isClosed).toBe(true);
 });
