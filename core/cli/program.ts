@@ -125,6 +125,8 @@ let isServing = false;
 
 async function start(flags: FlagValues): Promise<void> {
   isServing = true;
+  // they would end it while it starts. A config that changes meanwhile is read again in any case, and a worker leaves both to its parent
+  for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
   const readAt = Date.now();
   const file = fileOf(flags);
   const [host, port] = [flags.text('host'), flags.number('port')];

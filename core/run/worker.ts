@@ -66,7 +66,6 @@ class WorkerProcess {
     process.once('disconnect', () => void this.#end('drain'));
     // a terminal and some supervisors send a signal to all processes; the parent knows what it is about
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => channel.tell('signalled'));
-    for (const signal of ['SIGHUP', 'SIGUSR2'] as const) process.on(signal, () => {});
   }
 
   async #serve(known: Known): Promise<Served | Refusing> {

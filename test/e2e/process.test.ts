@@ -267,6 +267,17 @@ describe('a running gateway', () => {
   });
 });
 
+const signalsAtBoot = (signal: NodeJS.Signals): string => `export default { name: 'test/signals', summary: 'signals its own process', apply: ({ hooks }) => hooks.boot.tap(() => process.kill(process.pid, '${signal}')) };`;
+
+test.each([['SIGHUP', 1], ['SIGUSR2', 1], ['SIGHUP', 2]] as const)('%s does not end a gateway that starts, with %i workers', async (signal, workers) => {
+  const folder = mkdtempSync(join(tmpdir(), 'gateway-e2e-'));
+  writeFileSync(join(folder, 'signals.mjs'), signalsAtBoot(signal));
+  const gateway = await start({ ...mock, server: { workers }, plugins: ['endpoints/models', 'stream/mock', 'auth/keys', './signals.mjs'] }, {}, { folder });
+  expect((await fetch(`${gateway.url}/v1/models`)).status).toBe(200);
+  expect(await gateway.stop()).toBe(0);
+  rmSync(folder, { recursive: true });
+}, 20_000);
+
 describe.concurrent('a change of the config', () => {
   test('is taken over while a stream runs, and a bad one is not', async ({ expect }) => {
     const gateway = await start(mock);
