@@ -114,7 +114,7 @@ export async function readJson(body: Readable, exchange: Exchange, inFlight: InF
     throw new GatewayError('unsupported_media_type', 'The content type must be application/json.');
   }
   const encoding = exchange.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') throw new GatewayError('unsupported_media_type', 'A compressed request body is not accepted; send it as it is.');
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new GatewayError('unsupported_media_type', 'A compressed request body is not accepted; send it as it is.');
   const { limits } = exchange.config.server;
   const bounds = { limit: limits.body, announced: exchange.headers['content-length'], hold: (bytes: number) => inFlight.hold(bytes, exchange) };
   return parseJson(await readBody(body, bounds), limits.jsonDepth, (containers) => inFlight.hold(containers * bytesPerContainer, exchange));

@@ -288,6 +288,11 @@ describe('a request', () => {
     expect((await chat({}, { 'content-type': type })).status).toBe(200);
   });
 
+  it.each(['identity', 'Identity'])('with the content coding %s is read', async (coding) => {
+    const { chat } = await serving();
+    expect((await chat({}, { 'content-encoding': coding })).status).toBe(200);
+  });
+
   it.each(['/v1/nothing', '/v1/chat', '/nothing/../x', '/%00', '//', `/${'x'.repeat(3000)}`])('for %s finds nothing', async (path) => {
     const gateway = await serving();
     await expectRefusal(gateway, await gateway.get(path), { status: 404, code: 'unknown_url' });
