@@ -101,7 +101,7 @@ function noteLeft(name: string, path: Path, draft: Draft): void {
 /** The provider with this entry, made where there is none. */
 export function providerFor({ name, entry, hint = null }: Account, draft: Draft, line: number): string {
   const { dialect, ...fields } = entry;
-  const same = [...draft.providers].find(([, { value }]) => JSON.stringify(value['dialect'] === undefined ? { dialect: name, ...value } : value) === JSON.stringify({ dialect, ...fields }));
+  const same = [...draft.providers].find(([id, { value }]) => JSON.stringify(value['dialect'] === undefined ? { dialect: id, ...value } : value) === JSON.stringify({ dialect, ...fields }));
   if (same !== undefined) return same[0];
   const wanted = hint === null || !draft.providers.has(name) ? name : `${name}-${hint.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, '-')}`;
   let id = wanted;

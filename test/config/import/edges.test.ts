@@ -89,6 +89,11 @@ describe('an entry of model_list', () => {
     expect(notes).toContainEqual('2: limits of a: limits count by provider, and groq serves other models too: give this model a provider of its own, or limit by model');
   });
 
+  test('of another vendor at the same address and key is a provider of its own, in its own wire format', async () => {
+    const { providers } = await configOf('model_list:\n  - { model_name: a, litellm_params: { model: anthropic/claude-haiku-4-5, api_base: "http://proxy/v1", api_key: os.environ/PROXY_KEY } }\n  - { model_name: b, litellm_params: { model: mistral/m, api_base: "http://proxy/v1", api_key: os.environ/PROXY_KEY } }\n');
+    expect([...providers.values()].map(({ id, dialect }) => [id, dialect])).toEqual([['anthropic', 'anthropic'], ['mistral', 'mistral']]);
+  });
+
   test('that stands twice is one target', async () => {
     const { models } = await configOf('model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: a, litellm_params: { model: groq/a } }\n');
     expect(models[0]?.providers).toHaveLength(1);
