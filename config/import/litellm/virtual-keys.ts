@@ -11,9 +11,14 @@ export interface KeySources {
   readonly draft: Draft;
   /** Names of models by `model_info.access_groups`. */
   readonly accessGroups: ReadonlyMap<string, readonly string[]>;
+  /** The id of each group's model. */
+  readonly ids: ReadonlyMap<string, string>;
 }
 
-export function writeKeys({ keys, draft, accessGroups }: KeySources): void {
+/** LiteLLM's words for all models; a model may be called all-minilm. */
+const everyModel = new Set(['all-proxy-models', 'all-team-models']);
+
+export function writeKeys({ keys, draft, accessGroups, ids }: KeySources): void {
   const rows = listOf(keys.value['keys'] ?? keys.value['data']).map(fieldsOf);
   const names = new Set(draft.keys.map(({ value }) => value['name']));
   rows.forEach((row, at) => {
@@ -21,12 +26,14 @@ export function writeKeys({ keys, draft, accessGroups }: KeySources): void {
     const note = (todo: string): void => void draft.notes.push({ line, what: `${keys.name}: ${nameOf(row)}`, todo });
     const token = textOf(row['token']) ?? '';
     if (!/^[0-9a-f]{64}$/.test(token)) return note('left out: it has no `token` with the hash of the key. Ask with return_full_object=true');
+    const expires = textOf(row['expires']) === null ? null : new Date(textOf(row['expires']) ?? '');
+    if (expires !== null && Number.isNaN(expires.getTime())) return note('left out: nobody can read the time in `expires`');
     let name = nameOf(row);
     for (let count = 2; names.has(name); count += 1) name = `${nameOf(row)}-${count}`;
     names.add(name);
     const amounts = keyAmounts(row);
     if (typeof amounts === 'string') note(amounts);
-    const models = textsOf(row['models']).flatMap((model) => accessGroups.get(model) ?? model).filter((model) => !model.startsWith('all-'));
+    const models = textsOf(row['models']).filter((model) => !everyModel.has(model)).flatMap((model) => accessGroups.get(model) ?? model).map((model) => ids.get(model) ?? model);
     if (textsOf(row['models']).includes('all-team-models')) note('it may use the models of its team: write them under `models`');
     draft.keys.push({
       value: {
@@ -36,7 +43,7 @@ export function writeKeys({ keys, draft, accessGroups }: KeySources): void {
         ...withMetadata(row),
         ...(typeof amounts === 'object' && Object.keys(amounts).length > 0 && { limits: amounts }),
         ...(row['blocked'] === true && { disabled: true }),
-        ...(textOf(row['expires']) !== null && { expires: new Date(textOf(row['expires']) ?? '').toISOString() }),
+        ...(expires !== null && { expires: expires.toISOString() }),
       },
       remark: '',
     });

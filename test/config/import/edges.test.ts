@@ -100,6 +100,27 @@ describe('an entry of model_list', () => {
   });
 });
 
+describe('a virtual key', () => {
+  const token = 'a'.repeat(64);
+  const ofKey = (fields: object): ReturnType<typeof imported> => imported('model_list: [{ model_name: my model, litellm_params: { model: groq/a } }, { model_name: all-minilm, litellm_params: { model: openai/e } }]\n', JSON.stringify({ keys: [{ token, key_alias: 'k', ...fields }] }));
+
+  test.each([
+    ['of a model with a space in its name is for the model under its new name', ['my model'], ['my-model']],
+    ['of a model whose name begins with all- is for that model alone', ['all-minilm'], ['all-minilm']],
+    ['of all models has no list', ['all-proxy-models'], null],
+  ])('%s', async (_, models, expected) => {
+    const { loaded } = await ofKey({ models });
+    expect(loaded.ok && loaded.warnings.map(({ message }) => message)).toEqual([]);
+    expect(loaded.ok && loaded.config.keys[0]?.models).toEqual(expected);
+  });
+
+  test('that ends at a time that nobody can read is left out, and listed', async () => {
+    const { loaded, notes } = await ofKey({ expires: 'soon' });
+    expect(loaded.ok && loaded.config.keys).toEqual([]);
+    expect(notes).toContainEqual('1: keys.json: k: left out: nobody can read the time in `expires`');
+  });
+});
+
 test('what many lines have in common is one line of the list, in the order of the file', () => {
   const at = (line: number, what: string): { line: number; what: string; todo: string } => ({ line, what, todo: 'gone' });
   expect(noteLines([at(9, 'model_list[8].x'), at(2, 'y'), ...[3, 4, 5, 6, 7].map((line) => at(line, `model_list[${line - 1}].x`)), at(0, 'z')])).toEqual(['z: gone', 'line 2: y: gone', 'line 3, 4, 5, 6, 7 and 1 more: model_list[].x: gone']);
