@@ -10,7 +10,7 @@ import { fieldsOf, listOf } from '../../core/wire/fields.ts';
 import { numberOf, textOf } from './foreign.ts';
 import type { Fields } from '../../core/wire/fields.ts';
 import type { Foreign, Path } from './foreign.ts';
-import { providerFor } from './litellm/deployments.ts';
+import { providerFor, sharesOf } from './litellm/deployments.ts';
 import type { Deployment } from './litellm/deployments.ts';
 import { Given } from './litellm/given.ts';
 import { writeModels } from './litellm/models.ts';
@@ -59,10 +59,20 @@ export function translatePortkey({ source, catalogue }: FromPortkey): Draft {
   const kept = own.length > 0 ? own : targets;
   for (const { path } of targets.filter((target) => !kept.includes(target))) draft.note(path, 'left out: the other targets have a model of their own, and this one has none. Give it override_params.model');
   writeModels(kept, new CatalogueFacts(catalogue), draft);
-  const policy = own.length > 0 ? draft.policy(basename(source.name, extname(source.name))) : draft.usual;
+  const policy = own.length > 0 ? draft.policy(policyName(draft)) : draft.usual;
   writeStrategy(policy, root, { targets: kept, draft, isPolicy: own.length > 0 });
   writeSettings(policy, root, draft);
   return draft;
+}
+
+/** That of the file, unless a model has it. */
+function policyName({ source, models, notes }: Draft): string {
+  const name = basename(source.name, extname(source.name));
+  if (!models.has(name)) return name;
+  let free = `${name}-policy`;
+  while (models.has(free)) free += '-policy';
+  notes.push({ line: 0, what: name, todo: `is the name of a model too: callers ask for the policy by ${free}` });
+  return free;
 }
 
 interface Target extends Deployment {
@@ -73,13 +83,26 @@ interface Target extends Deployment {
 function targetsOf(fields: Fields, path: Path, draft: Draft): Target[] {
   const { targets } = fields;
   if (!Array.isArray(targets)) return targetOf(fields, path, draft);
+  const isShared = fieldsOf(fields['strategy'])['mode'] === 'loadbalance';
   return targets.flatMap((raw, at) => {
-    const inner = snake(fieldsOf(raw));
+    const inner = withModelOf(fields, snake(fieldsOf(raw)));
     const place = [...path, 'targets', at];
+    if (isShared && (numberOf(inner['weight']) ?? 1) <= 0) return leave('its weight is 0, so it gets no requests', place, draft);
     if (Array.isArray(inner['targets'])) draft.note([...place, 'targets'], 'policies do not stand in policies: its targets stand in one list with the others');
     else noteOthers(inner, { path: place, known: ofTargets, draft });
     return targetsOf(inner, place, draft);
   });
+}
+
+/** A target without a model of its own has that of what it stands in. */
+function withModelOf(outer: Fields, inner: Fields): Fields {
+  const { model } = fieldsOf(outer['override_params']);
+  return model === undefined ? inner : { ...inner, override_params: { model, ...fieldsOf(inner['override_params']) } };
+}
+
+function leave(reason: string, path: Path, draft: Draft): Target[] {
+  draft.note(path, `left out: ${reason}`, 'target');
+  return [];
 }
 
 interface Others {
@@ -101,8 +124,7 @@ function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
   const vendor = byLength.find((name) => named === name || named.startsWith(`${name}-`));
   const prefix = vendor === undefined ? undefined : prefixes[vendor];
   if (vendor === undefined || prefix === undefined) {
-    draft.note(path, `left out: nobody knows the vendor of ${slug === '' ? 'a target without a provider' : slug}. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``, 'target');
-    return [];
+    return leave(`nobody knows the vendor of ${slug === '' ? 'a target without a provider' : slug}. If it speaks chat completions: a provider with \`dialect: openai-chat\` and its \`base_url\``, path, draft);
   }
   const isKept = slug.startsWith('@') || fields['virtual_key'] !== undefined;
   const variable = `${variableOf(bare)}_API_KEY`;
@@ -111,7 +133,7 @@ function targetOf(fields: Fields, path: Path, draft: Draft): Target[] {
   const model = textOf(fieldsOf(fields['override_params'])['model']) ?? deployment;
   const params = paramsOf(fields, { key: isKept ? `os.environ/${variable}` : null, vendor });
   const account = vendors[prefix]?.(new Given(deployment ?? model ?? '*', params, { path, draft }));
-  if (account === undefined || typeof account === 'string') return [];
+  if (account === undefined || typeof account === 'string') return leave(account ?? `there is no dialect for ${vendor}`, path, draft);
   const weight = numberOf(fields['weight']);
   return [{ name: textOf(fields['name']), group: model ?? '*', path, params: weight === null ? {} : { weight }, info: {}, account, providerId: providerFor(account, draft, draft.source.lineOf(path)), prefix }];
 }
@@ -159,7 +181,8 @@ function writeStrategy(policy: Record<string, unknown>, root: Fields, { targets,
 function candidatesOf(targets: readonly Target[], isShared: boolean): unknown[] {
   const weights = new Map<string, number>();
   for (const { group, params } of targets) weights.set(group, (weights.get(group) ?? 0) + (numberOf(params['weight']) ?? 1));
-  return [...weights].map(([model, weight]) => (isShared && weight > 0 && weight !== 1 ? { model, weight: Number(weight.toFixed(3)) } : model));
+  const shares = sharesOf([...weights.values()]).map((share) => Number(share.toFixed(3)));
+  return [...weights.keys()].map((model, at) => (isShared && shares[at] !== 1 ? { model, weight: shares[at] } : model));
 }
 
 function defaultOf(strategy: Fields, targets: readonly Target[]): unknown[] {

@@ -117,10 +117,15 @@ export function weightsOf(deployments: readonly Deployment[]): readonly number[]
     const largest = Math.max(...shares);
     if (largest <= 0) continue;
     if (shares.every((share) => share === largest)) return null;
-    // the schema takes more than 0 and at most 1000
-    return shares.map((share) => Math.max(0.001, largest > 1000 ? Number(((share / largest) * 1000).toPrecision(3)) : share));
+    return sharesOf(shares);
   }
   return null;
+}
+
+/** As the schema takes them: more than 0 and at most 1000. */
+export function sharesOf(numbers: readonly number[]): number[] {
+  const largest = Math.max(...numbers);
+  return numbers.map((number) => Math.max(0.001, largest > 1000 ? Number(((number / largest) * 1000).toPrecision(3)) : number));
 }
 
 /** The amounts that a deployment may take in a minute, and at one time. */

@@ -126,6 +126,37 @@ test('what many lines have in common is one line of the list, in the order of th
   expect(noteLines([at(9, 'model_list[8].x'), at(2, 'y'), ...[3, 4, 5, 6, 7].map((line) => at(line, `model_list[${line - 1}].x`)), at(0, 'z')])).toEqual(['z: gone', 'line 2: y: gone', 'line 3, 4, 5, 6, 7 and 1 more: model_list[].x: gone']);
 });
 
+describe('of Portkey', () => {
+  const shared = (targets: object, more: object = {}): ReturnType<typeof importedPortkey> => importedPortkey('p.json', JSON.stringify({ strategy: { mode: 'loadbalance' }, ...more, targets }));
+
+  test('a target of the weight 0 gets no requests, and is listed', async () => {
+    const { loaded, notes } = await shared([{ provider: 'groq', weight: 1, override_params: { model: 'a' } }, { provider: 'mistral-ai', weight: 0, override_params: { model: 'b' } }]);
+    expect(loaded.ok && [...loaded.config.providers.keys()]).toEqual(['groq']);
+    expect(notes).toEqual(['1: target: left out: its weight is 0, so it gets no requests']);
+  });
+
+  test('weights of any size are shares that gateway check takes', async () => {
+    const { loaded } = await shared([{ provider: 'groq', weight: 5000, override_params: { model: 'a' } }, { provider: 'groq', weight: 2500, override_params: { model: 'b' } }, { provider: 'groq', weight: 0.0001, override_params: { model: 'c' } }]);
+    expect(loaded.ok && loaded.config.routing.models.get('p')?.candidates?.map(({ weight }) => weight)).toEqual([1000, 500, 0.001]);
+  });
+
+  test('a model that the gateway cannot ask at its vendor is listed with the reason', async () => {
+    const { notes } = await importedPortkey('p.json', '{ "provider": "vertex-ai", "vertex_project_id": "p", "override_params": { "model": "meta/llama" } }');
+    expect(notes).toEqual(['1: target: left out: of Vertex AI, the gateway asks Gemini and Claude only']);
+  });
+
+  test('the model of the whole config is that of each target without one', async () => {
+    const { loaded } = await shared([{ provider: 'groq' }, { provider: 'cerebras' }, { provider: 'groq', override_params: { model: 'b' } }], { overrideParams: { model: 'a' } });
+    expect(loaded.ok && loaded.config.models.map(({ id, providers }) => [id, providers.map(({ providerId }) => providerId)])).toEqual([['a', ['groq', 'cerebras']], ['b', ['groq']]]);
+  });
+
+  test('a file that is called like a model of it becomes a policy of another name', async () => {
+    const { loaded, notes } = await importedPortkey('a.json', '{ "strategy": { "mode": "fallback" }, "targets": [{ "provider": "groq", "override_params": { "model": "a" } }, { "provider": "groq", "override_params": { "model": "b" } }] }');
+    expect(loaded.ok && [...loaded.config.routing.models.keys()]).toEqual(['a-policy']);
+    expect(notes).toEqual(['0: a: is the name of a model too: callers ask for the policy by a-policy']);
+  });
+});
+
 test('a semantic cache of Portkey is for exact repeats here', async () => {
   const { notes } = await importedPortkey('p.json', '{ "provider": "groq", "override_params": { "model": "a" }, "cache": { "mode": "semantic" } }');
   expect(notes).toContainEqual('1: cache: only exact repeats are answered from the cache');
