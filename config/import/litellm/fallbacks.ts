@@ -57,13 +57,29 @@ function namedIn(kind: string, draft: Draft, groups: Groups): Named {
       const path = [...(setting?.path ?? []), at, group];
       const id = group === '*' ? '*' : modelOf(group, draft, groups);
       if (id === null) draft.note(path, 'left out: fallbacks stand under the id of a model, and this is none', `fallbacks of ${group}`);
-      else named.set(id, textsOf(names).flatMap((name) => modelOf(name, draft, groups) ?? absent(name, { draft, path })));
+      else named.set(id, namesOf(names, { draft, path }).flatMap((name) => modelOf(name, draft, groups) ?? absent(name, { draft, path })));
     }
   });
   return named;
 }
 
-function absent(name: string, { draft, path }: { readonly draft: Draft; readonly path: Path }): string[] {
+interface Place {
+  readonly draft: Draft;
+  readonly path: Path;
+}
+
+/** A fallback is a name, or a map with a name and parameters. */
+function namesOf(fallbacks: unknown, { draft, path }: Place): string[] {
+  if (typeof fallbacks === 'string') return [fallbacks];
+  return listOf(fallbacks).flatMap((one) => {
+    const { model, ...parameters } = typeof one === 'string' ? { model: one } : fieldsOf(one);
+    if (typeof model !== 'string') return [];
+    if (Object.keys(parameters).length > 0) draft.note(path, 'the gateway sets no parameters for its callers: only the model came along', `fallback ${model}`);
+    return [model];
+  });
+}
+
+function absent(name: string, { draft, path }: Place): string[] {
   draft.note(path, 'left out: no model of this file has this name', `fallback ${name}`);
   return [];
 }

@@ -16,6 +16,10 @@ export function writeModels(deployments: readonly Deployment[], facts: Catalogue
     const members = inOrder(all);
     const id = idOf(group, members, draft);
     if (id === null) continue;
+    if (draft.models.has(id)) {
+      draft.note([...(members[0]?.path.slice(0, 2) ?? []), 'model_name'], `left out: ${id} is the name of another model`, group);
+      continue;
+    }
     ids.set(group, id);
     if (id.endsWith('*')) writeWildcard(id, members, draft);
     else writeModel(id, members, { facts, draft });

@@ -94,6 +94,18 @@ describe('an entry of model_list', () => {
     expect([...providers.values()].map(({ id, dialect }) => [id, dialect])).toEqual([['anthropic', 'anthropic'], ['mistral', 'mistral']]);
   });
 
+  test('whose name is that of another one without its spaces is left out, and listed', async () => {
+    const { loaded, notes } = await imported('model_list:\n  - { model_name: my-model, litellm_params: { model: groq/a } }\n  - { model_name: my model, litellm_params: { model: groq/b } }\n');
+    expect(loaded.ok && loaded.config.models.map(({ providers }) => providers[0]?.externalId)).toEqual(['a']);
+    expect(notes).toContainEqual('3: my model: left out: my-model is the name of another model');
+  });
+
+  test('has a fallback that is written as a map, without its parameters, which is said', async () => {
+    const { loaded, notes } = await imported('model_list: [{ model_name: a, litellm_params: { model: groq/a } }, { model_name: b, litellm_params: { model: groq/b } }]\nlitellm_settings: { fallbacks: [{ a: [{ model: b, temperature: 0 }] }] }\n');
+    expect(loaded.ok && loaded.config.routing.models.get('a')?.fallbacks.map(({ model }) => model)).toEqual(['b']);
+    expect(notes).toContainEqual('2: fallback b: the gateway sets no parameters for its callers: only the model came along');
+  });
+
   test('that stands twice is one target', async () => {
     const { models } = await configOf('model_list:\n  - { model_name: a, litellm_params: { model: groq/a } }\n  - { model_name: a, litellm_params: { model: groq/a } }\n');
     expect(models[0]?.providers).toHaveLength(1);
