@@ -33,11 +33,11 @@ const compatible = (dialect: string, key: string, { base = null, more = {} }: { 
   return { name: dialect, entry: { dialect, api_key: given.secret('api_key', key) ?? `\${${key}}`, ...(address !== null && { base_url: addressed(given, address, '') }), ...more }, externalId: given.model };
 };
 
-/** A server of one's own. */
-const server = (dialect: string, { base = null, suffix = '', key = 'API_KEY' }: { base?: string | null; suffix?: string; key?: string } = {}): Vendor => (given) => {
+/** A server of one's own, which may need no key. */
+const server = (dialect: string, { base = null, suffix = '', key }: { base?: string | null; suffix?: string; key: string }): Vendor => (given) => {
   const address = given.text('api_base', 'base_url') ?? base;
   const needs = address === null ? {} : { base_url: addressed(given, address, suffix) };
-  return { name: dialect, entry: { dialect, ...needs, api_key: given.secret('api_key', key) ?? 'none' }, externalId: given.model };
+  return { name: dialect, entry: { dialect, ...needs, api_key: given.secret('api_key', key) ?? `\${${key}:-none}` }, externalId: given.model };
 };
 
 const openaiOwn = /^(?:https:\/\/api\.openai\.com\/v1)?\/?$/;
@@ -138,10 +138,10 @@ export const vendors: Readonly<Record<string, Vendor>> = {
   bedrock,
   bedrock_converse: bedrock,
   huggingface,
-  openai_like: server('openai-chat'),
-  litellm_proxy: server('openai-chat', { base: '${LITELLM_PROXY_API_BASE}' }),
-  xinference: server('openai-chat', { base: '${XINFERENCE_API_BASE:-http://127.0.0.1:9997/v1}' }),
-  llamafile: server('openai-chat', { base: '${LLAMAFILE_API_BASE:-http://127.0.0.1:8080/v1}' }),
+  openai_like: server('openai-chat', { key: 'OPENAI_LIKE_API_KEY' }),
+  litellm_proxy: server('openai-chat', { base: '${LITELLM_PROXY_API_BASE}', key: 'LITELLM_PROXY_API_KEY' }),
+  xinference: server('openai-chat', { base: '${XINFERENCE_API_BASE:-http://127.0.0.1:9997/v1}', key: 'XINFERENCE_API_KEY' }),
+  llamafile: server('openai-chat', { base: '${LLAMAFILE_API_BASE:-http://127.0.0.1:8080/v1}', key: 'LLAMAFILE_API_KEY' }),
   hosted_vllm: server('vllm', { base: '${HOSTED_VLLM_API_BASE}', key: 'HOSTED_VLLM_API_KEY' }),
   lm_studio: server('lmstudio', { key: 'LM_STUDIO_API_KEY' }),
   ollama: server('ollama', { suffix: '/v1', key: 'OLLAMA_API_KEY' }),

@@ -94,6 +94,12 @@ describe('an entry of model_list', () => {
     expect([...providers.values()].map(({ id, dialect }) => [id, dialect])).toEqual([['anthropic', 'anthropic'], ['mistral', 'mistral']]);
   });
 
+  test('of a server without a key has the variable that LiteLLM reads, and no key where that is not set', async () => {
+    const { text, loaded } = await imported(entry('model: hosted_vllm/a, api_base: "http://own/v1"'));
+    expect(text).toContain('vllm: { base_url: http://own/v1, api_key: "${HOSTED_VLLM_API_KEY:-none}" }');
+    expect(loaded.ok && loaded.config.providers.get('vllm')).toMatchObject({ apiKey: null });
+  });
+
   test('whose name is that of another one without its spaces is left out, and listed', async () => {
     const { loaded, notes } = await imported('model_list:\n  - { model_name: my-model, litellm_params: { model: groq/a } }\n  - { model_name: my model, litellm_params: { model: groq/b } }\n');
     expect(loaded.ok && loaded.config.models.map(({ providers }) => providers[0]?.externalId)).toEqual(['a']);
