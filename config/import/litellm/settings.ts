@@ -36,8 +36,14 @@ export function writeSettings(draft: Draft): void {
   draft.plugin('log/otel', { endpoint: '${OTEL_EXPORTER_OTLP_ENDPOINT:-}' });
 }
 
-/** Days, of LiteLLM's `30d`. */
-const retentionOf = (period: unknown): number => Number(/^(\d+)d$/.exec(textOf(period) ?? '')?.[1] ?? 30);
+const usualRetention = 30;
+const daysOf: Readonly<Record<string, number>> = { s: 1 / 86_400, m: 1 / 1440, h: 1 / 24, d: 1, w: 7, mo: 30 };
+
+/** Whole days, of LiteLLM's `7d` or `24h`. */
+function retentionOf(period: unknown): number {
+  const [, count, unit = ''] = /^(\d+)(s|m|h|d|w|mo)$/.exec(textOf(period) ?? '') ?? [];
+  return count === undefined ? usualRetention : Math.max(1, Math.ceil(Number(count) * (daysOf[unit] ?? 1)));
+}
 
 const budget: Read = (amount, { draft, path, section }) => {
   const found = budgetOf(amount, section['budget_duration']);

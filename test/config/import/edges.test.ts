@@ -30,6 +30,7 @@ describe('a setting', () => {
     ['router_settings: { redis_host: h, redis_db: 2 }', ({ redis }) => redis?.url.reveal(), 'redis://h:6379/2'],
     ['litellm_settings: { cache: true }', ({ routing, redis }) => [routing.default.cache, redis], [true, null]],
     ['litellm_settings: { cache: true, cache_params: { type: local } }', ({ routing, redis }) => [routing.default.cache, redis], [true, null]],
+    ...[['24h', 1], ['90d', 90], ['2w', 14], ['3600s', 1]].map(([period, days]): [string, (config: Config) => unknown, unknown] => [`general_settings: { maximum_spend_logs_retention_period: ${period} }`, ({ plugins }) => plugins.find(({ use }) => use === 'log/journal')?.with, expect.objectContaining({ retention_days: days })]),
     ['general_settings: { max_request_size_mb: 2 }', ({ server }) => server.limits.body, 2_097_152],
     ['general_settings: { max_parallel_requests: 7 }', ({ limits }) => limits.map(({ by, concurrent }) => [by, concurrent]), [['provider', 7]]],
     ['litellm_settings: { max_budget: 0.5 }', ({ limits }) => limits.map(({ by, budget }) => [by, budget?.dollars, budget?.per]), [['all', '0.5', 'total']]],
