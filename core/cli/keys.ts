@@ -1,5 +1,6 @@
 /** `gateway keys create`: prints a new key. Only its hash is kept, so nothing can print the key again. */
 import { createApiKey } from '../api-key.ts';
+import { UsageError } from '../exit.ts';
 import type { Output } from '../host/command.ts';
 
 export interface NewKey {
@@ -9,6 +10,7 @@ export interface NewKey {
 }
 
 export function createKey({ name: given, json }: NewKey, { print }: Pick<Output, 'print'>): void {
+  if (given === '') throw new UsageError('--name must not be empty');
   const { key, id, hash } = createApiKey();
   const name = given ?? `key-${id}`;
   if (json) return print(`${JSON.stringify({ name, key, hash }, null, 2)}\n`);

@@ -52,6 +52,8 @@ const pluginsFolder = new URL('../../plugins/', import.meta.url);
 const places = new Places(pluginsFolder.href);
 const loadPlugin = createPluginLoader(pluginsFolder, places);
 const toStderr: Write = (line) => void process.stderr.write(`${line}\n`);
+// a gateway that is started for one question has no log: what it warns of may not be true of the one that will serve
+const onlyErrors: Write = (line, level) => void (level === 'error' && toStderr(line, level));
 const logger = createLogger(toStderr);
 const output: Output = { print: (text) => void process.stdout.write(text), say: (text) => void process.stderr.write(text) };
 const fileOf = (flags: FlagValues): string => configFile(flags.text('config'));
@@ -90,7 +92,7 @@ function warn(warnings: Good['warnings']): void {
   if (warnings.length > 0) output.say(`${formatProblems(warnings, 'warning')}\n`);
 }
 
-const build = ({ config, plugins }: Pick<Good, 'config' | 'plugins'>, peers: WorkerPeers | null = null): Promise<RunningGateway> => startGateway({ config, plugins, write: toStderr, states, peers });
+const build = ({ config, plugins }: Pick<Good, 'config' | 'plugins'>, peers: WorkerPeers | null = null, write = toStderr): Promise<RunningGateway> => startGateway({ config, plugins, write, states, peers });
 
 const startOrExit = (good: Pick<Good, 'config' | 'plugins'>): Promise<RunningGateway> => build(good).catch(exit);
 
@@ -212,7 +214,7 @@ async function restartRunning(flags: FlagValues): Promise<void> {
 async function route(flags: FlagValues, words: readonly string[]): Promise<void> {
   const file = fileOf(flags);
   const { config, plugins } = await loadGood(file);
-  await printRoute({ ...output, config: withKept(config), file: resolve(file), plugins, flags, words, start: startOrExit });
+  await printRoute({ ...output, config: withKept(config), file: resolve(file), plugins, flags, words, start: (good) => build(good, null, onlyErrors).catch(exit) });
 }
 
 const coreRuns: Readonly<Record<CoreCommand['name'], (flags: FlagValues, words: readonly string[]) => Promise<void> | void>> = {

@@ -60,6 +60,12 @@ describe('with a gateway that does not serve', () => {
     expect(stderr).toBe('No gateway serves with this config, so nothing is known of how its targets do.\n');
   });
 
+  test('a route of a config with budgets says nothing of a log that is missing', async () => {
+    const budgets = join(mkdtempSync(join(tmpdir(), 'gateway-route-')), 'gateway.config.yaml');
+    writeFileSync(budgets, JSON.stringify({ ...configOf('http://127.0.0.1:9/v1'), limits: [{ by: 'all', budget: { dollars: '1', per: 'day' } }] }));
+    expect((await run(['route', '--model', 'plain', 'hi', '--config', budgets])).stderr).toBe('No gateway serves with this config, so nothing is known of how its targets do.\n');
+  });
+
   test.each([
     [['targets'], 5, /^No gateway serves with .* on this machine\.\n$/],
     [['targets', 'wake'], 2, /^Write `gateway targets`, or `gateway targets wake NAME`/],

@@ -16,3 +16,7 @@ it('prints a key once, and the lines for the config with its hash alone', () => 
 it('gives a key without a name one of its own', () => {
   expect(JSON.parse(printed(null, true))).toEqual({ name: expect.stringMatching(/^key-\w+$/), key: expect.stringMatching(/^gwk_/), hash: expect.stringMatching(/^sha256:/) });
 });
+
+it('refuses an empty name, which gateway check would refuse too', () => {
+  expect(() => printed('')).toThrow('--name must not be empty');
+});
