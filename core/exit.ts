@@ -1,5 +1,5 @@
 /**
- * Ends the program with a message for the person who started it. Codes: 1 config, 2 usage, 3 port in use, 4 store, 5 nothing to restart.
+ * Ends the program with a message for the person who started it. Codes: 1 config, 2 usage, 3 port in use, 4 store, 5 no gateway runs.
  * A command of a plugin may throw it too.
  */
 export class Exit extends Error {

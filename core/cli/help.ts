@@ -42,14 +42,14 @@ export function overview(commands: readonly CommandSpec[], note: string | null):
     '',
     ...flagLines(Object.entries(sharedFlags)),
     '',
-    'Every command has its own --help.',
+    'Every command has its own --help. gateway --version prints the version.',
     '',
     'Examples',
     ...commands.flatMap(({ examples = [] }) => examples.slice(0, 1).map((example) => `  ${example}`)),
     '  curl localhost:4000/v1/chat/completions -H "content-type: application/json" \\',
     `    -d '{"model":"auto","messages":[{"role":"user","content":"hi"}]}'`,
     '',
-    'Exit codes: 0 fine, 1 config, 2 usage, 3 port in use, 4 store, 5 nothing to restart.',
+    'Exit codes: 0 fine, 1 config, 2 usage, 3 port in use, 4 store, 5 no gateway runs.',
     '',
   ].join('\n');
 }
