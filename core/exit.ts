@@ -13,8 +13,8 @@ export class Exit extends Error {
 
 const storeErrors: ReadonlySet<string | undefined> = new Set(['log_unavailable', 'keys_unavailable']);
 
-/** The exit code for an error of a gateway, by the error's code: 4 where the store is away. */
-export const exitCodeOf = (error: string | undefined): number => (storeErrors.has(error) ? 4 : 1);
+/** The exit code for an error of a gateway, by the error's code: 4 where the store is away, 2 where a value of the command line is none that it takes. */
+export const exitCodeOf = (error: string | undefined): number => (storeErrors.has(error) ? 4 : error === 'invalid_value' ? 2 : 1);
 
 /** The command line cannot be understood: exit code 2. */
 export class UsageError extends Exit {
