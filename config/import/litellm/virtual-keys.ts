@@ -15,6 +15,18 @@ export interface KeySources {
   readonly ids: ReadonlyMap<string, string>;
 }
 
+const byModel = 'limits count by key or by model, not by both: { by: model, … } under `limits`';
+/** What a key may have there and not here. LiteLLM keeps some of it in the key's metadata. */
+const left: Readonly<Record<string, string>> = {
+  aliases: 'an alias is for all callers: `aliases` of the model',
+  model_max_budget: byModel,
+  model_rpm_limit: byModel,
+  model_tpm_limit: byModel,
+  allowed_routes: 'a key may use every endpoint for models',
+  guardrails: 'a plugin at `normalise` changes or refuses requests, one at `opened` changes answers (examples/redact.ts)',
+};
+const isEmpty = (value: unknown): boolean => Object.keys(Object(value ?? {})).length === 0;
+
 /** LiteLLM's words for all models; a model may be called all-minilm. */
 const everyModel = new Set(['all-proxy-models', 'all-team-models']);
 
@@ -34,6 +46,7 @@ export function writeKeys({ keys, draft, accessGroups, ids }: KeySources): void 
     const amounts = keyAmounts(row);
     if (typeof amounts === 'string') note(amounts);
     const models = textsOf(row['models']).filter((model) => !everyModel.has(model)).flatMap((model) => accessGroups.get(model) ?? model).map((model) => ids.get(model) ?? model);
+    for (const [field, todo] of Object.entries(left)) if (!isEmpty(row[field] ?? fieldsOf(row['metadata'])[field])) note(`${field}: ${todo}`);
     if (textsOf(row['models']).includes('all-team-models')) note('it may use the models of its team: write them under `models`');
     draft.keys.push({
       value: {

@@ -133,6 +133,11 @@ describe('a virtual key', () => {
     expect(loaded.ok && loaded.config.keys[0]?.models).toEqual(expected);
   });
 
+  test('has its limits by model and its aliases listed, because it keeps none of them', async () => {
+    const { notes } = await ofKey({ aliases: { cheap: 'a' }, allowed_routes: [], metadata: { model_rpm_limit: { a: 5 } } });
+    expect(notes.filter((note) => note.startsWith('1: keys.json: k: ')).map((note) => note.split(': ')[3])).toEqual(['aliases', 'model_rpm_limit']);
+  });
+
   test('that ends at a time that nobody can read is left out, and listed', async () => {
     const { loaded, notes } = await ofKey({ expires: 'soon' });
     expect(loaded.ok && loaded.config.keys).toEqual([]);
