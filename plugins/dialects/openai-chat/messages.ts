@@ -14,7 +14,7 @@ export interface MessageWays {
 }
 
 /** Fields that only answers have. A caller who sends an answer back unchanged does not ask for anything by them. */
-const answerFields = ['reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'images'];
+const answerFields = ['reasoning', 'reasoning_content', 'reasoning_details', 'annotations', 'citations', 'search_results', 'images'];
 
 /** Encodes the messages of a request. */
 export function encodeMessages(messages: readonly Message[], ways: MessageWays): readonly Message[] {

@@ -170,6 +170,13 @@ describe('content of messages', () => {
   });
 });
 
+describe('an answer that comes back as the gateway gave it', () => {
+  it('has none of the sources that only answers have', () => {
+    const [, answer] = messagesOf('openai', [{ role: 'user', content: 'Who?' }, { role: 'assistant', content: 'She.', citations: ['https://x.example'], search_results: [{ url: 'https://x.example' }] }, { role: 'user', content: 'Sure?' }]);
+    expect(answer).toEqual({ role: 'assistant', content: 'She.' });
+  });
+});
+
 describe('reasoning of earlier answers', () => {
   const detail = { type: 'reasoning.text', text: 'Hm.', signature: 'c2ln', format: 'f', index: 0 } as const;
   const answer: Message = {
