@@ -92,8 +92,8 @@ export interface Vendor extends Partial<Habits> {
   readonly takesTopK?: boolean;
   /** Messages whose content must be a string if all its parts are text. */
   readonly plainText?: 'system' | 'all';
-  /** True if the id of a tool call must be nine letters or digits. */
-  readonly nineCharacterIds?: boolean;
+  /** Which ids of tool calls it takes, if not all: nine letters or digits, or at most forty characters. */
+  readonly callIds?: 'nine' | 'forty';
   /** Fields at the top of a tool's schema that it cannot handle. */
   readonly schemaDrops?: readonly string[];
   /** True if it has fields of `reasoning` beside effort and budget (`exclude`, `enabled`). The caller's fields are then sent. */

@@ -51,7 +51,8 @@ function encodeMessage(message: Message, role: Message['role'], ways: MessageWay
     ways.dropped(`messages.${field}`);
   }
   if (role === 'assistant') withAnswerFields(encoded, message, ways);
-  if (vendor.nineCharacterIds === true) withNineCharacterIds(encoded, message);
+  const { callIds } = vendor;
+  if (callIds !== undefined) withCallIds(encoded, message, callIds === 'nine' ? nineCharacters : fortyCharacters);
   return encoded as unknown as Message;
 }
 
@@ -88,11 +89,14 @@ function asIssued(detail: ReasoningDetail): ReasoningDetail {
   return issued;
 }
 
-function withNineCharacterIds(encoded: Record<string, unknown>, message: Message): void {
-  if (message.tool_calls !== undefined) encoded['tool_calls'] = message.tool_calls.map((call): ToolCall => ({ ...call, id: nineCharacters(call.id) }));
-  if (message.tool_call_id !== undefined) encoded['tool_call_id'] = nineCharacters(message.tool_call_id);
+function withCallIds(encoded: Record<string, unknown>, message: Message, taken: (id: string) => string): void {
+  if (message.tool_calls !== undefined) encoded['tool_calls'] = message.tool_calls.map((call): ToolCall => ({ ...call, id: taken(call.id) }));
+  if (message.tool_call_id !== undefined) encoded['tool_call_id'] = taken(message.tool_call_id);
 }
 
 /** wire: Mistral answers 400 to an id that is not nine letters or digits (Mistral: error text of `tool_call_id`). A hash is used, because cut ids of parallel calls could be equal. */
 const nineCharacters = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('base64url').replaceAll(/[-_]/g, '').slice(0, 9);
+
+/** wire: OpenAI answers 400 to an id of more than 40 characters (error text of `tool_calls[].id`); those of vLLM have had 46. */
+const fortyCharacters = (id: string): string => (id.length <= 40 ? id : `call_${createHash('sha256').update(id).digest('base64url').slice(0, 24)}`);

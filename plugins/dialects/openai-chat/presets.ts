@@ -42,6 +42,7 @@ export const vendors: readonly Vendor[] = [
     maxTokens: 'max_completion_tokens',
     instructions: 'as-sent',
     messageDrops: ['cache_control'],
+    callIds: 'forty',
     families: openaiFamilies,
   },
   {
@@ -53,6 +54,7 @@ export const vendors: readonly Vendor[] = [
     namesDeployments: true,
     instructions: 'as-sent',
     messageDrops: ['cache_control'],
+    callIds: 'forty',
     families: openaiFamilies,
   },
   {
@@ -95,7 +97,7 @@ export const vendors: readonly Vendor[] = [
     requiredWord: 'any',
     drops: ['logit_bias', ...logOfTokens, 'user'],
     messageDrops: ['name', 'cache_control'],
-    nineCharacterIds: true,
+    callIds: 'nine',
     efforts: saidAs('none', 'high', 'high', 'high', 'high', 'high'),
     families: [{ match: /magistral/, efforts: unsaid }],
   },

@@ -168,6 +168,18 @@ describe('content of messages', () => {
     expect(ids.slice(0, 2)).toEqual([first?.tool_call_id, second?.tool_call_id]);
     expect(new Set(ids).size).toBe(3);
   });
+
+  it.each(['openai', 'azure'])('gets ids of no more than 40 characters at %s, the same for a call and its result', (name) => {
+    const long = ['1', '2'].map((end) => `chatcmpl-tool-${'a'.repeat(31)}${end}`);
+    const [turn, ...results] = messagesOf(name, [
+      { role: 'assistant', content: null, tool_calls: [...long, 'call_short'].map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })) },
+      ...[...long, 'call_short'].map((id): Message => ({ role: 'tool', tool_call_id: id, content: '1' })),
+    ]);
+    const ids = turn?.tool_calls?.map(({ id }) => id) ?? [];
+    expect(ids).toEqual([expect.stringMatching(/^call_[\w-]{1,35}$/), expect.stringMatching(/^call_[\w-]{1,35}$/), 'call_short']);
+    expect(ids).toEqual(results.map(({ tool_call_id: id }) => id));
+    expect(new Set(ids).size).toBe(3);
+  });
 });
 
 describe('an answer that comes back as the gateway gave it', () => {
