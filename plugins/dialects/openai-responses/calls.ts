@@ -93,8 +93,8 @@ export class Calls {
   }
 }
 
-/** wire: a `call_id` may have at most 64 characters (OpenAI: Responses). */
-const idFrom = (seed: string): string => `call_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
+/** An id of a call that every server takes. wire: a `call_id` may have at most 64 characters (OpenAI: Responses). */
+export const idFrom = (seed: string): string => `call_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
 
 /**
  * True for a wrapper around several calls. wire: models like gpt-5.4 sometimes call a tool `parallel` that the caller did not declare, and

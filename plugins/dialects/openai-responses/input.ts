@@ -3,6 +3,7 @@ import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
+import { idFrom } from './calls.ts';
 import { replayOf, thoughtsOf } from './details.ts';
 import type { Habits } from './habits.ts';
 
@@ -42,7 +43,7 @@ function itemsOf(message: Message, path: string, ways: InputWays): readonly Item
     case 'assistant':
       return orderedItems(message, { path, ways }) ?? assistantItems(message, path, ways);
     case 'tool':
-      return [{ type: 'function_call_output', call_id: message.tool_call_id, output: outputOf(message.content, path, ways), ...own }];
+      return [{ type: 'function_call_output', call_id: callId(message.tool_call_id ?? ''), output: outputOf(message.content, path, ways), ...own }];
     default:
       return message.role satisfies never;
   }
@@ -145,13 +146,16 @@ function saidPart(part: ContentPart, path: string, ways: InputWays): Item {
   }
 }
 
+/** wire: a `call_id` may have at most 64 characters (OpenAI: Responses), and other providers have given longer ones. */
+const callId = (id: string): string => (id.length <= 64 ? id : idFrom(id));
+
 function callOf({ id, function: { name, arguments: input }, native }: ToolCall, { habits }: InputWays): Item {
   const own = native?.fields ?? {};
   const plain = own['type'] === 'custom_tool_call' ? inputIn(input) : null;
   return {
     type: 'function_call',
-    ...(habits.needsItemIds && { id: `fc_${id}` }),
-    call_id: id,
+    ...(habits.needsItemIds && { id: `fc_${callId(id)}` }),
+    call_id: callId(id),
     name,
     ...(plain === null ? { arguments: input === '' ? '{}' : input } : { input: plain }),
     ...own,

@@ -247,6 +247,13 @@ describe('messages', () => {
     const messages: Message[] = [{ role: 'assistant', tool_calls: [{ id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } }] }];
     expect(inputOf(messages, at('openrouter'))).toEqual([{ type: 'function_call', id: 'fc_call_1', call_id: 'call_1', name: 'f', arguments: '{}' }]);
   });
+
+  it('shorten the id of a call and of its result alike where it is longer than the API takes', () => {
+    const long = `call_${'a'.repeat(111)}`;
+    const [call, result] = inputOf([{ role: 'assistant', tool_calls: [{ id: long, type: 'function', function: { name: 'f', arguments: '{}' } }] }, { role: 'tool', tool_call_id: long, content: '1' }]);
+    expect(call).toMatchObject({ call_id: expect.stringMatching(/^call_[\w-]{1,59}$/) });
+    expect(result).toMatchObject({ call_id: call?.['call_id'] });
+  });
 });
 
 describe('reasoning of earlier turns', () => {
