@@ -6,18 +6,17 @@ import type { Chunk, FinishReason } from '../../../core/chat.ts';
 import type { Decoder, Target, WireEvent } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
-import { type Call, Calls, inputJson, inputPiece, isCustomCall, newCall } from './calls.ts';
+import { Calls, inputJson, inputPiece, isCustomCall } from './calls.ts';
 import { detailOf, type NextItem } from './details.ts';
+import { isAnother, type ItemKind, Items, type OpenItem, type OpenPart, type Voice } from './items.ts';
 import { form, Marks } from './marks.ts';
 import { decodeAnswerError } from './error.ts';
 import { isSearch, readUsage } from './usage.ts';
 
-type ItemKind = 'message' | 'reasoning' | 'function_call' | 'other';
-
-/** The state of one answer while it is read. wire: items are found by `output_index`, because some hosts give an item a new id in each event (recorded traffic, as of 2026-11). */
+/** The state of one answer while it is read. */
 interface AnswerState {
   readonly target: Target;
-  readonly items: Map<number, OpenItem>;
+  readonly items: Items;
   readonly calls: Calls;
   readonly marks: Marks;
   id: string;
@@ -25,41 +24,6 @@ interface AnswerState {
   isOver: boolean;
   /** Chunks of the event that is being read. */
   out: Chunk[];
-}
-
-/** An item of the answer while it is read. */
-interface OpenItem {
-  readonly kind: ItemKind;
-  readonly at: number;
-  readonly parts: Map<number, OpenPart>;
-  readonly call: Call;
-  /** For reasoning: the voice that came first. The other voice repeats its text, and is not read. */
-  voice: Voice | null;
-  /** The complete item, from its `done` event or from the body. */
-  whole: Fields | null;
-}
-
-/** One text of an item, and how much of it has been sent to the caller. */
-interface OpenPart {
-  /** The index of its item. */
-  readonly at: number;
-  readonly voice: Voice;
-  sent: string;
-  logprobs: number;
-  annotations: number;
-}
-
-/** A kind of text: the type of its item, the index that its events have, and the chunk that it becomes. */
-interface Voice {
-  readonly kind: ItemKind;
-  readonly index: 'content_index' | 'summary_index';
-  /** The field with the whole text. */
-  readonly field: 'text' | 'refusal';
-  readonly chunk: 'text-delta' | 'refusal-delta' | 'reasoning-delta';
-  /** The type of its parts on the wire. */
-  readonly part: string;
-  /** Two voices of an item may use the same index; the slot keeps them apart. */
-  readonly slot: 0 | 1;
 }
 
 const text: Voice = { kind: 'message', index: 'content_index', field: 'text', chunk: 'text-delta', part: 'output_text', slot: 0 };
@@ -71,7 +35,7 @@ const thought: Voice = { kind: 'reasoning', index: 'content_index', field: 'text
 const noChunks: readonly Chunk[] = [];
 const invalid = (what: string, cause?: unknown): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`, { cause });
 
-const newAnswer = (target: Target): AnswerState => ({ target, items: new Map(), calls: new Calls(), marks: new Marks(target.form), id: '', hasReasoned: false, isOver: false, out: [] });
+const newAnswer = (target: Target): AnswerState => ({ target, items: new Items(), calls: new Calls(), marks: new Marks(target.form), id: '', hasReasoned: false, isOver: false, out: [] });
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -140,8 +104,8 @@ const conclude =
 const readers = new Map<unknown, EventReader>([
   ['response.created', addHead],
   ['response.in_progress', addHead],
-  ['response.output_item.added', (answer, event) => openItem(answer, event)],
-  ['response.output_item.done', (answer, event) => completeItem(answer, openItem(answer, event), fieldsOf(event['item']))],
+  ['response.output_item.added', (answer, event) => openItem(answer, event, { begins: true })],
+  ['response.output_item.done', (answer, event) => completeItem(answer, openItem(answer, event, { begins: false }), fieldsOf(event['item']))],
   ['response.output_text.delta', speak(text)],
   ['response.output_text.done', conclude(text)],
   ['response.output_text.annotation.added', addAnnotation],
@@ -180,29 +144,25 @@ interface Kinded {
 }
 
 /** The item of an event. It is made if it is not known yet, because some hosts leave `output_item.added` out. */
-function itemOf(answer: AnswerState, { output_index: index }: Fields, wire: Kinded): OpenItem {
-  const { kind } = wire;
-  const at = typeof index === 'number' ? index : latest(answer, kind);
-  const known = answer.items.get(at);
-  if (known !== undefined) return known;
-  const item: OpenItem = { kind, at, parts: new Map(), call: newCall(`${answer.id}/${at}`), voice: null, whole: null };
-  answer.items.set(at, item);
-  answer.marks.begin(at, wire.item ?? { type: kind }, { isForeign: kind === 'other', out: answer.out });
+const itemOf = (answer: AnswerState, { output_index: index }: Fields, wire: Kinded): OpenItem => answer.items.find(index, wire.kind) ?? newItem(answer, index, wire);
+
+function newItem(answer: AnswerState, index: unknown, wire: Kinded): OpenItem {
+  const item = answer.items.add(index, wire.kind, answer.id);
+  answer.marks.begin(item.at, wire.item ?? { type: wire.kind }, { isForeign: wire.kind === 'other', out: answer.out });
   return item;
 }
 
-/** The index for an event without one: the last item of its kind, or a new item. */
-function latest({ items }: AnswerState, kind: ItemKind): number {
-  let at = items.size;
-  for (const item of items.values()) if (item.kind === kind) at = item.at;
-  return at;
-}
-
-function openItem(answer: AnswerState, event: Fields): OpenItem {
+function openItem(answer: AnswerState, event: Fields, { begins }: { readonly begins: boolean }): OpenItem {
   const wire = fieldsOf(event['item']);
-  const { type } = wire;
-  const item = itemOf(answer, event, { kind: itemKinds.get(type) ?? (answer.target.form === form && isCustomCall(wire, answer.calls.tools) ? 'function_call' : 'other'), item: wire });
-  if (item.kind === 'function_call') answer.calls.describe(item.call, wire, answer.out);
+  const { type, call_id: callId } = wire;
+  const kind = itemKinds.get(type) ?? (answer.target.form === form && isCustomCall(wire, answer.calls.tools) ? 'function_call' : 'other');
+  const { output_index: index } = event;
+  const found = answer.items.find(index, kind);
+  const item = found === undefined || isAnother(found, { kind, item: wire, begins }) ? newItem(answer, index, { kind, item: wire }) : found;
+  if (item.kind === 'function_call') {
+    item.callId ??= callId;
+    answer.calls.describe(item.call, wire, answer.out);
+  }
   return item;
 }
 
@@ -328,7 +288,8 @@ function addInputPiece(answer: AnswerState, event: Fields): void {
 /** An event about an item that only this API knows. */
 function addEvent(answer: AnswerState, event: Fields): void {
   const { output_index: at } = event;
-  if (typeof at === 'number' && answer.items.get(at)?.kind === 'other') answer.marks.event(at, event, answer.out);
+  const item = typeof at === 'number' ? answer.items.find(at, 'other') : undefined;
+  if (item?.kind === 'other') answer.marks.event(item.at, event, answer.out);
 }
 
 const isFailed = (status: unknown): boolean => status === 'failed' || status === 'cancelled';
@@ -339,13 +300,13 @@ function addResponse(answer: AnswerState, response: Fields, event: string): void
   if (isFailed(event) || isFailed(status) || response['error']) throw failureOf(response, answer.target);
   addHead(answer, { response });
   // wire: the final object may have other ids, and may leave items out (recorded traffic, as of 2026-11). Its items are read only if none came before
-  if (answer.items.size === 0) {
-    for (const [at, wire] of listOf(output).entries()) completeItem(answer, openItem(answer, { output_index: at, item: wire }), fieldsOf(wire));
+  if (answer.items.all.length === 0) {
+    for (const [at, wire] of listOf(output).entries()) completeItem(answer, openItem(answer, { output_index: at, item: wire }, { begins: true }), fieldsOf(wire));
   }
-  for (const item of answer.items.values()) if (item.kind === 'function_call') answer.calls.close(item.call, answer.out);
+  for (const item of answer.items.all) if (item.kind === 'function_call') answer.calls.close(item.call, answer.out);
   addDetails(answer);
   answer.marks.response(response, answer.out);
-  const searches = [...answer.items.values()].filter(({ whole }) => isSearch(whole)).length;
+  const searches = answer.items.all.filter(({ whole }) => isSearch(whole)).length;
   const usage = readUsage(fieldsOf(response['usage']), searches > 0 || answer.target.form === form ? searches : undefined);
   if (usage !== null) answer.out.push({ type: 'usage', usage });
   answer.isOver = true;
@@ -371,7 +332,7 @@ const reasonOf = (native: string): FinishReason => (/filter|safety|policy|modera
  * only then is it known which item follows each. Reasoning that no item follows is left out, because the provider would refuse it.
  */
 function addDetails({ target, items, out }: AnswerState): void {
-  const backwards = Array.from(items.values()).sort((first, second) => second.at - first.at);
+  const backwards = items.all.toSorted((first, second) => second.at - first.at);
   const kept: [whole: Fields, next: NextItem][] = [];
   let next: NextItem | null = null;
   for (const item of backwards) {

@@ -1,0 +1,87 @@
+/** The items of one answer while it is read, and which of them an event is about. */
+import { type Call, newCall } from './calls.ts';
+import type { Fields } from '../../../core/wire/fields.ts';
+
+export type ItemKind = 'message' | 'reasoning' | 'function_call' | 'other';
+
+/** An item of the answer while it is read. */
+export interface OpenItem {
+  readonly kind: ItemKind;
+  /** Its place in the answer: its `output_index`, or the next free place where another item has that. */
+  readonly at: number;
+  /** The `output_index` of its events. */
+  readonly index: unknown;
+  readonly parts: Map<number, OpenPart>;
+  readonly call: Call;
+  /** The `call_id` of a call, as the provider first gave it. */
+  callId: unknown;
+  /** For reasoning: the voice that came first. The other voice repeats its text, and is not read. */
+  voice: Voice | null;
+  /** The complete item, from its `done` event or from the body. */
+  whole: Fields | null;
+}
+
+/** One text of an item, and how much of it has been sent to the caller. */
+export interface OpenPart {
+  /** The place of its item. */
+  readonly at: number;
+  readonly voice: Voice;
+  sent: string;
+  logprobs: number;
+  annotations: number;
+}
+
+/** A kind of text: the type of its item, the index that its events have, and the chunk that it becomes. */
+export interface Voice {
+  readonly kind: ItemKind;
+  readonly index: 'content_index' | 'summary_index';
+  /** The field with the whole text. */
+  readonly field: 'text' | 'refusal';
+  readonly chunk: 'text-delta' | 'refusal-delta' | 'reasoning-delta';
+  /** The type of its parts on the wire. */
+  readonly part: string;
+  /** Two voices of an item may use the same index; the slot keeps them apart. */
+  readonly slot: 0 | 1;
+}
+
+/**
+ * The items of one answer. wire: they are found by `output_index`, because some hosts give an item a new id in each event (recorded
+ * traffic, as of 2026-11). Other hosts give several items one index, often 0, or none (theopenco/llmgateway#2908, tashfeenahmed/freellmapi#846,
+ * 2026-08), so an item is also told by its kind, and by what begins it.
+ */
+export class Items {
+  readonly all: OpenItem[] = [];
+  /** The newest item of each index. */
+  readonly #newest = new Map<unknown, OpenItem>();
+  readonly #places = new Set<number>();
+
+  /** The newest item with this index and of this kind; without an index, the newest of this kind. An item of another API's kind fits each event. */
+  find(index: unknown, kind: ItemKind): OpenItem | undefined {
+    const newest = this.#newest.get(index);
+    if (newest !== undefined && (newest.kind === kind || newest.kind === 'other' || kind === 'other')) return newest;
+    return this.all.findLast((item) => item.kind === kind && (typeof index !== 'number' || item.index === index));
+  }
+
+  /** Adds an item. `id` is of the answer, and unique to it. */
+  add(index: unknown, kind: ItemKind, id: string): OpenItem {
+    const at = typeof index === 'number' && !this.#places.has(index) ? index : this.#free();
+    const item: OpenItem = { kind, at, index, parts: new Map(), call: newCall(`${id}/${at}`), callId: undefined, voice: null, whole: null };
+    this.all.push(item);
+    this.#places.add(at);
+    if (typeof index === 'number') this.#newest.set(index, item);
+    return item;
+  }
+
+  #free(): number {
+    let place = this.all.length;
+    while (this.#places.has(place)) place++;
+    return place;
+  }
+}
+
+/** Whether an event that begins or ends an item is about another one than the item that was found for it. */
+export function isAnother({ kind, callId, whole }: OpenItem, event: { readonly kind: ItemKind; readonly item: Fields; readonly begins: boolean }): boolean {
+  const { call_id: id } = event.item;
+  const isOtherCall = kind === 'function_call' && id !== undefined && callId !== undefined && id !== callId;
+  return event.begins ? whole !== null || kind !== event.kind || isOtherCall : whole !== null && isOtherCall;
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import type { Dialect } from '../../../../core/wire/dialect.ts';
+import { Reply } from '../../../../core/pipeline/reply.ts';
+import plugin from '../../../../plugins/dialects/openai-responses/index.ts';
+import { targetOf } from '../../../contract/dialect.ts';
+
+const dialect = plugin.dialects?.[0] as Dialect;
+
+type Event = Record<string, unknown>;
+
+const message = { type: 'message', id: 'msg', content: [] as object[] };
+const callItem = (id: string, input = ''): object => ({ type: 'function_call', id: `fc_${id}`, call_id: id, name: 'f', arguments: input });
+const added = (item: object): Event => ({ type: 'response.output_item.added', item });
+const done = (item: object): Event => ({ type: 'response.output_item.done', item });
+const said = (delta: string): Event => ({ type: 'response.output_text.delta', delta });
+const inputOf = (delta: string): Event => ({ type: 'response.function_call_arguments.delta', delta });
+const calling = (id: string, input: string): Event[] => [added(callItem(id)), inputOf(input), done(callItem(id, input))];
+const wholeMessage = { ...message, content: [{ type: 'output_text', text: 'Hi.' }] };
+
+/** What a caller has of an answer: its reasoning, its text and its calls. */
+function heard(events: readonly Event[]): unknown {
+  const decoder = dialect.decoder(targetOf('openai-responses'));
+  const reply = new Reply();
+  for (const event of [...events, { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } }]) for (const chunk of decoder.push({ data: JSON.stringify(event) })) reply.add(chunk);
+  const { reasoning, text, toolCalls } = reply.choice(0);
+  return { reasoning, text, calls: toolCalls.map(({ id, arguments: input }) => `${id} ${input}`) };
+}
+
+const answers: [string, Event[], object][] = [
+  ['a text after a thought', [added({ type: 'reasoning' }), { type: 'response.reasoning_text.delta', delta: 'Hm.' }, done({ type: 'reasoning' }), added(message), said('Hi.'), done(wholeMessage)], { reasoning: 'Hm.', text: 'Hi.', calls: [] }],
+  ['a call after a text', [added(message), said('Hi.'), done(wholeMessage), ...calling('a', '{"n":1}')], { reasoning: '', text: 'Hi.', calls: ['a {"n":1}'] }],
+  ['a call before the end of a text', [added(message), said('Hi.'), ...calling('a', '{"n":1}'), done(wholeMessage)], { reasoning: '', text: 'Hi.', calls: ['a {"n":1}'] }],
+  ['two calls', [...calling('a', '{"n":1}'), ...calling('b', '{"n":2}')], { reasoning: '', text: '', calls: ['a {"n":1}', 'b {"n":2}'] }],
+  ['two calls that are only told whole', [done(callItem('a', '{"n":1}')), done(callItem('b', '{"n":2}'))], { reasoning: '', text: '', calls: ['a {"n":1}', 'b {"n":2}'] }],
+  ['a call that is told whole twice', [...calling('a', '{"n":1}'), done(callItem('a', '{"n":1}'))], { reasoning: '', text: '', calls: ['a {"n":1}'] }],
+];
+
+describe('items of one answer', () => {
+  it.each(answers)('are all read where a host gives each the index 0: %s', (_, events, wanted) => {
+    expect(heard(events.map((event) => ({ ...event, output_index: 0 })))).toEqual(wanted);
+  });
+
+  it.each(answers)('are all read where a host gives no index: %s', (_, events, wanted) => {
+    expect(heard(events)).toEqual(wanted);
+  });
+});
