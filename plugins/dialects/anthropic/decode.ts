@@ -26,6 +26,7 @@ interface AnswerState {
   /** The numbers of characters, of tool calls and of details so far. */
   text: number;
   calls: number;
+  readonly callIds: Set<string>;
   details: number;
   stopReason: string | null;
   /** What only the Messages API knows. */
@@ -49,7 +50,7 @@ const noChunks: readonly Chunk[] = [];
 
 const invalid = (what: string): GatewayError => new GatewayError('upstream_invalid_response', `The provider sent ${what}.`);
 
-const newAnswer = (target: Target): AnswerState => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, details: 0, stopReason: null, natives: new Natives(), isAfterText: false, hasSearched: false, isOver: false, out: [] });
+const newAnswer = (target: Target): AnswerState => ({ target, blocks: new Map(), counts: null, id: '', text: 0, calls: 0, callIds: new Set(), details: 0, stopReason: null, natives: new Natives(), isAfterText: false, hasSearched: false, isOver: false, out: [] });
 
 /** Makes the decoder of one stream. */
 export function createDecoder(target: Target): Decoder {
@@ -212,8 +213,11 @@ function openCall(answer: AnswerState, at: unknown, { id, name, input }: Fields)
     return;
   }
   const index = answer.calls++;
+  // wire: Kimi's server of this API has given parallel calls one id (HKUDS/nanobot#4473, 2026-06)
+  const own = typeof id === 'string' && id !== '' && !answer.callIds.has(id) ? id : idFrom(`${answer.id}/${index}/${name}`);
+  answer.callIds.add(own);
   answer.blocks.set(at, { kind: 'call', index, input, hasArguments: false });
-  answer.out.push({ type: 'tool-start', choice: 0, index, id: typeof id === 'string' && id !== '' ? id : idFrom(`${answer.id}/${index}/${name}`), name });
+  answer.out.push({ type: 'tool-start', choice: 0, index, id: own, name });
 }
 
 const idFrom = (seed: string): string => `toolu_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;

@@ -147,10 +147,16 @@ function addChoice(answer: AnswerState, wire: unknown, at: number): void {
   if (choice.isFinished) return;
   const delta = wire['delta'];
   if (isFields(delta)) addDelta(answer, choice, delta);
-  else if (!choice.hasBegun && isFields(wire['message'])) addDelta(answer, choice, wire['message']);
+  else if (!choice.hasBegun && isFields(wire['message'])) addDelta(answer, choice, withNumberedCalls(wire['message']));
   if (isFields(wire['logprobs'])) answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: wire['logprobs'] });
   const finish = wire['finish_reason'];
   if (typeof finish === 'string' && finish !== '') addFinish(answer, choice, finish);
+}
+
+/** The calls of a whole message are complete, so each is one by itself, whatever its id and its index. */
+function withNumberedCalls(message: Fields): Fields {
+  const { tool_calls: calls } = message;
+  return Array.isArray(calls) ? { ...message, tool_calls: (calls as unknown[]).map((call, index) => (isFields(call) ? { ...call, index } : call)) } : message;
 }
 
 function choiceOf(answer: AnswerState, at: number): Choice {

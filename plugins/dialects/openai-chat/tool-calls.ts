@@ -73,12 +73,14 @@ function addPiece(calls: ToolCalls, piece: Fields, scope: ToolCallScope): void {
  * wire: servers number calls in different ways (recorded traffic, as of 2026-11). A piece with a known id belongs to that call. A piece
  * with an index belongs to the last call with this index, unless it brings a name and another id: that is a new call. Without an index
  * a new id is a new call. A piece without both belongs to the last call, unless it brings a name and that call has one.
+ * wire: DeepSeek and GLM have given parallel calls one id (HKUDS/nanobot#3943, 2026-05), so a name with another index is a new call.
  */
 function callOf(calls: ToolCalls, piece: Fields, hasName: boolean): Call {
   const id = idOf(piece['id']);
   const index = typeof piece['index'] === 'number' ? piece['index'] : null;
-  const byId = id === null ? undefined : calls.all.find((call) => call.id === id);
-  if (byId !== undefined) return byId;
+  const byId = id === null ? undefined : (calls.all.findLast((call) => call.id === id && call.wireIndex === index) ?? calls.all.findLast((call) => call.id === id));
+  const isRepeated = hasName && index !== null && typeof byId?.wireIndex === 'number' && byId.wireIndex !== index;
+  if (byId !== undefined && !isRepeated) return byId;
   const open = index === null ? unnumbered(calls, id, hasName) : calls.all.findLast((call) => call.wireIndex === index);
   if (open !== undefined && open !== null && (id === null || !open.hasOwnId || !hasName)) {
     if (open.id === null && id !== null) {
@@ -105,9 +107,11 @@ function argumentsOf(value: unknown): string {
 
 function begin(calls: ToolCalls, call: Call, scope: ToolCallScope): void {
   const index = calls.begun++;
+  const isTaken = call.id !== null && calls.all.some((other) => other.index !== null && other.id === call.id);
+  const id = call.id === null || isTaken ? idFrom(`${scope.seed}/${scope.choice}/${index}`) : call.id;
   call.index = index;
-  call.id ??= idFrom(`${scope.seed}/${scope.choice}/${index}`);
-  scope.chunks.push({ type: 'tool-start', choice: scope.choice, index, id: call.id, name: call.name });
+  call.id ??= id;
+  scope.chunks.push({ type: 'tool-start', choice: scope.choice, index, id, name: call.name });
   if (call.held !== '') addArguments(call, call.held, scope);
   call.held = '';
 }

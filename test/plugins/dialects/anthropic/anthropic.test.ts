@@ -36,6 +36,13 @@ describe('what only this API knows of an answer', () => {
   });
 });
 
+it('calls to which a server gave one id get two ids', () => {
+  const call = (command: string) => ({ type: 'tool_use', id: 'grep:3', name: 'grep', input: { command } });
+  const chunks = dialect.decodeBody({ id: 'm', content: [call('a'), call('b')], stop_reason: 'tool_use' }, targetOf('anthropic', sonnet));
+  const ids = chunks.flatMap((chunk) => (chunk.type === 'tool-start' ? [chunk.id] : []));
+  expect(ids).toEqual(['grep:3', expect.stringMatching(/^toolu_/)]);
+});
+
 describe('where a request goes', () => {
   it('carries the key and the version where the provider looks for them', () => {
     expect(dialect.authorise?.(targetOf('anthropic').provider)).toEqual({ 'x-api-key': testKey });

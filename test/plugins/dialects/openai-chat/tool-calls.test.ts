@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import type { Chunk } from '../../../../core/chat.ts';
+import type { Dialect } from '../../../../core/wire/dialect.ts';
+import { Reply } from '../../../../core/pipeline/reply.ts';
+import plugin from '../../../../plugins/dialects/openai-chat/index.ts';
+import { targetOf } from '../../../contract/dialect.ts';
+
+const deepseek = plugin.dialects?.find(({ name }) => name === 'deepseek') as Dialect;
+const target = targetOf('deepseek');
+
+const call = (input: string, index?: number): object => ({ ...(index !== undefined && { index }), id: 'call_0', type: 'function', function: { name: 'search', arguments: input } });
+
+function callsIn(chunks: readonly Chunk[]): readonly { readonly id: string; readonly arguments: string }[] {
+  const reply = new Reply();
+  for (const chunk of chunks) reply.add(chunk);
+  return reply.choice(0).toolCalls;
+}
+
+const streamed = (...pieces: readonly object[]): readonly Chunk[] => {
+  const decoder = deepseek.decoder(target);
+  const events = [...pieces.map((piece) => ({ delta: { tool_calls: [piece] } })), { delta: {}, finish_reason: 'tool_calls' }];
+  return events.flatMap((choice) => decoder.push({ data: JSON.stringify({ id: 'x', choices: [{ index: 0, ...choice }] }) }));
+};
+
+it.each<[string, readonly Chunk[]]>([
+  ['a stream', streamed(call('', 0), { index: 0, id: 'call_0', function: { arguments: '{"q":1}' } }, call('', 1), { index: 1, id: 'call_0', function: { arguments: '{"q":2}' } })],
+  ['a whole answer', deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { tool_calls: [call('{"q":1}'), call('{"q":2}')] }, finish_reason: 'tool_calls' }] }, target)],
+])('parallel calls to which a server gave one id are two calls with two ids, in %s', (_, chunks) => {
+  const calls = callsIn(chunks);
+  expect(calls.map(({ arguments: input }) => input)).toEqual(['{"q":1}', '{"q":2}']);
+  expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
+});
+
+it('a call whose pieces all have its id and its name is one call', () => {
+  expect(callsIn(streamed(call('{"q"', 0), call(':1}', 0)))).toMatchObject([{ id: 'call_0', arguments: '{"q":1}' }]);
+});
