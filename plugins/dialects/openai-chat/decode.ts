@@ -145,6 +145,8 @@ function addChoice(answer: AnswerState, wire: unknown, at: number): void {
   if (isFields(wire['usage'])) addUsage(answer, wire['usage']);
   // safety: nothing may follow a finish. Perplexity repeats the whole answer in its last event, and other servers repeat the finish
   if (choice.isFinished) return;
+  // wire: the choice of a provider that failed may hold the error (OpenRouter: API reference, choice types)
+  if (wire['error']) throw decodeAnswerError({ error: wire['error'] }, answer.target);
   const delta = wire['delta'];
   if (isFields(delta)) addDelta(answer, choice, delta);
   else if (!choice.hasBegun && isFields(wire['message'])) addDelta(answer, choice, withNumberedCalls(wire['message']));

@@ -109,3 +109,8 @@ describe('a fault of the provider or of its account', () => {
 it.each([['Busy', 'Busy'], ['"Busy"', 'Busy'], ['{"message":"Busy"}', 'Busy']])('an event that is marked as an error is one, whatever its data is: %s', (data, message) => {
   expect(() => plugin.dialects?.[0]?.decoder(targetOf('acme')).push({ event: 'error', data })).toThrow(expect.objectContaining({ code: 'upstream_error', message: `Provider "acme" reported an error in its answer: ${message}` }));
 });
+
+it('an error inside a choice is told with its words and its kind', () => {
+  const choice = { index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'error', error: { code: 429, message: 'Rate limited upstream' } };
+  expect(() => plugin.dialects?.[0]?.decodeBody({ id: 'x', choices: [choice] }, targetOf('acme'))).toThrow(expect.objectContaining({ code: 'upstream_rate_limited', message: 'Provider "acme" reported an error in its answer: Rate limited upstream' }));
+});
