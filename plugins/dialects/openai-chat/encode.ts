@@ -13,12 +13,6 @@ import { withoutForeign } from './foreign.ts';
 import { type Habits, habitsOf, type Vendor } from './habits.ts';
 import { encodeMessages } from './messages.ts';
 
-/** Parameters and their names on the wire. A vendor may rename or refuse them (`renames`, `drops`). */
-const parameters = [
-  ...parameterNames,
-  ['parallel_tool_calls', 'parallelToolCalls'],
-] as const satisfies readonly (readonly [wire: string, field: keyof ChatRequest])[];
-
 /** Encodes a request, credentials not included. A pure function. */
 export function encode(vendor: Vendor, request: ChatRequest, target: Target): WireRequest {
   const draft = new Draft(vendor, request, target);
@@ -61,7 +55,7 @@ class Draft {
     if (maxTokens !== null) body[this.#habits.maxTokens] = maxTokens;
     // wire: `text` is the default everywhere, and Fireworks refuses it together with tools (tensorzero, providers/fireworks, 2026-11)
     if (responseFormat !== null && responseFormat.type !== 'text') body['response_format'] = responseFormat;
-    for (const [wire, field] of parameters) this.#set(body, wire, this.#request[field]);
+    for (const [wire, field] of parameterNames) this.#set(body, wire, this.#request[field]);
     if (this.#vendor.countsLogprobs === true) countLogprobs(body);
     this.#setTools(body);
     this.#setReasoning(body);
@@ -99,10 +93,12 @@ class Draft {
   }
 
   #setTools(body: Record<string, unknown>): void {
-    const { tools, toolChoice } = this.#request;
-    // wire: OpenAI answers 400 `empty_array` to an empty list (OpenAI: Chat completions, error text)
-    if (tools !== null && tools.length > 0) this.#set(body, 'tools', withPlainSchemas(tools, this.#vendor));
-    this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
+    const { tools, toolChoice, parallelToolCalls } = this.#request;
+    // wire: OpenAI answers 400 `empty_array` to an empty list, and 400 to these parameters without tools, where they ask for nothing (OpenAI: Chat completions, error texts)
+    const hasTools = tools !== null && tools.length > 0;
+    if (hasTools) this.#set(body, 'tools', withPlainSchemas(tools, this.#vendor));
+    if (hasTools) this.#set(body, 'parallel_tool_calls', parallelToolCalls);
+    if (hasTools || isForced(toolChoice)) this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
   }
 
   #setReasoning(body: Record<string, unknown>): void {

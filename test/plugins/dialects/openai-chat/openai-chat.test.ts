@@ -79,6 +79,9 @@ describe('the body', () => {
     ['fireworks', { logprobs: true, topLogprobs: 3 }, { logprobs: 3 }, []],
     ['fireworks', { responseFormat: { type: 'text' }, logprobs: false }, {}, []],
     ['openai', { tools: [], responseFormat: { type: 'json_object' } }, { response_format: { type: 'json_object' } }, []],
+    ['openai', { tools: [], toolChoice: 'auto', parallelToolCalls: false }, {}, []],
+    ['openai', { toolChoice: 'none', parallelToolCalls: true }, {}, []],
+    ['openai', { toolChoice: 'required' }, { tool_choice: 'required' }, []],
   ])('speaks to %s as it likes it: %j', (name, said, wanted, changes) => {
     const { model: _, messages: _messages, stream: _stream, ...sent } = bodyOf(name, said);
     expect(sent).toEqual(wanted);
