@@ -62,6 +62,7 @@ export const authorise = ({ apiKey }: Provider): Readonly<Record<string, string>
 /** Builds the body in the order in which the provider counts cache breakpoints: tools, system, messages. */
 function bodyOf(request: ChatRequest, target: Target, writing: Writing): Block {
   const automatic = writing.breakpoints.of(request.rest);
+  if (request.messages.some(({ role, name }) => role !== 'tool' && name !== undefined)) writing.adjust('messages.name', 'dropped');
   const conversation = turnsOf(request.messages.map(withMarkedPart));
   const form = answerFormOf(request, target, writing);
   const tools = encodeTools(request, form, { target, writing });

@@ -137,6 +137,10 @@ describe('the conversation', () => {
     expect(changesOf({ messages })).toEqual(['messages trailing white space removed']);
   });
 
+  it('names that it does not say who speaks', () => {
+    expect(changesOf({ messages: [{ ...user, name: 'Ann' }, calling('a'), result('a', '20', { name: 'weather' })] })).toEqual(['messages.name dropped']);
+  });
+
   it('repeats a refusal as what the assistant said', () => {
     expect(messagesOf([user, { role: 'assistant', content: null, refusal: 'No.' }, user])[1]).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'No.' }] });
   });
