@@ -42,8 +42,16 @@ function cleaned(schema: Fields, dropped: Set<string>): Fields {
   return kept;
 }
 
-// wire: `minItems` is taken only with the values 0 and 1 (Anthropic: Structured outputs)
-const isRefused = (keyword: string, value: unknown): boolean => refused.has(keyword) || (keyword === 'minItems' && value !== 0 && value !== 1);
+const formats: ReadonlySet<unknown> = new Set(['date-time', 'time', 'date', 'duration', 'email', 'hostname', 'uri', 'ipv4', 'ipv6', 'uuid']);
+
+/** Keywords that are taken with some values only, and whether a value is one of them (wire: Anthropic: Structured outputs, JSON Schema limitations). */
+const limited = new Map<string, (value: unknown) => boolean>([
+  ['minItems', (value) => value === 0 || value === 1],
+  ['format', (value) => formats.has(value)],
+  ['additionalProperties', (value) => value === false],
+]);
+
+const isRefused = (keyword: string, value: unknown): boolean => refused.has(keyword) || limited.get(keyword)?.(value) === false;
 
 function inner(keyword: string, value: unknown, dropped: Set<string>): unknown {
   if (named.has(keyword) && isFields(value)) return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, isFields(schema) ? cleaned(schema, dropped) : schema]));

@@ -20,6 +20,15 @@ describe('a schema for Claude', () => {
     expect(claudeSchema(schema)).toEqual({ dropped: ['minLength', 'pattern'], schema: { type: 'string', description: 'A name. (minLength: 2, pattern: "^[A-Z]")' } });
   });
 
+  it('says in words which other properties an object may have, because Claude takes closed objects only', () => {
+    const schema = { type: 'object', additionalProperties: { type: 'string' } };
+    expect(claudeSchema(schema)).toEqual({ dropped: ['additionalProperties'], schema: { type: 'object', additionalProperties: false, description: '(additionalProperties: {"type":"string"})' } });
+  });
+
+  it.each([['uuid', []], ['date-time', []], ['int32', ['format']], ['binary', ['format']]])('takes the format %s as the API does', (format, dropped) => {
+    expect(claudeSchema({ type: 'string', format }).dropped).toEqual(dropped);
+  });
+
   it('keeps a property that is named like a keyword', () => {
     const schema = { type: 'object', properties: { pattern: { type: 'string' }, minimum: { type: 'integer', minimum: 1 } }, required: ['pattern'] };
     expect(claudeSchema(schema).schema).toEqual({
