@@ -71,7 +71,9 @@ class Body {
   text(): string {
     const [first] = this.#parts;
     const whole = this.#parts.length === 1 && first !== undefined ? first : Buffer.concat(this.#parts, this.size);
-    return whole.toString('utf8');
+    const text = whole.toString('utf8');
+    // wire: a reader of JSON may pass over a byte order mark (RFC 8259 §8.1), which servers on .NET write; JSON.parse does not
+    return text.startsWith('\uFEFF') ? text.slice(1) : text;
   }
 }
 

@@ -128,6 +128,12 @@ describe('the answer', () => {
     expect((await errorOf(await chat({}))).code).toBe('upstream_rate_limited');
   });
 
+  it.each([[{}, 'application/json', text], [{ stream: true }, 'text/event-stream', said('unpacked').join('')]])('is read past a byte order mark: %o', async (more, type, body) => {
+    const up = await provider((response) => void response.writeHead(200, { 'content-type': type }).end(`\uFEFF${body}`));
+    const { chat } = await gatewayOf(oneUpstream(up.url));
+    expect(await (await chat(more)).text()).toContain('"content":"unpacked"');
+  });
+
   it('of an unnamed type is read as the stream that was asked for', async () => {
     const up = await provider((response) => void response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(said('a').join('')));
     const { chat } = await gatewayOf(oneUpstream(up.url));
