@@ -315,6 +315,8 @@ function reasonOf(native: string | null, hasCalls: boolean): FinishReason {
   const word = native ?? 'stop';
   const reason = reasons.get(word) ?? likely.find(([pattern]) => pattern.test(word))?.[1] ?? 'completed';
   if (reason === 'error') throw new GatewayError('upstream_error', `The provider ended its answer with \`${word.slice(0, 64)}\`.`);
-  // wire: older versions of vLLM, Ollama and some routes of OpenRouter say `stop` after tool calls (recorded traffic, as of 2026-11)
-  return reason === 'completed' && hasCalls ? 'tool_calls' : reason;
+  // wire: older versions of vLLM, Ollama and some routes of OpenRouter say `stop` after tool calls (recorded traffic, as of 2026-11);
+  // vLLM says `tool_calls` where a required call was not made (vllm-project/vllm#53255, 2026-08)
+  if (reason === 'completed' || reason === 'tool_calls') return hasCalls ? 'tool_calls' : 'completed';
+  return reason;
 }

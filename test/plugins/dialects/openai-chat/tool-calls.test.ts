@@ -34,3 +34,8 @@ it.each<[string, readonly Chunk[]]>([
 it('a call whose pieces all have its id and its name is one call', () => {
   expect(callsIn(streamed(call('{"q"', 0), call(':1}', 0)))).toMatchObject([{ id: 'call_0', arguments: '{"q":1}' }]);
 });
+
+it('an answer that ends for calls, and has none, is complete', () => {
+  const chunks = deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { content: 'Hi.', tool_calls: [] }, finish_reason: 'tool_calls' }] }, target);
+  expect(chunks.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'completed', native: 'tool_calls' });
+});
