@@ -8,7 +8,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { Calls, inputJson, inputPiece, isCustomCall } from './calls.ts';
 import { detailOf, type NextItem } from './details.ts';
-import { isAnother, type ItemKind, Items, type OpenItem, type OpenPart, type Voice } from './items.ts';
+import { isAnother, type ItemKind, itemKinds, Items, type OpenItem, type OpenPart, unended, type Voice } from './items.ts';
 import { form, Marks } from './marks.ts';
 import { decodeAnswerError } from './error.ts';
 import { isSearch, readUsage } from './usage.ts';
@@ -134,8 +134,6 @@ function addHead(answer: AnswerState, event: Fields): void {
   if (typeof id === 'string') answer.id = id;
   if (tools !== undefined) answer.calls.tools = tools;
 }
-
-const itemKinds = new Map<unknown, ItemKind>([['message', 'message'], ['reasoning', 'reasoning'], ['function_call', 'function_call']]);
 
 /** What is known of an item that is not known yet. */
 interface Kinded {
@@ -299,10 +297,10 @@ function addResponse(answer: AnswerState, response: Fields, event: string): void
   const { status, output } = response;
   if (isFailed(event) || isFailed(status) || response['error']) throw failureOf(response, answer.target);
   addHead(answer, { response });
-  // wire: the final object may have other ids, and may leave items out (recorded traffic, as of 2026-11). Its items are read only if none came before
+  // wire: the final object may have other ids, and may leave items out (recorded traffic, as of 2026-11). Its items are read only if none came before, or for those that did not end
   if (answer.items.all.length === 0) {
     for (const [at, wire] of listOf(output).entries()) completeItem(answer, openItem(answer, { output_index: at, item: wire }, { begins: true }), fieldsOf(wire));
-  }
+  } else for (const [item, wire] of unended(answer.items.all, listOf(output))) completeItem(answer, item, wire);
   for (const item of answer.items.all) if (item.kind === 'function_call') answer.calls.close(item.call, answer.out);
   addDetails(answer);
   answer.marks.response(response, answer.out);

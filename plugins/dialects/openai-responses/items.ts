@@ -1,8 +1,11 @@
 /** The items of one answer while it is read, and which of them an event is about. */
+import { type Fields, fieldsOf } from '../../../core/wire/fields.ts';
 import { type Call, newCall } from './calls.ts';
-import type { Fields } from '../../../core/wire/fields.ts';
 
 export type ItemKind = 'message' | 'reasoning' | 'function_call' | 'other';
+
+/** The types of items that a chat message has a place for. */
+export const itemKinds: ReadonlyMap<unknown, ItemKind> = new Map<unknown, ItemKind>([['message', 'message'], ['reasoning', 'reasoning'], ['function_call', 'function_call']]);
 
 /** An item of the answer while it is read. */
 export interface OpenItem {
@@ -84,4 +87,15 @@ export function isAnother({ kind, callId, whole }: OpenItem, event: { readonly k
   const { call_id: id } = event.item;
   const isOtherCall = kind === 'function_call' && id !== undefined && callId !== undefined && id !== callId;
   return event.begins ? whole !== null || kind !== event.kind || isOtherCall : whole !== null && isOtherCall;
+}
+
+/** The items whose end was not told, each with the whole of it in the final output: the items of its kind there are in the same order, if they are as many. */
+export function unended(items: readonly OpenItem[], output: readonly unknown[]): readonly (readonly [OpenItem, Fields])[] {
+  return Array.from(itemKinds.values()).flatMap((kind) => {
+    const own = items.filter((item) => item.kind === kind);
+    if (own.every(({ whole }) => whole !== null)) return [];
+    const told = output.map(fieldsOf).filter(({ type }) => itemKinds.get(type) === kind);
+    if (told.length !== own.length) return [];
+    return own.map((item, at) => [item, told[at] as Fields] as const).filter(([{ whole }]) => whole === null);
+  });
 }

@@ -18,10 +18,10 @@ const calling = (id: string, input: string): Event[] => [added(callItem(id)), in
 const wholeMessage = { ...message, content: [{ type: 'output_text', text: 'Hi.' }] };
 
 /** What a caller has of an answer: its reasoning, its text and its calls. */
-function heard(events: readonly Event[]): unknown {
+function heard(events: readonly Event[], output: readonly object[] = []): unknown {
   const decoder = dialect.decoder(targetOf('openai-responses'));
   const reply = new Reply();
-  for (const event of [...events, { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } }]) for (const chunk of decoder.push({ data: JSON.stringify(event) })) reply.add(chunk);
+  for (const event of [...events, { type: 'response.completed', response: { id: 'r', status: 'completed', output } }]) for (const chunk of decoder.push({ data: JSON.stringify(event) })) reply.add(chunk);
   const { reasoning, text, toolCalls } = reply.choice(0);
   return { reasoning, text, calls: toolCalls.map(({ id, arguments: input }) => `${id} ${input}`) };
 }
@@ -42,5 +42,15 @@ describe('items of one answer', () => {
 
   it.each(answers)('are all read where a host gives no index: %s', (_, events, wanted) => {
     expect(heard(events)).toEqual(wanted);
+  });
+
+  it('are whole where only the last event tells the whole of them', () => {
+    const events = [added(message), said('H'), added(callItem('a')), added(callItem('b')), inputOf('{"n"')].map((event, at) => ({ ...event, output_index: [0, 0, 1, 2, 2][at] }));
+    expect(heard(events, [wholeMessage, callItem('a', '{"n":1}'), callItem('b', '{"n":2}')])).toEqual({ reasoning: '', text: 'Hi.', calls: ['a {"n":1}', 'b {"n":2}'] });
+  });
+
+  it('are as they came where the last event leaves some out', () => {
+    const events = [added(callItem('a')), inputOf('{"n":1}'), added(callItem('b')), inputOf('{"n":2}')].map((event, at) => ({ ...event, output_index: at >> 1 }));
+    expect(heard(events, [callItem('b', '{"n":2}')])).toEqual({ reasoning: '', text: '', calls: ['a {"n":1}', 'b {"n":2}'] });
   });
 });
