@@ -11,7 +11,7 @@ import { takes } from '../families/openai-models.ts';
 import { refuseNone } from '../families/thinkers.ts';
 import { withoutForeign } from './foreign.ts';
 import { type Habits, habitsOf, type Vendor } from './habits.ts';
-import { encodeMessages } from './messages.ts';
+import { encodeMessages, without } from './messages.ts';
 
 /** Encodes a request, credentials not included. A pure function. */
 export function encode(vendor: Vendor, request: ChatRequest, target: Target): WireRequest {
@@ -65,7 +65,7 @@ class Draft {
   #rest(): Fields {
     const sent: Record<string, unknown> = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
-      if (isClientSetting(field)) this.adjustments.add(field, 'dropped');
+      if (isClientSetting(field) || this.#breakpointFields.includes(field)) this.adjustments.add(field, 'dropped');
       else if (field === 'reasoning' && this.#vendor.takesReasoningFields !== true) this.adjustments.dropField(field, value);
       else sent[field] = value;
     }
@@ -96,9 +96,20 @@ class Draft {
     const { tools, toolChoice, parallelToolCalls } = this.#request;
     // wire: OpenAI answers 400 `empty_array` to an empty list, and 400 to these parameters without tools, where they ask for nothing (OpenAI: Chat completions, error texts)
     const hasTools = tools !== null && tools.length > 0;
-    if (hasTools) this.#set(body, 'tools', withPlainSchemas(tools, this.#vendor));
+    if (hasTools) this.#set(body, 'tools', withPlainSchemas(tools.map((tool) => this.#withoutBreakpoint(tool)), this.#vendor));
     if (hasTools) this.#set(body, 'parallel_tool_calls', parallelToolCalls);
     if (hasTools || isForced(toolChoice)) this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
+  }
+
+  get #breakpointFields(): readonly string[] {
+    return this.#vendor.messageDrops?.filter((field) => field === 'cache_control') ?? [];
+  }
+
+  /** wire: callers set cache breakpoints on a tool, or on its function. */
+  #withoutBreakpoint(tool: Tool): Tool {
+    const outer = without(tool, this.#breakpointFields, (field) => this.adjustments.add(`tools.${field}`, 'dropped'));
+    if (outer.function === undefined) return outer;
+    return { ...outer, function: without(outer.function, this.#breakpointFields, (field) => this.adjustments.add(`tools.function.${field}`, 'dropped')) };
   }
 
   #setReasoning(body: Record<string, unknown>): void {

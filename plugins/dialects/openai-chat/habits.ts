@@ -84,7 +84,7 @@ export interface Vendor extends Partial<Habits> {
   readonly requiredWord?: string;
   /** True if `logprobs` is a number. */
   readonly countsLogprobs?: boolean;
-  /** Fields of messages and content parts that it refuses. */
+  /** Fields of messages, content parts and tool calls that it refuses; `cache_control` of tools and of the whole request too. */
   readonly messageDrops?: readonly string[];
   /** True if it knows `cache_control` on messages, parts and tools. */
   readonly takesCacheControl?: boolean;

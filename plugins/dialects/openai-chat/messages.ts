@@ -50,22 +50,26 @@ function encodeMessage(message: Message, role: Message['role'], ways: MessageWay
     delete encoded[field];
     ways.dropped(`messages.${field}`);
   }
+  if (message.tool_calls !== undefined) encoded['tool_calls'] = message.tool_calls.map((call) => without(call, vendor.messageDrops, (field) => ways.dropped(`messages.tool_calls.${field}`)));
   if (role === 'assistant') withAnswerFields(encoded, message, ways);
   const { callIds } = vendor;
-  if (callIds !== undefined) withCallIds(encoded, message, callIds === 'nine' ? nineCharacters : fortyCharacters);
+  if (callIds !== undefined) withCallIds(encoded, callIds === 'nine' ? nineCharacters : fortyCharacters);
   return encoded as unknown as Message;
 }
 
 function contentOf(parts: readonly ContentPart[], role: Message['role'], ways: MessageWays): string | readonly ContentPart[] {
-  const { plainText, messageDrops = [] } = ways.vendor;
+  const { plainText, messageDrops } = ways.vendor;
   const isFlattened = plainText === 'all' || (plainText === 'system' && isInstruction(role));
   if (isFlattened && parts.every((part) => part.type === 'text')) return parts.map((part) => part.text ?? '').join('\n');
-  return parts.map((part) => {
-    const refused = messageDrops.filter((field) => field in part);
-    if (refused.length === 0) return part;
-    for (const field of refused) ways.dropped(`messages.content.${field}`);
-    return Object.fromEntries(Object.entries(part).filter(([field]) => !refused.includes(field))) as unknown as ContentPart;
-  });
+  return parts.map((part) => without(part, messageDrops, (field) => ways.dropped(`messages.content.${field}`)));
+}
+
+/** An object without the fields that a vendor refuses; the same object where it has none of them. */
+export function without<Item extends object>(item: Item, refused: readonly string[] | undefined, dropped: (field: string) => void): Item {
+  const found = refused?.filter((field) => field in item) ?? [];
+  if (found.length === 0) return item;
+  for (const field of found) dropped(field);
+  return Object.fromEntries(Object.entries(item).filter(([field]) => !found.includes(field))) as Item;
 }
 
 /** Removes the fields of answers, and adds the one field in which this vendor takes earlier reasoning. */
@@ -89,9 +93,10 @@ function asIssued(detail: ReasoningDetail): ReasoningDetail {
   return issued;
 }
 
-function withCallIds(encoded: Record<string, unknown>, message: Message, taken: (id: string) => string): void {
-  if (message.tool_calls !== undefined) encoded['tool_calls'] = message.tool_calls.map((call): ToolCall => ({ ...call, id: taken(call.id) }));
-  if (message.tool_call_id !== undefined) encoded['tool_call_id'] = taken(message.tool_call_id);
+function withCallIds(encoded: Record<string, unknown>, taken: (id: string) => string): void {
+  const { tool_calls: calls, tool_call_id: id } = encoded as unknown as Message;
+  if (calls !== undefined) encoded['tool_calls'] = calls.map((call): ToolCall => ({ ...call, id: taken(call.id) }));
+  if (id !== undefined) encoded['tool_call_id'] = taken(id);
 }
 
 /** wire: Mistral answers 400 to an id that is not nine letters or digits (Mistral: error text of `tool_call_id`). A hash is used, because cut ids of parallel calls could be equal. */

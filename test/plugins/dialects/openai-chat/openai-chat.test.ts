@@ -154,6 +154,19 @@ describe('content of messages', () => {
     expect(JSON.stringify(messagesOf('groq', messages))).not.toContain('cache_control');
   });
 
+  it('has no cache breakpoint anywhere where a vendor refuses them', () => {
+    const marked = { cache_control: { type: 'ephemeral' } };
+    const named = { name: 'f', ...marked };
+    const request = {
+      rest: marked,
+      tools: [{ type: 'function', function: { name: 'g' }, ...marked }, { type: 'function', function: named }],
+      messages: [{ role: 'assistant' as const, content: null, tool_calls: [{ id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' }, ...marked }] }, { role: 'tool' as const, tool_call_id: 'c', content: '1' }],
+    };
+    expect(wireOf('openai', request).body).not.toContain('cache_control');
+    expect(changesOf('openai', request)).toEqual(['cache_control dropped', 'messages.tool_calls.cache_control dropped', 'tools.cache_control dropped', 'tools.function.cache_control dropped']);
+    expect(bodyOf('openrouter', request)).toMatchObject({ ...marked, tools: [marked, { function: named }], messages: [{ tool_calls: [marked] }, {}] });
+  });
+
   it('goes into a message of the user where a tool gave images, any number of them', () => {
     const content = Array.from({ length: 150_000 }, () => ({ type: 'image_url', image_url: { url: 'https://a.example/b.png' } }));
     const messages: Message[] = [{ role: 'assistant', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }] }, { role: 'tool', tool_call_id: 'c1', content }];
