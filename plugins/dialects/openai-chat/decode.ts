@@ -152,7 +152,8 @@ function addChoice(answer: AnswerState, wire: unknown, at: number): void {
   else if (!choice.hasBegun && isFields(wire['message'])) addDelta(answer, choice, withNumberedCalls(wire['message']));
   if (isFields(wire['logprobs'])) answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: wire['logprobs'] });
   const finish = wire['finish_reason'];
-  if (typeof finish === 'string' && finish !== '') addFinish(answer, choice, finish);
+  // wire: sglang has sent "", and KoboldCpp the text "null", with each piece (sgl-project/sglang#3912, PowerShell/AIShell#350, 2025)
+  if (typeof finish === 'string' && finish !== '' && finish !== 'null') addFinish(answer, choice, finish);
 }
 
 /** The calls of a whole message are complete, so each is one by itself, whatever its id and its index. */

@@ -296,3 +296,10 @@ describe('efforts and budgets', () => {
     expect(bodyOf('groq', { rest }, { externalId: 'qwen3' })['reasoning_format']).toBe('hidden');
   });
 });
+
+it.each([['null'], [''], [null]])('a stream goes on after a piece with the finish reason %j', (none) => {
+  const open = dialectNamed('openai-chat').decoder(targetOf('openai-chat'));
+  const pieces = [['a', none], ['b', none], ['', 'stop']].map(([content, finish]) => ({ id: 'x', choices: [{ index: 0, delta: { content }, finish_reason: finish }] }));
+  const chunks = pieces.flatMap((piece) => open.push({ data: JSON.stringify(piece) }));
+  expect(chunks).toEqual([{ type: 'text-delta', choice: 0, text: 'a' }, { type: 'text-delta', choice: 0, text: 'b' }, { type: 'finish', choice: 0, reason: 'completed', native: 'stop' }]);
+});
