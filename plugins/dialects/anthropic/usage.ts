@@ -13,16 +13,22 @@ export interface Counts {
   readonly searches: number | null;
 }
 
-/** Adds a report to the earlier ones. wire: counts are cumulative (Anthropic: Streaming messages): a later count replaces an earlier one, also for the input, and a missing count replaces nothing. */
+/**
+ * Adds a report to the earlier ones. wire: counts are cumulative (Anthropic: Streaming messages): a later count replaces an earlier one, also for
+ * the input, and a missing count replaces nothing. Other servers end with zeros where they have no counts (farion1231/cc-switch#2485, 2026-04): a
+ * prompt of no tokens replaces none either.
+ */
 export function readCounts(report: Fields, before: Counts | null): Counts {
   const own = countsOf(report);
   const passes = passesOf(report['iterations']);
   const later = passes.length > 0 ? { ...own, ...added(passes) } : own;
+  const hasPrompt = (later.input ?? 0) + (later.cacheRead ?? 0) + (later.cacheWrite ?? 0) > 0;
+  const [first, second] = hasPrompt ? [later, before] : [before, later];
   return {
-    input: later.input ?? before?.input ?? null,
-    cacheRead: later.cacheRead ?? before?.cacheRead ?? null,
-    cacheWrite: later.cacheWrite ?? before?.cacheWrite ?? null,
-    cacheWrite1h: later.cacheWrite1h ?? before?.cacheWrite1h ?? null,
+    input: first?.input ?? second?.input ?? null,
+    cacheRead: first?.cacheRead ?? second?.cacheRead ?? null,
+    cacheWrite: first?.cacheWrite ?? second?.cacheWrite ?? null,
+    cacheWrite1h: first?.cacheWrite1h ?? second?.cacheWrite1h ?? null,
     output: later.output ?? before?.output ?? null,
     thinking: later.thinking ?? before?.thinking ?? null,
     searches: later.searches ?? before?.searches ?? null,

@@ -22,6 +22,11 @@ describe('usage', () => {
     expect(usageOf({ input_tokens: 702, cache_read_input_tokens: 7, output_tokens: 1 }, { output_tokens: 40 }, { input_tokens: 1591, output_tokens: 77, cache_read_input_tokens: null })).toMatchObject({ input: 1591, cacheRead: 7, answer: 77 });
   });
 
+  it('keeps the prompt where a later report has a prompt of no tokens, which is no count', () => {
+    expect(usageOf({ input_tokens: 702, cache_read_input_tokens: 7 }, { input_tokens: 0, cache_read_input_tokens: 0, cache_creation_input_tokens: 0, output_tokens: 40 })).toMatchObject({ input: 702, cacheRead: 7, cacheWrite: 0, answer: 40 });
+    expect(usageOf({ input_tokens: 702 }, { input_tokens: 0, cache_read_input_tokens: 702, output_tokens: 40 })).toMatchObject({ input: 0, cacheRead: 702 });
+  });
+
   it('sums the passes of an answer, those of an advisor aside', () => {
     const iterations = [{ type: 'compaction', input_tokens: 5000, output_tokens: 300 }, { type: 'message', input_tokens: 100, output_tokens: 20 }, { type: 'advisor_message', input_tokens: 9, output_tokens: 9 }];
     expect(usageOf({ input_tokens: 100, output_tokens: 20, cache_read_input_tokens: 4, iterations })).toMatchObject({ input: 5100, answer: 320, cacheRead: 4 });
