@@ -28,6 +28,8 @@ interface AnswerState {
   /** Fields of the whole reply that the caller gets unchanged. */
   readonly top: Record<string, unknown>;
   isOver: boolean;
+  /** The error with which a choice ended. It is thrown after the chunks of the same event are handed on, so that the record has their usage. */
+  fault: GatewayError | null;
   /** Chunks of the event that is being read. */
   out: Chunk[];
 }
@@ -57,6 +59,7 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
       return answer.isOver;
     },
     push(event) {
+      if (answer.fault !== null) throw answer.fault;
       if (answer.isOver || event.data === '') return noChunks;
       // wire: `[DONE]` ends the stream (OpenAI: Chat completions, Streaming); whatever a server writes after it is ignored
       if (event.data.startsWith('[DONE]')) {
@@ -65,9 +68,11 @@ export function createDecoder(vendor: Vendor, target: Target): Decoder {
       }
       answer.out = [];
       addEvent(answer, parseEvent(event, target));
+      if (answer.fault !== null && answer.out.length === 0) throw answer.fault;
       return answer.out;
     },
     end() {
+      if (answer.fault !== null) throw answer.fault;
       answer.out = [];
       for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addHeldText(answer, choice);
       return answer.out;
@@ -83,6 +88,7 @@ export function decodeBody(vendor: Vendor, body: unknown, target: Target): reado
   if (!Array.isArray(choices) || choices.length === 0) throw invalid('an answer without choices');
   const answer = newAnswer(vendor, target);
   addEvent(answer, body);
+  if (answer.fault !== null) throw answer.fault;
   // a whole body is complete, even if the server leaves `finish_reason` out
   for (const choice of answer.choices) if (choice !== undefined && !choice.isFinished) addFinish(answer, choice, null);
   return answer.out;
@@ -90,7 +96,7 @@ export function decodeBody(vendor: Vendor, body: unknown, target: Target): reado
 
 function newAnswer(vendor: Vendor, target: Target): AnswerState {
   const hasThinkTags = habitsOf(vendor, target).thinkTags || target.mapping.reasoning?.think_tags === true;
-  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', top: {}, sources: {}, hasSearched: false, isOver: false, out: [] };
+  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', top: {}, sources: {}, hasSearched: false, isOver: false, fault: null, out: [] };
 }
 
 function parseEvent({ event, data }: WireEvent, target: Target): Fields {
@@ -145,12 +151,13 @@ function addChoice(answer: AnswerState, wire: unknown, at: number): void {
   if (isFields(wire['usage'])) addUsage(answer, wire['usage']);
   // safety: nothing may follow a finish. Perplexity repeats the whole answer in its last event, and other servers repeat the finish
   if (choice.isFinished) return;
-  // wire: the choice of a provider that failed may hold the error (OpenRouter: API reference, choice types)
-  if (wire['error']) throw decodeAnswerError({ error: wire['error'] }, answer.target);
   const delta = wire['delta'];
   if (isFields(delta)) addDelta(answer, choice, delta);
   else if (!choice.hasBegun && isFields(wire['message'])) addDelta(answer, choice, withNumberedCalls(wire['message']));
   if (isFields(wire['logprobs'])) answer.out.push({ type: 'extra', choice: choice.at, on: 'choice', field: 'logprobs', value: wire['logprobs'] });
+  // wire: the choice of a provider that failed may hold the error (OpenRouter: API reference, choice types)
+  if (wire['error']) answer.fault ??= decodeAnswerError({ error: wire['error'] }, answer.target);
+  if (answer.fault !== null) return;
   const finish = wire['finish_reason'];
   // wire: sglang has sent "", and KoboldCpp the text "null", with each piece (sgl-project/sglang#3912, PowerShell/AIShell#350, 2025)
   if (typeof finish === 'string' && finish !== '' && finish !== 'null') addFinish(answer, choice, finish);
@@ -280,14 +287,19 @@ function seedOf(answer: AnswerState): string {
 }
 
 function addFinish(answer: AnswerState, choice: Choice, native: string | null): void {
+  const reason = reasonOf(native, choice.calls.begun > 0);
   addHeldText(answer, choice);
+  if (reason === 'error') {
+    answer.fault ??= new GatewayError('upstream_error', `The provider ended its answer with \`${(native ?? '').slice(0, 64)}\`.`);
+    return;
+  }
   completeToolCalls(choice.calls, choice.at, answer.out);
   if (choice.at === 0) {
     addSources(answer);
     for (const field in answer.top) answer.out.push({ type: 'extra', choice: 0, on: 'reply', field, value: answer.top[field] });
   }
   choice.isFinished = true;
-  answer.out.push({ type: 'finish', choice: choice.at, reason: reasonOf(native, choice.calls.begun > 0), native });
+  answer.out.push({ type: 'finish', choice: choice.at, reason, native });
 }
 
 const reasons = new Map<string, FinishReason | 'error'>([
@@ -312,10 +324,9 @@ const likely: readonly (readonly [RegExp, FinishReason | 'error'])[] = [
   [/filter|safety|sensitive|moderat|policy|block/i, 'content_filter'],
 ];
 
-function reasonOf(native: string | null, hasCalls: boolean): FinishReason {
+function reasonOf(native: string | null, hasCalls: boolean): FinishReason | 'error' {
   const word = native ?? 'stop';
   const reason = reasons.get(word) ?? likely.find(([pattern]) => pattern.test(word))?.[1] ?? 'completed';
-  if (reason === 'error') throw new GatewayError('upstream_error', `The provider ended its answer with \`${word.slice(0, 64)}\`.`);
   // wire: older versions of vLLM, Ollama and some routes of OpenRouter say `stop` after tool calls (recorded traffic, as of 2026-11);
   // vLLM says `tool_calls` where a required call was not made (vllm-project/vllm#53255, 2026-08)
   if (reason === 'completed' || reason === 'tool_calls') return hasCalls ? 'tool_calls' : 'completed';

@@ -303,3 +303,11 @@ it.each([['null'], [''], [null]])('a stream goes on after a piece with the finis
   const chunks = pieces.flatMap((piece) => open.push({ data: JSON.stringify(piece) }));
   expect(chunks).toEqual([{ type: 'text-delta', choice: 0, text: 'a' }, { type: 'text-delta', choice: 0, text: 'b' }, { type: 'finish', choice: 0, reason: 'completed', native: 'stop' }]);
 });
+
+it.each([{ finish_reason: 'insufficient_system_resource' }, { finish_reason: 'error', error: { code: 502, message: 'Gone.' } }])('an answer that ends with a fault gives its last text and its usage before the fault: %j', (end) => {
+  const open = dialectNamed('deepseek').decoder(targetOf('deepseek'));
+  const last = { id: 'x', choices: [{ index: 0, delta: { content: 'Wait' }, ...end }], usage: { prompt_tokens: 9, completion_tokens: 4 } };
+  expect(open.push({ data: JSON.stringify(last) })).toMatchObject([{ type: 'text-delta', text: 'Wait' }, { type: 'usage', usage: { input: 9, answer: 4 } }]);
+  expect(() => open.push({ data: '[DONE]' })).toThrow(expect.objectContaining({ code: 'upstream_error' }));
+  expect(() => open.end()).toThrow(expect.objectContaining({ code: 'upstream_error' }));
+});
