@@ -4,6 +4,7 @@ import type { ServerLimits } from '../../../core/limits.ts';
 import type { Dialect, Target, WireEvent, WireRequest } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
+import { parseAnswer } from '../../../core/wire/json.ts';
 import { createSseReader } from '../../../core/wire/sse.ts';
 import { unreachable } from './connection.ts';
 import type { Bytes, HttpAnswer } from './http-answer.ts';
@@ -117,7 +118,7 @@ function taken(bytes: Bytes, fault: (thrown: unknown) => GatewayError): Buffer |
 function decodeBody(text: string, { dialect, target }: { dialect: Dialect; target: Target }): readonly Chunk[] {
   let body: unknown;
   try {
-    body = JSON.parse(text);
+    body = parseAnswer(text);
   } catch (cause) {
     throw new GatewayError('upstream_invalid_response', 'The provider did not answer with valid JSON.', { cause });
   }

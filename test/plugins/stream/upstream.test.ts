@@ -147,6 +147,15 @@ describe('the answer', () => {
     expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'hello', done: true });
   });
 
+  it.each([
+    ['bedrock', '{"output":{"message":{"role":"assistant","content":[{"toolUse":{"toolUseId":"a","name":"find","input":{"id": 1234567890123456789}}}]}},"stopReason":"tool_use"}'],
+    ['anthropic', '{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"a","name":"find","input":{"id": 1234567890123456789}}],"stop_reason":"tool_use"}'],
+  ])('of %s keeps all digits of a number in a tool call', async (dialect, body) => {
+    const up = await provider((response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(body));
+    const { chat } = await gatewayOf(oneUpstream(up.url, { providers: { up: { dialect, base_url: up.url, api_key: 'k' } } }));
+    expect(await (await chat({})).json()).toMatchObject({ choices: [{ message: { tool_calls: [{ function: { arguments: '{"id":1234567890123456789}' } }] } }] });
+  });
+
   it('with an error page of any size is cut to a message', async () => {
     const up = await provider((response) => void response.writeHead(500, { 'content-type': 'text/html' }).end(`<html>${'x'.repeat(1_000_000)}`));
     const { chat } = await gatewayOf(oneUpstream(up.url));
