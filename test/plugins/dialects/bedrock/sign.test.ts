@@ -63,6 +63,7 @@ describe('credentials', () => {
   it.each([
     ['of the setting', { ...keys, region: 'us-west-2' }, url.href, 'us-west-2'],
     ['in the address', keys, 'https://bedrock-runtime-fips.us-gov-west-1.amazonaws.com/', 'us-gov-west-1'],
+    ['in the address of a VPC endpoint', keys, 'https://vpce-0a1b2c3d-4e5f.bedrock-runtime.eu-west-1.vpce.amazonaws.com/', 'eu-west-1'],
     ['that is the default', keys, 'http://127.0.0.1:4500/', 'us-east-1'],
   ])('are for the region %s', async (_, settings, href, region) => {
     expect((await sign({ ...request, url: new URL(href) }, providerOf(settings)))['authorization']).toContain(`/${region}/bedrock/`);
