@@ -59,8 +59,10 @@ export function createDecoder(target: Target): Decoder {
       // `frames.ts` marks an exception by `exception:` or `error:` before its type
       const mark = /^(?:exception|error):/.exec(name)?.[0];
       if (mark !== undefined) throw decodeException(name.slice(mark.length), payloadOf(event), target);
-      const payload = parseEvent(event);
       const read = readers.get(name);
+      // an unknown event may hold anything, but one without a name has to be JSON at least
+      if (read === undefined && name !== '') return noChunks;
+      const payload = parseEvent(event);
       if (read === undefined) return noChunks;
       answer.out = [];
       read(answer, payload);

@@ -50,6 +50,12 @@ describe('the end of a stream', () => {
   });
 });
 
+describe('an event of an unknown type', () => {
+  it.each(['', 'ping', '[]', '{}'])('changes nothing, whatever is in it: %j', (data) => {
+    expect(dialect.decoder(targetOf('bedrock')).push({ event: 'ping', data })).toEqual([]);
+  });
+});
+
 const finishOf = (stopReason: string): Chunk | undefined => dialect.decodeBody({ output: { message: { content: [] } }, stopReason }, targetOf('bedrock'))[0];
 
 describe('a reason to stop', () => {
