@@ -36,6 +36,8 @@ interface Choice {
   length: number;
   readonly callIds: string[];
   images: number;
+  /** The last image among the thoughts. */
+  draft: SignedImage | null;
   details: number;
   /** A call whose arguments come in pieces. */
   open: { readonly index: number; readonly args: PartialArgs } | null;
@@ -145,7 +147,7 @@ function choiceOf(answer: AnswerState, at: number): Choice {
   const known = answer.choices[at];
   if (known !== undefined) return known;
   if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalid(`a candidate with the index ${at}`);
-  const choice: Choice = { at, length: 0, callIds: [], images: 0, details: 0, open: null, isFinished: false };
+  const choice: Choice = { at, length: 0, callIds: [], images: 0, draft: null, details: 0, open: null, isFinished: false };
   answer.choices[at] = choice;
   return choice;
 }
@@ -162,7 +164,8 @@ function addPart(answer: AnswerState, choice: Choice, place: PartPlace): void {
   if (isFields(functionCall)) {
     const id = addCall(answer, choice, { call: functionCall, source: place.source });
     if (id !== null) addSignature(answer, choice, { signature, place: { part: 'call', id } });
-  } else if (isFields(inlineData)) addImage(answer, choice, { image: inlineData, signature });
+  } else if (isFields(inlineData) && thought === true) choice.draft = { image: inlineData, signature };
+  else if (isFields(inlineData)) addImage(answer, choice, { image: inlineData, signature });
   else if (thought === true) addThought(answer, choice, { text: typeof text === 'string' ? text : '', signature });
   else addText(answer, choice, { text: typeof text === 'string' ? text : '', signature });
 }
@@ -190,8 +193,13 @@ function addSignature(answer: AnswerState, choice: Choice, { signature, place }:
   answer.out.push({ type: 'reasoning-detail', choice: choice.at, detail: signatureDetail(originOf(answer, choice), place, signature) });
 }
 
+interface SignedImage {
+  readonly image: Fields;
+  readonly signature: string;
+}
+
 /** Sends an image of the answer, in the form in which other vendors of chat completions send images. */
-function addImage(answer: AnswerState, choice: Choice, { image, signature }: { readonly image: Fields; readonly signature: string }): void {
+function addImage(answer: AnswerState, choice: Choice, { image, signature }: SignedImage): void {
   const { mimeType, data } = image;
   if (typeof mimeType !== 'string' || typeof data !== 'string') return;
   const value = [{ type: 'image_url', image_url: { url: `data:${mimeType};base64,${data}` } }];
@@ -252,6 +260,8 @@ interface Ending {
 
 function finish(answer: AnswerState, choice: Choice, { reason, native }: Ending): void {
   closeCall(answer, choice);
+  // wire: models that draw think in images, which are drafts of the one that follows (Gemini API: Image generation, Thinking process). Some answers have the image among the thoughts alone (Lixpi/lixpi#135, 2026-04)
+  if (reason === 'completed' && choice.draft !== null && isEmpty(choice)) addImage(answer, choice, choice.draft);
   choice.isFinished = true;
   answer.out.push({ type: 'finish', choice: choice.at, reason, native });
 }
