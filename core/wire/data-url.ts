@@ -11,12 +11,26 @@ export interface InlineData {
  * back as base64 too. Null if the text is not a data URL; the base64 itself is not checked.
  */
 export function parseDataUrl(url: string): InlineData | null {
-  if (!url.startsWith('data:')) return null;
+  if (!/^data:/i.test(url)) return null;
   const comma = url.indexOf(',');
   if (comma < 0) return null;
   const [mediaType = '', ...parameters] = url.slice('data:'.length, comma).split(';');
   const payload = url.slice(comma + 1);
   const isBase64 = parameters.some((parameter) => parameter.trim().toLowerCase() === 'base64');
-  const data = isBase64 ? payload.replaceAll(/\s/g, '') : Buffer.from(payload.replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16))), 'latin1').toString('base64');
-  return { mediaType: mediaType.trim().toLowerCase() || 'text/plain', data };
+  return { mediaType: typeOf(mediaType), data: isBase64 ? base64Of(payload) : unescaped(payload).toString('base64') };
+}
+
+/** wire: the type of a JPEG is `image/jpeg` (IANA: Media types); some vendors answer 400 to `image/jpg`, which many servers and clients say. */
+function typeOf(mediaType: string): string {
+  const type = mediaType.trim().toLowerCase() || 'text/plain';
+  return type === 'image/jpg' ? 'image/jpeg' : type;
+}
+
+// base64 in a URL may be percent-encoded too: its `+`, `/` and `=` mean something in other URLs
+const base64Of = (payload: string): string => (payload.includes('%') ? unescaped(payload).toString('latin1') : payload).replaceAll(/\s/g, '');
+
+/** The bytes of a text in UTF-8, in which `%E9` stands for one byte. */
+function unescaped(text: string): Buffer {
+  const bytes = Buffer.from(text).toString('latin1');
+  return Buffer.from(bytes.replaceAll(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCodePoint(Number.parseInt(hex, 16))), 'latin1');
 }

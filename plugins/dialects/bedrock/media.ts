@@ -11,7 +11,7 @@ export type Block = Fields;
 export const unsupported = (param: string, message: string): GatewayError => new GatewayError('unsupported_value', message, { param });
 
 /** wire: the format of a JPEG is `jpeg`; `jpg` is a 400 (Amazon Bedrock: ImageBlock). */
-const imageFormats: ReadonlyMap<string, string> = new Map([['image/png', 'png'], ['image/jpeg', 'jpeg'], ['image/jpg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp']]);
+const imageFormats: ReadonlyMap<string, string> = new Map([['image/png', 'png'], ['image/jpeg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp']]);
 
 const documentFormats: ReadonlyMap<string, string> = new Map([
   ['application/pdf', 'pdf'],
