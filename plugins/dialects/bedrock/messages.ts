@@ -141,7 +141,7 @@ class Writer {
       if (text.trim() !== '') blocks.push({ text });
     };
     let before = 0;
-    const parts = partsOf(message).length === 0 && typeof message['refusal'] === 'string' ? [{ type: 'text', text: message['refusal'] }] : partsOf(message);
+    const parts = [...partsOf(message), ...(typeof message['refusal'] === 'string' ? [{ type: 'text', text: message['refusal'] }] : [])];
     if (parts.length === 0) for (let next = thoughts.at(-1); next?.place.calls === 0; next = thoughts.at(-1)) blocks.push((thoughts.pop() as Thought).block);
     for (const part of parts) {
       let text = textOf(part);

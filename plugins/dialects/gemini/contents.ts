@@ -4,7 +4,7 @@ import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { partsOf, type Turn, turnsOf } from '../../../core/wire/turns.ts';
-import { listOf } from '../../../core/wire/fields.ts';
+import { listOf, textOf } from '../../../core/wire/fields.ts';
 import { isVertex } from '../families/vertex.ts';
 import type { ModelClass } from './models.ts';
 import { encodePart, type PartWays, type WirePart } from './parts.ts';
@@ -48,10 +48,13 @@ export function encodeConversation(messages: readonly Message[], ways: ContentWa
 }
 
 function isEmptyAnswer(message: Message, provider: string): boolean {
-  if (message.role !== 'assistant' || partsOf(message).length > 0 || (message.tool_calls ?? []).length > 0 || imagesOf(message).some(isInline)) return false;
+  if (message.role !== 'assistant' || saidIn(message).length > 0 || (message.tool_calls ?? []).length > 0 || imagesOf(message).some(isInline)) return false;
   const { texts, thoughts } = readSignatures(message, provider);
   return texts.length === 0 && thoughts.length === 0;
 }
+
+/** The parts of an earlier answer. A refusal that stands beside them is what the assistant said, too. */
+const saidIn = (message: Message): readonly ContentPart[] => [...partsOf(message), ...(textOf(message['refusal']) === null ? [] : [{ type: 'refusal', refusal: message['refusal'] }])];
 
 /** The images of an earlier answer of any provider. */
 const imagesOf = ({ images }: Message): readonly unknown[] => listOf(images);
@@ -140,7 +143,7 @@ class ContentEncoder {
     const { target, model } = this.#ways;
     const calls = message.tool_calls ?? [];
     const signed = readSignatures(message, target.provider.account);
-    const content = partsOf(message);
+    const content = saidIn(message);
     const pieces = inPieces(joinedText(content, ''), calls, signed.texts).map((piece): WirePart => {
       if (!('call' in piece)) return withSignature({ text: piece.text }, piece.signature);
       const needed = model.needsSignatures === true && piece.call === calls[0] ? noSignature : null;

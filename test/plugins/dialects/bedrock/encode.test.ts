@@ -122,6 +122,7 @@ describe('messages', () => {
 
   it('tell what an assistant refused', () => {
     expect(contentOf([user('?'), { role: 'assistant', content: null, refusal: 'No.' }, user('!')])[1]).toEqual([{ text: 'No.' }]);
+    expect(contentOf([user('?'), { role: 'assistant', content: 'Well.', refusal: 'No.' }, user('!')])[1]).toEqual([{ text: 'Well.' }, { text: 'No.' }]);
     expect(contentOf([user('?'), { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] }, user('!')])[1]).toEqual([{ text: 'No.' }]);
   });
 });

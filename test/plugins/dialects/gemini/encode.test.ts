@@ -101,6 +101,7 @@ describe('messages', () => {
   it("leaves an answer's readable reasoning behind, and takes its refusal as text", () => {
     const answer: Message = { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }], reasoning: 'Hm.', reasoning_content: 'Hm.' };
     expect(contentsOf([user('Hi'), answer])).toContainEqual({ role: 'model', parts: [{ text: 'No.' }] });
+    expect(contentsOf([user('Hi'), { role: 'assistant', content: null, refusal: 'No.' }, user('Why?')])).toContainEqual({ role: 'model', parts: [{ text: 'No.' }] });
   });
 });
 
