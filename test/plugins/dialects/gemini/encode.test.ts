@@ -118,6 +118,7 @@ describe('media', () => {
     ['audio in a data URL', { type: 'input_audio', input_audio: { data: 'data:audio/ogg;base64,AAAA' } }, { inlineData: { mimeType: 'audio/ogg', data: 'AAAA' } }],
     ['a PDF', { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AAAA' } }, { inlineData: { mimeType: 'application/pdf', data: 'AAAA' } }],
     ['a file in bare base64', { type: 'file', file: { filename: 'a.png', file_data: 'AAAA' } }, { inlineData: png }],
+    ['a table in bare base64', { type: 'file', file: { filename: 'A.CSV', file_data: 'AAAA' } }, { inlineData: { mimeType: 'text/csv', data: 'AAAA' } }],
     ['a file of AI Studio by its id', { type: 'file', file: { file_id: 'https://generativelanguage.googleapis.com/v1beta/files/f1' } }, { fileData: { fileUri: 'https://generativelanguage.googleapis.com/v1beta/files/f1' } }],
   ])('sends %s', (_, part, sent) => {
     expect(bodyOf(asks(part))['contents']).toEqual([{ role: 'user', parts: [{ text: 'Look:' }, sent] }]);
