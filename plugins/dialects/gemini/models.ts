@@ -40,6 +40,8 @@ const modelClasses: readonly ModelClass[] = [
   { match: /gemini-3\.[78]-flash|gemini-flash-latest/, ...generation3, ...always, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
   { match: /gemini-3(?:\.\d+)?-flash/, ...generation3, thinksUnasked: true, efforts: efforts('minimal', 'minimal', 'low', 'medium', 'high', 'high') },
   { match: /gemini-(?:[3-9]|pro-latest)/, ...generation3, ...always, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
+  // wire: its thinking is on or off: any level but these two is a 400 (livekit/agents#7080 and earendil-works/pi#2903, 2026)
+  { match: /gemma-4/, lacksSystem: true, efforts: efforts('minimal', 'minimal', 'minimal', 'high', 'high', 'high') },
   { match: /gemma/, lacksSystem: true, efforts: efforts('low', 'low', 'low', 'medium', 'high', 'high') },
 ];
 

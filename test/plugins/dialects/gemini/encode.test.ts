@@ -287,6 +287,7 @@ describe('reasoning', () => {
     ['gemini-3.7-flash', [null, 'low', 'low', 'medium', 'high', 'high']],
     ['gemini-flash-latest', [null, 'low', 'low', 'medium', 'high', 'high']],
     ['models/gemini-pro-latest', [null, 'low', 'low', 'medium', 'high', 'high']],
+    ['gemma-4-31b-it', ['minimal', 'minimal', 'minimal', 'high', 'high', 'high']],
     ['tunedModels/mine', ['low', 'low', 'low', 'medium', 'high', 'high']],
   ])('says each effort to %s in its own words', (externalId, words) => {
     for (const [at, effort] of efforts.entries()) {
@@ -302,6 +303,7 @@ describe('reasoning', () => {
     ['gemini-3-pro-preview', 'medium', ['reasoning_effort changed to high']],
     ['gemini-3-flash-preview', 'none', ['reasoning_effort changed to minimal']],
     ['gemini-2.5-flash', 'none', []],
+    ['gemma-4-31b-it', 'minimal', []],
     ['gemini-2.5-flash', 'medium', ['reasoning_effort changed to 8192 tokens']],
   ])('names how it says %s %s', (externalId, effort, changes) => {
     expect(changesOf({}, { externalId, reasoning: { effort } })).toEqual(changes);
