@@ -7,6 +7,7 @@ import type { Connect, Way } from '../../../core/wire/egress/way.ts';
 import * as undici from '../../../core/wire/egress/undici.ts';
 
 interface Fault {
+  readonly name?: string;
   readonly code?: string;
   /** Set by `createConnector` on errors of a socket. */
   readonly isStale?: boolean;
@@ -73,9 +74,10 @@ export function isStaleConnection(thrown: unknown): boolean {
 /** The caller's error for a failure of the connection. Its message leaves out the address, which is only for the operator; the cause has it. */
 export function unreachable(thrown: unknown): GatewayError {
   if (GatewayError.is(thrown)) return thrown;
-  const { code = '' } = thrown as Fault;
+  const { name, code = '' } = thrown as Fault;
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new GatewayError('upstream_timeout', 'The gateway could not connect to the provider in time.', { cause: thrown });
-  if (code.startsWith('HPE_') || code.startsWith('UND_ERR_HEADERS_OVERFLOW')) return new GatewayError('upstream_invalid_response', 'The provider did not answer in valid HTTP.', { cause: thrown });
+  // undici's errors of parsing have no code
+  if (name === 'HTTPParserError' || code === 'UND_ERR_HEADERS_OVERFLOW' || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') return new GatewayError('upstream_invalid_response', 'The provider did not answer in valid HTTP.', { cause: thrown });
   const why = reasons[code] ?? (resets.has(code) ? 'it closed the connection' : 'the connection failed');
   return new GatewayError('upstream_unreachable', `The provider cannot be reached: ${why}.`, { cause: thrown });
 }
