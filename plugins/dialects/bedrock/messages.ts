@@ -1,6 +1,7 @@
 /** Encodes a conversation for Converse, in which user and assistant alternate and each block is an object with one key. */
 import { createHash } from 'node:crypto';
 import { objectIn } from '../../../core/wire/json.ts';
+import { fieldsOf, listOf, textOf } from '../../../core/wire/fields.ts';
 import type { ContentPart, Message, ToolCall } from '../../../core/chat.ts';
 import type { Target } from '../../../core/wire/dialect.ts';
 import { partsOf, type Turn, type Turns, turnsOf } from '../../../core/wire/turns.ts';
@@ -46,6 +47,9 @@ function withMarkedPart(message: Message): Message {
 
 /** Encodes a conversation as `system` and `messages`. Throws `unsupported_value` with the path of a part that cannot be sent. */
 export function encodeConversation({ messages: said, system, turns }: Conversation, ways: MessageWays): { readonly system: readonly Block[]; readonly messages: readonly WireMessage[] } {
+  if (said.some(({ role, name }) => role !== 'tool' && textOf(name) !== null)) ways.adjust('messages.name', 'dropped');
+  // wire: an image may stand in a user message only (Amazon Bedrock: ImageBlock), and the images of an answer are in one of the assistant
+  if (said.some(({ images }) => listOf(images).length > 0)) ways.adjust('messages.images', 'dropped');
   const writer = new Writer(said, ways);
   const leading = writer.parts(system, 'a system message');
   const messages: WireMessage[] = [];
@@ -144,7 +148,7 @@ class Writer {
     const parts = [...partsOf(message), ...(typeof message['refusal'] === 'string' ? [{ type: 'text', text: message['refusal'] }] : [])];
     if (parts.length === 0) for (let next = thoughts.at(-1); next?.place.calls === 0; next = thoughts.at(-1)) blocks.push((thoughts.pop() as Thought).block);
     for (const part of parts) {
-      let text = textOf(part);
+      let text = wordsOf(part);
       if (text === null) throw unsupported(this.#pathOf(part), `Bedrock takes no part of type "${part.type}" in an assistant message.`);
       const end = before + text.length;
       for (let next = thoughts.at(-1); next?.place.calls === 0 && next.place.text <= end; next = thoughts.at(-1)) {
@@ -197,10 +201,14 @@ class Writer {
 
   /** The block of a part. Null for a blank text. wire: a blank text is a 400 (Amazon Bedrock: error text "The text field in the ContentBlock object ... is blank"). */
   #partBlock(part: ContentPart, holder: string): Block | null {
-    const text = textOf(part);
+    const text = wordsOf(part);
     if (text !== null) return text.trim() === '' ? null : { text };
     const pathOf = (): string => this.#pathOf(part);
-    if (holder !== 'a system message' && part.type === 'image_url') return imageBlock(part, pathOf);
+    if (holder !== 'a system message' && part.type === 'image_url') {
+      const { detail = 'auto' } = fieldsOf(part['image_url']);
+      if (detail !== 'auto' && detail !== null) this.#ways.adjust('messages.content.image_url.detail', 'dropped');
+      return imageBlock(part, pathOf);
+    }
     if (holder !== 'a system message' && part.type === 'file') return documentBlock(part, { pathOf, names: this.#documentNames });
     throw unsupported(pathOf(), `Bedrock takes no part of type "${part.type}" in ${holder}.`);
   }
@@ -217,7 +225,7 @@ class Writer {
   }
 }
 
-const textOf = ({ type, text, refusal }: ContentPart): string | null => {
+const wordsOf = ({ type, text, refusal }: ContentPart): string | null => {
   if (type === 'refusal') return typeof refusal === 'string' ? refusal : '';
   return type === 'text' ? (text ?? '') : null;
 };

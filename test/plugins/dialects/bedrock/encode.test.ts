@@ -132,6 +132,12 @@ const image = (url: string) => ({ type: 'image_url', image_url: { url } });
 const file = (data: string, filename?: string) => ({ type: 'file', file: { file_data: data, ...(filename !== undefined && { filename }) } });
 
 describe('images and documents', () => {
+  it('are named where Bedrock has no place for them, as are names and details', () => {
+    const messages: Message[] = [{ ...user([{ ...image('data:image/png;base64,AAAA'), image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } }]), name: 'ada' }, { role: 'assistant', content: 'Here.', images: [image('data:image/png;base64,AAAA')] }, user('And?')];
+    expect(changesOf({ messages })).toEqual(['messages.name: dropped', 'messages.images: dropped', 'messages.content.image_url.detail: dropped']);
+    expect(changesOf({ messages: [user([{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'auto' } }]), { role: 'assistant', content: 'Here.', images: [] }, user('And?')] })).toEqual([]);
+  });
+
   it.each([['image/png', 'png'], ['image/jpg', 'jpeg'], ['image/jpeg;name=x.jpg', 'jpeg'], ['image/gif', 'gif'], ['image/webp', 'webp']])('go out as bytes: %s', (type, format) => {
     expect(contentOf([user([image(`data:${type};base64,AAAA`)])])).toEqual([[{ image: { format, source: { bytes: 'AAAA' } } }]]);
   });
