@@ -10,8 +10,14 @@ export function authorise(provider: Provider): Readonly<Record<string, string>> 
   return isVertex(provider) ? { authorization: `Bearer ${key}` } : { 'x-goog-api-key': key };
 }
 
+/** The whole name of a model at AI Studio. A name with a slash is whole, such as `tunedModels/mine`. */
+export const wholeName = (externalId: string): string => (externalId.includes('/') ? externalId : `models/${externalId}`);
+
+/** The path of a model at AI Studio. */
+export const studioPath = (externalId: string): string => `/${wholeName(externalId).split('/').map(encodeURIComponent).join('/')}`;
+
 /** The path of a request. wire: without `alt=sse` a stream is one JSON array (Gemini API: generateContent). */
 export function pathOf({ provider, mapping: { externalId } }: Target, isStream: boolean): string {
-  const model = isVertex(provider) ? vertexPath(provider, 'google', externalId) : `/${(externalId.includes('/') ? externalId : `models/${externalId}`).split('/').map(encodeURIComponent).join('/')}`;
+  const model = isVertex(provider) ? vertexPath(provider, 'google', externalId) : studioPath(externalId);
   return `${model}:${isStream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`;
 }

@@ -5,6 +5,7 @@ import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { isVertex } from '../families/vertex.ts';
+import { studioPath, wholeName } from './address.ts';
 
 /** Throws `unsupported_value` for Vertex AI, which has another operation for vectors. */
 export function embedderOf({ provider }: Target): Embedder {
@@ -18,10 +19,10 @@ const embedder: Embedder = {
     const adjustments = new Adjustments();
     const { task_type: task, title, ...others } = rest;
     for (const [field, value] of Object.entries({ ...others, user })) if (value !== null) adjustments.dropField(field, value);
-    const model = `models/${externalId}`;
+    const model = wholeName(externalId);
     const more = { ...(dimensions !== null && { outputDimensionality: dimensions }), ...(typeof task === 'string' && { taskType: task }), ...(typeof title === 'string' && { title }) };
     const requests = inputs.map((input) => ({ model, content: { parts: [{ text: textOf(input) }] }, ...more }));
-    return { path: `/models/${encodeURIComponent(externalId)}:batchEmbedContents`, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ requests }), adjustments: adjustments.list };
+    return { path: `${studioPath(externalId)}:batchEmbedContents`, headers: { 'content-type': 'application/json' }, body: JSON.stringify({ requests }), adjustments: adjustments.list };
   },
   decode({ body }) {
     const vectors = isFields(body) ? listOf(body['embeddings']).map((entry) => listOf(fieldsOf(entry)['values'])) : [];

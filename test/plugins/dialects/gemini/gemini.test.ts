@@ -39,6 +39,13 @@ describe('where a request goes', () => {
     expect(pathOf(stream, { externalId })).toBe(path);
   });
 
+  it.each(['gemini-embedding-001', 'models/gemini-embedding-001'])('asks for vectors at the path of %s', (externalId) => {
+    const target = targetOf('gemini', { externalId });
+    const request = { ...requestOf(), ask: { kind: 'embeddings', inputs: ['a'], dimensions: null, format: 'float' } } as const;
+    const { path, body } = gemini.embedder?.(target).encode(request.ask.inputs, request, target) ?? { path: '', body: '' };
+    expect([path, JSON.parse(body)]).toEqual(['/models/gemini-embedding-001:batchEmbedContents', { requests: [{ model: 'models/gemini-embedding-001', content: { parts: [{ text: 'a' }] } }] }]);
+  });
+
   it('sends the key in its header, and to Vertex AI a token', () => {
     expect(gemini.authorise?.(targetOf('gemini').provider)).toEqual({ 'x-goog-api-key': testKey });
     expect(gemini.authorise?.(targetOf('gemini', { provider: vertex }).provider)).toEqual({ authorization: `Bearer ${testKey}` });
