@@ -37,6 +37,16 @@ export function reduceSchema(root: object): Reduced {
   return { schema, lost: [...lost] };
 }
 
+/** wire: a reference is a URI, whose names may be percent-encoded, such as `Record%3Cstring%3E` (RFC 6901 §6). */
+function unescaped(step: string): string {
+  try {
+    return decodeURIComponent(step);
+  } catch {
+    // a name with a bare percent sign
+    return step;
+  }
+}
+
 class Reducer {
   readonly #root: Fields;
   readonly #lost: Set<string>;
@@ -115,7 +125,7 @@ class Reducer {
     if (!reference.startsWith('#')) return null;
     let found: unknown = this.#root;
     for (const step of reference.slice(1).split('/').filter(Boolean)) {
-      const key = step.replaceAll('~1', '/').replaceAll('~0', '~');
+      const key = unescaped(step).replaceAll('~1', '/').replaceAll('~0', '~');
       found = isFields(found) && Object.hasOwn(found, key) ? found[key] : undefined;
     }
     return isFields(found) ? found : null;

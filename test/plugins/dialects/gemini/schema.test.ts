@@ -11,6 +11,7 @@ describe('a schema for older models', () => {
     ['drops what constrains nothing', { $schema: 'x', $id: 'y', $comment: 'z', additionalProperties: false, type: 'string', examples: ['a'] }, { type: 'string' }, []],
     ['names what it cannot say', { type: 'object', properties: { a: { type: 'string', not: {} } }, additionalProperties: { type: 'string' }, patternProperties: {} }, { type: 'object', properties: { a: { type: 'string' } } }, ['additionalProperties', 'patternProperties', 'not']],
     ['puts references in', { properties: { a: { $ref: '#/$defs/a~1b', description: 'Here.' } }, $defs: { 'a/b': { type: 'string', description: 'There.' } } }, { type: 'object', properties: { a: { type: 'string', description: 'Here.' } } }, []],
+    ['puts references in whose names are escaped', { properties: { a: { $ref: '#/definitions/Record%3Cstring%3E' }, b: { $ref: '#/definitions/5%' } }, definitions: { 'Record<string>': { type: 'string' }, '5%': { type: 'integer' } } }, { type: 'object', properties: { a: { type: 'string' }, b: { type: 'integer' } } }, []],
     ['cuts references that lead nowhere', { properties: { a: { $ref: '#/$defs/none' }, b: { $ref: 'https://example.com/s' } } }, { type: 'object', properties: { a: { type: 'object' }, b: { type: 'object' } } }, ['$ref']],
     ['makes a constant an enum of one', { const: 'on' }, { type: 'string', enum: ['on'] }, []],
     ['describes values that are not strings', { type: 'integer', description: 'Level.', enum: [1, 2] }, { type: 'integer', description: 'Level. One of: 1, 2.' }, []],
