@@ -59,7 +59,8 @@ export function createDecoder(target: Target): Decoder {
   return {
     push({ data }) {
       if (answer.fault !== null) throw answer.fault;
-      if (data === '') return noChunks;
+      // wire: the API sends no end mark, but some proxies before it do (BerriAI/litellm#29201, 2026-05)
+      if (data === '' || data === '[DONE]') return noChunks;
       answer.out = [];
       addEvent(answer, parse(data), data);
       if (answer.fault !== null && answer.out.length === 0) throw answer.fault;
