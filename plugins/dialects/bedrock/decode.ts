@@ -83,7 +83,10 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
   // wire: a reply with status 200 may have no output, only an error or nothing (envoy ai-gateway, openai_awsbedrock.go, 2026-11)
   if (!isFields(body) || !isFields(message) || !Array.isArray(message['content'])) throw noOutput(body, target);
   const answer = newAnswer(target);
-  for (const [at, block] of (message['content'] as unknown[]).entries()) if (isFields(block)) addWhole(answer, at, block);
+  const blocks = (message['content'] as unknown[]).filter(isFields);
+  // wire: Nova writes its thoughts as text before a call (Amazon Nova: Tool use). Beside the JSON of the answer tool it would be no JSON any more
+  const isByTool = blocks.some(({ toolUse }) => fieldsOf(toolUse)['name'] === answerTool);
+  for (const [at, block] of blocks.entries()) if (!isByTool || block['text'] === undefined) addWhole(answer, at, block);
   addFinish(answer, body['stopReason']);
   addUsage(answer, body['usage']);
   return answer.out;
