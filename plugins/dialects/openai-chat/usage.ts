@@ -28,18 +28,19 @@ export interface Counts {
 export function readCounts(report: Fields, before: Counts | null): Counts | null {
   const prompt = fieldsOf(report['prompt_tokens_details']);
   const completion = fieldsOf(report['completion_tokens_details']);
+  // wire: mlx-vlm has the names of the Responses API (earendil-works/pi#2326, 2026-03)
+  const said = countOf(report['prompt_tokens']) ?? countOf(report['input_tokens']);
+  const answered = countOf(report['completion_tokens']) ?? countOf(report['output_tokens']);
+  // wire: `prompt_cache_hit_tokens` is of DeepSeek (2025-12-02), `cached_tokens` at the top of Moonshot (2026-08-04) and Together, `num_cached_tokens` of Mistral
+  const cached = countOf(prompt['cached_tokens']) ?? countOf(report['prompt_cache_hit_tokens']) ?? countOf(report['cached_tokens']) ?? countOf(report['num_cached_tokens']);
+  // wire: no prompt is empty; servers without counts send zeros, others send them with each piece until the last (router-for-me/CLIProxyAPI#3077, 2026-04)
+  const isUncounted = said === 0 && (cached ?? 0) === 0;
+  if (isUncounted && (answered ?? 0) === 0) return before;
   const counts: Counts = {
-    prompt: countOf(report['prompt_tokens']) ?? before?.prompt ?? null,
-    completion: countOf(report['completion_tokens']) ?? before?.completion ?? null,
-    total: countOf(report['total_tokens']) ?? before?.total ?? null,
-    // wire: `prompt_cache_hit_tokens` is of DeepSeek (2025-12-02), `cached_tokens` at the top of Moonshot (2026-08-04) and Together, `num_cached_tokens` of Mistral
-    cached:
-      countOf(prompt['cached_tokens']) ??
-      countOf(report['prompt_cache_hit_tokens']) ??
-      countOf(report['cached_tokens']) ??
-      countOf(report['num_cached_tokens']) ??
-      before?.cached ??
-      null,
+    prompt: (isUncounted ? null : said) ?? before?.prompt ?? null,
+    completion: answered ?? before?.completion ?? null,
+    total: (isUncounted ? null : countOf(report['total_tokens'])) ?? before?.total ?? null,
+    cached: cached ?? before?.cached ?? null,
     written: countOf(prompt['cache_write_tokens']) ?? before?.written ?? null,
     reasoning: countOf(completion['reasoning_tokens']) ?? countOf(report['reasoning_tokens']) ?? before?.reasoning ?? null,
     billed: { ...before?.billed, ...billedOf(report, prompt, completion) },

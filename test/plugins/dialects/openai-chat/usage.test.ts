@@ -10,7 +10,7 @@ const usageOf = (report: Record<string, unknown>, habits: UsageHabits = {}) => {
 };
 
 const tokens = fc.nat({ max: 1_000_000 });
-const parts = fc.record({ input: tokens, cached: tokens, written: tokens, answer: tokens, reasoning: tokens });
+const parts = fc.record({ input: tokens.map((count) => count + 1), cached: tokens, written: tokens, answer: tokens, reasoning: tokens });
 
 describe('usage', () => {
   it("gives the vendor's own numbers back", () => {
@@ -31,12 +31,24 @@ describe('usage', () => {
 
   it('has no class below zero, whatever is reported', () => {
     const maybe = fc.option(tokens, { nil: undefined });
-    fc.assert(fc.property(fc.record({ prompt: tokens, completion: tokens, cached: maybe, written: maybe, reasoning: maybe, total: maybe }), fc.boolean(), (said, isOutside) => {
+    fc.assert(fc.property(fc.record({ prompt: tokens.map((count) => count + 1), completion: tokens, cached: maybe, written: maybe, reasoning: maybe, total: maybe }), fc.boolean(), (said, isOutside) => {
       const report = { prompt_tokens: said.prompt, completion_tokens: said.completion, total_tokens: said.total, cached_tokens: said.cached, prompt_tokens_details: { cache_write_tokens: said.written }, reasoning_tokens: said.reasoning };
       const usage = usageOf(report, { reasoningOutside: isOutside, cachedOutside: isOutside });
       for (const count of Object.values(usage)) expect(count ?? 0).toBeGreaterThanOrEqual(0);
       if (!isOutside) expect(promptTokens(usage)).toBe(said.prompt);
     }));
+  });
+
+  it('of zeros is none, because no prompt is empty', () => {
+    const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, prompt_tokens_details: { cached_tokens: 0 } };
+    expect(readCounts(zeros, null)).toBeNull();
+    const before = readCounts({ prompt_tokens: 10, completion_tokens: 2 }, null);
+    expect(readCounts(zeros, before)).toBe(before);
+    expect(usageOf({ ...zeros, completion_tokens: 5, total_tokens: 5 })).toMatchObject({ input: null, cacheRead: 0, answer: 5 });
+  });
+
+  it('is read under the names of the Responses API too', () => {
+    expect(usageOf({ input_tokens: 11, output_tokens: 5, total_tokens: 16 })).toMatchObject({ input: 11, answer: 5 });
   });
 
   it.each([
