@@ -34,13 +34,13 @@ interface Choice {
   readonly at: number;
   /** The number of characters of the answer so far. */
   length: number;
-  readonly callIds: string[];
+  readonly callIds: Set<string>;
   images: number;
   /** The last image among the thoughts. */
   draft: SignedImage | null;
   details: number;
   /** A call whose arguments come in pieces. */
-  open: { readonly index: number; readonly args: PartialArgs } | null;
+  open: { readonly index: number; readonly id: string; readonly args: PartialArgs } | null;
   isFinished: boolean;
 }
 
@@ -94,10 +94,10 @@ export function decodeBody(body: unknown, target: Target): readonly Chunk[] {
 /** Ends a choice of a whole body that has no `finishReason`. A whole body is complete, but a choice without content and without a reason is no answer. */
 function addUnsaidFinish(answer: AnswerState, choice: Choice): void {
   if (isEmpty(choice)) throw invalid('an answer without content');
-  finish(answer, choice, { reason: choice.callIds.length > 0 ? 'tool_calls' : 'completed', native: null });
+  finish(answer, choice, { reason: choice.callIds.size > 0 ? 'tool_calls' : 'completed', native: null });
 }
 
-const isEmpty = ({ length, callIds, images }: Choice): boolean => length === 0 && callIds.length === 0 && images === 0;
+const isEmpty = ({ length, callIds, images }: Choice): boolean => length === 0 && callIds.size === 0 && images === 0;
 
 function addEvent(answer: AnswerState, event: unknown, source: unknown): void {
   if (isError(event)) throw decodeAnswerError(event, answer.target);
@@ -148,7 +148,7 @@ function choiceOf(answer: AnswerState, at: number): Choice {
   const known = answer.choices[at];
   if (known !== undefined) return known;
   if (!Number.isInteger(at) || at < 0 || at >= mostChoices) throw invalid(`a candidate with the index ${at}`);
-  const choice: Choice = { at, length: 0, callIds: [], images: 0, draft: null, details: 0, open: null, isFinished: false };
+  const choice: Choice = { at, length: 0, callIds: new Set(), images: 0, draft: null, details: 0, open: null, isFinished: false };
   answer.choices[at] = choice;
   return choice;
 }
@@ -180,7 +180,7 @@ function addText(answer: AnswerState, choice: Choice, { text, signature }: Signe
   const start = choice.length;
   choice.length += text.length;
   if (text !== '') answer.out.push({ type: 'text-delta', choice: choice.at, text });
-  if (signature !== '') addSignature(answer, choice, { signature, place: { part: 'text', start, end: choice.length, calls: choice.callIds.length } });
+  if (signature !== '') addSignature(answer, choice, { signature, place: { part: 'text', start, end: choice.length, calls: choice.callIds.size } });
 }
 
 function addThought(answer: AnswerState, choice: Choice, { text, signature }: SignedWords): void {
@@ -214,14 +214,14 @@ function addCall(answer: AnswerState, choice: Choice, { call, source }: { readon
   const pieces = listOf(partialArgs);
   if (typeof name !== 'string' || name === '') return addToOpenCall(answer, choice, { args, pieces });
   closeCall(answer, choice);
-  const index = choice.callIds.length;
-  const callId = typeof id === 'string' && id !== '' && !choice.callIds.includes(id) ? id : idFrom(`${seedOf(answer, source)}/${choice.at}/${index}`);
-  choice.callIds.push(callId);
+  const index = choice.callIds.size;
+  const callId = typeof id === 'string' && id !== '' && !choice.callIds.has(id) ? id : idFrom(`${seedOf(answer, source)}/${choice.at}/${index}`);
+  choice.callIds.add(callId);
   answer.out.push({ type: 'tool-start', choice: choice.at, index, id: callId, name });
   const whole = fieldsOf(args);
   if (willContinue !== true && pieces.length === 0) answer.out.push({ type: 'tool-delta', choice: choice.at, index, arguments: JSON.stringify(whole) });
   else {
-    choice.open = { index, args: createPartialArgs(whole) };
+    choice.open = { index, id: callId, args: createPartialArgs(whole) };
     for (const piece of pieces) choice.open.args.add(piece);
   }
   return callId;
@@ -236,7 +236,7 @@ function addToOpenCall(answer: AnswerState, choice: Choice, { args, pieces }: { 
   }
   for (const piece of pieces) open.args.add(piece);
   if (pieces.length === 0) closeCall(answer, choice);
-  return choice.callIds[open.index] ?? null;
+  return open.id;
 }
 
 function closeCall(answer: AnswerState, choice: Choice): void {
@@ -282,7 +282,7 @@ function addFinish(answer: AnswerState, choice: Choice, { word, message }: { rea
     return;
   }
   // wire: after tool calls the word is STOP too, and it may come in a later event (recorded traffic, as of 2026-11)
-  finish(answer, choice, { reason: known === 'completed' && choice.callIds.length > 0 ? 'tool_calls' : known, native: word });
+  finish(answer, choice, { reason: known === 'completed' && choice.callIds.size > 0 ? 'tool_calls' : known, native: word });
 }
 
 const originOf = ({ target: { provider, mapping } }: AnswerState, choice: Choice): DetailOrigin => ({ provider: provider.account, model: mapping.externalId, index: choice.details++ });

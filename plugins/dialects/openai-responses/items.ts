@@ -54,15 +54,15 @@ export interface Voice {
  */
 export class Items {
   readonly all: OpenItem[] = [];
-  /** The newest item of each index. */
-  readonly #newest = new Map<unknown, OpenItem>();
+  /** The newest item of each index, of each kind, and of each index and kind. */
+  readonly #newest = new Map<number | string, OpenItem>();
   readonly #places = new Set<number>();
 
   /** The newest item with this index and of this kind; without an index, the newest of this kind. An item of another API's kind fits each event. */
   find(index: unknown, kind: ItemKind): OpenItem | undefined {
+    if (typeof index !== 'number') return this.#newest.get(kind);
     const newest = this.#newest.get(index);
-    if (newest !== undefined && (newest.kind === kind || newest.kind === 'other' || kind === 'other')) return newest;
-    return this.all.findLast((item) => item.kind === kind && (typeof index !== 'number' || item.index === index));
+    return newest?.kind === 'other' || kind === 'other' ? newest : this.#newest.get(`${index} ${kind}`);
   }
 
   /** Adds an item. `id` is of the answer, and unique to it. */
@@ -71,7 +71,8 @@ export class Items {
     const item: OpenItem = { kind, at, index, parts: new Map(), call: newCall(`${id}/${at}`), callId: undefined, voice: null, whole: null };
     this.all.push(item);
     this.#places.add(at);
-    if (typeof index === 'number') this.#newest.set(index, item);
+    this.#newest.set(kind, item);
+    if (typeof index === 'number') this.#newest.set(index, item).set(`${index} ${kind}`, item);
     return item;
   }
 

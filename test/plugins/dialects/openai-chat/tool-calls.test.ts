@@ -39,3 +39,9 @@ it('an answer that ends for calls, and has none, is complete', () => {
   const chunks = deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { content: 'Hi.', tool_calls: [] }, finish_reason: 'tool_calls' }] }, target);
   expect(chunks.at(-1)).toEqual({ type: 'finish', choice: 0, reason: 'completed', native: 'tool_calls' });
 });
+
+it('any number of calls is read, and not all are looked at for each piece', () => {
+  const wire = Array.from({ length: 100_000 }, (_, index) => ({ ...call('{}', index), id: `call_${index}` }));
+  const chunks = deepseek.decodeBody({ id: 'x', choices: [{ index: 0, message: { tool_calls: wire }, finish_reason: 'tool_calls' }] }, target);
+  expect(chunks.filter(({ type }) => type === 'tool-start')).toHaveLength(100_000);
+});

@@ -49,6 +49,13 @@ describe('items of one answer', () => {
     expect(heard(events, [wholeMessage, callItem('a', '{"n":1}'), callItem('b', '{"n":2}')])).toEqual({ reasoning: '', text: 'Hi.', calls: ['a {"n":1}', 'b {"n":2}'] });
   });
 
+  it('are any number, and not all are looked at for each event', () => {
+    const many = Array.from({ length: 100_000 }, (_, at) => done(callItem(`c${at}`, '{}')));
+    const decoder = dialect.decoder(targetOf('openai-responses'));
+    const chunks = [added(message), ...many, ...many.map(() => said('x'))].flatMap((event) => decoder.push({ data: JSON.stringify(event) }));
+    expect(chunks.filter(({ type }) => type === 'text-delta')).toHaveLength(100_000);
+  });
+
   it('are as they came where the last event leaves some out', () => {
     const events = [added(callItem('a')), inputOf('{"n":1}'), added(callItem('b')), inputOf('{"n":2}')].map((event, at) => ({ ...event, output_index: at >> 1 }));
     expect(heard(events, [callItem('b', '{"n":2}')])).toEqual({ reasoning: '', text: '', calls: ['a {"n":1}', 'b {"n":2}'] });
