@@ -122,6 +122,9 @@ export interface StatsRow {
 export const ranks = ['requests', 'errors', 'tokens', 'cost'] as const;
 export type Rank = (typeof ranks)[number];
 
+/** Rows that an answer has at most, however many are asked for. */
+export const mostRows = 1000;
+
 export interface StatsOptions {
   /**
    * A dimension, `meta.<key>` or `field.<name>`; null: one row over all records, even if there are none. A dimension of attempts,

@@ -3,6 +3,7 @@
  * however it ended, and agree with the log to the last digit.
  */
 import type { Budget } from '../../../core/limits.ts';
+import { mostRows } from '../../../core/log/store.ts';
 import type { LogAccess, LogReader } from '../../../core/log/store.ts';
 import type { Logger } from '../../../core/logger.ts';
 import { parseDollars } from '../../../core/money.ts';
@@ -31,8 +32,6 @@ export interface SumsParts {
   readonly readers: Set<LogReader>;
 }
 
-/** The values with the largest sums are read at once; others are asked for one by one. */
-const mostValues = 10_000;
 const tryAgainMs = { first: 200, most: 5000 };
 
 export class Sums {
@@ -154,7 +153,8 @@ const picoOf = (cost: string | null): bigint => (cost === null ? 0n : (parseDoll
 
 async function readKind(reader: LogReader, { by, per }: Kind, now: number): Promise<Read> {
   const { start } = periodOf(per, now);
-  const rows = await reader.stats({ from: start === 0 ? null : start, to: null, conditions: [], text: null }, { by: by === 'all' ? null : by, limit: mostValues, rank: 'cost' });
+  const rows = await reader.stats({ from: start === 0 ? null : start, to: null, conditions: [], text: null }, { by: by === 'all' ? null : by, limit: mostRows, rank: 'cost' });
   const spent = new Map(rows.map(({ value, cost }) => [value ?? '', picoOf(cost)] as const));
-  return { start, spent, isWhole: rows.length < mostValues };
+  // the values with the largest sums are read at once; where there may be more, others are asked for one by one
+  return { start, spent, isWhole: rows.length < mostRows };
 }

@@ -2,6 +2,7 @@
 import { facetFields, keyedName } from '../../../../core/log/fields.ts';
 import { queriesOf } from '../sql/engine.ts';
 import type { Engine, Queries } from '../sql/engine.ts';
+import { mostRows } from '../../../../core/log/store.ts';
 import type { ListOptions, LoggedWhole, LogFacets, LogPage, LogQuery, Rank, Series, SeriesOptions, SeriesPoint, StatsRow } from '../../../../core/log/store.ts';
 import { parsedJson, readDetail, readRecord, readWhole } from '../sql/rows.ts';
 import type { StoredRow } from '../sql/rows.ts';
@@ -20,7 +21,6 @@ import type { Sums } from '../sums/sums.ts';
 const bodiesSql = ({ body }: Grammar): string => bodyColumns.map((column) => `${body(column)} as ${column}`).join(', ');
 const withBodies = 'left join gateway_bodies b on b.id = r.id';
 
-const largestGroups = 1000;
 const facetRows = 10_000;
 const seriesValues = 10;
 
@@ -49,7 +49,7 @@ export function createReader(engine: Engine): Reader {
       return row === undefined ? null : readWhole(row);
     },
     async stats(query, { by, limit, rank = 'requests' }): Promise<StatsRow[]> {
-      if (by !== null) return (await largestOf(queries, shown(query), { by, rank, most: Math.min(limit, largestGroups) })).map(({ value, sums }) => statsOf(value, sums));
+      if (by !== null) return (await largestOf(queries, shown(query), { by, rank, most: Math.min(limit, mostRows) })).map(({ value, sums }) => statsOf(value, sums));
       const [all] = await groupsOf(queries, shown(query), { by, bucketMs: null });
       return [statsOf(null, all?.sums ?? noSums())];
     },

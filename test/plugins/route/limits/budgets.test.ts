@@ -191,6 +191,19 @@ describe('what was spent', () => {
     expect(await used(two.gateway, 'new')).toEqual({ all: times(6), 'meta.tenant-id': times(1) });
   });
 
+  test('of more values than the log sums up at once outlives a restart', async () => {
+    const dataDir = await folder();
+    const clock = { now: Date.now() };
+    const config = withJournal(dataDir, { limits: [budget(times(2))] });
+    const one = await scene({ config, clock });
+    for (let at = 0; at < 1000; at += 50) await Promise.all(Array.from({ length: 50 }, (_, more) => statusOf(one.gateway.chat(small, tenant(`a-${at + more}`)))));
+    expect(await statusOf(one.gateway.chat(small, tenant('z')))).toBe(200);
+    await one.gateway.close();
+    const two = await scene({ config, clock });
+    expect(await used(two.gateway, 'z')).toEqual({ 'meta.tenant-id': times(1) });
+    expect([await statusOf(two.gateway.chat(small, tenant('z'))), await statusOf(two.gateway.chat(small, tenant('z')))]).toEqual([200, 402]);
+  });
+
   test('counts for a budget that a reload adds', async () => {
     const dataDir = await folder();
     const states = new States();
