@@ -42,8 +42,8 @@ export interface Extent {
   readonly circumstances: Circumstances;
 }
 
-/** Tokens of the longest answer that a request allows. */
-export const longestAnswer = ({ ask, maxTokens, n }: ChatRequest): number => (ask === undefined ? (maxTokens ?? usualAnswer) * (n ?? 1) : 0);
+/** Tokens of the longest answer that a request allows. safety: a number that is too large to be exact has no price, and a budget would let it pass. */
+export const longestAnswer = ({ ask, maxTokens, n }: ChatRequest): number => (ask === undefined ? Math.min((maxTokens ?? usualAnswer) * (n ?? 1), Number.MAX_SAFE_INTEGER) : 0);
 
 /** The most that it may cost at a candidate, in 10^-12 dollar: no token of the prompt comes from a cache, and the answer is as long as it may be. Null: nobody knows the price. */
 export const priceAt = ({ mapping, model }: Pick<Candidate, 'mapping' | 'model'>, { prompt, answer, circumstances }: Extent): bigint | null =>

@@ -43,6 +43,11 @@ describe('a budget', () => {
     expect((await gateway.chat(small)).headers.get('x-budget-remaining')).toBeNull();
   });
 
+  test('refuses a request whose longest answer is more tokens than can be counted', async () => {
+    const { gateway } = await scene({ limits: [budget('1')] });
+    expect(await statusOf(gateway.chat({ max_tokens: Number.MAX_SAFE_INTEGER, n: 2 }, tenant('acme')))).toBe(402);
+  });
+
   test('begins anew with its period', async () => {
     const { gateway, clock } = await scene({ limits: [budget(times(1)), budget(times(2), { per: 'week' })] });
     const next = async (): Promise<number> => await statusOf(gateway.chat(small, tenant('acme')));
