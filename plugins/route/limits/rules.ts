@@ -125,7 +125,8 @@ export class Rules {
     for (let at = 0; at < this.#metadata.length; at++) {
       const { name, dimension } = this.#metadata[at] as Named;
       const value = own[name] ?? metadata[name];
-      const subject = value === undefined ? null : dimension.of(value);
+      // the log does not tell an empty value from none
+      const subject = value === undefined || value === '' ? null : dimension.of(value);
       if (subject !== null) found.push(subject);
     }
     return found;

@@ -154,7 +154,8 @@ const picoOf = (cost: string | null): bigint => (cost === null ? 0n : (parseDoll
 async function readKind(reader: LogReader, { by, per }: Kind, now: number): Promise<Read> {
   const { start } = periodOf(per, now);
   const rows = await reader.stats({ from: start === 0 ? null : start, to: null, conditions: [], text: null }, { by: by === 'all' ? null : by, limit: mostRows, rank: 'cost' });
-  const spent = new Map(rows.map(({ value, cost }) => [value ?? '', picoOf(cost)] as const));
+  // requests without the value have no such budget
+  const spent = new Map(rows.flatMap(({ value, cost }) => (by === 'all' || value ? [[value ?? '', picoOf(cost)] as const] : [])));
   // the values with the largest sums are read at once; where there may be more, others are asked for one by one
   return { start, spent, isWhole: rows.length < mostRows };
 }

@@ -209,6 +209,19 @@ describe('what was spent', () => {
     expect([await statusOf(two.gateway.chat(small, tenant('z'))), await statusOf(two.gateway.chat(small, tenant('z')))]).toEqual([200, 402]);
   });
 
+  test('by requests without the value counts for no budget of a value, nor for one that is empty', async () => {
+    const log = memoryLog();
+    const clock = { now: Date.now() };
+    const at = { createdAt: new Date(clock.now).toISOString() };
+    log.add({ ...at, cost: '5' });
+    log.add({ ...at, cost: '7', metadata: { 'tenant-id': '' } });
+    log.add({ ...at, cost: '0.5', metadata: { 'tenant-id': 'acme' } });
+    const { gateway } = await scene({ limits: [budget('1')], plugins: [keeping(log)], clock });
+    const { data } = (await (await gateway.get('/api/limits')).json()) as any;
+    expect(data.map(({ value, used }: any) => [value, used])).toEqual([['acme', '0.5']]);
+    expect(await statusOf(gateway.chat(small, tenant('')))).toBe(200);
+  });
+
   test('counts for a budget that a reload adds', async () => {
     const dataDir = await folder();
     const states = new States();
