@@ -64,6 +64,8 @@ export interface Circumstances {
   readonly images: number;
   /** The provider was asked to search the web, if it wants to. */
   readonly maySearch: boolean;
+  /** The service tier: the one that the provider named, else the one that was asked for. */
+  readonly tier?: string | null;
   /** Epoch milliseconds: when it began, and when it was over. */
   readonly from: number;
   readonly to: number;
@@ -76,10 +78,16 @@ const searchFields = ['web_search_options', 'search_parameters', 'plugins'];
 export function circumstancesOf(request: ChatRequest, from: number, to = from): Circumstances {
   let images = 0;
   for (const { content } of request.messages) if (Array.isArray(content)) for (const { type } of content as readonly { type: string }[]) if (type === 'image_url') images++;
-  return { images, maySearch: asksToSearch(request), from, to };
+  return { images, maySearch: asksToSearch(request), tier: tierIn(request), from, to };
 }
 
 const asksToSearch = ({ rest, tools }: ChatRequest): boolean => searchFields.some((field) => rest[field] !== undefined && rest[field] !== null) || (tools ?? []).some(({ type, function: called }) => called === undefined && /search|ground/i.test(type));
+
+/** wire: `service_tier` of OpenAI, which others took over, and `serviceTier: { type }` of Amazon Bedrock. */
+function tierIn({ rest: { service_tier: tier, serviceTier: other } }: ChatRequest): string | null {
+  const asked = tier ?? (other as { type?: unknown } | null | undefined)?.type;
+  return typeof asked === 'string' ? asked : null;
+}
 
 const never: Circumstances = { images: 0, maySearch: false, from: 0, to: 0 };
 
@@ -146,9 +154,17 @@ export function costOf(usage: Usage, listed: Pricing, circumstances: Circumstanc
   total.add(usage.reasoning ?? 0, price(pricing.internal_reasoning) ?? completion);
   total.add(circumstances.images, price(pricing.image) ?? 0n);
   total.add(searchesOf(usage, circumstances), price(pricing.web_search) ?? 0n);
-  if (usage.details !== undefined) total.add(unpricedOf(usage), prompt === 0n && completion === 0n ? 0n : null);
+  const unpriced = prompt === 0n && completion === 0n ? 0n : null;
+  if (usage.details !== undefined) total.add(unpricedOf(usage), unpriced);
+  if (circumstances.tier === dearTier) total.add(1, unpriced);
   return total.known;
 }
+
+/** Vendors sell it at other prices, mostly twice as high. The catalogue has none for it, and the usual ones would be too low. */
+const dearTier = 'priority';
+
+/** It costs about half, and the catalogue has no price for it: the cost is an upper bound. */
+export const isCheapTier = ({ tier }: Circumstances): boolean => tier === 'flex';
 
 /** Searches to pay for; null: nobody knows. A provider that was not asked to search, and says nothing of searches, made none. */
 const searchesOf = ({ webSearches }: Usage, { maySearch }: Circumstances): number | null => (webSearches === undefined ? (maySearch ? null : 0) : webSearches);

@@ -6,7 +6,7 @@
 import { completionTokens } from '../../core/chat.ts';
 import type { ChatRequest, Usage } from '../../core/chat.ts';
 import type { Pricing } from '../../core/config.ts';
-import { circumstancesOf, costOf, formatDollars, parseDollars, pricesFor, straddlesPeak } from '../../core/money.ts';
+import { circumstancesOf, costOf, formatDollars, isCheapTier, parseDollars, pricesFor, straddlesPeak } from '../../core/money.ts';
 import type { Circumstances } from '../../core/money.ts';
 import type { RequestRecord, Served } from '../../core/pipeline/context.ts';
 import { recordedUsage } from '../../core/pipeline/record.ts';
@@ -22,7 +22,7 @@ export default definePlugin({
       const { served, request } = record;
       if (served === null || request === null) return record;
       const circumstances = circumstancesOf(request, begin, begin + record.durationMs);
-      const own = spentAt(served, request, circumstances.maySearch && leftSearchOut(record) ? { ...circumstances, maySearch: false } : circumstances);
+      const own = spentAt(served, request, { ...circumstances, maySearch: circumstances.maySearch && !leftSearchOut(record), tier: tierOf(record, circumstances) });
       const priced = own.cost === null ? record : { ...record, cost: formatDollars(own.cost), costIsUpperBound: own.isUpperBound, prices: own.prices };
       return served.lost.length === 0 ? priced : withLost(priced, isUsed(record, served) ? own : { ...own, cost: 0n, isUpperBound: false }, served.lost.map((one) => ({ ...spentAt(one, request, circumstances), at: one.at, usage: one.usage })));
     });
@@ -45,11 +45,18 @@ function spentAt({ model, mapping, usage, isLeft }: Served, request: ChatRequest
   const billed = goesOn ? atMost(usage, request, { model, mapping, listed, circumstances }) : usage;
   // a count of tokens costs nothing, also where the model has a price for each request
   const cost = request.ask?.kind === 'count' ? 0n : billed === null ? null : costOf(billed, listed, circumstances);
-  return { cost, isUpperBound: cost !== null && cost > 0n && (goesOn || straddlesPeak(listed, circumstances)), prices: pricesFor(billed ?? usage, listed, circumstances) };
+  return { cost, isUpperBound: cost !== null && cost > 0n && (goesOn || straddlesPeak(listed, circumstances) || isCheapTier(circumstances)), prices: pricesFor(billed ?? usage, listed, circumstances) };
 }
 
 /** The provider did not get the tool that searches. */
 const leftSearchOut = ({ adjustments }: RequestRecord): boolean => adjustments.some(({ parameter }) => /^tools\..*search/i.test(parameter));
+
+/** wire: a request is billed by the tier that served it, which may be another one than it asked for (OpenAI: Priority processing). */
+function tierOf({ response, adjustments }: RequestRecord, { tier = null }: Circumstances): string | null {
+  const named = response?.choices.flatMap(({ extras }) => extras).find(({ on, field }) => on === 'reply' && field === 'service_tier')?.value;
+  if (typeof named === 'string') return named;
+  return adjustments.some(({ parameter }) => parameter === 'service_tier') ? null : tier;
+}
 
 interface LeftAlone extends Pick<Served, 'model' | 'mapping'> {
   readonly listed: Pricing;

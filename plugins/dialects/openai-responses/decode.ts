@@ -307,6 +307,7 @@ function addResponse(answer: AnswerState, response: Fields, event: string): void
   const searches = answer.items.all.filter(({ whole }) => isSearch(whole)).length;
   const usage = readUsage(fieldsOf(response['usage']), searches > 0 || answer.target.form === form ? searches : undefined);
   if (usage !== null) answer.out.push({ type: 'usage', usage });
+  if (typeof response['service_tier'] === 'string') answer.out.push({ type: 'extra', choice: 0, on: 'reply', field: 'service_tier', value: response['service_tier'] });
   answer.isOver = true;
   const native = status === 'incomplete' || event === 'incomplete' ? incompleteWord(response) : null;
   answer.out.push({ type: 'finish', choice: 0, reason: native === null ? (answer.calls.begun > 0 ? 'tool_calls' : 'completed') : reasonOf(native), native: native ?? 'completed' });
