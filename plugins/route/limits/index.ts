@@ -46,6 +46,8 @@ export default definePlugin({
       await sums.open(openMs);
       for (const warning of await warningsOf(rules.budgets(), log.reader())) logger.warn(warning);
       begin(() => void refresher.now());
+      // nobody has counted what was spent while a reload had taken a budget away
+      ledger.atLeast(spentIn(sums, rules));
       refresher.start();
     });
     // after route/health, so that only what will be asked is counted
@@ -69,14 +71,13 @@ export default definePlugin({
     keys.onChange((names) => {
       rules.limitKeys(names.map((one) => ({ name: one, limits: keys.get(one)?.limits ?? null })));
       sums.watch(rules.budgets(), names);
+      // nobody has counted what a key spent while its budget was taken away
+      void refresher.now();
     });
     const refresher = new Refresher(async () => {
       if (!rules.hasBudgets) return;
       await sums.refresh();
-      ledger.atLeast(Array.from(sums.known()).flatMap(({ kind: { by, per }, start, value, pico }): Spent[] => {
-        const subject = rules.of(by, value);
-        return subject === null ? [] : [{ subject, per, start, pico }];
-      }));
+      ledger.atLeast(spentIn(sums, rules));
     }, () => isReader(peers));
     peers?.answer('number', () => peers.number);
     return () => {
@@ -86,6 +87,13 @@ export default definePlugin({
     };
   },
 });
+
+/** What the log knows of values that have limits. */
+const spentIn = (sums: Sums, rules: Rules): Spent[] =>
+  Array.from(sums.known()).flatMap(({ kind: { by, per }, start, value, pico }) => {
+    const subject = rules.of(by, value);
+    return subject === null ? [] : [{ subject, per, start, pico }];
+  });
 
 /** One worker reads for all: the one with the least number. The first one may have ended, and another number taken its place. */
 const isReader = async (peers: Gateway['peers']): Promise<boolean> => peers === null || (await peers.ask('number', null)).every((other) => (other as number) > peers.number);

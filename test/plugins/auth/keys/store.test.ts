@@ -110,6 +110,18 @@ describe.each(['sqlite', 'postgres'] as const)('keys in %s', (kind) => {
     expect(Number(data.find(({ value }: any) => value === 'spender').used)).toBeGreaterThanOrEqual(spent);
   });
 
+  test('count what they spent while their budget was taken away', async () => {
+    const budget = { budget: { dollars: '1000', per: 'day' } };
+    const key = await create(gateway, { name: 'freed', limits: budget });
+    expect(await statusOf(gateway, key)).toBe(200);
+    await api(gateway, 'PATCH', '/freed', { limits: null });
+    for (const _ of [1, 2, 3]) expect(await statusOf(gateway, key)).toBe(200);
+    await api(gateway, 'PATCH', '/freed', { limits: budget });
+    const spent = gateway.records.filter((record) => record.key === 'freed').reduce((sum, { cost }) => sum + Number(cost), 0);
+    const used = async (): Promise<number> => Number(((await (await gateway.get('/api/limits?by=key', asAdmin)).json()) as any).data.find(({ value }: any) => value === 'freed').used);
+    await expect.poll(used, { timeout: 3000 }).toBeCloseTo(spent, 9);
+  });
+
   test('are rotated with overlap, and without', async () => {
     const first = await create(gateway, { name: 'rotated' });
     const rotate = async (overlap?: string): Promise<any> => (await api(gateway, 'POST', '/rotated/rotate', overlap === undefined ? undefined : { overlap })).body;

@@ -232,6 +232,18 @@ describe('what was spent', () => {
     expect(await statusOf(two.gateway.chat(small, tenant('acme')))).toBe(402);
   });
 
+  test('counts for a budget that a reload takes away and another one brings back', async () => {
+    const dataDir = await folder();
+    const states = new States();
+    const clock = { now: Date.now() };
+    const one = await scene({ config: withJournal(dataDir), states, clock });
+    expect(await statusOf(one.gateway.chat(small, tenant('acme')))).toBe(200);
+    const two = await scene({ config: withJournal(dataDir, { limits: [] }), states, clock });
+    for (let at = 0; at < 3; at++) expect(await statusOf(two.gateway.chat(small, tenant('acme')))).toBe(200);
+    const three = await scene({ config: withJournal(dataDir), states, clock });
+    expect(await statusOf(three.gateway.chat(small, tenant('acme')))).toBe(402);
+  });
+
   test('is not known while the log is away: only callers with budgets are told to come back', async () => {
     const log = memoryLog();
     const clock = { now: Date.now() };
