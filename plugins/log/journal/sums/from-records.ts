@@ -43,8 +43,8 @@ const counts: Readonly<Record<Counted, string>> = {
   completionTokens: 'sum(r.completion_tokens)',
   reasoningTokens: 'sum(r.reasoning_tokens)',
   cachedTokens: 'sum(r.cached_tokens)',
-  // an answer without a provider is a dry run: it costs nothing
-  unpriced: "sum(case when r.cost is null and r.outcome not in ('refused', 'failed') and not (r.outcome = 'answered' and r.provider is null) then 1 else 0 end)",
+  // without a provider nobody was asked: a dry run, or a client that left before. It costs nothing
+  unpriced: "sum(case when r.cost is null and r.provider is not null and r.outcome not in ('refused', 'failed') then 1 else 0 end)",
   estimated: 'sum(case when r.estimated then 1 else 0 end)',
   generatedTokens: `sum(case when ${generated} then r.completion_tokens end)`,
   generatedMs: `sum(case when ${generated} then r.duration_ms - r.ttft_ms end)`,

@@ -85,6 +85,26 @@ describe('log/journal', () => {
     expect(await summedUp()).toMatchObject({ requests: 1, unpriced: 0 });
   });
 
+  test('counts no request as one without a price whose client left before a provider was asked', async () => {
+    const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = probe(({ hooks }) => {
+      hooks.normalise.tapPromise(async (request) => {
+        asked.resolve();
+        await gone.promise;
+        return request;
+      });
+    });
+    const { post, records } = await begin({}, {}, [slow]);
+    const client = new AbortController();
+    const left = expect(post({ model: 'plain', messages: [{ role: 'user', content: 'hi' }] }, { signal: client.signal })).rejects.toThrow('abort');
+    await asked.promise;
+    client.abort();
+    await left;
+    await expect.poll(() => records).toMatchObject([{ outcome: 'gone', provider: null }]);
+    gone.resolve();
+    expect(await summedUp()).toMatchObject({ requests: 1, unpriced: 0 });
+  });
+
   test('counts on over a reload what it has lost', async () => {
     const states = new States();
     const config = oneUpstream(upstream.url, { server: { data_dir: place.path }, plugins: [...quietPlugins, { use: 'log/journal', with: { store: 'postgres', url: 'postgres://nobody@127.0.0.1:1/none', max_bytes: 65_536 } }] });
