@@ -136,7 +136,8 @@ function isPeak({ hours, weekdays }: PeakPrices, at: number): boolean {
 
 /**
  * What a request cost, in 10^-12 dollar; null where it is not known. Each token is counted once: cached tokens, tokens written
- * to a cache and reasoning tokens cost their own price where there is one, else the price of prompt or completion tokens.
+ * to a cache and reasoning tokens cost their own price where there is one, else the price of prompt or completion tokens. With a
+ * service tier of its own prices, it is the most that it may have cost.
  */
 export function costOf(usage: Usage, listed: Pricing, circumstances: Circumstances = never): bigint | null {
   const pricing = pricesFor(usage, listed, circumstances);
@@ -154,17 +155,13 @@ export function costOf(usage: Usage, listed: Pricing, circumstances: Circumstanc
   total.add(usage.reasoning ?? 0, price(pricing.internal_reasoning) ?? completion);
   total.add(circumstances.images, price(pricing.image) ?? 0n);
   total.add(searchesOf(usage, circumstances), price(pricing.web_search) ?? 0n);
-  const unpriced = prompt === 0n && completion === 0n ? 0n : null;
-  if (usage.details !== undefined) total.add(unpricedOf(usage), unpriced);
-  if (circumstances.tier === dearTier) total.add(1, unpriced);
-  return total.known;
+  if (usage.details !== undefined) total.add(unpricedOf(usage), prompt === 0n && completion === 0n ? 0n : null);
+  // wire: the prices of `priority` are 1.7 to 2.5 times the usual ones (OpenAI: Pricing, GPT-5.5: $12.50 for $5)
+  return total.known !== null && circumstances.tier === 'priority' ? (total.known * 5n + 1n) / 2n : total.known;
 }
 
-/** Vendors sell it at other prices, mostly twice as high. The catalogue has none for it, and the usual ones would be too low. */
-const dearTier = 'priority';
-
-/** It costs about half, and the catalogue has no price for it: the cost is an upper bound. */
-export const isCheapTier = ({ tier }: Circumstances): boolean => tier === 'flex';
+/** Whether the service tier has prices of its own, which the catalogue does not have: `flex` costs about half of the usual, `priority` at most what `costOf` says. */
+export const isOtherTier = ({ tier }: Circumstances): boolean => tier === 'flex' || tier === 'priority';
 
 /** Searches to pay for; null: nobody knows. A provider that was not asked to search, and says nothing of searches, made none. */
 const searchesOf = ({ webSearches }: Usage, { maySearch }: Circumstances): number | null => (webSearches === undefined ? (maySearch ? null : 0) : webSearches);

@@ -6,7 +6,7 @@
 import { completionTokens } from '../../core/chat.ts';
 import type { ChatRequest, Usage } from '../../core/chat.ts';
 import type { Pricing } from '../../core/config.ts';
-import { circumstancesOf, costOf, formatDollars, isCheapTier, parseDollars, pricesFor, straddlesPeak } from '../../core/money.ts';
+import { circumstancesOf, costOf, formatDollars, isOtherTier, parseDollars, pricesFor, straddlesPeak } from '../../core/money.ts';
 import type { Circumstances } from '../../core/money.ts';
 import type { RequestRecord, Served } from '../../core/pipeline/context.ts';
 import { recordedUsage } from '../../core/pipeline/record.ts';
@@ -45,7 +45,7 @@ function spentAt({ model, mapping, usage, isLeft }: Served, request: ChatRequest
   const billed = goesOn ? atMost(usage, request, { model, mapping, listed, circumstances }) : usage;
   // a count of tokens costs nothing, also where the model has a price for each request
   const cost = request.ask?.kind === 'count' ? 0n : billed === null ? null : costOf(billed, listed, circumstances);
-  return { cost, isUpperBound: cost !== null && cost > 0n && (goesOn || straddlesPeak(listed, circumstances) || isCheapTier(circumstances)), prices: pricesFor(billed ?? usage, listed, circumstances) };
+  return { cost, isUpperBound: cost !== null && cost > 0n && (goesOn || straddlesPeak(listed, circumstances) || isOtherTier(circumstances)), prices: pricesFor(billed ?? usage, listed, circumstances) };
 }
 
 /** The provider did not get the tool that searches. */

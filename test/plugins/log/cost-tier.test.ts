@@ -20,10 +20,10 @@ async function asked(dialect: string, { sends = {}, says = {}, model = { pricing
 
 describe('the cost of a service tier', () => {
   it.each<[string, string, object, object, string | null, boolean]>([
-    ['nobody knows, where priority was asked for', 'openai-chat', { service_tier: 'priority' }, {}, null, false],
-    ['nobody knows, where the provider served with priority by itself', 'openai-chat', {}, { service_tier: 'priority' }, null, false],
+    ['is two and a half times the usual one at most, where priority was asked for', 'openai-chat', { service_tier: 'priority' }, {}, '50', true],
+    ['is two and a half times the usual one at most, where the provider served with priority by itself', 'openai-chat', {}, { service_tier: 'priority' }, '50', true],
     ['is the usual one, where the provider did not serve with priority', 'openai-chat', { service_tier: 'priority' }, { service_tier: 'default' }, '20', false],
-    ['nobody knows, where the Responses API served with priority', 'openai-responses', { service_tier: 'auto' }, { service_tier: 'priority' }, null, false],
+    ['is two and a half times the usual one at most, where the Responses API served with priority', 'openai-responses', { service_tier: 'auto' }, { service_tier: 'priority' }, '50', true],
     ['is the usual one, where the Responses API did not serve with priority', 'openai-responses', { service_tier: 'priority' }, { service_tier: 'default' }, '20', false],
     ['is the usual one, where the provider does not get the field', 'anthropic', { service_tier: 'priority' }, {}, '20', false],
     ['is an upper bound for flex', 'openai-chat', { service_tier: 'flex' }, { service_tier: 'flex' }, '20', true],
@@ -36,8 +36,8 @@ describe('the cost of a service tier', () => {
     expect((await asked('openai-chat', { sends: { service_tier: 'priority' }, model: { free: true } })).record?.cost).toBe('0');
   });
 
-  it('that nobody knows is refused by a budget that says so', async () => {
-    const more = { limits: [{ by: 'all', budget: { dollars: '1000', per: 'day', unknown: 'refuse' } }] };
+  it('counts in a budget', async () => {
+    const more = { limits: [{ by: 'all', budget: { dollars: '30', per: 'day' } }] };
     expect((await asked('openai-chat', { more })).status).toBe(200);
     expect((await asked('openai-chat', { sends: { service_tier: 'priority' }, more })).status).toBe(402);
   });
