@@ -308,6 +308,8 @@ const reasons = new Map<string, FinishReason | 'error'>([
   ['stop_sequence', 'completed'],
   ['length', 'length_limit'],
   ['model_length', 'length_limit'],
+  // wire: what Z.ai says where the context is full (Z.ai: Chat completion; anomalyco/opencode#18813, 2026-03)
+  ['model_context_window_exceeded', 'length_limit'],
   ['tool_calls', 'tool_calls'],
   ['function_call', 'tool_calls'],
   ['content_filter', 'content_filter'],

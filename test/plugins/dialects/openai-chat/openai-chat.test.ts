@@ -304,6 +304,12 @@ it.each([['null'], [''], [null]])('a stream goes on after a piece with the finis
   expect(chunks).toEqual([{ type: 'text-delta', choice: 0, text: 'a' }, { type: 'text-delta', choice: 0, text: 'b' }, { type: 'finish', choice: 0, reason: 'completed', native: 'stop' }]);
 });
 
+it("an answer that was cut because Z.ai's context is full does not look whole", () => {
+  const open = dialectNamed('zai').decoder(targetOf('zai'));
+  const cut = { id: 'x', choices: [{ index: 0, delta: { content: 'The' }, finish_reason: 'model_context_window_exceeded' }] };
+  expect(open.push({ data: JSON.stringify(cut) })).toContainEqual({ type: 'finish', choice: 0, reason: 'length_limit', native: 'model_context_window_exceeded' });
+});
+
 it.each([{ finish_reason: 'insufficient_system_resource' }, { finish_reason: 'error', error: { code: 502, message: 'Gone.' } }])('an answer that ends with a fault gives its last text and its usage before the fault: %j', (end) => {
   const open = dialectNamed('deepseek').decoder(targetOf('deepseek'));
   const last = { id: 'x', choices: [{ index: 0, delta: { content: 'Wait' }, ...end }], usage: { prompt_tokens: 9, completion_tokens: 4 } };
