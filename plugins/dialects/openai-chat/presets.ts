@@ -66,8 +66,8 @@ export const vendors: readonly Vendor[] = [
       // wire: the first R1 answers 400 to earlier reasoning_content (DeepSeek: Reasoning model); V4 in thinking mode needs it on every assistant message (DeepSeek: Thinking mode)
       { match: /r1/, efforts: unsaid, replay: null },
       { match: /reasoner/, efforts: unsaid, replay: { field: 'reasoning_content', blank: '' } },
-      // wire: V4 thinks by default, and answers 400 "Thinking mode does not support this tool_choice" to a forced tool (deepseek-ai/DeepSeek-V3#1376, 2026-05)
-      { match: /v4/, replay: { field: 'reasoning_content', blank: '' }, spares: ['tool_choice'], stopsForTool: true },
+      // wire: V4 thinks by default, and answers 400 "Thinking mode does not support this tool_choice" to a forced tool (deepseek-ai/DeepSeek-V3#1376, 2026-05); `deepseek-flash` is V4.1 Flash (DeepSeek: Models & pricing)
+      { match: /v4|flash/, replay: { field: 'reasoning_content', blank: '' }, spares: ['tool_choice'], stopsForTool: true },
     ],
   },
   {

@@ -103,6 +103,7 @@ describe('the effort of an auto-routed request', () => {
     ['openrouter', 'google/gemini-2.5-flash', { maxTokens: 100 }, { reasoning: undefined }],
     ['openrouter', 'openai/gpt-5.1', { maxTokens: 100 }, { reasoning: { effort: 'low' } }],
     ['deepseek', 'deepseek-v4-pro', forced, { thinking: { type: 'disabled' }, reasoning_effort: undefined }],
+    ['deepseek', 'deepseek-flash', forced, { thinking: { type: 'disabled' }, reasoning_effort: undefined }],
     ['deepseek', 'deepseek-v4-pro', { tools, toolChoice: 'auto' }, { thinking: { type: 'enabled' }, reasoning_effort: 'low' }],
     ['alibaba', 'qwen3.7-plus', forced, { enable_thinking: undefined, thinking_budget: undefined }],
     ['moonshot', 'kimi-k3', { tools, toolChoice: 'required' }, { reasoning_effort: undefined }],

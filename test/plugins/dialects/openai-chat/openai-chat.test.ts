@@ -230,8 +230,8 @@ describe('reasoning of earlier answers', () => {
     expect(messagesOf(name, [answer], { externalId })).toEqual([wanted]);
   });
 
-  it('is blank for DeepSeek where an answer had none', () => {
-    expect(messagesOf('deepseek', [{ role: 'assistant', content: 'Yes.' }], { externalId: 'deepseek-v4' })).toEqual([{ ...plain, reasoning_content: '' }]);
+  it.each(['deepseek-v4', 'deepseek-flash'])('is blank for %s where an answer had none', (externalId) => {
+    expect(messagesOf('deepseek', [{ role: 'assistant', content: 'Yes.' }], { externalId })).toEqual([{ ...plain, reasoning_content: '' }]);
   });
 });
 
