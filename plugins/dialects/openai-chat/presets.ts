@@ -33,6 +33,9 @@ const openaiFamilies: readonly Family[] = [
   { match: searchPreview.match, drops: searchPreview.refuses },
 ];
 
+/** wire: from K2.5 on these have fixed values, and any other is a 400 (Moonshot: Model parameter reference; K3: ExplosiveCoderflome/AI-Novel-Writing-Assistant#155, 2026-09). */
+const kimiFixed = ['temperature', 'top_p', 'n', 'presence_penalty', 'frequency_penalty'];
+
 /** The vendors. Each is a dialect of its own, by its `name`. */
 export const vendors: readonly Vendor[] = [
   { name: 'openai-chat', baseUrl: null, keyless: true },
@@ -178,8 +181,9 @@ export const vendors: readonly Vendor[] = [
     // wire: with thinking `tool_choice` is `auto` or `none` (Moonshot: Kimi K2.5)
     spares: ['tool_choice'],
     families: [
-      { match: /k3/, efforts: saidAs(thinking('none'), 'low', 'low', 'high', 'high', 'max') },
-      { match: /k2\.6|k2\.7-code/, efforts: everyDegree(thinking('none'), thinking('enabled', { keep: 'all' })) },
+      { match: /k3/, drops: kimiFixed, efforts: saidAs(thinking('none'), 'low', 'low', 'high', 'high', 'max') },
+      { match: /k2\.6|k2\.7-code/, drops: kimiFixed, efforts: everyDegree(thinking('none'), thinking('enabled', { keep: 'all' })) },
+      { match: /k2\.5/, drops: kimiFixed },
     ],
   },
   {

@@ -95,6 +95,12 @@ describe('the body', () => {
   });
 });
 
+it.each(['kimi-k2.5', 'kimi-k2.6', 'kimi-k2.7-code', 'kimi-k3'])('%s gets none of the parameters whose values Moonshot has fixed', (externalId) => {
+  const said = { temperature: 0.2, topP: 0.9, presencePenalty: 1, frequencyPenalty: 1, n: 2, seed: 7 };
+  expect(changesOf('moonshot', said, { externalId })).toEqual(['temperature dropped', 'top_p dropped', 'n dropped', 'presence_penalty dropped', 'frequency_penalty dropped']);
+  expect(bodyOf('moonshot', said, { externalId: 'moonshot-v1-8k' })).toMatchObject({ temperature: 0.2, top_p: 0.9, n: 2 });
+});
+
 describe("OpenAI's reasoning models", () => {
   const sampling = { temperature: 0.2, topP: 0.9, presencePenalty: 1 };
 
