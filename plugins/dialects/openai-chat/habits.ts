@@ -21,10 +21,11 @@ export interface Budget {
   readonly least?: number;
 }
 
-/** The field in which earlier reasoning is sent back. `blank` is sent for an answer that had none. */
+/** The field in which earlier reasoning is sent back. `blank` is sent for an answer that had none, `blankWithCalls` only where that answer calls tools. */
 export interface Replay {
   readonly field: 'reasoning' | 'reasoning_content' | 'reasoning_details';
   readonly blank?: string;
+  readonly blankWithCalls?: string;
 }
 
 /** What may differ between the families of models of one vendor. */

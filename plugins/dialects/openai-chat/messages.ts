@@ -83,7 +83,8 @@ function withAnswerFields(encoded: Record<string, unknown>, message: Message, { 
     if (own.length > 0) encoded['reasoning_details'] = own.map(asIssued);
     return;
   }
-  const reasoning = message.reasoning_content ?? message.reasoning ?? replay.blank;
+  const blank = (message.tool_calls ?? []).length > 0 ? (replay.blankWithCalls ?? replay.blank) : replay.blank;
+  const reasoning = [message.reasoning_content, message.reasoning, blank].find((text) => typeof text === 'string' && text !== '') ?? blank;
   if (reasoning !== undefined) encoded[replay.field] = reasoning;
 }
 

@@ -6,7 +6,7 @@ import { grokEffortWords } from '../families/grok-models.ts';
 import { logOfTokens, type OpenaiFamily, openaiModels } from '../families/openai-models.ts';
 import { entra } from './identity.ts';
 import { everyDegree, gptOss, saying, thinking, thinkingBudget, thinkingDegrees, threeDegrees, unsaid } from './efforts.ts';
-import type { Efforts, Family, Vendor } from './habits.ts';
+import type { Efforts, Family, Habits, Vendor } from './habits.ts';
 import { saidAs } from './habits.ts';
 import { hosts } from './hosts.ts';
 
@@ -33,8 +33,15 @@ const openaiFamilies: readonly Family[] = [
   { match: searchPreview.match, drops: searchPreview.refuses },
 ];
 
-/** wire: from K2.5 on these have fixed values, and any other is a 400 (Moonshot: Model parameter reference; K3: ExplosiveCoderflome/AI-Novel-Writing-Assistant#155, 2026-09). */
-const kimiFixed = ['temperature', 'top_p', 'n', 'presence_penalty', 'frequency_penalty'];
+/**
+ * Kimi from K2.5 on.
+ * wire: these parameters have fixed values, and any other is a 400 (Moonshot: Model parameter reference; K3: ExplosiveCoderflome/AI-Novel-Writing-Assistant#155, 2026-09).
+ * wire: a call of the history without reasoning, or with "", is a 400, "thinking is enabled but reasoning_content is missing"; a space is not (theopenco/llmgateway#2093, 2026-04)
+ */
+const kimi: Partial<Habits> = {
+  drops: ['temperature', 'top_p', 'n', 'presence_penalty', 'frequency_penalty'],
+  replay: { field: 'reasoning_content', blankWithCalls: ' ' },
+};
 
 /** The vendors. Each is a dialect of its own, by its `name`. */
 export const vendors: readonly Vendor[] = [
@@ -181,9 +188,9 @@ export const vendors: readonly Vendor[] = [
     // wire: with thinking `tool_choice` is `auto` or `none` (Moonshot: Kimi K2.5)
     spares: ['tool_choice'],
     families: [
-      { match: /k3/, drops: kimiFixed, efforts: saidAs(thinking('none'), 'low', 'low', 'high', 'high', 'max') },
-      { match: /k2\.6|k2\.7-code/, drops: kimiFixed, efforts: everyDegree(thinking('none'), thinking('enabled', { keep: 'all' })) },
-      { match: /k2\.5/, drops: kimiFixed },
+      { ...kimi, match: /k3/, efforts: saidAs(thinking('none'), 'low', 'low', 'high', 'high', 'max') },
+      { ...kimi, match: /k2\.6|k2\.7-code/, efforts: everyDegree(thinking('none'), thinking('enabled', { keep: 'all' })) },
+      { ...kimi, match: /k2\.5/ },
     ],
   },
   {

@@ -241,6 +241,14 @@ describe('reasoning of earlier answers', () => {
   });
 });
 
+it.each([{}, { reasoning_content: '' }, { reasoning: '', reasoning_content: '' }])('a call that came without reasoning, %j, goes to Kimi with a space, because Moonshot wants some text there', (said) => {
+  const called: Message = { role: 'assistant', content: null, tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }], ...said };
+  const messages: Message[] = [called, { role: 'tool', tool_call_id: 'a', content: '1' }, { role: 'assistant', content: 'Yes.' }];
+  const [call, , answer] = messagesOf('moonshot', messages, { externalId: 'kimi-k2.6' });
+  expect(call).toHaveProperty('reasoning_content', ' ');
+  expect(answer).not.toHaveProperty('reasoning_content');
+});
+
 /** What a request says beside its model and messages. */
 const fieldsOf = (name: string, externalId: string, reasoning: TargetWishes['reasoning'] & object): Record<string, unknown> => {
   const { model: _, messages: _messages, stream: _stream, ...fields } = bodyOf(name, {}, { externalId, reasoning });
