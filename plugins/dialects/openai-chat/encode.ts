@@ -98,7 +98,10 @@ class Draft {
     const hasTools = tools !== null && tools.length > 0;
     if (hasTools) this.#set(body, 'tools', withPlainSchemas(tools.map((tool) => this.#withoutBreakpoint(tool)), this.#vendor));
     if (hasTools) this.#set(body, 'parallel_tool_calls', parallelToolCalls);
-    if (hasTools || isForced(toolChoice)) this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
+    if (this.#habits.efforts.none === null && this.#mustChoose()) {
+      body['tool_choice'] = 'auto';
+      this.adjustments.add('tool_choice', 'relaxed to auto');
+    } else if (hasTools || isForced(toolChoice)) this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
   }
 
   get #breakpointFields(): readonly string[] {
@@ -114,9 +117,9 @@ class Draft {
 
   #setReasoning(body: Record<string, unknown>): void {
     const { effort, maxTokens } = this.#reasoning;
-    const { efforts, stopsForTool } = this.#habits;
-    if (stopsForTool === true && effort === null && maxTokens === null && this.#target.mapping.reasoning !== null && isSent('tool_choice', this.#request)) {
-      merge(body, efforts.none?.fields ?? {});
+    const { efforts } = this.#habits;
+    if (efforts.none !== null && effort === null && maxTokens === null && this.#mustChoose()) {
+      merge(body, efforts.none.fields);
       this.adjustments.add('reasoning', 'turned off');
     } else if (maxTokens !== null) this.#setBudget(body, maxTokens);
     else if (effort !== null) {
@@ -126,6 +129,11 @@ class Draft {
       if (said.word !== effort) this.adjustments.add('reasoning_effort', `changed to ${said.word}`);
       merge(body, said.fields);
     }
+  }
+
+  /** Whether the caller forces a tool on a model that thinks unasked, and takes no forced tool while it thinks. */
+  #mustChoose(): boolean {
+    return this.#habits.stopsForTool === true && this.#target.mapping.reasoning !== null && isSent('tool_choice', this.#request);
   }
 
   #setBudget(body: Record<string, unknown>, tokens: number): void {

@@ -189,8 +189,9 @@ export const vendors: readonly Vendor[] = [
     spares: ['tool_choice'],
     families: [
       { ...kimi, match: /k3/, efforts: saidAs(thinking('none'), 'low', 'low', 'high', 'high', 'max') },
-      { ...kimi, match: /k2\.6|k2\.7-code/, efforts: everyDegree(thinking('none'), thinking('enabled', { keep: 'all' })) },
-      { ...kimi, match: /k2\.5/ },
+      // wire: K2.5 to K2.7 think by default, and answer 400 "tool_choice 'required' is incompatible with thinking enabled"; K3 takes `required` (can1357/oh-my-pi#1077, UKGovernmentBEIS/inspect_ai#5152, 2026-08)
+      { ...kimi, match: /k2\.6|k2\.7-code/, stopsForTool: true, efforts: everyDegree(thinking('none'), thinking('enabled', { keep: 'all' })) },
+      { ...kimi, match: /k2\.5/, stopsForTool: true },
     ],
   },
   {
@@ -216,8 +217,9 @@ export const vendors: readonly Vendor[] = [
       saying('32768 tokens', { enable_thinking: true, thinking_budget: 32_768 }),
     ),
     budget: { path: ['thinking_budget'], beside: { enable_thinking: true } },
-    // wire: a forced tool is a 400 in thinking mode (Alibaba Cloud Model Studio: Function calling)
+    // wire: a forced tool is a 400 in thinking mode (Alibaba Cloud Model Studio: Function calling), which is the default from Qwen3.5 on (Deep thinking; can1357/oh-my-pi#886, 2026-06)
     spares: ['tool_choice'],
+    families: [{ match: /qwen3\.[5-9]/, stopsForTool: true }],
   },
   { name: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1', keyless: true, efforts: threeDegrees, families: [{ match: /gpt-oss/, efforts: gptOss }] },
   {

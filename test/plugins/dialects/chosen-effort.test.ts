@@ -105,7 +105,9 @@ describe('the effort of an auto-routed request', () => {
     ['deepseek', 'deepseek-v4-pro', forced, { thinking: { type: 'disabled' }, reasoning_effort: undefined }],
     ['deepseek', 'deepseek-flash', forced, { thinking: { type: 'disabled' }, reasoning_effort: undefined }],
     ['deepseek', 'deepseek-v4-pro', { tools, toolChoice: 'auto' }, { thinking: { type: 'enabled' }, reasoning_effort: 'low' }],
-    ['alibaba', 'qwen3.7-plus', forced, { enable_thinking: undefined, thinking_budget: undefined }],
+    ['alibaba', 'qwen3.7-plus', forced, { enable_thinking: false, thinking_budget: undefined }],
+    ['alibaba', 'qwen3-max', forced, { enable_thinking: undefined, thinking_budget: undefined }],
+    ['moonshot', 'kimi-k2.6', forced, { thinking: { type: 'disabled' } }],
     ['moonshot', 'kimi-k3', { tools, toolChoice: 'required' }, { reasoning_effort: undefined }],
   ])('is for %s %s with %o in the body', (dialect, model, said, wanted) => {
     const body = bodyOf({ dialect, model, said }, chosen('low'));

@@ -311,6 +311,21 @@ describe('efforts and budgets', () => {
   });
 });
 
+describe('a forced tool', () => {
+  const tools = [{ type: 'function', function: { name: 'f' } }, { type: 'function', function: { name: 'g' } }];
+  const named = { tools, toolChoice: { type: 'function', function: { name: 'g' } } };
+
+  it.each([['deepseek', 'deepseek-flash', { thinking: { type: 'disabled' } }], ['moonshot', 'kimi-k2.5', { thinking: { type: 'disabled' } }], ['alibaba', 'qwen3.7-plus', { enable_thinking: false }]])('turns off thinking that nobody asked %s %s for', (name, externalId, off) => {
+    expect(bodyOf(name, named, { externalId })).toMatchObject({ ...off, tool_choice: named.toolChoice });
+    expect(changesOf(name, named, { externalId })).toEqual(['reasoning turned off']);
+  });
+
+  it('is only offered to a model that always thinks, and refuses one while it thinks', () => {
+    expect(bodyOf('moonshot', named, { externalId: 'kimi-k2.7-code' })).toMatchObject({ tools, tool_choice: 'auto' });
+    expect(changesOf('moonshot', named, { externalId: 'kimi-k2.7-code' })).toEqual(['tool_choice relaxed to auto']);
+  });
+});
+
 it.each([['null'], [''], [null]])('a stream goes on after a piece with the finish reason %j', (none) => {
   const open = dialectNamed('openai-chat').decoder(targetOf('openai-chat'));
   const pieces = [['a', none], ['b', none], ['', 'stop']].map(([content, finish]) => ({ id: 'x', choices: [{ index: 0, delta: { content }, finish_reason: finish }] }));
