@@ -93,7 +93,8 @@ class Draft {
   }
 
   #setTools(body: Record<string, unknown>): void {
-    const { tools, toolChoice, parallelToolCalls } = this.#request;
+    const { parallelToolCalls } = this.#request;
+    const { tools, toolChoice } = this.#toolsToChoose();
     // wire: OpenAI answers 400 `empty_array` to an empty list, and 400 to these parameters without tools, where they ask for nothing (OpenAI: Chat completions, error texts)
     const hasTools = tools !== null && tools.length > 0;
     if (hasTools) this.#set(body, 'tools', withPlainSchemas(tools.map((tool) => this.#withoutBreakpoint(tool)), this.#vendor));
@@ -102,6 +103,16 @@ class Draft {
       body['tool_choice'] = 'auto';
       this.adjustments.add('tool_choice', 'relaxed to auto');
     } else if (hasTools || isForced(toolChoice)) this.#set(body, 'tool_choice', toolChoice === 'required' ? (this.#vendor.requiredWord ?? toolChoice) : toolChoice);
+  }
+
+  /** The tools, and the choice among them. Where no tool can be forced by its name, the one that the caller names is sent alone. */
+  #toolsToChoose(): Pick<ChatRequest, 'tools' | 'toolChoice'> {
+    const { tools, toolChoice } = this.#request;
+    const name = typeof toolChoice === 'object' ? toolChoice?.function?.name : undefined;
+    const named = this.#habits.namesNoTool === true && name !== undefined ? (tools?.filter((tool) => tool.function?.name === name) ?? []) : [];
+    if (named.length === 0) return { tools, toolChoice };
+    this.adjustments.add('tool_choice', 'changed to required');
+    return { tools: named, toolChoice: 'required' };
   }
 
   get #breakpointFields(): readonly string[] {

@@ -49,6 +49,8 @@ export interface Habits {
   readonly spares: readonly string[];
   /** True if it thinks without being asked, and refuses a forced tool then: a tool that the caller forces is more important than thinking that nobody asked for. Where thinking cannot be turned off, the model may choose. */
   readonly stopsForTool?: true;
+  /** True if `tool_choice` is a word only: no tool can be forced by its name. */
+  readonly namesNoTool?: true;
   /** Fields that every request needs. A field that the caller set stays. */
   readonly adds: Fields;
   /** True if thinking comes in a `<think>` block at the start of the answer. */

@@ -188,8 +188,8 @@ export const vendors: readonly Vendor[] = [
     // wire: with thinking `tool_choice` is `auto` or `none` (Moonshot: Kimi K2.5)
     spares: ['tool_choice'],
     families: [
-      { ...kimi, match: /k3/, efforts: saidAs(thinking('none'), 'low', 'low', 'high', 'high', 'max') },
-      // wire: K2.5 to K2.7 think by default, and answer 400 "tool_choice 'required' is incompatible with thinking enabled"; K3 takes `required` (can1357/oh-my-pi#1077, UKGovernmentBEIS/inspect_ai#5152, 2026-08)
+      { ...kimi, match: /k3/, namesNoTool: true, efforts: saidAs(thinking('none'), 'low', 'low', 'high', 'high', 'max') },
+      // wire: K2.5 to K2.7 think by default, and answer 400 "tool_choice 'required' is incompatible with thinking enabled"; K3 takes `required`, but no name (can1357/oh-my-pi#1077, UKGovernmentBEIS/inspect_ai#5152, 2026-08)
       { ...kimi, match: /k2\.6|k2\.7-code/, stopsForTool: true, efforts: everyDegree(thinking('none'), thinking('enabled', { keep: 'all' })) },
       { ...kimi, match: /k2\.5/, stopsForTool: true },
     ],

@@ -320,6 +320,12 @@ describe('a forced tool', () => {
     expect(changesOf(name, named, { externalId })).toEqual(['reasoning turned off']);
   });
 
+  it.each([['lmstudio', 'qwen3'], ['moonshot', 'kimi-k3']])('is sent alone to %s %s, which takes no name of a tool', (name, externalId) => {
+    expect(bodyOf(name, named, { externalId })).toMatchObject({ tools: [tools[1]], tool_choice: 'required' });
+    expect(changesOf(name, named, { externalId })).toEqual(['tool_choice changed to required']);
+    expect(bodyOf(name, { tools, toolChoice: 'required' }, { externalId })).toMatchObject({ tools, tool_choice: 'required' });
+  });
+
   it('is only offered to a model that always thinks, and refuses one while it thinks', () => {
     expect(bodyOf('moonshot', named, { externalId: 'kimi-k2.7-code' })).toMatchObject({ tools, tool_choice: 'auto' });
     expect(changesOf('moonshot', named, { externalId: 'kimi-k2.7-code' })).toEqual(['tool_choice relaxed to auto']);
