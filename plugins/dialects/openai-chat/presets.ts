@@ -2,7 +2,7 @@
  * One row for each vendor, data only: its address, and where it differs from the others.
  * wire: a row follows the vendor's own API reference and its page on reasoning, as of 2026-11; a note names any other source.
  */
-import { grokEffortWords } from '../families/grok-models.ts';
+import { grok420, grokEffortWords } from '../families/grok-models.ts';
 import { logOfTokens, type OpenaiFamily, openaiModels } from '../families/openai-models.ts';
 import { entra } from './identity.ts';
 import { everyDegree, gptOss, saying, thinking, thinkingBudget, thinkingDegrees, threeDegrees, unsaid } from './efforts.ts';
@@ -118,7 +118,8 @@ export const vendors: readonly Vendor[] = [
     efforts: grok(''),
     usage: { reasoningOutside: true, cachedOutside: true },
     families: [
-      { match: /^grok-4\.20-(?:non-)?reasoning/, efforts: grok('grok-4.20-reasoning') },
+      // wire: "Model grok-4.20-0309-non-reasoning does not support parameter presencePenalty", as of every Grok 4 (miaoxworld/NativeTavern#83, 2026-09)
+      { match: grok420, efforts: grok('grok-4.20-reasoning'), drops: ['presence_penalty', 'frequency_penalty'] },
       { match: /^grok-4\.[67]/, efforts: grok('grok-4.6'), drops: ['presence_penalty', 'frequency_penalty'] },
       { match: /^grok-3-mini/, efforts: grok('grok-3-mini'), drops: ['presence_penalty', 'frequency_penalty'] },
       { match: /^grok-(?:4|code)/, drops: ['presence_penalty', 'frequency_penalty'] },

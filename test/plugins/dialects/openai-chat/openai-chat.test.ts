@@ -101,6 +101,11 @@ it.each(['kimi-k2.5', 'kimi-k2.6', 'kimi-k2.7-code', 'kimi-k3'])('%s gets none o
   expect(bodyOf('moonshot', said, { externalId: 'moonshot-v1-8k' })).toMatchObject({ temperature: 0.2, top_p: 0.9, n: 2 });
 });
 
+it.each(['grok-4.20-reasoning', 'grok-4.20-non-reasoning', 'grok-4.20-0309-reasoning', 'grok-4.20-0309-non-reasoning', 'grok-4.20-beta-0309-reasoning'])('%s gets neither an effort nor penalties, which xAI refuses', (externalId) => {
+  const wishes: TargetWishes = { externalId, reasoning: { effort: 'low' } };
+  expect(changesOf('xai', { temperature: 0.2, presencePenalty: 1, frequencyPenalty: 1 }, wishes)).toEqual(['presence_penalty dropped', 'frequency_penalty dropped', 'reasoning_effort dropped']);
+});
+
 describe("OpenAI's reasoning models", () => {
   const sampling = { temperature: 0.2, topP: 0.9, presencePenalty: 1 };
 
