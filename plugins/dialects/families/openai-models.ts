@@ -26,7 +26,8 @@ export const openaiModels = {
   // wire: gpt-5.1 and later take temperature, top_p and logprobs while the effort is `none` (OpenAI: Using GPT-5.2, Parameter compatibility)
   sinceGpt51: { match: /^gpt-(?:5\.\d|(?:[6-9]|1\d)(?:[.-]|$))/, refuses: sampling, takesUnthinking: ['temperature', 'top_p', ...logOfTokens] },
   gpt5: { match: /^gpt-5(?!-chat)(?:-|$)/, refuses: sampling, takesUnthinking: [] },
-  searchPreview: { match: /-search-preview/, refuses: ['temperature'], takesUnthinking: [] },
+  // wire: "Model incompatible request arguments supplied: frequency_penalty, presence_penalty, temperature, top_p" (vercel/ai#5647, 2025-04)
+  searchPreview: { match: /-search-preview/, refuses: ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty'], takesUnthinking: [] },
 } as const satisfies Record<string, OpenaiFamily>;
 
 const families: readonly OpenaiFamily[] = Object.values(openaiModels);

@@ -113,6 +113,10 @@ describe("OpenAI's reasoning models", () => {
     expect(changesOf('openai', sampling, { externalId })).toEqual(['temperature dropped', 'top_p dropped', 'presence_penalty dropped']);
   });
 
+  it.each(['gpt-4o-search-preview', 'gpt-4o-mini-search-preview-2025-03-11'])('are not alone: %s takes none either', (externalId) => {
+    expect(changesOf('openai', { ...sampling, frequencyPenalty: 1 }, { externalId })).toEqual(['temperature dropped', 'top_p dropped', 'presence_penalty dropped', 'frequency_penalty dropped']);
+  });
+
   it.each(['gpt-4o', 'gpt-4.1', 'gpt-5-chat-latest', 'gpt-35-turbo', 'ft:gpt-5:x', 'omni', 'chatgpt-4o-latest'])('are not %s', (externalId) => {
     expect(bodyOf('openai', sampling, { externalId })).toMatchObject({ temperature: 0.2, top_p: 0.9, presence_penalty: 1 });
     expect(changesOf('openai', sampling, { externalId })).toEqual([]);
