@@ -84,7 +84,8 @@ export const vendors: readonly Vendor[] = [
     name: 'groq',
     baseUrl: 'https://api.groq.com/openai/v1',
     maxTokens: 'max_completion_tokens',
-    drops: ['logit_bias', ...logOfTokens, 'n'],
+    // wire: a parameter that it does not know is a 400 (prompt_cache_key: sipeed/picoclaw#1196, 2026-03; metadata: skye-harris/hass_local_openai_llm#59, 2026-04; verbosity: CherryHQ/cherry-studio#11435)
+    drops: ['logit_bias', ...logOfTokens, 'n', 'metadata', 'prompt_cache_key', 'verbosity'],
     messageDrops: ['name', 'cache_control'],
     plainText: 'system',
     families: [
@@ -105,7 +106,8 @@ export const vendors: readonly Vendor[] = [
     refusesStreamOptions: true,
     renames: { seed: 'random_seed' },
     requiredWord: 'any',
-    drops: ['logit_bias', ...logOfTokens, 'user'],
+    // wire: a parameter that it does not know is a 422, "Extra inputs are not permitted" (Gitlawb/openclaude#739, 2026-04; github/app#3299, 2026-08)
+    drops: ['logit_bias', ...logOfTokens, 'user', 'store', 'verbosity', 'safety_identifier'],
     messageDrops: ['name', 'cache_control'],
     callIds: 'nine',
     efforts: saidAs('none', 'high', 'high', 'high', 'high', 'high'),
@@ -163,6 +165,8 @@ export const vendors: readonly Vendor[] = [
     name: 'cerebras',
     baseUrl: 'https://api.cerebras.ai/v1',
     maxTokens: 'max_completion_tokens',
+    // wire: "property 'metadata' is unsupported", and so is `store` (livekit/agents#1274; OpenHands/software-agent-sdk#1124, 2025-11); logit_bias is taken and does nothing (pydantic/pydantic-ai#7653, 2026-08)
+    drops: ['logit_bias', 'metadata', 'store'],
     efforts: threeDegrees,
     replay: { field: 'reasoning' },
     families: [{ match: /gpt-oss/, efforts: gptOss }],
