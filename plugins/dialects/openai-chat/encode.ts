@@ -83,8 +83,15 @@ class Draft {
 
   #set(body: Record<string, unknown>, wire: string, value: unknown): void {
     if (value === null || value === undefined) return;
-    if (!this.#refuses(wire)) body[this.#vendor.renames?.[wire] ?? wire] = value;
+    if (!this.#refuses(wire)) body[this.#vendor.renames?.[wire] ?? wire] = wire === 'temperature' ? this.#cooled(value) : value;
     else if (!(wire === 'n' && value === 1)) this.adjustments.add(wire, 'dropped');
+  }
+
+  #cooled(temperature: unknown): unknown {
+    const { hottest } = this.#vendor;
+    if (hottest === undefined || !(Number(temperature) > hottest)) return temperature;
+    this.adjustments.add('temperature', `clamped to ${hottest}`);
+    return hottest;
   }
 
   #refuses(wire: string): boolean {

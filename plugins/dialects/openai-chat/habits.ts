@@ -85,6 +85,8 @@ export interface Vendor extends Partial<Habits> {
   readonly renames?: Readonly<Record<string, string>>;
   /** Its word for `tool_choice: required`. */
   readonly requiredWord?: string;
+  /** The highest temperature that it takes, where that is less than 2. */
+  readonly hottest?: number;
   /** True if `logprobs` is a number. */
   readonly countsLogprobs?: boolean;
   /** Fields of messages, content parts and tool calls that it refuses; `cache_control` of tools and of the whole request too. */

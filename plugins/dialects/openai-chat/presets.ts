@@ -202,6 +202,8 @@ export const vendors: readonly Vendor[] = [
   {
     name: 'zai',
     baseUrl: 'https://api.z.ai/api/paas/v4',
+    // wire: code 1210, "The temperature parameter is illegal", above 1, for every GLM (theopenco/llmgateway#3268, 2026-07)
+    hottest: 1,
     // wire: the model sees earlier reasoning only if `clear_thinking` is false (Z.ai: Thinking mode)
     efforts: everyDegree(thinking('none'), thinking('enabled', { clear_thinking: false })),
     replay: { field: 'reasoning_content' },

@@ -78,6 +78,8 @@ describe('the body', () => {
     ['groq', { rest: { metadata: { a: 'b' }, prompt_cache_key: 'k', verbosity: 'low', service_tier: 'flex' } }, { service_tier: 'flex' }, ['metadata dropped', 'prompt_cache_key dropped', 'verbosity dropped']],
     ['mistral', { rest: { store: false, verbosity: 'low', safety_identifier: 'u', safe_prompt: true } }, { safe_prompt: true }, ['store dropped', 'verbosity dropped', 'safety_identifier dropped']],
     ['cerebras', { logitBias: { 5: 1 }, rest: { metadata: { a: 'b' }, store: true } }, {}, ['metadata dropped', 'store dropped', 'logit_bias dropped']],
+    ['zai', { temperature: 1.5 }, { temperature: 1 }, ['temperature clamped to 1']],
+    ['zai', { temperature: 0.5 }, { temperature: 0.5 }, []],
     ['perplexity', { stop: 'x', temperature: 1 }, { temperature: 1 }, ['stop dropped']],
     ['fireworks', { logprobs: true, topLogprobs: 3 }, { logprobs: 3 }, []],
     ['fireworks', { responseFormat: { type: 'text' }, logprobs: false }, {}, []],
