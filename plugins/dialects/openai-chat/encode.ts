@@ -43,7 +43,8 @@ class Draft {
   }
 
   body(): Fields {
-    const { stream, maxTokens, responseFormat } = this.#request;
+    const { maxTokens, responseFormat } = this.#request;
+    const stream = this.#request.stream || (maxTokens ?? 0) > (this.#vendor.longestPlain ?? Infinity);
     const body: Record<string, unknown> = {
       ...this.#habits.adds,
       ...this.#rest(),

@@ -85,6 +85,8 @@ export interface Vendor extends Partial<Habits> {
   readonly renames?: Readonly<Record<string, string>>;
   /** Its word for `tool_choice: required`. */
   readonly requiredWord?: string;
+  /** The highest limit of tokens that it takes for an answer which is not streamed. With a higher one it is asked for a stream, and the caller gets a plain answer all the same. */
+  readonly longestPlain?: number;
   /** The highest temperature that it takes, where that is less than 2. */
   readonly hottest?: number;
   /** True if `logprobs` is a number. */

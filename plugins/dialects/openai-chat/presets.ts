@@ -141,6 +141,8 @@ export const vendors: readonly Vendor[] = [
     name: 'fireworks',
     baseUrl: 'https://api.fireworks.ai/inference/v1',
     takesTopK: true,
+    // wire: "Requests with max_tokens > 4096 must have stream=true" is a 400 (nextlevelbuilder/goclaw#660, 2026-04)
+    longestPlain: 4096,
     efforts: threeDegrees,
     budget: thinkingBudget,
     countsLogprobs: true,
