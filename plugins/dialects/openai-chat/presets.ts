@@ -143,6 +143,8 @@ export const vendors: readonly Vendor[] = [
     takesTopK: true,
     // wire: "Requests with max_tokens > 4096 must have stream=true" is a 400 (nextlevelbuilder/goclaw#660, 2026-04)
     longestPlain: 4096,
+    // wire: "Extra inputs are not permitted, field: 'messages[0].content.list[ChatMessageContent][0].cache_control'" (musistudio/claude-code-router#377, 2025-07)
+    messageDrops: ['cache_control'],
     efforts: threeDegrees,
     budget: thinkingBudget,
     countsLogprobs: true,

@@ -182,7 +182,7 @@ describe('content of messages', () => {
       tools: [{ type: 'function', function: { name: 'g' }, ...marked }, { type: 'function', function: named }],
       messages: [{ role: 'assistant' as const, content: null, tool_calls: [{ id: 'c', type: 'function' as const, function: { name: 'f', arguments: '{}' }, ...marked }] }, { role: 'tool' as const, tool_call_id: 'c', content: '1' }],
     };
-    expect(wireOf('openai', request).body).not.toContain('cache_control');
+    for (const name of ['openai', 'fireworks']) expect(wireOf(name, request).body).not.toContain('cache_control');
     expect(changesOf('openai', request)).toEqual(['cache_control dropped', 'messages.tool_calls.cache_control dropped', 'tools.cache_control dropped', 'tools.function.cache_control dropped']);
     expect(bodyOf('openrouter', request)).toMatchObject({ ...marked, tools: [marked, { function: named }], messages: [{ tool_calls: [marked] }, {}] });
   });
