@@ -232,7 +232,15 @@ export const vendors: readonly Vendor[] = [
     spares: ['tool_choice'],
     families: [{ match: /qwen3\.[5-9]/, stopsForTool: true }],
   },
-  { name: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1', keyless: true, efforts: threeDegrees, families: [{ match: /gpt-oss/, efforts: gptOss }] },
+  {
+    // wire: logit_bias, user and n are not supported, and ignored (Ollama: OpenAI compatibility)
+    name: 'ollama',
+    baseUrl: 'http://127.0.0.1:11434/v1',
+    keyless: true,
+    efforts: threeDegrees,
+    drops: ['logit_bias', 'user', 'n'],
+    families: [{ match: /gpt-oss/, efforts: gptOss }],
+  },
   {
     name: 'vllm',
     baseUrl: null,

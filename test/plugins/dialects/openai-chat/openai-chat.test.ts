@@ -80,6 +80,7 @@ describe('the body', () => {
     ['cerebras', { logitBias: { 5: 1 }, rest: { metadata: { a: 'b' }, store: true } }, {}, ['metadata dropped', 'store dropped', 'logit_bias dropped']],
     ['zai', { temperature: 1.5 }, { temperature: 1 }, ['temperature clamped to 1']],
     ['zai', { temperature: 0.5 }, { temperature: 0.5 }, []],
+    ['ollama', { n: 2, user: 'u', logitBias: { 5: 1 }, seed: 7 }, { seed: 7 }, ['n dropped', 'logit_bias dropped', 'user dropped']],
     ['perplexity', { stop: 'x', temperature: 1 }, { temperature: 1 }, ['stop dropped']],
     ['fireworks', { logprobs: true, topLogprobs: 3 }, { logprobs: 3 }, []],
     ['fireworks', { responseFormat: { type: 'text' }, logprobs: false }, {}, []],
