@@ -170,11 +170,12 @@ class Draft {
 const isForced = (choice: ToolChoice | null): boolean => choice === 'required' || (typeof choice === 'object' && choice !== null);
 
 /** Whether the caller set a parameter. A temperature and a top_p of 1 change nothing. */
-function isSent(parameter: string, { temperature, topP, maxTokens, tools, toolChoice, rest }: ChatRequest): boolean {
+function isSent(parameter: string, { temperature, topP, maxTokens, tools, toolChoice, responseFormat, rest }: ChatRequest): boolean {
   if (parameter === 'temperature') return temperature !== null && temperature !== 1;
   if (parameter === 'top_p') return topP !== null && topP !== 1;
   if (parameter === 'max_tokens') return maxTokens !== null;
   if (parameter === 'tool_choice') return tools !== null && isForced(toolChoice);
+  if (parameter === 'response_format') return responseFormat !== null && responseFormat.type !== 'text';
   return (rest[parameter] ?? null) !== null;
 }
 

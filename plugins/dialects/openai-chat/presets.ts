@@ -229,7 +229,8 @@ export const vendors: readonly Vendor[] = [
     ),
     budget: { path: ['thinking_budget'], beside: { enable_thinking: true } },
     // wire: a forced tool is a 400 in thinking mode (Alibaba Cloud Model Studio: Function calling), which is the default from Qwen3.5 on (Deep thinking; can1357/oh-my-pi#886, 2026-06)
-    spares: ['tool_choice'],
+    // wire: "Json mode response is not supported when enable_thinking is true" (Structured output; presenton/presenton#184)
+    spares: ['tool_choice', 'response_format'],
     families: [{ match: /qwen3\.[5-9]/, stopsForTool: true }],
   },
   {

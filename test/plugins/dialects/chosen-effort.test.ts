@@ -107,6 +107,8 @@ describe('the effort of an auto-routed request', () => {
     ['deepseek', 'deepseek-v4-pro', { tools, toolChoice: 'auto' }, { thinking: { type: 'enabled' }, reasoning_effort: 'low' }],
     ['alibaba', 'qwen3.7-plus', forced, { enable_thinking: false, thinking_budget: undefined }],
     ['alibaba', 'qwen3-max', forced, { enable_thinking: undefined, thinking_budget: undefined }],
+    ['alibaba', 'qwen3-max', { responseFormat: { type: 'json_object' } }, { enable_thinking: undefined, response_format: { type: 'json_object' } }],
+    ['alibaba', 'qwen3-max', { responseFormat: { type: 'text' } }, { enable_thinking: true }],
     ['moonshot', 'kimi-k2.6', forced, { thinking: { type: 'disabled' } }],
     ['moonshot', 'kimi-k3', { tools, toolChoice: 'required' }, { reasoning_effort: undefined }],
   ])('is for %s %s with %o in the body', (dialect, model, said, wanted) => {
