@@ -1,7 +1,7 @@
 /** Encodes a chat request for one vendor. `adjustments` names each parameter that is not sent as the caller set it. */
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { parameterNames, unsetReasoning } from '../../../core/chat.ts';
-import type { ChatRequest, Reasoning, Tool, ToolChoice } from '../../../core/chat.ts';
+import type { ChatRequest, Reasoning, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
 import { type Fields, isFields } from '../../../core/wire/fields.ts';
@@ -55,12 +55,18 @@ class Draft {
     if (stream && this.#vendor.refusesStreamOptions !== true) body['stream_options'] = { include_usage: true };
     if (maxTokens !== null) body[this.#habits.maxTokens] = maxTokens;
     // wire: `text` is the default everywhere, and Fireworks refuses it together with tools (tensorzero, providers/fireworks, 2026-11)
-    if (responseFormat !== null && responseFormat.type !== 'text') body['response_format'] = responseFormat;
+    if (responseFormat !== null && responseFormat.type !== 'text') body['response_format'] = this.#format(responseFormat);
     for (const [wire, field] of parameterNames) this.#set(body, wire, this.#request[field]);
     if (this.#vendor.countsLogprobs === true) countLogprobs(body);
     this.#setTools(body);
     this.#setReasoning(body);
     return body;
+  }
+
+  /** Any object is what plain JSON asks for, so nothing is changed for the caller. */
+  #format(format: ResponseFormat): ResponseFormat {
+    if (this.#vendor.takesSchemasOnly !== true || format.type !== 'json_object') return format;
+    return { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } };
   }
 
   #rest(): Fields {

@@ -81,7 +81,8 @@ export const hosts: readonly Vendor[] = [
     families: [{ match: /m2/, efforts: everyDegree(null, adaptive) }],
   },
   // wire: LM Studio: Chat completions, supported payload parameters. "Invalid tool_choice type: 'object'" is a 400 (lmstudio-ai/lmstudio-bug-tracker#670; can1357/oh-my-pi#6925, 2026-07)
-  { name: 'lmstudio', baseUrl: 'http://127.0.0.1:1234/v1', keyless: true, takesTopK: true, namesNoTool: true, families: [gptOssFamily] },
+  // wire: "'response_format.type' must be 'json_schema' or 'text'" (lmstudio-ai/lmstudio-bug-tracker#189; LoadShine/tada#16, 2026-01)
+  { name: 'lmstudio', baseUrl: 'http://127.0.0.1:1234/v1', keyless: true, takesTopK: true, namesNoTool: true, takesSchemasOnly: true, families: [gptOssFamily] },
   // wire: `none` turns thinking off, and the template gets every other word; earlier reasoning is for the template too (llama.cpp: tools/server/README.md)
   { name: 'llamacpp', baseUrl: 'http://127.0.0.1:8080/v1', keyless: true, takesTopK: true, replay: { field: 'reasoning_content' }, families: [gptOssFamily] },
 ];

@@ -78,6 +78,11 @@ describe('a host', () => {
     expect(sent(name, {}, { model, effort })).toEqual({ body, changes });
   });
 
+  it('is asked for any object by a schema where it refuses plain JSON', () => {
+    expect(sent('lmstudio', { responseFormat: { type: 'json_object' } })).toEqual({ body: { response_format: { type: 'json_schema', json_schema: { name: 'answer', schema: { type: 'object' } } } }, changes: [] });
+    expect(sent('llamacpp', { responseFormat: { type: 'json_object' } }).body).toEqual({ response_format: { type: 'json_object' } });
+  });
+
   it('refuses to stop a model that always thinks', () => {
     expect(() => sent('minimax', {}, { model: 'MiniMax-M2.7', effort: 'none' })).toThrow(expect.objectContaining({ code: 'unsupported_value' }));
   });
