@@ -85,6 +85,7 @@ class Draft {
       habits: this.#habits,
       provider: this.#target.provider.account,
       dropped: (parameter) => this.adjustments.add(parameter, 'dropped'),
+      changed: (parameter, change) => this.adjustments.add(parameter, change),
     });
   }
 

@@ -11,6 +11,8 @@ export interface MessageWays {
   readonly provider: string;
   /** Is called with each field that is dropped. */
   dropped(parameter: string): void;
+  /** Is called with every other change. */
+  changed(parameter: string, change: string): void;
 }
 
 /** Fields that only answers have. A caller who sends an answer back unchanged does not ask for anything by them. */
@@ -20,7 +22,17 @@ const answerFields = ['reasoning', 'reasoning_content', 'reasoning_details', 'an
 export function encodeMessages(messages: readonly Message[], ways: MessageWays): readonly Message[] {
   const turns = messages.findIndex(({ role }) => !isInstruction(role));
   const leading = turns === -1 ? messages.length : turns;
-  return messages.map((message, at) => encodeMessage(message, roleOf(message.role, at < leading, ways.habits), ways));
+  const encoded = messages.map((message, at) => encodeMessage(message, roleOf(message.role, at < leading, ways.habits), ways));
+  return ways.vendor.answersResults === true ? withAnsweredResults(encoded, ways) : encoded;
+}
+
+/** wire: "Unexpected role 'user' after role 'tool'" is a 400 of Mistral (zed-industries/zed#37021, 2026-04), and Claude Code writes so (BerriAI/litellm#17761, 2025-12). */
+function withAnsweredResults(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
+  return messages.flatMap((message, at) => {
+    if (message.role !== 'user' || messages[at - 1]?.role !== 'tool') return [message];
+    changed('messages', 'an assistant message put after tool results');
+    return [{ role: 'assistant', content: '…' } as const, message];
+  });
 }
 
 const isInstruction = (role: Message['role']): boolean => role === 'system' || role === 'developer';

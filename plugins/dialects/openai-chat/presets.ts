@@ -106,6 +106,7 @@ export const vendors: readonly Vendor[] = [
     refusesStreamOptions: true,
     renames: { seed: 'random_seed' },
     requiredWord: 'any',
+    answersResults: true,
     // wire: a parameter that it does not know is a 422, "Extra inputs are not permitted" (Gitlawb/openclaude#739, 2026-04; github/app#3299, 2026-08)
     drops: ['logit_bias', ...logOfTokens, 'user', 'store', 'verbosity', 'safety_identifier'],
     messageDrops: ['name', 'cache_control'],

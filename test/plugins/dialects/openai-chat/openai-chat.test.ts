@@ -219,6 +219,15 @@ describe('content of messages', () => {
   });
 });
 
+it('a user who speaks right after the results of tools gets an assistant before, at Mistral, which refuses the order', () => {
+  const call: Message = { role: 'assistant', content: null, tool_calls: ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } })) };
+  const results: Message[] = ['a', 'b'].map((id) => ({ role: 'tool', tool_call_id: id, content: '1' }));
+  const messages: Message[] = [{ role: 'user', content: 'Go.' }, call, ...results, { role: 'user', content: 'And?' }, { role: 'user', content: 'Well?' }];
+  expect(messagesOf('mistral', messages).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant', 'user', 'user']);
+  expect(changesOf('mistral', { messages })).toEqual(['messages an assistant message put after tool results']);
+  expect(messagesOf('openai', messages)).toHaveLength(messages.length);
+});
+
 describe('an answer that comes back as the gateway gave it', () => {
   it('has none of the sources that only answers have', () => {
     const [, answer] = messagesOf('openai', [{ role: 'user', content: 'Who?' }, { role: 'assistant', content: 'She.', citations: ['https://x.example'], search_results: [{ url: 'https://x.example' }] }, { role: 'user', content: 'Sure?' }]);
