@@ -107,6 +107,8 @@ export const vendors: readonly Vendor[] = [
     renames: { seed: 'random_seed' },
     requiredWord: 'any',
     answersResults: true,
+    // wire: the error text of a temperature of 1.6 (SillyTavern/SillyTavern#4856, 2025-12)
+    hottest: 1.5,
     // wire: a parameter that it does not know is a 422, "Extra inputs are not permitted" (Gitlawb/openclaude#739, 2026-04; github/app#3299, 2026-08)
     drops: ['logit_bias', ...logOfTokens, 'user', 'store', 'verbosity', 'safety_identifier'],
     messageDrops: ['name', 'cache_control'],

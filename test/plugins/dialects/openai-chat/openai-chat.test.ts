@@ -79,6 +79,7 @@ describe('the body', () => {
     ['mistral', { rest: { store: false, verbosity: 'low', safety_identifier: 'u', safe_prompt: true } }, { safe_prompt: true }, ['store dropped', 'verbosity dropped', 'safety_identifier dropped']],
     ['cerebras', { logitBias: { 5: 1 }, rest: { metadata: { a: 'b' }, store: true } }, {}, ['metadata dropped', 'store dropped', 'logit_bias dropped']],
     ['zai', { temperature: 1.5 }, { temperature: 1 }, ['temperature clamped to 1']],
+    ['mistral', { temperature: 2 }, { temperature: 1.5 }, ['temperature clamped to 1.5']],
     ['zai', { temperature: 0.5 }, { temperature: 0.5 }, []],
     ['ollama', { n: 2, user: 'u', logitBias: { 5: 1 }, seed: 7 }, { seed: 7 }, ['n dropped', 'logit_bias dropped', 'user dropped']],
     ['perplexity', { stop: 'x', temperature: 1 }, { temperature: 1 }, ['stop dropped']],
