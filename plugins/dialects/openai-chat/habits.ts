@@ -103,6 +103,8 @@ export interface Vendor extends Partial<Habits> {
   readonly plainText?: 'system' | 'all';
   /** True if the results of tools must be followed by the assistant: a message `…` of the assistant is put before the user's. */
   readonly answersResults?: boolean;
+  /** True if user and assistant must take turns: messages of one role in a row are joined. */
+  readonly alternates?: boolean;
   /** Which ids of tool calls it takes, if not all: nine letters or digits, or at most forty characters. */
   readonly callIds?: 'nine' | 'forty';
   /** Fields at the top of a tool's schema that it cannot handle. */

@@ -23,8 +23,30 @@ export function encodeMessages(messages: readonly Message[], ways: MessageWays):
   const turns = messages.findIndex(({ role }) => !isInstruction(role));
   const leading = turns === -1 ? messages.length : turns;
   const encoded = messages.map((message, at) => encodeMessage(message, roleOf(message.role, at < leading, ways.habits), ways));
-  return ways.vendor.answersResults === true ? withAnsweredResults(encoded, ways) : encoded;
+  if (ways.vendor.answersResults === true) return withAnsweredResults(encoded, ways);
+  return ways.vendor.alternates === true ? withTurns(encoded, ways) : encoded;
 }
+
+/** wire: "user or tool message(s) should alternate with assistant message(s)" is a 400 of Perplexity (SidhuK/WardenApp#24, 2026-01; perplexityai/api-discussion#265). */
+function withTurns(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
+  const turns: Message[] = [];
+  for (const message of messages) {
+    const last = turns.at(-1);
+    if (last?.role !== message.role || (message.role !== 'user' && message.role !== 'assistant')) turns.push(message);
+    else {
+      changed('messages', 'those of one role in a row joined');
+      turns[turns.length - 1] = { ...last, content: joined(last.content, message.content) };
+    }
+  }
+  return turns;
+}
+
+function joined(first: Message['content'], second: Message['content']): Message['content'] {
+  if (typeof first === 'string' && typeof second === 'string') return `${first}\n\n${second}`;
+  return [...partsOf(first), ...partsOf(second)];
+}
+
+const partsOf = (content: Message['content']): readonly ContentPart[] => (typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []));
 
 /** wire: "Unexpected role 'user' after role 'tool'" is a 400 of Mistral (zed-industries/zed#37021, 2026-04), and Claude Code writes so (BerriAI/litellm#17761, 2025-12). */
 function withAnsweredResults(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {

@@ -182,6 +182,7 @@ export const vendors: readonly Vendor[] = [
     name: 'perplexity',
     baseUrl: 'https://api.perplexity.ai',
     refusesStreamOptions: true,
+    alternates: true,
     plainText: 'all',
     drops: ['tools', 'tool_choice', 'parallel_tool_calls', 'stop', 'seed', 'n', 'logit_bias', ...logOfTokens, 'user'],
     efforts: unsaid,

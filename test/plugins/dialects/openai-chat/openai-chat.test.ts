@@ -229,6 +229,14 @@ it('a user who speaks right after the results of tools gets an assistant before,
   expect(messagesOf('openai', messages)).toHaveLength(messages.length);
 });
 
+it('messages of one role in a row are joined for Perplexity, which wants turns', () => {
+  const image = { type: 'image_url', image_url: { url: 'https://x.example/a.png' } };
+  const messages: Message[] = [{ role: 'system', content: 'a' }, { role: 'user', content: 'b' }, { role: 'user', content: [{ type: 'text', text: 'c' }] }, { role: 'user', content: [image] }, { role: 'assistant', content: 'd' }, { role: 'user', content: 'e' }];
+  expect(messagesOf('perplexity', messages)).toEqual([{ role: 'system', content: 'a' }, { role: 'user', content: [{ type: 'text', text: 'b\n\nc' }, image] }, { role: 'assistant', content: 'd' }, { role: 'user', content: 'e' }]);
+  expect(changesOf('perplexity', { messages })).toEqual(['messages those of one role in a row joined']);
+  expect(changesOf('perplexity', { messages: messages.slice(4) })).toEqual([]);
+});
+
 describe('an answer that comes back as the gateway gave it', () => {
   it('has none of the sources that only answers have', () => {
     const [, answer] = messagesOf('openai', [{ role: 'user', content: 'Who?' }, { role: 'assistant', content: 'She.', citations: ['https://x.example'], search_results: [{ url: 'https://x.example' }] }, { role: 'user', content: 'Sure?' }]);
