@@ -90,6 +90,8 @@ export const vendors: readonly Vendor[] = [
     plainText: 'system',
     families: [
       { match: /gpt-oss/, efforts: gptOss, replay: { field: 'reasoning' } },
+      // wire: Qwen3.8 knows degrees there, other than the Qwen models before it (groq/groq-python#284, 2026-08)
+      { match: /qwen3\.8/, efforts: threeDegrees, adds: { reasoning_format: 'parsed' }, thinkTags: true },
       // wire: without `parsed` the thinking of qwen3 is in the answer, and `raw` with tools or JSON is a 400 (Groq: Reasoning)
       {
         match: /qwen/,

@@ -298,6 +298,8 @@ describe('efforts and budgets', () => {
     ['deepseek', 'deepseek-v4', 'xhigh', { thinking: { type: 'enabled' }, reasoning_effort: 'max' }, ['reasoning_effort changed to max']],
     ['deepseek', 'deepseek-r1', 'high', {}, ['reasoning_effort dropped']],
     ['groq', 'qwen/qwen3-32b', 'high', { reasoning_format: 'parsed', reasoning_effort: 'default' }, ['reasoning_effort changed to default']],
+    ['groq', 'qwen/qwen3.8-27b', 'low', { reasoning_format: 'parsed', reasoning_effort: 'low' }, []],
+    ['groq', 'qwen/qwen3.8-27b', 'none', { reasoning_format: 'parsed', reasoning_effort: 'none' }, []],
     ['xai', 'grok-4.20-reasoning', 'low', {}, ['reasoning_effort dropped']],
     ['xai', 'grok-4.6', 'xhigh', { reasoning_effort: 'xhigh' }, []],
     ['mistral', 'mistral-small-latest', 'low', { reasoning_effort: 'high' }, ['reasoning_effort changed to high']],
