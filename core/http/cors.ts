@@ -8,10 +8,10 @@ const usualHeaders = 'authorization, content-type, x-api-key';
 /** What a script may read beside the usual headers. */
 const exposed = 'x-request-id, request-id, x-provider, x-adjusted, x-estimated, x-cache, x-should-retry, retry-after, retry-after-ms, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-budget-remaining';
 
-/** safety: routes are found by the resolved and decoded path, so `/x/../api/logs`, `http://localhost/api/logs` and `/%61pi/logs` are the log too. */
+/** safety: routes are found by the resolved and decoded path, so `/x/../api/logs`, `/x\..\api/logs`, `http://localhost/api/logs` and `/%61pi/logs` are the log too. */
 function isForAdmins(url: string): boolean {
   const [path = ''] = url.split('?', 1);
-  if (path.startsWith('/') && !/%|\/\./.test(path)) return ofAdmins.test(path);
+  if (path.startsWith('/') && !/[%\\]|\/\./.test(path)) return ofAdmins.test(path);
   const resolved = URL.parse(path.startsWith('/') ? `http://localhost${path}` : path)?.pathname;
   try {
     // what cannot be read as an address is no path of this server
