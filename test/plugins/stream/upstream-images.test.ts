@@ -50,6 +50,7 @@ const site: Record<string, (response: ServerResponse) => unknown> = {
   '/mebibyte': (response) => response.writeHead(200, { 'content-type': 'image/png' }).end(Buffer.concat([png, Buffer.alloc(1_048_576)])),
   '/torn': (response) => { response.writeHead(200, { 'content-type': 'image/png', 'content-length': '100' }).write(png); setTimeout(() => response.destroy(), 20); },
   '/silent': () => {},
+  '/upgrade': (response) => response.socket?.write('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: other\r\n\r\n'),
   '/moved': (response) => response.writeHead(302, { location: '/a.png' }).end(),
   '/by-name': (response) => response.writeHead(301, { location: `https://images.test:${port}/a.png` }).end(),
   '/to-http': (response) => response.writeHead(302, { location: `http://127.0.0.1:${port}/a.png` }).end(),
@@ -158,7 +159,7 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
     const { see, up, get } = await house();
     const reasons: [string, string][] = [
       [at('/gone'), 'answered 404'], [at('/page'), 'is no image'], [at('/announced'), 'larger than 20 MiB'], [at('/endless'), 'larger than 20 MiB'], [at('/torn'), 'broke off'],
-      [at('/round'), 'from one address to the next'], [at('/nowhere'), 'answered 302'], ['https://127.0.0.1:1/a.png', 'cannot be reached'],
+      [at('/round'), 'from one address to the next'], [at('/nowhere'), 'answered 302'], [at('/upgrade'), 'answered 101'], ['https://127.0.0.1:1/a.png', 'cannot be reached'],
       [at('/to-http'), 'only https'], [at('/inwards'), 'not one of the public internet'], [`http://127.0.0.1:${port}/a.png`, 'only https'],
       ['https://169.254.169.254/a.png', 'not one of the public internet'], ['https://[::ffff:127.0.0.2]/a.png', 'not one of the public internet'], ['https://0x7f000002/a.png', 'not one of the public internet'], ['https://user:word@10.0.0.1/', 'not one of the public internet'],
     ];
@@ -169,7 +170,7 @@ describe('an image that cannot be fetched is a 400 that names it', () => {
     expect(await errorOf(await see([at('/a.png'), at('/gone')]))).toMatchObject(refused('404', 2));
     expect(up.asked).toEqual([]);
     const metrics = await (await get('/metrics')).text();
-    for (const [outcome, count] of [['fetched', 1], ['refused', 7], ['failed', 9]]) expect(metrics).toContain(`gateway_image_fetches_total{outcome="${outcome}"} ${count}\n`);
+    for (const [outcome, count] of [['fetched', 1], ['refused', 7], ['failed', 10]]) expect(metrics).toContain(`gateway_image_fetches_total{outcome="${outcome}"} ${count}\n`);
   });
 
   it('after its time', async () => {

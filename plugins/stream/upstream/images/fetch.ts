@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
+import type { Socket } from 'node:net';
 import { checkLiteral, lookupBy, Unreached } from './addresses.ts';
 import type { Reach } from './addresses.ts';
 
@@ -39,6 +40,11 @@ async function opened(address: string, { reach, signal }: Omit<FetchOptions, 'ho
     const request = get(url, { agent: false, lookup: lookupBy(reach), signal, headers: { accept: 'image/*', 'accept-encoding': 'identity', 'user-agent': 'model-gateway' } });
     // safety: the request is cancelled at any time, and an error that nobody hears ends the process
     request.on('error', () => {});
+    // safety: Node ends a connection that nobody takes over without a word, and the request would wait until its own time is over
+    request.once('upgrade', ({ statusCode = 0 }, socket: Socket) => {
+      socket.destroy();
+      request.emit('error', new Unreached(`its server answered ${statusCode}`, false));
+    });
     const [response] = (await once(request, 'response').catch((thrown: unknown) => { throw thrown instanceof Unreached ? thrown : new Unreached('its server cannot be reached', false); })) as [IncomingMessage];
     response.on('error', () => {});
     const { statusCode: status = 0, headers: { location } } = response;
