@@ -74,8 +74,8 @@ const prefix = 'model-gateway:thought:';
 /** The client reports its own failures. */
 const ignored = (): null => null;
 
-/** safety: the caller's key is part of the memory's key, so no caller gets the reasoning state of another. */
-const keyOf = (key: string | null, id: string): string => `${key ?? ''} ${id}`;
+/** safety: the caller's key is part of the memory's key, so no caller gets the reasoning state of another. Both texts may hold any character, so JSON keeps them apart. */
+const keyOf = (key: string | null, id: string): string => JSON.stringify([key, id]);
 
 function* thoughtsOf({ response }: RequestRecord): Generator<readonly [id: string, thought: Thought]> {
   for (const { toolCalls, details, reasoning } of response?.choices ?? ([] as FoldedChoice[])) {

@@ -75,6 +75,14 @@ describe('reasoning state in a tool loop', () => {
     expect(sentBack()).toBeUndefined();
   });
 
+  test('is not given to a key whose name is the beginning of the other name', async () => {
+    const gateway = await gatewayWith({ keys: [{ name: 'team blue', key: 'key-a' }, { name: 'team', key: 'key-b' }] });
+    upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
+    await gateway.chat({ model: 'thinker' }, { authorization: 'Bearer key-a' });
+    await gateway.chat({ model: 'thinker', messages: plainTurn('blue call_1') }, { authorization: 'Bearer key-b' });
+    expect(sentBack()).toBeUndefined();
+  });
+
   test('is bounded: the oldest goes first', async () => {
     const plugins = quietPlugins.map((use) => (use === 'normalise/continuity' ? { use, with: { max_bytes: 2048 } } : use));
     const gateway = await gatewayWith({ plugins });
