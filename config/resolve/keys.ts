@@ -24,8 +24,10 @@ export function resolveKeys(entries: Entries<KeyBlock>, names: Iterable<string>,
     if (key !== undefined && hash !== undefined) findings.error(keyOf(entry, 'hash'), 'has both `key` and `hash`', 'leave one of them out');
     if (key === undefined && hash === undefined) findings.error(placeOf(entry), 'needs `key` or `hash`', 'for example key: ${SEARCH_KEY}');
     const expiresAt = momentAt(entry, ['expires'], findings);
-    const hashes = secretsOf(entry).map(({ path, digest, prefix, isShort }): KeyHash => {
-      if (isShort) findings.warn(placeOf(entry, ...path), `is shorter than ${shortestKey} characters, so it can be guessed`, 'take one that `gateway keys create` makes');
+    const hashes = secretsOf(entry).map(({ path, digest, prefix, isBlank, isShort }): KeyHash => {
+      // safety: blanks around a key do not count, and without them an empty header would be this key
+      if (isBlank) findings.error(placeOf(entry, ...path), 'must not be empty', 'take one that `gateway keys create` makes');
+      else if (isShort) findings.warn(placeOf(entry, ...path), `is shorter than ${shortestKey} characters, so it can be guessed`, 'take one that `gateway keys create` makes');
       const owner = owners.get(digest);
       if (owner !== undefined) findings.error(placeOf(entry, ...path), `is also the key of "${owner}"`, 'give each entry a key of its own');
       owners.set(digest, name);
@@ -49,6 +51,7 @@ interface Written {
   readonly path: Path;
   readonly digest: string;
   readonly prefix: string | null;
+  readonly isBlank: boolean;
   /** It can be guessed. */
   readonly isShort: boolean;
 }
@@ -60,7 +63,9 @@ function secretsOf({ value: { key, hash } }: Entry<KeyBlock>): Written[] {
   return (typeof given === 'string' ? [{ one: given, path: [field] }] : given.map((one, at) => ({ one, path: [field, at] }))).map(({ one, path }) => {
     const text = typeof one === 'string' ? one : 'key' in one ? one.key : one.hash;
     const whole = typeof one === 'string' ? path : [...path, field];
-    return field === 'hash' ? { path: whole, digest: text.slice('sha256:'.length), prefix: null, isShort: false } : { path: whole, digest: sha256(text.trim()), prefix: prefixOf(text.trim()), isShort: text.trim().length < shortestKey };
+    if (field === 'hash') return { path: whole, digest: text.slice('sha256:'.length), prefix: null, isBlank: false, isShort: false };
+    const bare = text.trim();
+    return { path: whole, digest: sha256(bare), prefix: prefixOf(bare), isBlank: bare === '', isShort: bare.length < shortestKey };
   });
 }
 

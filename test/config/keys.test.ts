@@ -32,3 +32,7 @@ test('has the same hash where a key only moves to another line', async () => {
   expect(moved.config.hash).toBe(first.config.hash);
   expect(ended.config.hash).not.toBe(first.config.hash);
 });
+
+test.each(['" "', '"\\t\\n"', '[good-0123456789abcdef, "  "]', '[{ key: "  " }]'])('refuses a key of blanks, which an empty header would be: %s', async (key) => {
+  await expect(load(`keys: [{ name: k, key: ${key} }]\n`)).rejects.toThrow('must not be empty');
+});

@@ -107,7 +107,8 @@ function refusalOf({ principal, expiresAt, disabled }: { readonly principal: Pri
 /** The key of the request, from `Authorization: Bearer`, `x-api-key` or `api-key`; null where the request has no key in a valid form. */
 function keyOf(headers: Normalised['headers']): string | null {
   // Azure's clients send `api-key`
-  return bearerOf(headers['authorization']) ?? headers['x-api-key'] ?? headers['api-key'] ?? null;
+  const key = bearerOf(headers['authorization']) ?? headers['x-api-key'] ?? headers['api-key'] ?? null;
+  return key === '' ? null : key;
 }
 
 function refuse(candidate: Candidate, { request }: Normalised): Candidate {

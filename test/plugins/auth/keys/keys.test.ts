@@ -23,6 +23,11 @@ describe('auth/keys', () => {
     expect([(await chat({}, bearer)).status, records[0]?.key]).toEqual([200, 'team']);
   });
 
+  it.each(['x-api-key', 'api-key'])('takes an empty %s for no key, also where somebody has hashed an empty one', async (header) => {
+    const { chat } = await withKeys({ name: 'team', hash: `sha256:${createHash('sha256').update('').digest('hex')}` });
+    expect((await chat({}, { [header]: '' })).status).toBe(401);
+  });
+
   it('tells keys apart', async () => {
     const { chat, records } = await withKeys({ name: 'a', key: 'key-of-a-0123456789' }, { name: 'b', key: 'key-of-b-0123456789' });
     await chat({}, { 'x-api-key': 'key-of-b-0123456789' });
