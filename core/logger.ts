@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import { printableJson } from './table.ts';
 
 /** Writes the process log, which operators read. Requests are not logged here; they have records in the request log. */
 export interface Logger {
@@ -17,13 +18,13 @@ export type Level = 'info' | 'warn' | 'error';
 export type Write = (line: string, level: Level) => void;
 
 /**
- * Makes a logger that writes one JSON line for each message. JSON escapes control characters, and secrets mask themselves.
+ * Makes a logger that writes one JSON line for each message, with control characters escaped. Secrets mask themselves.
  * @param labels facts that every line has
  */
 export function createLogger(write: Write, labels: Facts = {}): Logger {
   const at = (level: Level) => (message: string, facts: Facts = {}) => {
     const shown = Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, value instanceof Error ? describe(value) : value]));
-    write(toLine({ time: new Date().toISOString(), level, msg: message, ...labels, ...shown }), level);
+    write(printableJson(toLine({ time: new Date().toISOString(), level, msg: message, ...labels, ...shown })), level);
   };
   return { info: at('info'), warn: at('warn'), error: at('error') };
 }

@@ -10,6 +10,9 @@ export interface Column<Row> {
 /** safety: a caller's text may hold escape sequences, which would write to the operator's terminal; they become question marks. */
 export const printable = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, '?');
 
+/** The same JSON, with escapes for what `printable` takes out: JSON.stringify itself escapes nothing beyond U+001F, and terminals know sequences that begin with U+009B. */
+export const printableJson = (json: string): string => json.replaceAll(/[\x7f-\x9f\p{Cf}\u2028\u2029]/gu, (sign) => Array.from({ length: sign.length }, (_, at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''));
+
 /** A table whose columns are as wide as their widest cell. */
 export function tableOf<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): string {
   const cells = [columns.map(({ title }) => title), ...rows.map((row) => columns.map(({ read }) => printable(read(row))))];

@@ -6,6 +6,7 @@ import { styleText } from 'node:util';
 import type { FromSchema } from 'json-schema-to-ts';
 import type { RequestRecord } from '../../core/pipeline/context.ts';
 import { definePlugin } from '../../core/host/plugin.ts';
+import { printableJson } from '../../core/table.ts';
 
 const schema = {
   type: 'object',
@@ -43,7 +44,7 @@ export default definePlugin<Options>({
 /** A record as one line of JSON, without the bodies. */
 export function jsonLine(record: RequestRecord): string {
   const { id, createdAt, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, costIsUpperBound, metadata, attempts, adjustments, error } = record;
-  return JSON.stringify({ time: createdAt, level: 'info', msg: 'request', id, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, costIsUpperBound, metadata, attempts: attempts.length, adjustments, error });
+  return printableJson(JSON.stringify({ time: createdAt, level: 'info', msg: 'request', id, requestedModel, model, provider, key, stream, status, outcome, finishReason, durationMs, timeToFirstTokenMs, usage, usageEstimated, cost, costIsUpperBound, metadata, attempts: attempts.length, adjustments, error }));
 }
 
 /** A record as one line of text, for example `14:02:11  200  gpt-5 → openai/gpt-5  1200 ms  (first 400 ms)  120+300 tokens  $0.0031  ID`. Estimated figures have a `≈`, and a cost that is an upper bound a `≤`. */

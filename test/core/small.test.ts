@@ -91,7 +91,11 @@ const line = (message: string, facts: object): string => {
 
 describe('the process log', () => {
   it('is one JSON line with its labels', () => expect(JSON.parse(line('hello', { a: 1 }))).toMatchObject({ time: expect.any(String), level: 'error', msg: 'hello', plugin: 'a/b', a: 1 }));
-  it.each(['a\nb', 'a\u001b[31mb', 'a\u0000b', 'a\rb'])('escapes %j', (text) => expect(line(text, { [text]: text })).not.toMatch(/\p{Cc}/u));
+  it.each(['a\nb', 'a\u001b[31mb', 'a\u0000b', 'a\rb', 'a\u009b31mb', 'a\u007fb', 'a\u202eb', 'a\u{e0041}b'])('escapes %j', (text) => {
+    const written = line(text, { [text]: text });
+    expect(written).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(JSON.parse(written)).toMatchObject({ msg: text, [text]: text });
+  });
   it('writes an error with its cause and its place', () => expect(line('x', { error: new TypeError('outer', { cause: new Error('inner') }) })).toMatch(/TypeError: outer \(Error: inner at .*small\.test\.ts/));
   it.each<[string, unknown]>([['a big integer', 5n], ['a function', () => {}], ['a map', new Map()], ['a symbol', Symbol('x')]])('survives %s', (_, value) => expect(() => JSON.parse(line('x', { value })) as unknown).not.toThrow());
   it('keeps a secret where it has to write by other means', () => expect(line('x', { big: 5n, nested: { key: new Secret('hunter2') } })).not.toContain('hunter2'));

@@ -48,6 +48,7 @@ describe('the line of a request', () => {
   it.each(['a\nb', 'a\u001b[2Jb', 'a\u0007b', 'a\u202eb', 'a\u2028b', 'a\u009bb'])('shows %j on one line, disarmed', async (model) => {
     const record = await recordOf({ model });
     expect(stripVTControlCharacters(textLine(record))).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
-    expect(jsonLine(record).split('\n')).toHaveLength(1);
+    expect(jsonLine(record)).not.toMatch(/[\p{Cc}\p{Cf}\u2028\u2029]/u);
+    expect(JSON.parse(jsonLine(record))).toMatchObject({ requestedModel: model });
   });
 });

@@ -2,7 +2,7 @@
 import { Exit } from '../../../../core/exit.ts';
 import type { Output } from '../../../../core/host/command.ts';
 import type { LoggedDetail, LoggedRequest, LogPage } from '../../../../core/log/store.ts';
-import { headOf, rowOf } from '../../../../core/table.ts';
+import { headOf, printableJson, rowOf } from '../../../../core/table.ts';
 import { createSseReader } from '../../../../core/wire/sse.ts';
 import type { Ask, Connection } from './connection.ts';
 import { detailText } from './detail.ts';
@@ -120,9 +120,9 @@ const columns = [
 const head = headOf(columns);
 
 const textLine = (record: LoggedRequest): string => rowOf(record, columns);
-const jsonLine = (record: LoggedRequest): string => `${JSON.stringify(record)}\n`;
+const jsonLine = (record: LoggedRequest): string => `${printableJson(JSON.stringify(record))}\n`;
 
 async function showOne(ask: Ask, { id, json }: { id: string; json: boolean }, { print }: Output): Promise<void> {
   const record = (await (await ask(`/api/logs/${encodeURIComponent(id)}`)).json()) as LoggedDetail;
-  print(json ? `${JSON.stringify(record, null, 2)}\n` : detailText(record));
+  print(json ? `${printableJson(JSON.stringify(record, null, 2))}\n` : detailText(record));
 }

@@ -2,7 +2,7 @@
 import type { Output } from '../../../../core/host/command.ts';
 import { isOfAttempts } from '../../../../core/log/fields.ts';
 import type { StatsRow } from '../../../../core/log/store.ts';
-import { tableOf } from '../../../../core/table.ts';
+import { printableJson, tableOf } from '../../../../core/table.ts';
 import type { Column } from '../../../../core/table.ts';
 import type { Connection } from './connection.ts';
 import { about, count, dollars, duration } from './figures.ts';
@@ -11,7 +11,7 @@ import type { Selection } from './flags.ts';
 export async function showStats({ ask }: Pick<Connection, 'ask'>, { filter, by, limit, json }: Selection, { print }: Pick<Output, 'print'>): Promise<void> {
   const params = new URLSearchParams([...filter, ['limit', String(Math.min(limit, 1000))], ...(by === null ? [] : [['by', by] as [string, string]])]);
   const { data } = (await (await ask(`/api/stats?${params.toString()}`)).json()) as { data: readonly StatsRow[] };
-  if (json) print(`${JSON.stringify(data, null, 2)}\n`);
+  if (json) print(`${printableJson(JSON.stringify(data, null, 2))}\n`);
   else print(tableOf(data, columnsOf(by)) + noteOf(data));
 }
 

@@ -92,7 +92,11 @@ describe('gateway logs', () => {
 
   it('lets no caller write to the terminal', async () => {
     const { id } = scene.log.add({ requestedModel: '\u001b[2Jx', model: null, metadata: { a: '\u009b31m' }, reasoningContent: 'a\n\u001b]0;title\u0007b' });
-    expect([...(await logs()), ...(await logs(id))].join('')).not.toMatch(/\p{Cc}/u);
+    expect([...(await logs()), ...(await logs(id)), ...(await logs('--json')), ...(await logs(id, '--json'))].join('')).not.toMatch(/\p{Cc}/u);
+    printed = '';
+    await showStats(connection, { ...selectionOf('stats', '--by', 'meta.a'), json: true }, output);
+    expect(printed.replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
+    expect(JSON.parse(printed)).toMatchObject([{ value: '\u009b31m' }]);
   });
 
   it('follows only a gateway that runs', async () => await expect(logs('-f')).rejects.toThrow(/There is no running gateway to follow/));
