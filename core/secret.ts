@@ -37,6 +37,9 @@ const secretName = /(?:key|token|passphrase)$|access_key_id|secret|password|cred
 /** Whether the name of a setting says that what it holds is a secret. */
 export const saysSecret = (name: string): boolean => secretName.test(name);
 
+/** Whether a header of this name holds a credential. */
+export const isCredential = (header: string): boolean => /auth|key|token|cookie|secret|signature|credential/i.test(header);
+
 /** safety: an address can hold a name and password, or a key in its query. */
 export function addressWithoutSecrets(address: string): string {
   const url = URL.parse(address);

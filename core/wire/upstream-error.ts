@@ -8,7 +8,7 @@ import { reasoningField } from '../chat.ts';
 import type { Target } from './dialect.ts';
 import { type ErrorCode, GatewayError } from '../errors.ts';
 import { type UpstreamHeaders, retryAfterMs } from './retry-after.ts';
-import { Secret } from '../secret.ts';
+import { isCredential, Secret } from '../secret.ts';
 
 /** What an error body says, in the provider's own words. A field is null if the body does not have it. */
 export interface Complaint {
@@ -178,6 +178,9 @@ export function sanitise(message: string, provider: Provider): string {
 
 function secretsOf({ apiKey, settings, headers }: Provider): string[] {
   const wrapped = [apiKey, ...Object.values(settings)].flatMap((value) => (value instanceof Secret ? [value.reveal()] : []));
-  const sent = Object.entries(headers).flatMap(([name, value]) => (/auth|key|token|secret/i.test(name) ? [value.replace(/^bearer /i, '')] : []));
+  const sent = Object.entries(headers).flatMap(([name, value]) => (isCredential(name) ? quotable(value) : []));
   return [...wrapped, ...sent];
 }
+
+/** What a provider may quote of a header: all of it, what follows the scheme (`Basic …`), the values of a cookie. */
+const quotable = (value: string): string[] => [value, value.replace(/^[a-z][\w-]*\s+/i, ''), ...Array.from(value.matchAll(/=([^;=\s]+)(?=;|$)/g), ([, one = '']) => one)];

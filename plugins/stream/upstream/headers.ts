@@ -1,6 +1,7 @@
 /** The headers of a request to a provider. */
 import type { Provider } from '../../../core/config.ts';
 import type { SentRequest } from '../../../core/pipeline/context.ts';
+import { isCredential } from '../../../core/secret.ts';
 import type { Dialect, WireRequest } from '../../../core/wire/dialect.ts';
 import { version } from '../../../core/version.ts';
 
@@ -24,9 +25,6 @@ function isWithin(value: string, list: string): boolean {
 
 const itemsOf = (list: string): string[] => list.split(',').map((item) => item.trim()).filter((item) => item !== '');
 
-/** Names of headers that hold credentials, wherever the operator has them from. */
-const secret = /auth|key|token|cookie|secret|signature|credential/i;
-
 /** What the log keeps of a request: without what `authorise` and `sign` add, and without the values of the entry's headers, which may be secret. */
 export class SentToProvider implements SentRequest {
   readonly method = 'POST';
@@ -46,7 +44,7 @@ export class SentToProvider implements SentRequest {
 
   // cost: the request itself keeps a reference and waits for nothing: the headers are put together when the record is written
   get headers(): Readonly<Record<string, string>> {
-    const own = Object.keys(this.#provider.headers).filter((name) => !secret.test(name));
+    const own = Object.keys(this.#provider.headers).filter((name) => !isCredential(name));
     return { ...always, ...this.#wire.headers, ...Object.fromEntries(own.map((name) => [name, '[redacted]'])) };
   }
 }
