@@ -59,7 +59,8 @@ class Counts {
 
   isIdle(now: number): boolean {
     if (this.running > 0 || this.requests.sum(now) > 0 || this.tokens.sum(now) > 0) return false;
-    for (const [per, { start }] of this.accounts) if (start !== periodOf(per, now).start) this.accounts.delete(per);
+    // one of which nothing was spent is found anew as it was
+    for (const [per, { start, spent, held }] of this.accounts) if (start !== periodOf(per, now).start || (held === 0n && (spent ?? 0n) === 0n)) this.accounts.delete(per);
     return this.accounts.size === 0;
   }
 }

@@ -244,6 +244,18 @@ test('values of which nothing counts any more are forgotten, and budgets are not
   expect(ledger.known().map(({ id }) => id)).toEqual(['running', 'new']);
 });
 
+test.each(['month', 'total'] as const)('values that have spent nothing of a budget per %s are forgotten too, because callers make up new ones without end', (per) => {
+  const clock = { now: noon };
+  const ledger = new MemoryLedger(() => clock.now);
+  const of = (id: string): Subject => ({ id, by: 'meta.x', value: id, caps: { requests: null, tokens: null, concurrent: null, budgets: [{ per, pico: 100n, refusesUnknown: false }] } });
+  const asked = (id: string): Hold => ledger.reserve({ subjects: [of(id)], tokens: 1, pico: 1n, isLight: false, isLook: false }).hold as Hold;
+  for (let at = 0; at < 100; at++) ledger.settle(asked(`free ${at}`), 0);
+  asked('running');
+  clock.now += 61_000;
+  asked('new');
+  expect(ledger.known().map(({ id }) => id)).toEqual(['running', 'new']);
+});
+
 describe('after the clock was set back', () => {
   const of = (id: string): Subject => ({ id, by: 'meta.x', value: id, caps: { requests: 5, tokens: null, concurrent: null, budgets: [] } });
 
