@@ -1,8 +1,8 @@
 /**
  * Keeps reasoning state in tool loops, for clients that drop fields they do not know. A reasoning model needs its own reasoning
- * state back with the results of its tools. This plugin keeps the state of each answer (at `log`) under the id of the answer's
- * first tool call, and puts it back (at `normalise`) where a client sent none of it or only a part. State that a client changed
- * is left as the client sent it. The memory is bounded and survives a reload; with Redis, gateways share it.
+ * state back with the results of its tools. This plugin keeps the state of each answer (at `settle`) under the id of the answer's
+ * first tool call and its place in the conversation, and puts it back (at `normalise`) where a client sent none of it or only a part.
+ * State that a client changed is left as the client sent it. The memory is bounded and survives a reload; with Redis, gateways share it.
  *
  * A client may also send back the opaque string of a detail alone, through a door whose format has no place for the rest of the
  * detail. Then the plugin puts back the rest, which says who issued it.
@@ -18,6 +18,7 @@ import type { SharedRedis } from '../../../core/host/redis.ts';
 import type { FoldedChoice } from '../../../core/pipeline/reply.ts';
 import { Secret } from '../../../core/secret.ts';
 import { issuedThoughts, withIssuers } from './issuers.ts';
+import { called, Place } from './place.ts';
 import { createMemory } from './memory.ts';
 import type { Recall, Shared, Thought } from './memory.ts';
 
@@ -43,11 +44,16 @@ export default definePlugin<Options>({
     const bounds = { maxBytes, ttlSeconds };
     const memory = createMemory(state('thoughts', () => new KeptTexts(bounds)), { bounds, shared: client === null ? null : sharedBy(client, ttlSeconds) });
 
-    hooks.log.tap((record) => {
-      for (const [id, thought] of thoughtsOf(record)) memory.keep(keyOf(record.key, id), thought);
+    const asked = new WeakMap<object, readonly Message[]>();
+    hooks.settle.tap((record, context) => {
+      for (const [id, thought] of thoughtsOf(record, asked.get(context) ?? [])) memory.keep(keyOf(record.key, id), thought);
       for (const [id, thought] of issuedThoughts(record)) memory.keep(keyOf(record.key, id), thought);
+      return record;
     });
-    hooks.normalise.tap((request, { principal }) => {
+    hooks.normalise.tap((request, context) => {
+      const { principal } = context;
+      // plugins behind this one may change the messages, and the next turn comes as the client has them
+      asked.set(context, request.messages);
       if (!request.messages.some(mayLackThoughts)) return undefined;
       const recall: Recall = (id) => memory.recall(keyOf(principal.key, id));
       return withIssuers(request, recall).then((whole) => recalled(whole, recall));
@@ -77,17 +83,16 @@ const ignored = (): null => null;
 /** safety: the caller's key is part of the memory's key, so no caller gets the reasoning state of another. Both texts may hold any character, so JSON keeps them apart. */
 const keyOf = (key: string | null, id: string): string => JSON.stringify([key, id]);
 
-function* thoughtsOf({ response }: RequestRecord): Generator<readonly [id: string, thought: Thought]> {
+/** @param asked the conversation that was answered */
+function* thoughtsOf({ response }: RequestRecord, asked: readonly Message[]): Generator<readonly [id: string, thought: Thought]> {
   for (const { toolCalls, details, reasoning } of response?.choices ?? ([] as FoldedChoice[])) {
     const first = toolCalls[0];
-    if (first !== undefined && (details.length > 0 || reasoning !== '')) yield [first.id, { details, reasoning }];
+    if (first !== undefined && (details.length > 0 || reasoning !== '')) yield [Place.after(asked).idOf(first.id), { details, reasoning }];
   }
 }
 
 /** True if the message holds a tool call or reasoning state. cost: without either, a request waits for no promise. */
 const mayLackThoughts = ({ tool_calls: calls, reasoning_details: details }: Message): boolean => calls !== undefined || details !== undefined;
-
-const called = ({ role, tool_calls: calls }: Message): string | undefined => (role === 'assistant' ? calls?.[0]?.id : undefined);
 
 /**
  * Whether the reasoning state that a client sends back is this thought, a part of it, or nothing: then it may be replaced by the
@@ -106,11 +111,13 @@ function withThought(message: Message, { details, reasoning }: Thought): Message
 
 /** The request with the kept reasoning state put back into its assistant messages. */
 async function recalled(request: ChatRequest, recall: Recall): Promise<ChatRequest> {
-  // safety: a tool call id gets its thought back once: a request with one id on every message would grow without bound
+  // safety: a tool call at its place gets its thought back once: a request with one id on every message would grow without bound
   const owners = new Map<string, Message>();
+  const place = new Place();
   for (const message of request.messages) {
     const id = called(message) ?? '';
-    if (id !== '' && !owners.has(id)) owners.set(id, message);
+    if (id !== '' && !owners.has(place.idOf(id))) owners.set(place.idOf(id), message);
+    place.pass(message);
   }
   if (owners.size === 0) return request;
   const thoughts = new Map(await Promise.all(Array.from(owners, async ([id, message]) => [message, await recall(id)] as const)));

@@ -66,6 +66,25 @@ describe('reasoning state in a tool loop', () => {
     expect(upstream.asked.at(-1)?.json['messages'].map((message: any) => message.reasoning_details?.length ?? 0)).toEqual([0, 1, 0, 0, 0, 0]);
   });
 
+  test('stays in its conversation where the provider counts its calls anew in each', async () => {
+    const gateway = await gatewayWith();
+    const thoughtOf = (data: string): object => calling('functions.weather:0', { reasoning_details: [{ ...detail, data }] });
+    upstream.script(answers(thoughtOf('of Rome')), answers(thoughtOf('of Oslo')), answers(completion('Warm.')));
+    const asks = (text: string): object => ({ role: 'user', content: text });
+    await gateway.chat({ model: 'thinker', messages: [asks('Rome?')] });
+    await gateway.chat({ model: 'thinker', messages: [asks('Oslo?')] });
+    for (const text of ['Rome?', 'Oslo?', 'Bonn?']) await gateway.chat({ model: 'thinker', messages: [asks(text), ...plainTurn('functions.weather:0').slice(1)] });
+    expect(upstream.asked.slice(2).map(({ json }) => json['messages'][1].reasoning_details?.[0].data)).toEqual(['of Rome', 'of Oslo', undefined]);
+  });
+
+  test('goes to its own step where each answer of the provider begins with the same id', async () => {
+    const gateway = await gatewayWith();
+    upstream.script(...['first', 'second'].map((data) => answers(calling('call_0', { reasoning_details: [{ ...detail, data }] }))), answers(completion('Warm.')));
+    const [question, ...step] = plainTurn('call_0');
+    for (const steps of [[], step, [...step, ...step]]) await gateway.chat({ model: 'thinker', messages: [question, ...steps] });
+    expect(upstream.asked.at(-1)?.json['messages'].flatMap((message: any) => message.reasoning_details?.[0].data ?? [])).toEqual(['first', 'second']);
+  });
+
   test('is not given to another key', async () => {
     const keys = [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }];
     const gateway = await gatewayWith({ keys });
