@@ -81,7 +81,7 @@ class Content {
 
   /** The state of the thought before it, or one that stands by itself. */
   #addDetail(detail: ReasoningDetail): void {
-    if (this.#thought === null) this.#addState({ type: 'redacted_thinking', data: toOpaque(detail) });
+    if (this.#thought?.takes(detail) !== true) this.#addState({ type: 'redacted_thinking', data: toOpaque(detail) });
     else if (this.#thought.take(detail)) this.#close();
   }
 

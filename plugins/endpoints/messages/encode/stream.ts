@@ -138,7 +138,7 @@ class StreamEncoder implements Encoder {
 
   /** The state of the thought before it, or one that stands by itself. */
   #addDetail(detail: ReasoningDetail): void {
-    if (this.#open?.kind === 'thinking') {
+    if (this.#open?.kind === 'thinking' && this.#open.thought.takes(detail)) {
       if (this.#open.thought.take(detail)) this.#close();
       return;
     }

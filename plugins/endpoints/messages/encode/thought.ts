@@ -10,6 +10,11 @@ export class Thought {
   text = '';
   #detail: ReasoningDetail | null = null;
 
+  /** Whether a detail can be joined to what came before: two of different types are two. */
+  takes({ type }: ReasoningDetail): boolean {
+    return this.#detail === null || this.#detail.type === type;
+  }
+
   /** Takes a detail that belongs to the thought. True if it was the last one: it has the state. */
   take(detail: ReasoningDetail): boolean {
     this.#detail = joinedDetail(this.#detail, detail);

@@ -1,4 +1,4 @@
-/** One gateway with a provider of the Messages API (`claude`), one of chat completions (`open`) one that reasons (`thinker`) and one whose state comes after its text (`late`), one with five targets of the Messages API of which two take no tools (`several`), and what a stream says. */
+/** One gateway with a provider of the Messages API (`claude`), one of chat completions (`open`), one that reasons (`thinker`) one whose details of a thought are of several types (`routed`), and one whose state comes after its text (`late`), one with five targets of the Messages API of which two take no tools (`several`), and what a stream says. */
 import { expect } from 'vitest';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
@@ -29,6 +29,7 @@ export async function scene(...steps: Step[]): Promise<Scene> {
       vendor: { dialect: 'anthropic', base_url: up.url, api_key: 'k' },
       other: { dialect: 'openai-chat', base_url: up.url, api_key: 'k' },
       signer: { dialect: 'gemini', base_url: up.url, api_key: 'k' },
+      router: { dialect: 'openrouter', base_url: up.url, api_key: 'k' },
     },
     models: [
       model('claude', 'vendor', 'claude-sonnet-4-5', reasons),
@@ -37,6 +38,7 @@ export async function scene(...steps: Step[]): Promise<Scene> {
       model('open', 'other', 'open-1', false),
       model('thinker', 'other', 'thinker-1', reasons),
       { ...model('several', 'vendor', '', false), providers: [1, 2, 3, 4, 5].map((at) => ({ providerId: 'vendor', externalId: `claude-${at}`, ...able, tools: at > 2 })) },
+      model('routed', 'router', 'openai/gpt-5', { efforts: ['low', 'high'] }),
       model('late', 'signer', 'gemini-3-pro-preview', { efforts: ['low', 'high'] }),
     ],
     routing: { default: { strategy: 'ordered', retry: { same_target: 0 } } },

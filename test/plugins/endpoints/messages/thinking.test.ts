@@ -1,6 +1,6 @@
 /** Thinking through the Messages API: how it is asked for, and how its state comes back over turns. */
 import { describe, expect, it } from 'vitest';
-import { answers, completion, streams } from '../../../_kit/upstream.ts';
+import { answers, completion, event, said, streams } from '../../../_kit/upstream.ts';
 import { blocksOf, type Fields, message, opened, scene } from './scene.ts';
 
 const yes = answers(completion('Yes.'));
@@ -106,6 +106,15 @@ describe('the state of a thought', () => {
     expect(up.asked.at(-1)?.json['messages'][1]).toMatchObject({ role: 'assistant' });
   });
 
+  it.each([false, true])('goes back as two details where a provider gave a summary and its state (streamed: %s)', async (isStream) => {
+    const details = [{ type: 'reasoning.summary', summary: 'Hm.', index: 0 }, { type: 'reasoning.encrypted', data: 'SEALED', id: 'rs_1', index: 0 }];
+    const { ask, stream, up } = await scene(isStream ? streams([event({ reasoning: 'Hm.', reasoning_details: details }), ...said('Yes.')]) : answers(completion('Yes.', { reasoning: 'Hm.', reasoning_details: details })));
+    const content = isStream ? blocksOf(await stream({ model: 'routed' })) : (await ask({ model: 'routed' })).body['content'];
+    up.script(answers(completion('Yes.')));
+    const { sent } = await ask({ model: 'routed', messages: [{ role: 'user', content: 'Hi' }, { role: 'assistant', content }, { role: 'user', content: 'And?' }] });
+    expect(sent['messages'][1].reasoning_details).toEqual(details);
+  });
+
   it('goes back through the door of chat completions too', async () => {
     const { ask, gateway, up } = await scene(answers(message(blocks, { stop_reason: 'tool_use' })));
     const { body } = await ask({ model: 'claude', ...thinking });
@@ -119,7 +128,7 @@ describe('the state of a thought', () => {
 });
 
 describe('state that a provider gives after its text', () => {
-  const said = (...parts: Fields[]): Fields => ({ candidates: [{ index: 0, content: { role: 'model', parts } }] });
+  const begun = (...parts: Fields[]): Fields => ({ candidates: [{ index: 0, content: { role: 'model', parts } }] });
   const call = { functionCall: { id: 'f1', name: 'weather', args: {} } };
   const ended = (...parts: Fields[]): Fields => ({ candidates: [{ index: 0, content: { role: 'model', parts }, finishReason: 'STOP' }] });
   const late = [{ text: 'Hm.', thought: true }, { text: 'Yes.' }, { text: '', thoughtSignature: 'LATE' }];
@@ -144,24 +153,24 @@ describe('state that a provider gives after its text', () => {
   });
 
   it('is the last block of a stream', async () => {
-    const { stream } = await scene(streams(pieces(said(late[0]!, late[1]!), ended(late[2]!))));
+    const { stream } = await scene(streams(pieces(begun(late[0]!, late[1]!), ended(late[2]!))));
     expect(blocksOf(await stream({ model: 'late' })).map(({ type }) => type)).toEqual(['thinking', 'text', 'redacted_thinking']);
   });
 
   it('is left out for Claude Code, which takes the last block for its result', async () => {
-    const { stream } = await scene(streams(pieces(said(late[0]!, late[1]!), ended(late[2]!))));
+    const { stream } = await scene(streams(pieces(begun(late[0]!, late[1]!), ended(late[2]!))));
     const events = await stream({ model: 'late' }, claudeCode);
     expect(blocksOf(events).map(({ type }) => type)).toEqual(['thinking', 'text']);
     expect(events.slice(-2).map(({ type }) => type)).toEqual(['message_delta', 'message_stop']);
   });
 
   it('goes to Claude Code too where a call follows', async () => {
-    const { stream } = await scene(streams(pieces(said({ text: 'Yes.', thoughtSignature: 'LATE' }), ended(call))));
+    const { stream } = await scene(streams(pieces(begun({ text: 'Yes.', thoughtSignature: 'LATE' }), ended(call))));
     expect(blocksOf(await stream({ model: 'late', tools: [{ name: 'weather', input_schema: { type: 'object' } }] }, claudeCode)).map(({ type }) => type)).toEqual(['text', 'redacted_thinking', 'tool_use']);
   });
 
   it('goes to Claude Code too after a call', async () => {
-    const { stream } = await scene(streams(pieces(said({ text: 'Yes.' }), ended({ ...call, thoughtSignature: 'LATE' }))));
+    const { stream } = await scene(streams(pieces(begun({ text: 'Yes.' }), ended({ ...call, thoughtSignature: 'LATE' }))));
     expect(blocksOf(await stream({ model: 'late', tools: [{ name: 'weather', input_schema: { type: 'object' } }] }, claudeCode)).map(({ type }) => type)).toEqual(['text', 'tool_use', 'redacted_thinking']);
   });
 });
