@@ -106,6 +106,11 @@ class Writer {
       this.#ways.adjust('messages', 'a text added beside the document');
       blocks.push({ text: 'See the document.' });
     }
+    if (blocks.length === 0) {
+      // wire: a message without content is a 400 (Amazon Bedrock: error text "The content field in the Message object ... is empty")
+      this.#ways.adjust('messages', 'an empty user message filled in');
+      blocks.push({ text: '…' });
+    }
     return blocks;
   }
 

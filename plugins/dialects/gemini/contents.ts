@@ -40,11 +40,19 @@ export function encodeConversation(messages: readonly Message[], ways: ContentWa
   // wire: a turn without parts is a 400 (Gemini API: error text "must include at least one parts field"). A blocked answer in the history is such a turn
   const { system, turns } = turnsOf(messages.filter((message) => !isEmptyAnswer(message, ways.target.provider.account)));
   const instruction = system.map((part) => encoder.instruction(part));
-  const contents = turns.map((turn) => encoder.turn(turn));
+  const contents = afterUser(turns.map((turn) => encoder.turn(turn)), ways);
   if (contents.length > 0 && ways.model.lacksSystem !== true) return { system: instruction, contents };
   const [first, ...others] = contents;
   if (first?.role === 'user') return { system: [], contents: [{ role: 'user', parts: [...instruction, ...first.parts] }, ...others] };
   return { system: [], contents: [...(instruction.length > 0 ? [{ role: 'user' as const, parts: instruction }] : []), ...contents] };
+}
+
+/** wire: a conversation that begins with a call is a 400 (Gemini API: error text "function call turn comes immediately after a user turn"). Clients that drop old turns send such. */
+function afterUser(contents: readonly Content[], { adjust }: ContentWays): readonly Content[] {
+  const [first] = contents;
+  if (first?.role !== 'model' || !first.parts.some((part) => 'functionCall' in part)) return contents;
+  adjust('messages', 'a user message put first');
+  return [{ role: 'user', parts: [{ text: '…' }] }, ...contents];
 }
 
 function isEmptyAnswer(message: Message, provider: string): boolean {
@@ -91,7 +99,10 @@ class ContentEncoder {
   turn(turn: Turn): Content {
     if (turn.role === 'assistant') return { role: 'model', parts: turn.messages.flatMap((message) => this.#answer(message)) };
     const parts = [...this.#results(turn.results), ...turn.parts.map((part) => this.#part(part))];
-    return { role: 'user', parts: parts.length > 0 ? parts : [{ text: '' }] };
+    if (parts.length > 0) return { role: 'user', parts };
+    // wire: a turn without parts is a 400, and so is an empty text at many models (Gemini API: error text "it has an empty text parameter")
+    this.#ways.adjust('messages', 'an empty user message filled in');
+    return { role: 'user', parts: [{ text: '…' }] };
   }
 
   #part(part: ContentPart): WirePart {

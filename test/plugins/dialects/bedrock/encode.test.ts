@@ -107,6 +107,12 @@ describe('messages', () => {
     expect(contentOf(messages)).toEqual([[{ text: 'One.' }, { text: 'Two.' }]]);
   });
 
+  it('have something in a user turn that says nothing, and name it', () => {
+    const messages: Message[] = [user('One.'), { role: 'assistant', content: 'Two.' }, user([{ type: 'text', text: ' \n' }])];
+    expect(contentOf(messages)).toEqual([[{ text: 'One.' }], [{ text: 'Two.' }], [{ text: '…' }]]);
+    expect(changesOf({ messages })).toEqual(['messages: an empty user message filled in']);
+  });
+
   it('end without white space where the answer is begun', () => {
     expect(contentOf([user('Go.'), { role: 'assistant', content: 'Well \n' }])[1]).toEqual([{ text: 'Well' }]);
     expect(contentOf([user('Go.'), { role: 'assistant', content: 'Well ' }, user('?')])[1]).toEqual([{ text: 'Well ' }]);

@@ -89,7 +89,19 @@ describe('messages', () => {
   it('joins neighbours of one role, over an answer of nothing too', () => {
     const foreign = [{ type: 'reasoning.encrypted', provider: 'other', data: 'x' }] as const;
     expect(contentsOf([user('One'), { role: 'assistant', content: '' }, { role: 'assistant', content: null, reasoning_details: foreign }, user('Two')])).toEqual([{ role: 'user', parts: [{ text: 'One' }, { text: 'Two' }] }]);
-    expect(contentsOf([user('')])).toEqual([{ role: 'user', parts: [{ text: '' }] }]);
+  });
+
+  it('puts something into a user turn that says nothing, and names it', () => {
+    const messages = [user(''), { role: 'assistant' as const, content: 'Yes?' }, user([{ type: 'text', text: '' }])];
+    expect(contentsOf(messages)).toEqual([{ role: 'user', parts: [{ text: '…' }] }, { role: 'model', parts: [{ text: 'Yes?' }] }, { role: 'user', parts: [{ text: '…' }] }]);
+    expect(changesOf({ messages })).toEqual(['messages an empty user message filled in']);
+  });
+
+  it('puts a user turn before a call with which the conversation begins, and names it', () => {
+    const loop: Message[] = [{ role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } }] }, { role: 'tool', tool_call_id: 'c1', content: 'Sun.' }];
+    expect((contentsOf([system('Be brief.'), ...loop]) as object[]).map((turn) => Object.entries(turn)[0]?.[1])).toEqual(['user', 'model', 'user']);
+    expect(changesOf({ messages: loop })).toEqual(['messages a user message put first']);
+    expect(contentsOf([{ role: 'assistant', content: 'Yes?' }, user('Hi.')])).toHaveLength(2);
   });
 
   it('takes the inline images of an earlier answer, and names what it leaves out', () => {
