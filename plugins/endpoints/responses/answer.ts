@@ -163,10 +163,13 @@ export class Answer {
   }
 
   #extra({ on, field, value }: Chunk & { type: 'extra' }): void {
-    if (this.#isNative || this.#text?.type !== 'message') return;
+    if (this.#isNative) return;
+    // an answer may be images alone
+    if (field === 'images' && this.#text?.type !== 'message') this.#begin('message');
+    if (this.#text?.type !== 'message') return;
     if (field === 'logprobs') this.#text.addLogprobs(listOf(fieldsOf(value)['content']));
     else if (field === 'annotations') for (const annotation of listOf(value)) this.#text.annotate(flat(annotation));
-    else if (on === 'message') this.#text.add({ [field]: value });
+    else if (on === 'message') this.#text.extend(field, value);
   }
 
   /** What a provider of this form says beside its texts. */

@@ -44,7 +44,7 @@ const isSaid = ({ type }: Chunk): boolean => type === 'text-delta' || type === '
 
 /** The pieces of an answer with what belongs to its text, and its end. */
 export function piecesOf(pieces: readonly Chunk[], { extras, finish, native }: Pick<Reply['choices'][number], 'extras' | 'finish' | 'native'>): readonly Chunk[] {
-  const text = pieces.findLastIndex(isSaid);
+  const text = pieces.some(isSaid) ? pieces.findLastIndex(isSaid) : pieces.length;
   const beside = extras.map((extra): Chunk => ({ type: 'extra', choice: 0, ...extra }));
   const ended: readonly Chunk[] = finish === null ? [] : [{ type: 'finish', choice: 0, reason: finish, native }];
   return [...pieces.slice(0, text + 1), ...beside, ...pieces.slice(text + 1), ...ended];

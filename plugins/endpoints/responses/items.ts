@@ -59,7 +59,11 @@ class Reading {
     if (role !== 'assistant' && !roles.has(role)) throw wrongValue(`${param}.role`, 'must be user, assistant, system or developer');
     if (said === undefined) throw missing(`${param}.content`, 'a string, or an array of parts');
     const checked = content(`${param}.content`, said);
-    if (role === 'assistant') return this.#ensureTurn().message(typeof checked === 'string' ? [{ type: 'text', text: checked }] : checked, more);
+    if (role === 'assistant') {
+      // the door itself has put these there, and other providers refuse them
+      const { images, citations: _citations, search_results: _results, ...others } = more;
+      return this.#ensureTurn().message(typeof checked === 'string' ? [{ type: 'text', text: checked }] : checked, others, optional(`${param}.images`, images, list) ?? []);
+    }
     this.#alone({ role: role as Message['role'], content: checked, ...nativeOf(more, 'input') });
   }
 
@@ -93,12 +97,14 @@ class Turn {
   readonly #calls: ToolCall[] = [];
   readonly #details: ReasoningDetail[] = [];
   readonly #thoughts: string[] = [];
+  readonly #images: unknown[] = [];
   readonly #order: Ordered[] = [];
   readonly #lost = new Set<string>();
 
-  message(parts: readonly ContentPart[], more: Fields): void {
+  message(parts: readonly ContentPart[], more: Fields, images: readonly unknown[]): void {
     // safety: as arguments of one call, those of a long list would overflow the stack
     for (const part of parts) this.#parts.push(part);
+    for (const image of images) this.#images.push(image);
     this.#order.push({ type: 'message', parts: parts.length, fields: more });
   }
 
@@ -122,7 +128,7 @@ class Turn {
 
   /** Null: there is nothing that a provider could be sent. */
   close(): Message | null {
-    const isSaid = this.#parts.length > 0 || this.#calls.length > 0;
+    const isSaid = this.#parts.length + this.#calls.length + this.#images.length > 0;
     if (!isSaid && this.#lost.size === 0) return null;
     const [only] = this.#parts;
     const isText = this.#parts.length === 1 && only?.type === 'text' && only.native === undefined;
@@ -133,6 +139,7 @@ class Turn {
       ...(reasoning !== '' && { reasoning }),
       ...(this.#details.length > 0 && { reasoning_details: this.#details }),
       ...(this.#calls.length > 0 && { tool_calls: this.#calls }),
+      ...(this.#images.length > 0 && { images: this.#images }),
       ...(!this.#isPlain && { native: { fields: { order: this.#order }, lost: [...this.#lost], ...(!isSaid && { isAll: true }) } }),
     };
   }

@@ -136,6 +136,12 @@ export class TextItem implements OutputItem {
     this.#more = { ...this.#more, ...more };
   }
 
+  /** A field that may come in several pieces: lists grow. */
+  extend(field: string, value: unknown): void {
+    const { [field]: before } = this.#more;
+    this.add({ [field]: Array.isArray(before) && Array.isArray(value) ? [...(before as unknown[]), ...(value as unknown[])] : value });
+  }
+
   /** Whether a detail can be joined to what came before: two of different types are two. */
   takes({ type }: ReasoningDetail): boolean {
     return this.#detail === null || this.#detail.type === type;
