@@ -110,6 +110,8 @@ export function without<Item extends object>(item: Item, refused: readonly strin
 function withAnswerFields(encoded: Record<string, unknown>, message: Message, { habits, provider }: MessageWays): void {
   for (const field of answerFields) delete encoded[field];
   if (message['refusal'] === null) delete encoded['refusal'];
+  // wire: without content there must be something else (OpenAI: error text "expected a string, got null"). An answer that the limit cut while it thought says nothing
+  if (saysNothing(encoded)) encoded['content'] = '';
   const { replay } = habits;
   if (replay === null) return;
   if (replay.field === 'reasoning_details') {
@@ -121,6 +123,8 @@ function withAnswerFields(encoded: Record<string, unknown>, message: Message, { 
   const reasoning = [message.reasoning_content, message.reasoning, blank].find((text) => typeof text === 'string' && text !== '') ?? blank;
   if (reasoning !== undefined) encoded[replay.field] = reasoning;
 }
+
+const saysNothing = ({ content, tool_calls: calls, function_call: call, refusal, audio }: Record<string, unknown>): boolean => [content, calls, call, refusal, audio].every((said) => said === null || said === undefined);
 
 /** The detail as the provider sent it, without the names that the gateway added. safety: with any other change its signature would be invalid. */
 function asIssued(detail: ReasoningDetail): ReasoningDetail {

@@ -272,6 +272,11 @@ describe('reasoning of earlier answers', () => {
   it.each(['deepseek-v4', 'deepseek-flash'])('is blank for %s where an answer had none', (externalId) => {
     expect(messagesOf('deepseek', [{ role: 'assistant', content: 'Yes.' }], { externalId })).toEqual([{ ...plain, reasoning_content: '' }]);
   });
+
+  it('has an empty text where an answer was all thought, and none beside a refusal', () => {
+    expect(messagesOf('openai', [{ role: 'assistant', content: null, reasoning: 'Hm.' }, { role: 'assistant', reasoning: 'Hm.' }])).toEqual([{ role: 'assistant', content: '' }, { role: 'assistant', content: '' }]);
+    expect(messagesOf('openai', [{ role: 'assistant', content: null, refusal: 'No.' }])).toEqual([{ role: 'assistant', content: null, refusal: 'No.' }]);
+  });
 });
 
 it.each([{}, { reasoning_content: '' }, { reasoning: '', reasoning_content: '' }])('a call that came without reasoning, %j, goes to Kimi with a space, because Moonshot wants some text there', (said) => {
