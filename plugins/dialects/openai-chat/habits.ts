@@ -97,6 +97,8 @@ export interface Vendor extends Partial<Habits> {
   readonly messageDrops?: readonly string[];
   /** True if it knows `cache_control` on messages, parts and tools. */
   readonly takesCacheControl?: boolean;
+  /** True if it knows the field and the part of a refusal. Others get it as text. */
+  readonly takesRefusal?: boolean;
   /** True if it knows `top_k`. */
   readonly takesTopK?: boolean;
   /** Messages whose content must be a string if all its parts are text. */

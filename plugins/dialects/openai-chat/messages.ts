@@ -1,6 +1,7 @@
 /** Encodes messages in the way that one vendor takes them. Parts that need no change go out as the same object. */
 import { createHash } from 'node:crypto';
 import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../../core/chat.ts';
+import { textOf } from '../../../core/wire/fields.ts';
 import type { Habits, Vendor } from './habits.ts';
 
 /** What the encoding of a message depends on. */
@@ -22,7 +23,7 @@ const answerFields = ['reasoning', 'reasoning_content', 'reasoning_details', 'an
 export function encodeMessages(messages: readonly Message[], ways: MessageWays): readonly Message[] {
   const turns = messages.findIndex(({ role }) => !isInstruction(role));
   const leading = turns === -1 ? messages.length : turns;
-  const encoded = messages.map((message, at) => encodeMessage(message, roleOf(message.role, at < leading, ways.habits), ways));
+  const encoded = messages.map((message, at) => encodeMessage(ways.vendor.takesRefusal === true ? message : withSaidRefusal(message), roleOf(message.role, at < leading, ways.habits), ways));
   if (ways.vendor.answersResults === true) return withAnsweredResults(encoded, ways);
   return ways.vendor.alternates === true ? withTurns(encoded, ways) : encoded;
 }
@@ -55,6 +56,18 @@ function withAnsweredResults(messages: readonly Message[], { changed }: MessageW
     changed('messages', 'an assistant message put after tool results');
     return [{ role: 'assistant', content: '…' } as const, message];
   });
+}
+
+/** A refusal as text, because it is what the assistant said. wire: fields and parts that a server does not know may be refused (Mistral: error text "Extra inputs are not permitted"). */
+function withSaidRefusal(message: Message): Message {
+  if (message.role !== 'assistant') return message;
+  const { content } = message;
+  const isPart = Array.isArray(content) && content.some(({ type }) => type === 'refusal');
+  if (typeof message['refusal'] !== 'string' && !isPart) return message;
+  const { refusal, ...others } = message;
+  const said = [...partsOf(content), { type: 'refusal', refusal }].map((part): ContentPart => (part.type === 'refusal' ? { type: 'text', text: textOf(part['refusal']) ?? '' } : part)).filter(({ type, text }) => type !== 'text' || text !== '');
+  const isText = said.every(({ type, ...more }) => type === 'text' && Object.keys(more).length === 1);
+  return { ...others, role: message.role, content: isText ? said.map(({ text }) => text).join('\n') : said };
 }
 
 const isInstruction = (role: Message['role']): boolean => role === 'system' || role === 'developer';

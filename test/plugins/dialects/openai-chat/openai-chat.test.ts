@@ -273,6 +273,12 @@ describe('reasoning of earlier answers', () => {
     expect(messagesOf('deepseek', [{ role: 'assistant', content: 'Yes.' }], { externalId })).toEqual([{ ...plain, reasoning_content: '' }]);
   });
 
+  it('is a refusal at OpenAI, and a text at servers that may not know refusals', () => {
+    const refused: Message[] = [{ role: 'assistant', content: null, refusal: 'No.' }, { role: 'assistant', content: [{ type: 'text', text: 'Well.' }, { type: 'refusal', refusal: 'No.' }] }];
+    expect(messagesOf('openai', refused)).toEqual(refused);
+    expect(messagesOf('mistral', refused)).toEqual([{ role: 'assistant', content: 'No.' }, { role: 'assistant', content: 'Well.\nNo.' }]);
+  });
+
   it('has an empty text where an answer was all thought, and none beside a refusal', () => {
     expect(messagesOf('openai', [{ role: 'assistant', content: null, reasoning: 'Hm.' }, { role: 'assistant', reasoning: 'Hm.' }])).toEqual([{ role: 'assistant', content: '' }, { role: 'assistant', content: '' }]);
     expect(messagesOf('openai', [{ role: 'assistant', content: null, refusal: 'No.' }])).toEqual([{ role: 'assistant', content: null, refusal: 'No.' }]);
