@@ -6,7 +6,7 @@ import type { Adjustment, ContentPart, Message, Native, ReasoningDetail, ToolCal
 import type { Fields } from '../../../core/wire/fields.ts';
 import { fieldsOf } from '../../../core/wire/fields.ts';
 import { list, missing, optional, text, wrongType, wrongValue } from '../../../core/wire/checks.ts';
-import { fields, someFields, unsupported } from './checks.ts';
+import { fields, someFields, unsupported, without } from './checks.ts';
 import { content } from './content.ts';
 import { memberName } from './tools.ts';
 import { detailIn, thoughtTexts } from './thoughts.ts';
@@ -27,20 +27,29 @@ export interface Conversation {
 
 /** Throws a GatewayError with the path of the item at fault. @param param where the items come from: `input` */
 export function messagesOf(items: readonly unknown[], param = 'input'): Conversation {
-  const reading = new Reading();
+  const answered = new Set(items.map(fieldsOf).flatMap(({ type, call_id: id }) => (type === 'custom_tool_call_output' ? [id] : [])));
+  const reading = new Reading(answered);
   items.forEach((item, at) => reading.add(`${param}[${at}]`, fields(`${param}[${at}]`, item)));
   return reading.end();
 }
 
 class Reading {
+  /** The ids of the calls of custom tools that have an output. */
+  readonly #answered: ReadonlySet<unknown>;
   readonly #messages: Message[] = [];
   #adjustments: readonly Adjustment[] = [];
   #turn: Turn | null = null;
+
+  constructor(answered: ReadonlySet<unknown>) {
+    this.#answered = answered;
+  }
 
   add(param: string, item: Fields): void {
     const type = optional(`${param}.type`, item['type'], text) ?? 'message';
     if (type === 'message') this.#message(param, item);
     else if (type === 'item_reference') throw referenceLeft(param);
+    // wire: xAI gives calls of its own searches as such items, which never have an output (recorded)
+    else if (type === 'custom_tool_call' && !this.#answered.has(item['call_id'])) this.#ensureTurn().item(without(item, 'id', 'status'), type);
     else if (Object.hasOwn(calls, type)) this.#ensureTurn().call(callOf(param, item, calls[type as keyof typeof calls]));
     else if (Object.hasOwn(results, type)) this.#alone(resultOf(param, item, type as keyof typeof results));
     else if (type === 'reasoning') this.#thought(param, item);

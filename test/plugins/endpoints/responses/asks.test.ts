@@ -90,6 +90,12 @@ describe('a provider of chat completions', () => {
     expect(adjusted).toContain('input.reasoning: dropped');
   });
 
+  it('does not get the step of a tool that another provider ran, which looks like a call and has no output', async () => {
+    const { json, adjusted } = await asked({ input: [{ role: 'user', content: 'hi' }, { id: 'ctc_x', type: 'custom_tool_call', call_id: 'x1', name: 'x_search', input: '{}', status: 'completed' }, { role: 'assistant', content: 'Yes.' }, { role: 'user', content: 'Well?' }] });
+    expect(json.messages.slice(1, -1)).toEqual([{ role: 'assistant', content: 'Yes.' }]);
+    expect(adjusted).toContain('input.custom_tool_call: dropped');
+  });
+
   it('gets the call and the output of a custom tool as those of a function', async () => {
     const { json } = await asked({ tools: [{ type: 'custom', name: 'run_sql' }], input: [{ role: 'user', content: 'hi' }, { type: 'custom_tool_call', call_id: 'c1', name: 'run_sql', input: 'select "1"' }, { type: 'custom_tool_call_output', call_id: 'c1', output: '1 row' }] });
     expect(json.messages.slice(1)).toEqual([{ role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'run_sql', arguments: '{"input":"select \\"1\\""}' } }] }, { role: 'tool', tool_call_id: 'c1', content: '1 row' }]);

@@ -177,10 +177,12 @@ describe('an answer', () => {
 
   it('keeps steps of a provider\'s own tools that look like calls of custom tools', async () => {
     const step = { id: 'ctc_x', type: 'custom_tool_call', call_id: 'x1', name: 'x_search', input: '{}', status: 'completed' };
-    const { gateway } = await behind(nativeAnswer([step, said('Yes.')], { tools: [{ type: 'x_search' }] }));
+    const { gateway, up } = await behind(nativeAnswer([step, said('Yes.')], { tools: [{ type: 'x_search' }] }));
     const response = await respond(gateway, { model: 'native', tools: [{ type: 'x_search' }] });
     expect(response.output[0]).toEqual(step);
     expect(response.status).toBe('completed');
+    await respond(gateway, { model: 'native', input: [...response.output, { role: 'user', content: 'Well?' }] });
+    expect(up.asked[1]?.json['input'][0]).toEqual({ type: 'custom_tool_call', call_id: 'x1', name: 'x_search', input: '{}' });
   });
 
   it('has no marks of items for callers of other doors', async () => {
