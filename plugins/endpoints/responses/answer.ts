@@ -47,6 +47,8 @@ export class Answer {
   }
 
   add(chunk: Chunk): void {
+    // a provider may give several answers, unasked or because of a field that this API does not know; this API has one
+    if ('choice' in chunk && chunk.choice !== 0) return undefined;
     switch (chunk.type) {
       case 'text-delta':
         return this.#say('message', 'output_text', chunk.text);

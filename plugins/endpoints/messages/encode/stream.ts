@@ -40,7 +40,8 @@ class StreamEncoder implements Encoder {
 
   chunks(chunks: readonly Chunk[]): string {
     this.#out = '';
-    for (const chunk of chunks) if (!this.#ending.take(chunk)) this.#add(chunk);
+    // a provider may give several answers, unasked or because of a field that this API does not know; this API has one
+    for (const chunk of chunks) if (!('choice' in chunk && chunk.choice !== 0) && !this.#ending.take(chunk)) this.#add(chunk);
     return this.#out;
   }
 

@@ -199,6 +199,10 @@ describe('pieces that come mixed', () => {
     expect([opened(blocks[1]!['data'])['data'], opened(blocks[3]!['data'])['data']]).toEqual(['D', 'E']);
   });
 
+  it('hold one answer where the provider gives several', () => {
+    expect(blocksOf(encoded([said('Heads'), { type: 'text-delta', choice: 1, text: 'Tails' }, said('.'), end]))).toEqual([{ type: 'text', text: 'Heads.' }]);
+  });
+
   it('open no block for an empty text', () => {
     expect(blocksOf(encoded([thought(''), said(''), said('x'), { type: 'finish', choice: 0, reason: 'completed', native: null }]))).toEqual([{ type: 'text', text: 'x' }]);
   });

@@ -23,6 +23,12 @@ const weather = { type: 'function', name: 'weather', parameters: { type: 'object
 const sql = { type: 'custom', name: 'run_sql', description: 'Runs SQL', format: { type: 'grammar', syntax: 'lark', definition: 'start: /.+/' } };
 
 describe('a stream', () => {
+  it('holds one answer where the provider gives several, as a plain reply does', async () => {
+    const second = (text: string): string => event({ content: text }).replace('"choices":[{"index":0', '"choices":[{"index":1');
+    const { gateway } = await behind(chunks(event({ content: 'Heads' }), second('Tails'), event({ content: '.' }), event({}, 'stop')));
+    expect((await streamOf(gateway, {})).response.output.map(({ content }: any) => content[0].text)).toEqual(['Heads.']);
+  });
+
   it('tells of a message from its beginning to its end', async () => {
     const { gateway } = await behind(streams(said('Hel', 'lo.')));
     const { types, deltas, response } = await streamOf(gateway, {});
