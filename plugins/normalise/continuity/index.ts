@@ -52,8 +52,8 @@ export default definePlugin<Options>({
     });
     hooks.normalise.tap((request, context) => {
       const { principal } = context;
-      // plugins behind this one may change the messages, and the next turn comes as the client has them
-      asked.set(context, request.messages);
+      // plugins behind this one may change the messages, and the next turn comes as the client has them. cost: without tools no call needs a place
+      if (request.tools !== null) asked.set(context, request.messages);
       if (!request.messages.some(mayLackThoughts)) return undefined;
       const recall: Recall = (id) => memory.recall(keyOf(principal.key, id));
       return withIssuers(request, recall).then((whole) => recalled(whole, recall));

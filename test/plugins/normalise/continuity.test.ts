@@ -39,30 +39,33 @@ afterEach(async () => {
   await upstream.close();
 });
 
+/** What each turn of an agent asks with. */
+const thinker = { model: 'thinker', tools: [{ type: 'function', function: { name: 'weather' } }] };
+
 describe('reasoning state in a tool loop', () => {
   test('goes back although the client dropped it', async () => {
     const gateway = await gatewayWith();
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
-    await gateway.chat({ model: 'thinker' });
-    await gateway.chat({ model: 'thinker', messages: plainTurn('call_1') });
+    await gateway.chat({ ...thinker });
+    await gateway.chat({ ...thinker, messages: plainTurn('call_1') });
     expect(sentBack()).toEqual([detail]);
   });
 
   test('is left as the client gives it back', async () => {
     const gateway = await gatewayWith();
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
-    await gateway.chat({ model: 'thinker' });
+    await gateway.chat({ ...thinker });
     const turn = plainTurn('call_1') as Record<string, unknown>[];
     turn[1]!['reasoning_details'] = [{ ...detail, data: 'own', provider: 'up' }];
-    await gateway.chat({ model: 'thinker', messages: turn });
+    await gateway.chat({ ...thinker, messages: turn });
     expect(sentBack()).toEqual([{ ...detail, data: 'own' }]);
   });
 
   test('goes into one message, however many name the call', async () => {
     const gateway = await gatewayWith();
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
-    await gateway.chat({ model: 'thinker' });
-    await gateway.chat({ model: 'thinker', messages: [...plainTurn('call_1'), ...plainTurn('call_1')] });
+    await gateway.chat({ ...thinker });
+    await gateway.chat({ ...thinker, messages: [...plainTurn('call_1'), ...plainTurn('call_1')] });
     expect(upstream.asked.at(-1)?.json['messages'].map((message: any) => message.reasoning_details?.length ?? 0)).toEqual([0, 1, 0, 0, 0, 0]);
   });
 
@@ -71,9 +74,9 @@ describe('reasoning state in a tool loop', () => {
     const thoughtOf = (data: string): object => calling('functions.weather:0', { reasoning_details: [{ ...detail, data }] });
     upstream.script(answers(thoughtOf('of Rome')), answers(thoughtOf('of Oslo')), answers(completion('Warm.')));
     const asks = (text: string): object => ({ role: 'user', content: text });
-    await gateway.chat({ model: 'thinker', messages: [asks('Rome?')] });
-    await gateway.chat({ model: 'thinker', messages: [asks('Oslo?')] });
-    for (const text of ['Rome?', 'Oslo?', 'Bonn?']) await gateway.chat({ model: 'thinker', messages: [asks(text), ...plainTurn('functions.weather:0').slice(1)] });
+    await gateway.chat({ ...thinker, messages: [asks('Rome?')] });
+    await gateway.chat({ ...thinker, messages: [asks('Oslo?')] });
+    for (const text of ['Rome?', 'Oslo?', 'Bonn?']) await gateway.chat({ ...thinker, messages: [asks(text), ...plainTurn('functions.weather:0').slice(1)] });
     expect(upstream.asked.slice(2).map(({ json }) => json['messages'][1].reasoning_details?.[0].data)).toEqual(['of Rome', 'of Oslo', undefined]);
   });
 
@@ -81,7 +84,7 @@ describe('reasoning state in a tool loop', () => {
     const gateway = await gatewayWith();
     upstream.script(...['first', 'second'].map((data) => answers(calling('call_0', { reasoning_details: [{ ...detail, data }] }))), answers(completion('Warm.')));
     const [question, ...step] = plainTurn('call_0');
-    for (const steps of [[], step, [...step, ...step]]) await gateway.chat({ model: 'thinker', messages: [question, ...steps] });
+    for (const steps of [[], step, [...step, ...step]]) await gateway.chat({ ...thinker, messages: [question, ...steps] });
     expect(upstream.asked.at(-1)?.json['messages'].flatMap((message: any) => message.reasoning_details?.[0].data ?? [])).toEqual(['first', 'second']);
   });
 
@@ -89,16 +92,16 @@ describe('reasoning state in a tool loop', () => {
     const keys = [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }];
     const gateway = await gatewayWith({ keys });
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
-    await gateway.chat({ model: 'thinker' }, { authorization: 'Bearer key-a' });
-    await gateway.chat({ model: 'thinker', messages: plainTurn('call_1') }, { authorization: 'Bearer key-b' });
+    await gateway.chat({ ...thinker }, { authorization: 'Bearer key-a' });
+    await gateway.chat({ ...thinker, messages: plainTurn('call_1') }, { authorization: 'Bearer key-b' });
     expect(sentBack()).toBeUndefined();
   });
 
   test('is not given to a key whose name is the beginning of the other name', async () => {
     const gateway = await gatewayWith({ keys: [{ name: 'team blue', key: 'key-a' }, { name: 'team', key: 'key-b' }] });
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
-    await gateway.chat({ model: 'thinker' }, { authorization: 'Bearer key-a' });
-    await gateway.chat({ model: 'thinker', messages: plainTurn('blue call_1') }, { authorization: 'Bearer key-b' });
+    await gateway.chat({ ...thinker }, { authorization: 'Bearer key-a' });
+    await gateway.chat({ ...thinker, messages: plainTurn('blue call_1') }, { authorization: 'Bearer key-b' });
     expect(sentBack()).toBeUndefined();
   });
 
@@ -107,12 +110,12 @@ describe('reasoning state in a tool loop', () => {
     const gateway = await gatewayWith({ plugins });
     for (let turn = 0; turn < 20; turn++) {
       upstream.script(answers(calling(`call_${turn}`)));
-      await gateway.chat({ model: 'thinker' });
+      await gateway.chat({ ...thinker });
     }
     upstream.script(answers(completion('Warm.')));
-    await gateway.chat({ model: 'thinker', messages: plainTurn('call_0') });
+    await gateway.chat({ ...thinker, messages: plainTurn('call_0') });
     expect(sentBack()).toBeUndefined();
-    await gateway.chat({ model: 'thinker', messages: plainTurn('call_19') });
+    await gateway.chat({ ...thinker, messages: plainTurn('call_19') });
     expect(sentBack()).toEqual([detail]);
   });
 });
@@ -124,25 +127,25 @@ describe('an opaque string that comes back alone', () => {
   test('goes back whole to who issued it', async () => {
     const gateway = await gatewayWith();
     upstream.script(answers(answered()), answers(completion('Cold.')));
-    await gateway.chat({ model: 'thinker' });
-    await gateway.chat({ model: 'thinker', messages: bare() });
+    await gateway.chat({ ...thinker });
+    await gateway.chat({ ...thinker, messages: bare() });
     expect(sentBack()).toEqual([detail]);
   });
 
   test('brings the pieces back that came before it', async () => {
     const gateway = await gatewayWith();
     upstream.script(answers(completion('Warm.', { content: 'Warm.', reasoning_details: [{ type: 'reasoning.text', text: 'Thi', index: 0 }, { type: 'reasoning.text', text: 'nk.', index: 0 }, detail] })), answers(completion('Cold.')));
-    await gateway.chat({ model: 'thinker' });
-    await gateway.chat({ model: 'thinker', messages: bare() });
+    await gateway.chat({ ...thinker });
+    await gateway.chat({ ...thinker, messages: bare() });
     expect(sentBack()).toEqual([{ type: 'reasoning.text', text: 'Thi', index: 0 }, { type: 'reasoning.text', text: 'nk.', index: 0 }, detail]);
   });
 
   test('is left out where nobody knows who issued it, also for another key', async () => {
     const gateway = await gatewayWith({ keys: [{ name: 'a', key: 'key-a' }, { name: 'b', key: 'key-b' }] });
     upstream.script(answers(answered()), answers(completion('Cold.')), answers(completion('Cold.')));
-    await gateway.chat({ model: 'thinker' }, { authorization: 'Bearer key-a' });
+    await gateway.chat({ ...thinker }, { authorization: 'Bearer key-a' });
     for (const [key, more] of [['key-b', {}], ['key-a', { data: 'other' }]] as const) {
-      const reply = await gateway.chat({ model: 'thinker', messages: bare(more) }, { authorization: `Bearer ${key}` });
+      const reply = await gateway.chat({ ...thinker, messages: bare(more) }, { authorization: `Bearer ${key}` });
       expect([sentBack(), reply.headers.get('x-adjusted')]).toEqual([undefined, 'messages.reasoning: left out: issued by another provider or model']);
     }
   });
@@ -162,11 +165,11 @@ describe('a change of the config', () => {
   };
   const learn = async (gateway: TestGateway, id: string): Promise<void> => {
     upstream.script(answers(calling(id)));
-    await gateway.chat({ model: 'thinker' });
+    await gateway.chat({ ...thinker });
   };
   const remembers = async (gateway: TestGateway, id: string): Promise<boolean> => {
     upstream.script(answers(completion('Warm.')));
-    await gateway.chat({ model: 'thinker', messages: plainTurn(id) });
+    await gateway.chat({ ...thinker, messages: plainTurn(id) });
     return sentBack() !== undefined;
   };
 
@@ -214,12 +217,12 @@ describe('with Redis', () => {
     await expect.poll(async () => (await health(one)).redis).toEqual({ connected: true });
     await expect.poll(async () => (await health(two)).redis).toEqual({ connected: true });
     upstream.script(answers(calling('call_1')), answers(completion('Warm.')));
-    await one.chat({ model: 'thinker' });
-    await two.chat({ model: 'thinker', messages: plainTurn('call_1') });
+    await one.chat({ ...thinker });
+    await two.chat({ ...thinker, messages: plainTurn('call_1') });
     expect(sentBack()).toEqual([detail]);
 
     await redis.stop();
-    const reply = await two.chat({ model: 'thinker', messages: plainTurn('call_2') });
+    const reply = await two.chat({ ...thinker, messages: plainTurn('call_2') });
     expect(reply.status).toBe(200);
     await expect.poll(async () => await health(two)).toMatchObject({ status: 'degraded', redis: { connected: false, error: 'refused' } });
   });
