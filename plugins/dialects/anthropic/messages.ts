@@ -48,7 +48,7 @@ export function turnsWithInstructions(messages: readonly Message[]): readonly (T
   return turns;
 }
 
-/** Encodes the turns as messages. Turns without content are left out. If the first turn is the assistant's, a user message `…` is put before it, and noted. */
+/** Encodes the turns as messages. Turns of the assistant without content are left out, and a user who says nothing says `…`. If the first turn is the assistant's, a user message `…` is put before it, and noted. */
 export function encodeTurns(turns: readonly (Turn | Instructions)[], conversation: Conversation): readonly WireMessage[] {
   const messages = turns.map((turn, at) => encodeTurn(turn, at === turns.length - 1, conversation)).filter(({ content }) => content.length > 0);
   if (messages[0]?.role !== 'assistant') return messages;
@@ -60,9 +60,17 @@ export function encodeTurns(turns: readonly (Turn | Instructions)[], conversatio
 function encodeTurn(turn: Turn | Instructions, isLast: boolean, conversation: Conversation): WireMessage {
   const { writing } = conversation;
   if (turn.role === 'system') return { role: 'system', content: blocksOf(turn.parts, writing) };
-  if (turn.role === 'user') return { role: 'user', content: [...turn.results.map((result) => resultBlock(result, writing)), ...blocksOf(turn.parts, writing)] };
+  if (turn.role === 'user') return { role: 'user', content: saidBy(turn, writing) };
   const content = turn.messages.flatMap((message) => assistantBlocks(message, isLast, conversation));
   return { role: 'assistant', content: isLast ? withoutTrailingSpace(content, writing) : content };
+}
+
+function saidBy({ results, parts }: Turn & { role: 'user' }, writing: Writing): Block[] {
+  const content = [...results.map((result) => resultBlock(result, writing)), ...blocksOf(parts, writing)];
+  if (content.length > 0) return content;
+  // wire: without it the answer before would be the last message, which newer models refuse (Anthropic: Prefill)
+  writing.adjust('messages', 'an empty user message filled in');
+  return [{ type: 'text', text: '…' }];
 }
 
 function resultBlock(message: Message, writing: Writing): Block {

@@ -125,6 +125,12 @@ describe('instructions', () => {
 });
 
 describe('the conversation', () => {
+  it.each([' ', ''])('ends with the user who says nothing (%j), and not with the answer before', (content) => {
+    const messages: Message[] = [user, { role: 'assistant', content: 'Sunny.' }, { role: 'user', content }];
+    expect(messagesOf(messages).at(-1)).toEqual({ role: 'user', content: [{ type: 'text', text: '…' }] });
+    expect(changesOf({ messages })).toEqual(['messages an empty user message filled in']);
+  });
+
   it('alternates, begins with the user, and has no empty texts', () => {
     const messages: Message[] = [{ role: 'assistant', content: 'Hi.' }, user, { role: 'user', content: ' ' }, { role: 'user', content: 'Now?' }, { role: 'assistant', content: '' }, { role: 'assistant', content: 'Sunny.' }, user];
     expect(messagesOf(messages).map(({ role, content }) => [role, content.length])).toEqual([['user', 1], ['assistant', 1], ['user', 2], ['assistant', 1], ['user', 1]]);
