@@ -39,7 +39,7 @@ const MOST_ANSWERS = 128;
 /** The plugin `stream/mock`. It supplies the chunks of attempts at providers whose dialect is `mock`. */
 export default definePlugin<Options>({
   name: 'stream/mock',
-  summary: 'Answers for `mock` providers: repeats the prompt, reasons, calls tools, and fails on request.',
+  summary: 'answers for `mock` providers: repeats the prompt, reasons, calls tools, and fails on request',
   schema,
   serves: ['mock'],
   apply(gateway, { pace_ms: paceMs = 15 }) {
