@@ -9,6 +9,8 @@ export class Refresher {
   readonly #isMine: () => Promise<boolean>;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
+  #running: Promise<void> = Promise.resolve();
+  #next: Promise<void> | null = null;
 
   /** @param isMine whether this process is to do it, where one does it for several */
   constructor(work: () => Promise<void>, isMine: () => Promise<boolean> = async () => true) {
@@ -25,10 +27,15 @@ export class Refresher {
     clearTimeout(this.#timer);
   }
 
-  /** Does it at once, once more. */
-  async now(): Promise<void> {
-    // the log reports its own failures
-    await this.#work().catch(() => {});
+  /** Does it at once, once more. cost: who asks while it is being done shares one more time with all others who do, such as for many changes of keys. */
+  now(): Promise<void> {
+    this.#next ??= this.#running.then(() => {
+      this.#next = null;
+      // the log reports its own failures
+      this.#running = this.#work().catch(() => {});
+      return this.#running;
+    });
+    return this.#next;
   }
 
   #later(ms: number): void {
