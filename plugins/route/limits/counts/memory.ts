@@ -184,6 +184,11 @@ export class MemoryLedger implements Ledger {
     return { ...level, budgets: level.budgets.map(({ spent, held }, at) => ({ held, spent: spent ?? spentOf(subject.caps.budgets[at] as BudgetCap) })) };
   }
 
+  /** Whether anything counts of the value with this id. */
+  counts(id: string): boolean {
+    return this.#counts.has(id);
+  }
+
   known(): readonly Subject[] {
     return Array.from(this.#counts.values(), ({ subject }) => subject);
   }

@@ -22,7 +22,9 @@ export class ParentCounts implements ParentSide {
   readonly #memory: MemoryLedger;
   readonly #held = new Map<string, Held>();
   /** What was spent of budgets before this process counted, as workers have read it from the log: by value and period. */
-  readonly #spentBefore = new Map<string, { readonly per: Budget['per']; readonly start: number; readonly pico: bigint }>();
+  readonly #spentBefore = new Map<string, { readonly id: string; readonly per: Budget['per']; readonly start: number; readonly pico: bigint }>();
+  /** Those of which nothing was spent, and of whose values nothing counted when it looked last. */
+  #unused: ReadonlySet<string> = new Set();
   #sweepAt = 0;
   /** Names of the last charges. */
   readonly #charged = new Set<string>();
@@ -64,10 +66,17 @@ export class ParentCounts implements ParentSide {
     return this.#spentBefore.size;
   }
 
-  /** Forgets periods that are over: callers make up values without end. */
+  /** Forgets periods that are over, and values of which nothing counts: callers make up values without end. */
   forget(now: number): void {
     this.#sweepAt = now + sweepEveryMs;
-    for (const [name, { per, start }] of this.#spentBefore) if (start !== periodOf(per, now).start) this.#spentBefore.delete(name);
+    const unused = new Set<string>();
+    for (const [name, { id, per, start, pico }] of this.#spentBefore) {
+      const isUnused = pico === 0n && !this.#memory.counts(id);
+      // safety: the charge of a request may come a moment after its hold was let go of
+      if (start !== periodOf(per, now).start || (isUnused && this.#unused.has(name))) this.#spentBefore.delete(name);
+      else if (isUnused) unused.add(name);
+    }
+    this.#unused = unused;
   }
 
   #charge({ name, subjects, pico, at }: Extract<Said, { what: 'charge' }>): void {
@@ -94,7 +103,7 @@ export class ParentCounts implements ParentSide {
     const spent = sums.map(({ subject, pico, ...sum }) => ({ ...sum, subject: fromWire(subject), pico: BigInt(pico) }));
     for (const { subject, per, start, pico } of isNew ? spent : []) {
       const name = `${subject.id} ${per}`;
-      if (start === periodOf(per, now).start && this.#spentBefore.get(name)?.start !== start) this.#spentBefore.set(name, { per, start, pico });
+      if (start === periodOf(per, now).start && this.#spentBefore.get(name)?.start !== start) this.#spentBefore.set(name, { id: subject.id, per, start, pico });
     }
     this.#memory.atLeast(spent);
   }
