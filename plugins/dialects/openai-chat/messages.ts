@@ -30,21 +30,23 @@ export function encodeMessages(messages: readonly Message[], ways: MessageWays):
 
 /** wire: "user or tool message(s) should alternate with assistant message(s)" is a 400 of Perplexity (SidhuK/WardenApp#24, 2026-01; perplexityai/api-discussion#265). */
 function withTurns(messages: readonly Message[], { changed }: MessageWays): readonly Message[] {
-  const turns: Message[] = [];
+  // cost: a turn grows in place; copying it for each message would take quadratic time in a conversation of one role
+  const turns: [Message, ...Message[]][] = [];
   for (const message of messages) {
     const last = turns.at(-1);
-    if (last?.role !== message.role || (message.role !== 'user' && message.role !== 'assistant')) turns.push(message);
-    else {
-      changed('messages', 'those of one role in a row joined');
-      turns[turns.length - 1] = { ...last, content: joined(last.content, message.content) };
-    }
+    if (last?.[0].role === message.role && (message.role === 'user' || message.role === 'assistant')) last.push(message);
+    else turns.push([message]);
   }
-  return turns;
+  if (turns.length === messages.length) return messages;
+  changed('messages', 'those of one role in a row joined');
+  return turns.map((turn) => (turn.length === 1 ? turn[0] : joined(turn)));
 }
 
-function joined(first: Message['content'], second: Message['content']): Message['content'] {
-  if (typeof first === 'string' && typeof second === 'string') return `${first}\n\n${second}`;
-  return [...partsOf(first), ...partsOf(second)];
+function joined(turn: readonly [Message, ...Message[]]): Message {
+  const said = turn.map(({ content }) => content ?? '').filter(({ length }) => length > 0);
+  const content = said.every((one) => typeof one === 'string') ? said.join('\n\n') : said.flatMap(partsOf);
+  const calls = turn.flatMap(({ tool_calls: own = [] }) => own);
+  return { ...turn[0], content: said.length === 0 ? turn[0].content : content, ...(calls.length > 0 && { tool_calls: calls }) };
 }
 
 const partsOf = (content: Message['content']): readonly ContentPart[] => (typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []));

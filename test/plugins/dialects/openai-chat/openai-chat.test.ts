@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ChatRequest, Message } from '../../../../core/chat.ts';
+import type { ChatRequest, Message, ToolCall } from '../../../../core/chat.ts';
 import type { Dialect, WireRequest } from '../../../../core/wire/dialect.ts';
 import plugin from '../../../../plugins/dialects/openai-chat/index.ts';
 import { describeDialect, requestOf, type TargetWishes, targetOf, testKey } from '../../../contract/dialect.ts';
@@ -232,9 +232,22 @@ it('a user who speaks right after the results of tools gets an assistant before,
 it('messages of one role in a row are joined for Perplexity, which wants turns', () => {
   const image = { type: 'image_url', image_url: { url: 'https://x.example/a.png' } };
   const messages: Message[] = [{ role: 'system', content: 'a' }, { role: 'user', content: 'b' }, { role: 'user', content: [{ type: 'text', text: 'c' }] }, { role: 'user', content: [image] }, { role: 'assistant', content: 'd' }, { role: 'user', content: 'e' }];
-  expect(messagesOf('perplexity', messages)).toEqual([{ role: 'system', content: 'a' }, { role: 'user', content: [{ type: 'text', text: 'b\n\nc' }, image] }, { role: 'assistant', content: 'd' }, { role: 'user', content: 'e' }]);
+  expect(messagesOf('perplexity', messages)).toEqual([{ role: 'system', content: 'a' }, { role: 'user', content: [{ type: 'text', text: 'b' }, { type: 'text', text: 'c' }, image] }, { role: 'assistant', content: 'd' }, { role: 'user', content: 'e' }]);
   expect(changesOf('perplexity', { messages })).toEqual(['messages those of one role in a row joined']);
   expect(changesOf('perplexity', { messages: messages.slice(4) })).toEqual([]);
+});
+
+it('keeps the calls of messages that it joins for Perplexity, and a text is a text', () => {
+  const call = (id: string): ToolCall => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } });
+  const messages: Message[] = [{ role: 'assistant', content: 'a' }, { role: 'assistant', content: null, tool_calls: [call('b')] }, { role: 'assistant', content: '', tool_calls: [call('c')] }];
+  expect(messagesOf('perplexity', messages)).toEqual([{ role: 'assistant', content: 'a', tool_calls: [call('b'), call('c')] }]);
+});
+
+it('joins tens of thousands of messages for Perplexity in linear time', () => {
+  const messages = Array.from({ length: 40_000 }, (): Message => ({ role: 'user', content: [{ type: 'image_url', image_url: { url: 'x' } }] }));
+  const start = performance.now();
+  expect(messagesOf('perplexity', messages)[0]?.content).toHaveLength(40_000);
+  expect(performance.now() - start).toBeLessThan(2000);
 });
 
 describe('an answer that comes back as the gateway gave it', () => {
