@@ -72,7 +72,7 @@ class Draft {
   #rest(): Fields {
     const sent: Record<string, unknown> = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
-      if (isClientSetting(field) || this.#breakpointFields.includes(field) || this.#habits.drops.includes(field)) this.adjustments.add(field, 'dropped');
+      if (isClientSetting(field) || this.#breakpointFields.includes(field) || this.#habits.drops.includes(field)) this.adjustments.dropField(field, value);
       else if (field === 'reasoning' && this.#vendor.takesReasoningFields !== true) this.adjustments.dropField(field, value);
       else sent[field] = value;
     }

@@ -77,6 +77,7 @@ describe('the body', () => {
     ['groq', { n: 1, logprobs: true }, {}, ['logprobs dropped']],
     ['groq', { rest: { metadata: { a: 'b' }, prompt_cache_key: 'k', verbosity: 'low', service_tier: 'flex' } }, { service_tier: 'flex' }, ['metadata dropped', 'prompt_cache_key dropped', 'verbosity dropped']],
     ['mistral', { rest: { store: false, verbosity: 'low', safety_identifier: 'u', safe_prompt: true } }, { safe_prompt: true }, ['store dropped', 'verbosity dropped', 'safety_identifier dropped']],
+    ['groq', { rest: { metadata: null, prompt_cache_key: null } }, {}, []],
     ['cerebras', { logitBias: { 5: 1 }, rest: { metadata: { a: 'b' }, store: true } }, {}, ['metadata dropped', 'store dropped', 'logit_bias dropped']],
     ['zai', { temperature: 1.5 }, { temperature: 1 }, ['temperature clamped to 1']],
     ['mistral', { temperature: 2 }, { temperature: 1.5 }, ['temperature clamped to 1.5']],
