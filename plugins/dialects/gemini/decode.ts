@@ -9,6 +9,7 @@ import type { Decoder, Target } from '../../../core/wire/dialect.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { sanitise } from '../../../core/wire/upstream-error.ts';
 import { type Fields, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
+import { parseAnswer } from '../../../core/wire/json.ts';
 import { decodeAnswerError, isError } from './error.ts';
 import { toLogprobs } from './logprobs.ts';
 import { createPartialArgs, type PartialArgs } from './partial-args.ts';
@@ -75,7 +76,7 @@ export function createDecoder(target: Target): Decoder {
 
 function parse(data: string): unknown {
   try {
-    return JSON.parse(data);
+    return parseAnswer(data);
   } catch (cause) {
     throw new GatewayError('upstream_invalid_response', 'The provider sent an event that is not valid JSON.', { cause });
   }

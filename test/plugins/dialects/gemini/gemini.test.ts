@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Chunk, Message } from '../../../../core/chat.ts';
 import { addressOf } from '../../../../core/wire/address.ts';
+import { parseAnswer } from '../../../../core/wire/json.ts';
 import type { Dialect } from '../../../../core/wire/dialect.ts';
 import { Reply } from '../../../../core/pipeline/reply.ts';
 import plugin from '../../../../plugins/dialects/gemini/index.ts';
@@ -188,4 +189,11 @@ describe('ids of tool calls', () => {
     const parts = [{ functionCall: { args: { city: 'Rome' } } }];
     expect(() => gemini.decodeBody({ candidates: [{ content: { parts }, finishReason: 'STOP' }] }, targetOf('gemini'))).toThrow(expect.objectContaining({ code: 'upstream_invalid_response' }));
   });
+});
+
+it('a stream keeps the digits of a long number in a call, as a plain answer does', () => {
+  const event = '{"responseId":"r","candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"id":12345678901234567890}}}]},"finishReason":"STOP"}]}';
+  const chunks = gemini.decoder(targetOf('gemini')).push({ data: event });
+  expect(chunks).toContainEqual({ type: 'tool-delta', choice: 0, index: 0, arguments: '{"id":12345678901234567890}' });
+  expect(gemini.decodeBody(parseAnswer(event), targetOf('gemini'))).toEqual(chunks);
 });
