@@ -4,7 +4,7 @@ import { parameterNames, unsetReasoning } from '../../../core/chat.ts';
 import type { ChatRequest, Reasoning, ResponseFormat, Tool, ToolChoice } from '../../../core/chat.ts';
 import type { Provider } from '../../../core/config.ts';
 import type { Target, WireRequest } from '../../../core/wire/dialect.ts';
-import { type Fields, isFields } from '../../../core/wire/fields.ts';
+import { type Fields, fieldsOf, isFields } from '../../../core/wire/fields.ts';
 import { clampedBudget, isClaude } from '../families/claude.ts';
 import { isClientSetting } from '../families/client-settings.ts';
 import { takes } from '../families/openai-models.ts';
@@ -174,7 +174,8 @@ class Draft {
   }
 }
 
-const isForced = (choice: ToolChoice | null): boolean => choice === 'required' || (typeof choice === 'object' && choice !== null);
+/** wire: `allowed_tools` with the mode `auto` forces none, as `auto` does (OpenAI: Function calling, Tool choice). */
+const isForced = (choice: ToolChoice | null): boolean => choice === 'required' || (typeof choice === 'object' && choice !== null && fieldsOf(choice['allowed_tools'])['mode'] !== 'auto');
 
 /** Whether the caller set a parameter. A temperature and a top_p of 1 change nothing. */
 function isSent(parameter: string, { temperature, topP, maxTokens, tools, toolChoice, responseFormat, rest }: ChatRequest): boolean {

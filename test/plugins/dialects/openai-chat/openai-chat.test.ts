@@ -380,6 +380,15 @@ describe('a forced tool', () => {
     expect(changesOf(name, named, { externalId })).toEqual(['reasoning turned off']);
   });
 
+  it('is none where the caller only says among which tools the model may choose', () => {
+    const among = { tools, toolChoice: { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [tools[1]] } } };
+    expect(bodyOf('alibaba', among, { externalId: 'qwen3.7-plus' })).not.toHaveProperty('enable_thinking');
+    expect(bodyOf('moonshot', among, { externalId: 'kimi-k2.7-code' })['tool_choice']).toEqual(among.toolChoice);
+    expect(changesOf('moonshot', among, { externalId: 'kimi-k2.7-code' })).toEqual([]);
+    const must = { tools, toolChoice: { type: 'allowed_tools', allowed_tools: { mode: 'required', tools: [tools[1]] } } };
+    expect(bodyOf('alibaba', must, { externalId: 'qwen3.7-plus' })).toMatchObject({ enable_thinking: false });
+  });
+
   it.each([['lmstudio', 'qwen3'], ['moonshot', 'kimi-k3']])('is sent alone to %s %s, which takes no name of a tool', (name, externalId) => {
     expect(bodyOf(name, named, { externalId })).toMatchObject({ tools: [tools[1]], tool_choice: 'required' });
     expect(changesOf(name, named, { externalId })).toEqual(['tool_choice changed to required']);
