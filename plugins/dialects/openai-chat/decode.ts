@@ -27,6 +27,8 @@ interface AnswerState {
   hasSearched: boolean;
   /** Fields of the whole reply that the caller gets unchanged. */
   readonly top: Record<string, unknown>;
+  /** The fields of sources that the caller has. */
+  readonly givenSources: Set<string>;
   isOver: boolean;
   /** The error with which a choice ended. It is thrown after the chunks of the same event are handed on, so that the record has their usage. */
   fault: GatewayError | null;
@@ -96,7 +98,7 @@ export function decodeBody(vendor: Vendor, body: unknown, target: Target): reado
 
 function newAnswer(vendor: Vendor, target: Target): AnswerState {
   const hasThinkTags = habitsOf(vendor, target).thinkTags || target.mapping.reasoning?.think_tags === true;
-  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', top: {}, sources: {}, hasSearched: false, isOver: false, fault: null, out: [] };
+  return { vendor, target, hasThinkTags, choices: [], counts: null, id: '', top: {}, sources: {}, givenSources: new Set(), hasSearched: false, isOver: false, fault: null, out: [] };
 }
 
 function parseEvent({ event, data }: WireEvent, target: Target): Fields {
@@ -276,7 +278,10 @@ function readSources(answer: AnswerState, event: Fields): void {
 
 function addSources(answer: AnswerState): void {
   for (const [field, value] of Object.entries(answer.sources)) {
-    if (Array.isArray(value) && value.length > 0) answer.out.push({ type: 'extra', choice: 0, on: 'message', field, value });
+    if (!Array.isArray(value) || value.length === 0 || answer.givenSources.has(field)) continue;
+    // a server that repeats them after the finish gives no new ones, and lists of one field are joined
+    answer.givenSources.add(field);
+    answer.out.push({ type: 'extra', choice: 0, on: 'message', field, value });
   }
   answer.sources = {};
 }

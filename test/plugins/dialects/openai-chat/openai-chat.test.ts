@@ -421,3 +421,9 @@ it.each([{ finish_reason: 'insufficient_system_resource' }, { finish_reason: 'er
   expect(() => open.push({ data: '[DONE]' })).toThrow(expect.objectContaining({ code: 'upstream_error' }));
   expect(() => open.end()).toThrow(expect.objectContaining({ code: 'upstream_error' }));
 });
+
+it('gives sources once, though Perplexity repeats them after the finish', () => {
+  const open = dialectNamed('perplexity').decoder(targetOf('perplexity'));
+  const chunks = [null, 'stop', 'stop'].flatMap((finish) => open.push({ data: JSON.stringify({ id: 'x', citations: ['u'], choices: [{ index: 0, delta: {}, finish_reason: finish }] }) }));
+  expect(chunks.filter(({ type }) => type === 'extra')).toEqual([{ type: 'extra', choice: 0, on: 'message', field: 'citations', value: ['u'] }]);
+});
