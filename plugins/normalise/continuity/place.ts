@@ -29,10 +29,13 @@ export class Place {
     } else if (called(message) !== undefined) this.#step++;
   }
 
-  /** A name for the tool call with this id at this place. */
+  /** A name for the tool call with this id at this place; the id alone where it never repeats: a client may have rewritten the words meanwhile. */
   idOf(id: string): string {
-    return `${id} ${this.#step} ${this.#words}`;
+    return isDrawn(id) ? id : `${id} ${this.#step} ${this.#words}`;
   }
 }
+
+/** Whether an id is drawn at random, as those of most vendors are, and not counted: it has a long run of letters with digits among them. */
+const isDrawn = (id: string): boolean => (id.match(/[a-z\d]{12,}/gi) ?? []).some((run) => /\d/.test(run) && /[a-z]/i.test(run));
 
 const wordsOf = ({ content }: Message): string => (typeof content === 'string' ? content : (content ?? []).map(({ text }) => text ?? '').join('\n'));
