@@ -53,7 +53,7 @@ const leftSearchOut = ({ adjustments }: RequestRecord): boolean => adjustments.s
 
 /** wire: a request is billed by the tier that served it, which may be another one than it asked for (OpenAI: Priority processing). */
 function tierOf({ response, adjustments }: RequestRecord, { tier = null }: Circumstances): string | null {
-  const named = response?.choices.flatMap(({ extras }) => extras).find(({ on, field }) => on === 'reply' && field === 'service_tier')?.value;
+  const named = response?.choices[0]?.extras.find(({ on, field }) => on === 'reply' && field === 'service_tier')?.value;
   if (typeof named === 'string') return named;
   return adjustments.some(({ parameter }) => parameter === 'service_tier') ? null : tier;
 }

@@ -33,12 +33,15 @@ class Draft {
   readonly #target: Target;
   /** The target's, without an effort of the gateway that would cost the caller something. */
   readonly #reasoning: Reasoning;
+  /** The fields of cache breakpoints that the vendor refuses. */
+  readonly #breakpoints: readonly string[];
 
   constructor(vendor: Vendor, request: ChatRequest, target: Target) {
     this.#vendor = vendor;
     this.#habits = habitsOf(vendor, target);
     this.#request = withoutForeign(request, vendor, (parameter) => this.adjustments.add(parameter, 'dropped'));
     this.#target = target;
+    this.#breakpoints = vendor.messageDrops?.filter((field) => field === 'cache_control') ?? [];
     this.#reasoning = target.reasoning.isAutomatic === true && target.reasoning.effort !== 'none' && this.#habits.spares.some((parameter) => isSent(parameter, this.#request)) ? unsetReasoning : target.reasoning;
   }
 
@@ -72,7 +75,7 @@ class Draft {
   #rest(): Fields {
     const sent: Record<string, unknown> = {};
     for (const [field, value] of Object.entries(this.#request.rest)) {
-      if (isClientSetting(field) || this.#breakpointFields.includes(field) || this.#habits.drops.includes(field)) this.adjustments.dropField(field, value);
+      if (isClientSetting(field) || this.#breakpoints.includes(field) || this.#habits.drops.includes(field)) this.adjustments.dropField(field, value);
       else if (field === 'reasoning' && this.#vendor.takesReasoningFields !== true) this.adjustments.dropField(field, value);
       else sent[field] = value;
     }
@@ -130,15 +133,11 @@ class Draft {
     return { tools: named, toolChoice: 'required' };
   }
 
-  get #breakpointFields(): readonly string[] {
-    return this.#vendor.messageDrops?.filter((field) => field === 'cache_control') ?? [];
-  }
-
   /** wire: callers set cache breakpoints on a tool, or on its function. */
   #withoutBreakpoint(tool: Tool): Tool {
-    const outer = without(tool, this.#breakpointFields, (field) => this.adjustments.add(`tools.${field}`, 'dropped'));
-    if (outer.function === undefined) return outer;
-    return { ...outer, function: without(outer.function, this.#breakpointFields, (field) => this.adjustments.add(`tools.function.${field}`, 'dropped')) };
+    const outer = without(tool, this.#breakpoints, (field) => this.adjustments.add(`tools.${field}`, 'dropped'));
+    const inner = outer.function && without(outer.function, this.#breakpoints, (field) => this.adjustments.add(`tools.function.${field}`, 'dropped'));
+    return inner === undefined || inner === outer.function ? outer : { ...outer, function: inner };
   }
 
   #setReasoning(body: Record<string, unknown>): void {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ContentPart, Message, ReasoningDetail, ToolCall } from '../../../core/chat.ts';
 import { textOf } from '../../../core/wire/fields.ts';
 import type { Habits, Vendor } from './habits.ts';
+import { idFrom } from './tool-calls.ts';
 
 /** What the encoding of a message depends on. */
 export interface MessageWays {
@@ -158,4 +159,4 @@ const nineCharacters = (id: string): string =>
   /^[a-zA-Z0-9]{9}$/.test(id) ? id : createHash('sha256').update(id).digest('base64url').replaceAll(/[-_]/g, '').slice(0, 9);
 
 /** wire: OpenAI answers 400 to an id of more than 40 characters (error text of `tool_calls[].id`); those of vLLM have had 46. */
-const fortyCharacters = (id: string): string => (id.length <= 40 ? id : `call_${createHash('sha256').update(id).digest('base64url').slice(0, 24)}`);
+const fortyCharacters = (id: string): string => (id.length <= 40 ? id : idFrom(id));

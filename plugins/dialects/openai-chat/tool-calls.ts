@@ -143,7 +143,7 @@ function begin(calls: ToolCalls, call: Call, scope: ToolCallScope): void {
 }
 
 /** An id that every server takes back. wire: OpenAI answers 400 to an id of more than 40 characters (error text of `tool_calls[].id`). */
-const idFrom = (seed: string): string => `call_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
+export const idFrom = (seed: string): string => `call_${createHash('sha256').update(seed).digest('base64url').slice(0, 24)}`;
 
 function addArguments(call: Call, text: string, { choice, chunks }: ToolCallScope): void {
   if (call.index === null) return;

@@ -200,14 +200,6 @@ describe('a config that', () => {
     expect(name()).toBe('third');
   });
 
-  it.each(['rebuild', 'built'] as const)('has changed when the process begins to end is not used, and its gateway is closed: at %s', async (moment) => {
-    const { write, reload, name, during, stop, closed } = await watched();
-    write('second');
-    during[moment] = stop;
-    await reload();
-    expect([name(), closed]).toEqual(['first', ['second']]);
-  });
-
   it.each([['empty', ''], ['half written', '{"plugins": ["auth/keys", "rou']])('stays %s is not used', async (_, text) => {
     const { file, reload, name } = await watched();
     writeFileSync(file, text);
