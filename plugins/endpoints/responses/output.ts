@@ -139,7 +139,10 @@ export class TextItem implements OutputItem {
   /** A field that may come in several pieces: lists grow. */
   extend(field: string, value: unknown): void {
     const { [field]: before } = this.#more;
-    this.add({ [field]: Array.isArray(before) && Array.isArray(value) ? [...(before as unknown[]), ...(value as unknown[])] : value });
+    if (!Array.isArray(value)) this.add({ [field]: value });
+    // cost: the list is a copy of its own, and grows in place; a copy for each piece would take quadratic time
+    else if (Array.isArray(before)) for (const one of value) before.push(one);
+    else this.add({ [field]: Array.from(value) });
   }
 
   /** Whether a detail can be joined to what came before: two of different types are two. */
