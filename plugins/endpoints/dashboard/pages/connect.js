@@ -45,10 +45,12 @@ export function ConnectPage({ params }) {
 function Watch({ model, mark, isMarked }) {
   const [seen, setSeen] = useState(/** @type {any[]} */ ([]));
   const [fault, setFault] = useState('');
+  // with a mark the model says nothing: the page must not let go of its stream, and of the calls of that moment, because the models have come
+  const asked = isMarked ? null : model;
   useEffect(() => {
-    const own = (record) => record.metadata.connect === mark || (!isMarked && [record.requestedModel, record.model].includes(model));
-    return tail(isMarked ? `meta.connect=${mark}` : '', (record) => own(record) && setSeen((before) => [record, ...before].slice(0, 50)));
-  }, [mark, isMarked, model]);
+    const own = (record) => record.metadata.connect === mark || (asked !== null && [record.requestedModel, record.model].includes(asked));
+    return tail(asked === null ? `meta.connect=${mark}` : '', (record) => own(record) && setSeen((before) => [record, ...before].slice(0, 50)));
+  }, [mark, asked]);
   const test = () => {
     setFault('');
     complete({ model, messages: [{ role: 'user', content: 'Say hello.' }] }, { headers: { 'x-gateway-connect': mark }, signal: AbortSignal.timeout(60_000), tell: () => {} }).catch((error) => setFault(error.message));

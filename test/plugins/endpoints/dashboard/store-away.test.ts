@@ -221,10 +221,19 @@ describe('the live tail', () => {
 
   test('turns the light of Connect green for a call that was made in another window', async () => {
     const shown = await newPage();
-    await Promise.all([shown.waitForResponse(stream), shown.goto(`${url}/dashboard/connect`)]);
-    await shown.getByText('Waiting for a call').waitFor();
+    let streams = 0;
+    shown.on('request', (request) => void (stream(request) && streams++));
+    const opened = shown.waitForResponse(stream);
+    // the models come late, and the page then chooses one
+    await shown.route('**/api/models*', async (route) => {
+      await opened;
+      await route.continue();
+    });
+    await shown.goto(`${url}/dashboard/connect`);
+    await shown.getByRole('option', { name: 'plain', exact: true }).waitFor({ state: 'attached' });
     // the page itself learns of the answer a moment later
     await answered(shown);
+    expect(streams).toBe(1);
     await Promise.all([shown.waitForEvent('requestfailed', stream), setHidden(shown, true)]);
     const [, connect = ''] = /x-gateway-connect: (\w+)/.exec((await shown.locator('.connect pre').textContent()) ?? '') ?? [];
     log.announce(aRecord({ model: 'from-a-terminal', metadata: { connect } }));
