@@ -4,14 +4,16 @@ import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
 import { withoutClientSettings } from '../families/client-settings.ts';
+import { queryOf } from './encode.ts';
+import type { Vendor } from './habits.ts';
 
-export const embedder: Embedder = {
+export const embedderOf = (vendor: Vendor): Embedder => ({
   most: 2048,
-  encode(inputs, { ask: { dimensions }, user, rest }, { mapping }) {
+  encode(inputs, { ask: { dimensions }, user, rest }, target) {
     const adjustments = new Adjustments();
     const more = withoutClientSettings(rest, (field, value) => adjustments.dropField(field, value));
-    const body = { model: mapping.externalId, input: inputs.length === 1 ? inputs[0] : inputs, ...(dimensions !== null && { dimensions }), ...(user !== null && { user }), ...more };
-    return { path: '/embeddings', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), adjustments: adjustments.list };
+    const body = { model: target.mapping.externalId, input: inputs.length === 1 ? inputs[0] : inputs, ...(dimensions !== null && { dimensions }), ...(user !== null && { user }), ...more };
+    return { path: `/embeddings${queryOf(vendor, target)}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), adjustments: adjustments.list };
   },
   decode({ body }) {
     if (!isFields(body)) throw noVectors();
@@ -20,7 +22,7 @@ export const embedder: Embedder = {
     const { prompt_tokens: tokens, total_tokens: all } = fieldsOf(body['usage']);
     return { vectors: entries.map(({ embedding }) => vectorOf(embedding)), tokens: countOf(tokens) ?? countOf(all) };
   },
-};
+});
 
 const noVectors = (): GatewayError => new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
 

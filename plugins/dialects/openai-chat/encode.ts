@@ -212,7 +212,8 @@ function withPlainSchemas(tools: readonly Tool[], { schemaDrops }: Vendor): read
   });
 }
 
-function queryOf({ query }: Vendor, { provider }: Target): string {
+/** The query of a request, such as the version of the API. */
+export function queryOf({ query }: Vendor, { provider }: Target): string {
   if (query === undefined) return '';
   const values = new URLSearchParams();
   for (const [name, setting] of Object.entries(query)) {

@@ -3,7 +3,7 @@ import type { Dialect } from '../../../core/wire/dialect.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { createDecoder, decodeBody } from './decode.ts';
 import { authorise, encode } from './encode.ts';
-import { embedder } from './embeddings.ts';
+import { embedderOf } from './embeddings.ts';
 import { decodeError } from './error.ts';
 import { habitsNamed, type Vendor } from './habits.ts';
 import { vendors } from './presets.ts';
@@ -19,7 +19,7 @@ const dialectOf = (vendor: Vendor): Dialect => ({
   takesBudget: ({ externalId, id }) => habitsNamed(vendor, externalId, id).budget !== null,
   decoder: (target) => createDecoder(vendor, target),
   decodeBody: (body, target) => decodeBody(vendor, body, target),
-  embedder: () => embedder,
+  embedder: () => embedderOf(vendor),
   decodeError,
 });
 
