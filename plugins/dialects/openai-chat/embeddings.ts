@@ -3,16 +3,21 @@ import type { Embedder } from '../../../core/wire/dialect.ts';
 import { Adjustments } from '../../../core/wire/adjustments.ts';
 import { countOf, fieldsOf, isFields, listOf } from '../../../core/wire/fields.ts';
 import { GatewayError } from '../../../core/errors.ts';
-import { withoutClientSettings } from '../families/client-settings.ts';
+import { isClientSetting } from '../families/client-settings.ts';
 import { queryOf } from './encode.ts';
 import type { Vendor } from './habits.ts';
 
 export const embedderOf = (vendor: Vendor): Embedder => ({
-  most: 2048,
+  most: vendor.embeddings?.most ?? 2048,
   encode(inputs, { ask: { dimensions }, user, rest }, target) {
     const adjustments = new Adjustments();
-    const more = withoutClientSettings(rest, (field, value) => adjustments.dropField(field, value));
-    const body = { model: target.mapping.externalId, input: inputs.length === 1 ? inputs[0] : inputs, ...(dimensions !== null && { dimensions }), ...(user !== null && { user }), ...more };
+    const refused = [...(vendor.drops ?? []), ...(vendor.embeddings?.drops ?? [])];
+    const body: Record<string, unknown> = { model: target.mapping.externalId, input: inputs.length === 1 ? inputs[0] : inputs };
+    if (dimensions !== null) body[dimensionsFieldOf(vendor)] = dimensions;
+    for (const [field, value] of Object.entries({ ...(user !== null && { user }), ...rest })) {
+      if (isClientSetting(field) || refused.includes(field)) adjustments.dropField(field, value);
+      else body[field] = value;
+    }
     return { path: `/embeddings${queryOf(vendor, target)}`, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body), adjustments: adjustments.list };
   },
   decode({ body }) {
@@ -23,6 +28,12 @@ export const embedderOf = (vendor: Vendor): Embedder => ({
     return { vectors: entries.map(({ embedding }) => vectorOf(embedding)), tokens: countOf(tokens) ?? countOf(all) };
   },
 });
+
+/** safety: a vector of another length than was asked for would spoil the caller's index, so the dimensions are not dropped. */
+function dimensionsFieldOf({ embeddings: { dimensions = 'dimensions' } = {} }: Vendor): string {
+  if (dimensions !== null) return dimensions;
+  throw new GatewayError('unsupported_value', 'This provider takes no dimensions. Leave out "dimensions".', { param: 'dimensions' });
+}
 
 const noVectors = (): GatewayError => new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
 

@@ -114,6 +114,8 @@ export interface Vendor extends Partial<Habits> {
   /** True if it has fields of `reasoning` beside effort and budget (`exclude`, `enabled`). The caller's fields are then sent. */
   readonly takesReasoningFields?: boolean;
   readonly usage?: UsageHabits;
+  /** Of embeddings: the most texts of one call, its name for `dimensions` (null: it takes none), and what it refuses beside `drops`. */
+  readonly embeddings?: { readonly most?: number; readonly dimensions?: string | null; readonly drops?: readonly string[] };
   /** The first family that matches counts. */
   readonly families?: readonly Family[];
 }

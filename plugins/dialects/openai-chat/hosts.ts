@@ -20,6 +20,8 @@ export const hosts: readonly Vendor[] = [
     baseUrl: 'https://api.cohere.ai/compatibility/v1',
     drops: ['logit_bias', 'top_logprobs', 'n', 'parallel_tool_calls'],
     efforts: saidAs('none', 'high', 'high', 'high', 'high', 'high'),
+    // wire: of embeddings, `dimensions` and `user` are not supported (the same page); "total number of texts must be at most 96" is a 400 (misbahsy/RAGTune#2)
+    embeddings: { most: 96, dimensions: null, drops: ['user'] },
   },
   // wire: Hugging Face: Inference Providers, Chat completion
   { name: 'huggingface', baseUrl: 'https://router.huggingface.co/v1', families: [gptOssFamily] },

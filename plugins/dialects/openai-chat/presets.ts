@@ -117,6 +117,8 @@ export const vendors: readonly Vendor[] = [
     drops: ['logit_bias', ...logOfTokens, 'user', 'store', 'verbosity', 'safety_identifier'],
     messageDrops: ['name', 'cache_control'],
     callIds: 'nine',
+    // wire: `dimensions` is a 400 `extra_forbidden` (garrytan/gbrain#3001, 2026-07; Mistral: Embeddings)
+    embeddings: { dimensions: 'output_dimension' },
     efforts: saidAs('none', 'high', 'high', 'high', 'high', 'high'),
     families: [{ match: /magistral/, efforts: unsaid }],
   },
@@ -239,6 +241,8 @@ export const vendors: readonly Vendor[] = [
     // wire: a forced tool is a 400 in thinking mode (Alibaba Cloud Model Studio: Function calling), which is the default from Qwen3.5 on (Deep thinking; can1357/oh-my-pi#886, 2026-06)
     // wire: "Json mode response is not supported when enable_thinking is true" (Structured output; presenton/presenton#184)
     spares: ['tool_choice', 'response_format'],
+    // wire: "batch size is invalid, it should not be larger than 10" is a 400 (memodb-io/memobase#142, 2025-11)
+    embeddings: { most: 10 },
     families: [{ match: /qwen3\.[5-9]/, stopsForTool: true }],
   },
   {

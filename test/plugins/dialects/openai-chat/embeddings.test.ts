@@ -28,4 +28,25 @@ describe('embeddings', () => {
     expect(sent('azure', {}, { api_version: '2024-10-21' }).path).toBe('/embeddings?api-version=2024-10-21');
     expect(sent('azure', {}).path).toBe('/embeddings');
   });
+
+  it('say dimensions to Mistral by its own name, and leave out what it answers 422 to', () => {
+    expect(sent('mistral', { dimensions: 256, user: 'ann', rest: { output_dtype: 'int8', store: true } })).toEqual({
+      path: '/embeddings',
+      body: { output_dimension: 256, output_dtype: 'int8' },
+      changes: ['user dropped', 'store dropped'],
+    });
+  });
+
+  it('refuse dimensions that Cohere does not take by this API, because another vector would spoil the index', () => {
+    expect(() => sent('cohere', { dimensions: 256 })).toThrow(expect.objectContaining({ code: 'unsupported_value', param: 'dimensions' }));
+    expect(sent('cohere', { user: 'ann', rest: { truncate: 'END' } })).toMatchObject({ body: { truncate: 'END' }, changes: ['user dropped'] });
+  });
+
+  it.each([['openai', 2048], ['cohere', 96], ['alibaba', 10]])('go to %s in calls of at most %i texts', (name, most) => {
+    expect(embedderOf(name).embedder.most).toBe(most);
+  });
+
+  it('are what they were for a server of any other kind', () => {
+    expect(sent('vllm', { dimensions: 256, user: 'ann', rest: { truncate_prompt_tokens: 9 } })).toEqual({ path: '/embeddings', body: { dimensions: 256, user: 'ann', truncate_prompt_tokens: 9 }, changes: [] });
+  });
 });
