@@ -77,6 +77,9 @@ function fromWords(body: unknown): number | null {
 /** Names such as `x-ratelimit-reset-tokens` and `anthropic-ratelimit-requests-reset`. */
 const limitReset = /^[a-z]+-ratelimit-(?:.*-)?reset(?:-|$)/;
 
+/** The headers without the times at which limits are renewed. */
+export const withoutLimits = (headers: UpstreamHeaders): UpstreamHeaders => Object.fromEntries(Object.entries(headers).filter(([name]) => !limitReset.test(name)));
+
 /** The time until the last of the used-up limits is renewed. If no limit says that it is used up, the time until the first renewal, which is the earliest that can help. */
 function fromLimits(headers: UpstreamHeaders, clock: number): number | null {
   let exhausted: number | null = null;

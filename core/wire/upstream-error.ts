@@ -7,7 +7,7 @@ import type { Provider } from '../config.ts';
 import { reasoningField } from '../chat.ts';
 import type { Target } from './dialect.ts';
 import { type ErrorCode, GatewayError } from '../errors.ts';
-import { type UpstreamHeaders, retryAfterMs } from './retry-after.ts';
+import { type UpstreamHeaders, retryAfterMs, withoutLimits } from './retry-after.ts';
 import { isCredential, Secret } from '../secret.ts';
 
 /** What an error body says, in the provider's own words. A field is null if the body does not have it. */
@@ -51,7 +51,9 @@ export function upstreamError(refusal: Refusal, target: Target): GatewayError {
   const { status, complaint } = refusal;
   const code = codeOf(refusal);
   if (code === null) return passedThrough(refusal, target);
-  const facts = { upstreamStatus: status, retryAfterMs: retryAfterMs(refusal.headers, refusal.body) };
+  // wire: OpenAI, Groq and Anthropic say with every answer when limits are renewed (Rate limits, in the documentation of each). Of any failure but a 429 that is no time to wait
+  const headers = status === 429 ? refusal.headers : withoutLimits(refusal.headers);
+  const facts = { upstreamStatus: status, retryAfterMs: retryAfterMs(headers, refusal.body) };
   // safety: a provider's message about a wrong key quotes that key, so the caller does not get the message
   if (code === 'upstream_auth_error') return new GatewayError(code, "The provider rejected the gateway's credentials.", facts);
   const said = complaint.message === null ? '.' : `: ${complaint.message}`;

@@ -18,6 +18,15 @@ describe('the only target', () => {
     expect(records).toMatchObject([{ outcome: 'answered', attempts: [{ status }, { outcome: 'answered' }] }]);
   });
 
+  it.each([500, 503, 529])('is asked again after a %i that says when the limits of the account are renewed, which has nothing to do with it', async (status) => {
+    const limits = { 'x-ratelimit-remaining-requests': '199', 'x-ratelimit-reset-requests': '6m0s', 'x-ratelimit-remaining-tokens': '29000', 'x-ratelimit-reset-tokens': '8.64s' };
+    const up = await provider(fault(status, limits), fine);
+    const { chat } = await gatewayOf(oneUpstream(up.url, policy()));
+    expect([(await chat({})).status, up.asked.length]).toEqual([200, 2]);
+    up.script(fault(status, limits));
+    expect((await chat({})).headers.get('retry-after-ms')).toBeNull();
+  });
+
   it('is asked again for a stream that has not begun', async () => {
     const up = await provider(streams([], { end: 'reset' }), streams(said('hello')));
     const { chat } = await gatewayOf(oneUpstream(up.url, policy()));
