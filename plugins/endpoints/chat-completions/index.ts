@@ -21,6 +21,9 @@ const chatDoor: Omit<Door, 'path'> = { parse: (body, headers) => withUsageApart(
 const withUsageApart = (request: ChatRequest, { 'x-stainless-lang': language }: Readonly<Record<string, string | undefined>>): ChatRequest =>
   language === 'java' && request.stream && !request.includeUsage ? { ...request, door: { ...request.door, usage_apart: true } } : request;
 
+/** The clients of Azure name the model in the path, below /openai. */
+const atDeployment = (door: Omit<Door, 'path'>): Omit<Door, 'path'> => ({ ...door, parse: (body, headers, { model, ...params }) => door.parse(isFields(body) ? { ...body, model } : body, headers, params) });
+
 export default definePlugin({
   name: 'endpoints/chat-completions',
   summary: 'POST /v1/chat/completions, plain and streamed, and /v1/completions for older clients',
@@ -28,8 +31,8 @@ export default definePlugin({
   apply({ routes }) {
     // some clients have a base URL without /v1
     for (const path of ['/v1/chat/completions', '/chat/completions']) routes.addDoor({ path, ...chatDoor });
-    // the clients of Azure name the model in the path, below /openai
-    routes.addDoor({ ...chatDoor, path: '/:host/deployments/:model/chat/completions', parse: (body, headers, { model, ...params }) => chatDoor.parse(isFields(body) ? { ...body, model } : body, headers, params) });
+    routes.addDoor({ path: '/:host/deployments/:model/chat/completions', ...atDeployment(chatDoor) });
     for (const path of ['/v1/completions', '/completions']) routes.addDoor({ path, ...completionsDoor });
+    routes.addDoor({ path: '/:host/deployments/:model/completions', ...atDeployment(completionsDoor) });
   },
 });

@@ -1,6 +1,7 @@
 /** POST /v1/embeddings: the door for texts that become vectors, in the form of OpenAI. The pipeline does everything between parsing and encoding. */
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { About, Door } from '../../../core/pipeline/door.ts';
+import { isFields } from '../../../core/wire/fields.ts';
 import { encodeVectors } from './encode.ts';
 import { parseEmbeddingRequest } from './parse.ts';
 
@@ -11,7 +12,10 @@ export default definePlugin({
   summary: 'POST /v1/embeddings: texts as vectors',
   schema: { type: 'object', additionalProperties: false, properties: {} },
   apply({ routes }) {
-    for (const path of ['/v1/embeddings', '/embeddings']) routes.addDoor({ path, parse: parseEmbeddingRequest, encode: encodeVectors, encoder: neverStreams, about });
+    const door: Omit<Door, 'path'> = { parse: parseEmbeddingRequest, encode: encodeVectors, encoder: neverStreams, about };
+    for (const path of ['/v1/embeddings', '/embeddings']) routes.addDoor({ path, ...door });
+    // the clients of Azure name the model in the path, below /openai
+    routes.addDoor({ ...door, path: '/:host/deployments/:model/embeddings', parse: (body, _, { model }) => parseEmbeddingRequest(isFields(body) ? { ...body, model } : body) });
   },
 });
 

@@ -1,4 +1,5 @@
 /** The spellings of paths and of the key's header that clients use. */
+import { AzureOpenAI } from 'openai';
 import { describe, expect, it } from 'vitest';
 import { oneUpstream } from '../../_kit/gateway.ts';
 import type { TestGateway } from '../../_kit/gateway.ts';
@@ -19,6 +20,19 @@ describe('a chat', () => {
     expect(await contentOf(await gateway.post(hi, { path, headers: { 'api-key': 'caller-key' } }))).toBe('hello');
     expect(gateway.records[0]).toMatchObject({ requestedModel: 'plain', key: 'k' });
     expect((await gateway.post(hi, { path, headers: { 'api-key': 'wrong' } })).status).toBe(401);
+  });
+});
+
+describe('the SDK for Azure', () => {
+  it('finds each door that it asks at the path of a deployment', async () => {
+    const vectors = { id: 'vectors', free: true, architecture: { output_modalities: ['embeddings'] }, providers: [{ providerId: 'mock', streaming: false }] };
+    const text = { id: 'text', free: true, providers: [{ providerId: 'mock' }] };
+    const { url, records } = await gatewayOf({ providers: { mock: { dialect: 'mock' } }, models: [vectors, text] });
+    const client = new AzureOpenAI({ endpoint: url, apiKey: 'k', apiVersion: '2024-10-21', maxRetries: 0 });
+    expect((await client.embeddings.create({ model: 'vectors', input: ['one', 'two'] })).data).toHaveLength(2);
+    expect((await client.completions.create({ model: 'text', prompt: 'Say hello' })).choices[0]?.text).not.toBe('');
+    expect((await client.chat.completions.create({ model: 'text', messages: [{ role: 'user', content: 'hi' }] })).choices[0]?.message.content).not.toBe('');
+    expect(records.map(({ requestedModel, outcome }) => [requestedModel, outcome])).toEqual([['vectors', 'answered'], ['text', 'answered'], ['text', 'answered']]);
   });
 });
 

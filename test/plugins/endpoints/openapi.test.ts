@@ -79,6 +79,8 @@ const made = { response: '', deleted: '', request: '', keys: 0 };
 const asked: Readonly<Record<string, () => Case[]>> = {
   'POST /chat/completions': () => [post(chat), post({ ...chat, stream: true }), post({ ...chat, stream: true, stream_options: { include_usage: true } }), post({ ...mocked, tools: [tool] }), post({ ...mocked, reasoning_effort: 'low', stream: true })],
   'POST /{host}/deployments/{model}/chat/completions': () => [at('/openai/deployments/plain/chat/completions', post({ messages: chat.messages }))],
+  'POST /{host}/deployments/{model}/completions': () => [at('/openai/deployments/plain/completions', post({ prompt: 'hi' }))],
+  'POST /{host}/deployments/{model}/embeddings': () => [at('/openai/deployments/vectors/embeddings', post({ input: 'hi' }))],
   'POST /completions': () => [post({ model: 'plain', prompt: 'hi' }), post({ model: 'plain', prompt: ['hi'], stream: true })],
   'POST /messages': () => [post(messages), post({ ...messages, stream: true }), post({ ...messages, ...mocked, thinking: { type: 'adaptive' }, output_config: { effort: 'low' } })],
   'POST /messages/count_tokens': () => [post(messages)],
