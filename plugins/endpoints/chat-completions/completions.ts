@@ -42,7 +42,7 @@ const choiceOf = (index: number, text: string, reason: string | null): TextCompl
 
 function encodeCompletion({ choices, usage }: Reply, head: ReplyHead): string {
   const counts = usageOf(usage);
-  return JSON.stringify({ ...headOf(head), choices: choices.map(({ text, finish }, index) => choiceOf(index, text, wordOf(finish, head))), ...(counts !== null && { usage: counts }) } satisfies TextCompletion);
+  return JSON.stringify({ ...headOf(head), choices: choices.map(({ text, refusal, finish }, index) => choiceOf(index, text + refusal, wordOf(finish, head))), ...(counts !== null && { usage: counts }) } satisfies TextCompletion);
 }
 
 class CompletionEncoder implements Encoder {
@@ -59,8 +59,8 @@ class CompletionEncoder implements Encoder {
   chunks(chunks: readonly Chunk[]): string {
     let text = '';
     for (const chunk of chunks) {
-      // cost: JSON.stringify of the whole choice takes twice as long
-      if (chunk.type === 'text-delta') text += `${this.#opening}[{"index":${chunk.choice},"text":${JSON.stringify(chunk.text)},"logprobs":null,"finish_reason":null}]}\n\n`;
+      // there is no other place for the words of a refusal. cost: JSON.stringify of the whole choice takes twice as long
+      if (chunk.type === 'text-delta' || chunk.type === 'refusal-delta') text += `${this.#opening}[{"index":${chunk.choice},"text":${JSON.stringify(chunk.text)},"logprobs":null,"finish_reason":null}]}\n\n`;
       else if (chunk.type === 'finish') this.#finishes.set(chunk.choice, chunk.reason);
       else if (chunk.type === 'usage') this.#usage = chunk.usage;
     }

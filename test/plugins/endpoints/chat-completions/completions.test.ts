@@ -3,7 +3,7 @@ import OpenAI from 'openai';
 import { describe, expect, it } from 'vitest';
 import { oneUpstream } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
-import { said, streams } from '../../../_kit/upstream.ts';
+import { answers, said, streams } from '../../../_kit/upstream.ts';
 import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
 import { errorOf, gatewayOf, provider } from '../../../core/scene.ts';
 
@@ -51,6 +51,14 @@ describe('POST /v1/completions', () => {
     const { complete, up } = await scene();
     const response = await complete({ prompt: 'hi', ...body });
     expect([response.status, (await errorOf(response)).param, up.asked.length]).toEqual([400, param, 0]);
+  });
+
+  it('gives the words with which a model refuses, plain and streamed', async () => {
+    const refused = { id: 'x', choices: [{ index: 0, message: { role: 'assistant', content: null, refusal: 'I cannot.' }, finish_reason: 'stop' }] };
+    const pieces = [{ delta: { refusal: 'I ' } }, { delta: { refusal: 'cannot.' } }, { delta: {}, finish_reason: 'stop' }];
+    const { complete } = await scene(answers(refused), streams([...pieces.map((piece) => `data: ${JSON.stringify({ choices: [{ index: 0, ...piece }] })}\n\n`), 'data: [DONE]\n\n']));
+    expect(await (await complete({ prompt: 'hi' })).json()).toMatchObject({ choices: [{ text: 'I cannot.', finish_reason: 'stop' }] });
+    expect([...(await (await complete({ prompt: 'hi', stream: true })).text()).matchAll(/"text":"([^"]*)"/g)].map(([, text]) => text).join('')).toBe('I cannot.');
   });
 
   it('takes what asks for nothing', async () => {
