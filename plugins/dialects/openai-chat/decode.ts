@@ -152,7 +152,7 @@ function addChoice(answer: AnswerState, wire: unknown, at: number): void {
   // wire: older models of Moonshot send usage inside the choice (Moonshot: Chat)
   if (isFields(wire['usage'])) addUsage(answer, wire['usage']);
   // safety: nothing may follow a finish. Perplexity repeats the whole answer in its last event, and other servers repeat the finish
-  if (choice.isFinished) return;
+  if (choice.isFinished) return addVerdict(answer, choice, wire['finish_reason']);
   const delta = wire['delta'];
   if (isFields(delta)) addDelta(answer, choice, delta);
   else if (!choice.hasBegun && isFields(wire['message'])) addDelta(answer, choice, withNumberedCalls(wire['message']));
@@ -163,6 +163,11 @@ function addChoice(answer: AnswerState, wire: unknown, at: number): void {
   const finish = wire['finish_reason'];
   // wire: sglang has sent "", and KoboldCpp the text "null", with each piece (sgl-project/sglang#3912, PowerShell/AIShell#350, 2025)
   if (typeof finish === 'string' && finish !== '' && finish !== 'null') addFinish(answer, choice, finish);
+}
+
+/** wire: Azure's asynchronous filter judges text that was sent before, so that its verdict may come after the finish (Azure OpenAI: Content streaming). */
+function addVerdict(answer: AnswerState, { at }: Choice, finish: unknown): void {
+  if (finish === 'content_filter') answer.out.push({ type: 'finish', choice: at, reason: 'content_filter', native: finish });
 }
 
 /** The calls of a whole message are complete, so each is one by itself, whatever its id and its index. */

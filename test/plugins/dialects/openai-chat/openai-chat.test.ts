@@ -427,3 +427,13 @@ it('gives sources once, though Perplexity repeats them after the finish', () => 
   const chunks = [null, 'stop', 'stop'].flatMap((finish) => open.push({ data: JSON.stringify({ id: 'x', citations: ['u'], choices: [{ index: 0, delta: {}, finish_reason: finish }] }) }));
   expect(chunks.filter(({ type }) => type === 'extra')).toEqual([{ type: 'extra', choice: 0, on: 'message', field: 'citations', value: ['u'] }]);
 });
+
+it("ends as filtered where Azure's asynchronous filter says so after the finish, and its other verdicts change nothing", () => {
+  const filtered = (finish: string | null): object => ({ id: '', object: '', model: '', choices: [{ index: 0, finish_reason: finish, content_filter_results: {}, content_filter_offsets: { check_offset: 44, start_offset: 44, end_offset: 198 } }], usage: null });
+  const answer = (last: string | null): object[] => [{ choices: [], prompt_filter_results: [] }, { choices: [{ index: 0, delta: { content: 'Hey' } }] }, filtered(null), { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }, filtered(last)];
+  const finishes = (last: string | null): unknown[] => {
+    const open = dialectNamed('azure').decoder(targetOf('azure'));
+    return answer(last).flatMap((event) => open.push({ data: JSON.stringify(event) })).flatMap((chunk) => (chunk.type === 'finish' ? [chunk.reason] : []));
+  };
+  expect([finishes(null), finishes('content_filter').at(-1)]).toEqual([['completed'], 'content_filter']);
+});
