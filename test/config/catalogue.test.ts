@@ -39,6 +39,12 @@ describe('the shipped catalogue', () => {
     expect(unused.filter((id) => !['huggingface', 'sambanova', 'nebius', 'deepinfra', 'novita', 'hyperbolic', 'databricks', 'cloudflare', 'github'].includes(id))).toEqual([]);
   });
 
+  test('gives dimensions to models with a choice of them, and to no model whose vectors have one length', () => {
+    const vectors = models.filter(({ architecture }) => architecture.output_modalities.includes('embeddings'));
+    const fixed = vectors.filter((model) => !model.supported_parameters.includes('dimensions'));
+    expect(fixed.map(({ id }) => id).toSorted()).toEqual(['cohere-embed-english-v3', 'cohere-embed-multilingual-v3', 'mistral-embed', 'text-embedding-ada-002']);
+  });
+
   test('names no provider twice for one model', () => {
     const twice = models.filter((model) => new Set(model.providers.map(({ providerId }) => providerId)).size < model.providers.length);
     expect(twice.map(({ id }) => id)).toEqual([]);
