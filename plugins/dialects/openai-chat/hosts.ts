@@ -43,6 +43,8 @@ export const hosts: readonly Vendor[] = [
     // wire: the address is the workspace's; Claude takes budgets and no efforts, and thinks only if it gets one (Databricks: Query reasoning models)
     name: 'databricks',
     baseUrl: null,
+    // wire: 'json: unknown field "stream_options"' is a 400 (continuedev/continue#12936, 2026-07; anomalyco/opencode#31156, 2026-06); answers have usage unasked (Databricks: Foundation model REST API reference)
+    refusesStreamOptions: true,
     families: [gptOssFamily, { match: /claude/, efforts: saidAs(saying('none', {}), null, null, null, null, null), budget: thinkingBudget }],
   },
   // wire: the address has the id of the account (Cloudflare Workers AI: OpenAI compatible API endpoints)

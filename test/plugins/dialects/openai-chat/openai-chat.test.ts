@@ -56,7 +56,7 @@ describe('the body', () => {
 
   it('asks for usage in a stream where the vendor knows the question', () => {
     expect(bodyOf('deepseek', { stream: true })).toMatchObject({ stream: true, stream_options: { include_usage: true } });
-    expect(bodyOf('mistral', { stream: true })).not.toHaveProperty('stream_options');
+    for (const vendor of ['mistral', 'databricks']) expect(bodyOf(vendor, { stream: true }), vendor).not.toHaveProperty('stream_options');
     expect(bodyOf('deepseek', {})).not.toHaveProperty('stream_options');
   });
 
