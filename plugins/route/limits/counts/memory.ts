@@ -89,8 +89,7 @@ export class MemoryLedger implements Ledger {
   /** Takes what the request asks for, whether there is room or not, and adds it to these levels. */
   take({ subjects, tokens, pico, isLight }: Ask, levels: readonly Level[] = []): Hold {
     const now = this.#clock();
-    // safety: after a clock was set back, nothing would be forgotten until it is that late again
-    if (now >= this.#sweepAt || this.#sweepAt - now > sweepEveryMs) this.#sweep(now);
+    this.#sweep(now);
     for (let at = 0; at < subjects.length; at++) {
       const subject = subjects[at] as Subject;
       const level = levels[at];
@@ -226,6 +225,8 @@ export class MemoryLedger implements Ledger {
   #countsOf(subject: Subject): Counts {
     let counts = this.#counts.get(subject.id);
     if (counts === undefined) {
+      // safety: a value is new with requests that are refused or only looked at, too
+      this.#sweep(this.#clock());
       counts = new Counts(subject);
       this.#counts.set(subject.id, counts);
     }
@@ -248,6 +249,8 @@ export class MemoryLedger implements Ledger {
 
   /** Forgets values of which nothing counts any more: callers make up new ones without end. */
   #sweep(now: number): void {
+    // safety: after a clock was set back, nothing would be forgotten until it is that late again
+    if (now < this.#sweepAt && this.#sweepAt - now <= sweepEveryMs) return;
     this.#sweepAt = now + sweepEveryMs;
     for (const [id, counts] of this.#counts) if (counts.isIdle(now)) this.#counts.delete(id);
   }

@@ -2,14 +2,14 @@
 import fc from 'fast-check';
 import { beforeAll, afterAll, describe, expect, test } from 'vitest';
 import type { ChatRequest } from '../../../../core/chat.ts';
-import type { Ask, Hold, Ledger, Subject } from '../../../../plugins/route/limits/ledger.ts';
+import type { Ask, Hold, Ledger, Level, Subject } from '../../../../plugins/route/limits/ledger.ts';
 import { MemoryLedger } from '../../../../plugins/route/limits/counts/memory.ts';
 import { Window } from '../../../../plugins/route/limits/counts/window.ts';
 import { measureOf } from '../../../../plugins/route/limits/measure.ts';
 import { proxyTo } from '../../../_kit/proxy.ts';
 import { startRedis } from '../../../_kit/servers.ts';
 import type { RedisServer } from '../../../_kit/servers.ts';
-import { asking, connected, ledgerOver } from './redis-scene.ts';
+import { asking, connected, ledgerOver, limited } from './redis-scene.ts';
 
 const noon = Date.parse('2026-03-01T12:00:00Z');
 
@@ -26,6 +26,25 @@ test('a prompt is measured once for each request', () => {
   const before = reads;
   expect(measureOf(request)).toMatchObject({ prompt: 9, answer: 200 });
   expect([before > 0, reads]).toEqual([true, before]);
+});
+
+describe('values that callers make up', () => {
+  const named = (value: string): Subject => limited(value, { requests: 1, budgets: [{ per: 'day', pico: 1n, refusesUnknown: false }] });
+  const spent: Subject = { ...limited('all', { budgets: [{ per: 'month', pico: 0n, refusesUnknown: false }] }), id: 'all ', by: 'all' };
+
+  test.each<[string, (memory: MemoryLedger, value: Subject) => void]>([
+    ['a spent budget refuses', (memory, value) => expect(memory.reserve(asking([value, spent])).refusal?.subject).toBe(spent)],
+    ['are only looked at', (memory, value) => expect(memory.reserve(asking([value], { isLook: true })).hold).toBeNull()],
+    ['Redis refuses', (memory, value) => memory.observe(value, { ...(memory.levels([spent])[0] as Level), budgets: [{ spent: 0n, held: 0n }] })],
+  ])('are forgotten where %s', (_, meets) => {
+    let now = noon;
+    const memory = new MemoryLedger(() => now);
+    for (let number = 0; number < 1000; number++) {
+      meets(memory, named(`made up ${number}`));
+      now += 1000;
+    }
+    expect(memory.known().length).toBeLessThan(100);
+  });
 });
 
 describe('a window', () => {
