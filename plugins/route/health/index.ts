@@ -9,6 +9,7 @@ import { GatewayError } from '../../../core/errors.ts';
 import { inOrderStill } from '../../../core/pipeline/catalogue.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import type { Attempt, Candidate, Normalised } from '../../../core/pipeline/context.ts';
+import { isThenable } from '../../../core/taps/runners.ts';
 import { drop } from '../../../core/pipeline/context.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import { targetCommands } from './commands.ts';
@@ -48,11 +49,17 @@ export default definePlugin({
       return looked.standing > 0 || looked.resting === 0 ? looked.candidates : outwait(looked, candidates, { context, look });
     };
     // cost: a request that waits for nobody gets its candidates at once
-    hooks.route.tap({ stage: LATE }, (candidates, context) => route(candidates, context));
+    hooks.route.tap({ stage: LATE }, (candidates, context) => {
+      const routed = route(candidates, context);
+      return context.policy.hedgeMs === null || isThenable(routed) ? routed : targets.outrun.inOrder(routed, context.isDryRun);
+    });
     hooks.attempted.tap((result, context) => {
-      const { candidate } = context.attempt;
-      targets.learn(result, candidate, { request: context.id, now: performance.now(), isAlone: alone.has(context), startedAt: context.attempt.startedAt });
+      const { candidate, startedAt, number, hasBegun } = context.attempt;
+      const now = performance.now();
+      targets.learn(result, candidate, { request: context.id, now, isAlone: alone.has(context), startedAt });
       const { outcome, status, retryAfterMs } = result;
+      // one that was asked beside another had less time than that
+      if (outcome === 'outrun' && number === 1 && !hasBegun) targets.outrun.count(candidate.target, { breaker: candidate.provider.breaker, startedAt, now });
       if (peers !== null && isTold(result)) peers.broadcast('told', { target: candidate.target, outcome, status, retryAfterMs } satisfies Told);
     });
     peers?.on('told', (told) => targets.hear(told as Told));

@@ -15,7 +15,7 @@ export const isOfKey = (outcome: string): boolean => keyFaults.has(outcome);
 
 const keyRestMs = 60_000;
 const limitRestMs = { first: 1000, most: 60_000, told: 600_000 };
-const mostRestMs = 60_000;
+export const mostRestMs = 60_000;
 const windowSeconds = 30;
 const busySeconds = 10;
 /** From so many calls in the window on, its share of failures counts; a target with so many calls in ten seconds is busy. */

@@ -1,4 +1,5 @@
 import type { AttemptResult, Candidate } from '../../../core/pipeline/context.ts';
+import { Outrun } from './outrun.ts';
 import { isOfKey, stands, Target } from './target.ts';
 import type { Probe, Standing } from './target.ts';
 
@@ -21,6 +22,7 @@ export class Targets {
   readonly #keys = new Map<string, Target>();
   /** Targets and keys that do not stand. */
   readonly #fallen = new Set<Target>();
+  readonly outrun = new Outrun();
 
   standing({ target: name }: Candidate, request: string): Standing {
     // cost: mostly all targets stand. To find one of thousands, which no cache of the CPU holds, takes 0.5 µs
@@ -44,6 +46,7 @@ export class Targets {
 
   learn(result: AttemptResult, { target: name, provider }: Candidate, { request, now, isAlone, startedAt }: { request: string; now: number; isAlone: boolean; startedAt?: number }): void {
     const { target, key } = this.#of(name);
+    if (result.outcome === 'answered') this.outrun.forget(name);
     target.learn(result, { request, now, breaker: provider.breaker, isAlone, startedAt });
     // wire: a 403 is often about one model that the account may not use; a 401 and an empty account are about the key
     if (isOfKey(result.outcome) && result.status !== 403) key.refuseKey(now);
@@ -78,6 +81,7 @@ export class Targets {
     const { target, key } = this.#of(name);
     target.wake();
     key.wake();
+    this.outrun.forget(name);
   }
 
   #of(name: string): Pair {

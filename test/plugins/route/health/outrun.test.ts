@@ -1,0 +1,80 @@
+/** Targets that hang behind `hedge_ms`, and so are outrun each time, over sockets. */
+import { describe, expect, it } from 'vitest';
+import { twoUpstreams } from '../../../_kit/gateway.ts';
+import type { TestGateway } from '../../../_kit/gateway.ts';
+import { answers, completion, hangs, pause } from '../../../_kit/upstream.ts';
+import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
+import { gatewayOf, provider } from '../../../core/scene.ts';
+
+const fine = answers(completion('hello'));
+const slow: Step = async (response, asked) => {
+  await pause(120);
+  await fine(response, asked);
+};
+
+interface Pair extends TestGateway {
+  readonly one: ScriptedUpstream;
+  readonly two: ScriptedUpstream;
+}
+
+async function pair(one: Step, two: Step, breaker: object | false, more: object = {}): Promise<Pair> {
+  const [first, second] = [await provider(one), await provider(two)];
+  const config = twoUpstreams(first.url, second.url, { routing: { default: { strategy: 'ordered', hedge_ms: 40, retry: { same_target: 0 }, ...more } } }) as { providers: { one: object; two: object } };
+  const providers = { one: { ...config.providers.one, breaker }, two: { ...config.providers.two, breaker } };
+  return { one: first, two: second, ...(await gatewayOf({ ...config, providers })) };
+}
+
+async function firstAsked({ chat, records }: TestGateway, times: number): Promise<string[]> {
+  const from = records.length;
+  for (let at = 0; at < times; at++) await chat({});
+  return records.slice(from).map(({ attempts }) => attempts.toSorted((a, b) => (a.startedMs ?? 0) - (b.startedMs ?? 0))[0]?.provider ?? '');
+}
+
+describe('a target that is outrun each time', () => {
+  it('is asked after the others, so that nobody waits for it', async () => {
+    const gateway = await pair(hangs, fine, { failures: 3, rest_ms: 60_000 });
+    expect(await firstAsked(gateway, 8)).toEqual(['one', 'one', 'one', 'two', 'two', 'two', 'two', 'two']);
+    expect(gateway.one.asked).toHaveLength(3);
+  });
+
+  it('is asked first by one request when its time is over, and by all where that has its answer', async () => {
+    const gateway = await pair(hangs, fine, { failures: 1, rest_ms: 200 });
+    await gateway.chat({});
+    await pause(250);
+    const some = await Promise.all([1, 2, 3].map(() => gateway.chat({})));
+    expect([some.map(({ status }) => status), gateway.one.asked.length]).toEqual([[200, 200, 200], 2]);
+    gateway.one.script(fine);
+    await pause(450);
+    expect(await firstAsked(gateway, 3)).toEqual(['one', 'one', 'one']);
+  });
+
+  it('answers where the others fail: it is not ruled out', async () => {
+    const gateway = await pair(slow, fine, { failures: 1, rest_ms: 60_000 });
+    expect(await firstAsked(gateway, 2)).toEqual(['one', 'two']);
+    gateway.two.script(answers({ error: { message: 'no' } }, { status: 503 }));
+    const response = await gateway.chat({});
+    expect([response.status, response.headers.get('x-provider'), gateway.records[2]?.ruledOut]).toEqual([200, 'one', []]);
+  });
+
+  it('says so in a dry run, which does not ask it', async () => {
+    const gateway = await pair(hangs, fine, { failures: 1, rest_ms: 60_000 });
+    await gateway.chat({});
+    const { candidates } = (await (await gateway.chat({}, { 'x-dry-run': 'true' })).json()) as { candidates: { provider: string; standing: boolean; reason: string }[] };
+    expect(candidates.map(({ provider: id, standing }) => [id, standing])).toEqual([['two', true], ['one', true]]);
+    expect(candidates[1]?.reason).toContain('was outrun again and again, so the others are asked before it for 60 s');
+  });
+
+  it('stays the first where its breaker is off', async () => {
+    const gateway = await pair(hangs, fine, false);
+    expect(await firstAsked(gateway, 4)).toEqual(['one', 'one', 'one', 'one']);
+  });
+});
+
+it('a target that had less time than the one that outran it stays where it is', async () => {
+  const gateway = await pair(slow, hangs, { failures: 1, rest_ms: 60_000 });
+  expect(await firstAsked(gateway, 3)).toEqual(['one', 'one', 'one']);
+  gateway.one.script(answers({ error: { message: 'no' } }, { status: 429, headers: { 'retry-after': '60' } }));
+  gateway.two.script(fine);
+  await gateway.chat({});
+  expect(await firstAsked(gateway, 2)).toEqual(['two', 'two']);
+});
