@@ -46,8 +46,11 @@ for _, value in ipairs(cjson.decode(ARGV[1])) do
   for _, one in ipairs(value.requests) do add(KEYS[key], KEYS[key + 1], now - one[1], one[2]) end
   for _, one in ipairs(value.tokens) do add(KEYS[key + 2], KEYS[key + 3], now - one[1], one[2]) end
   key = key + ${keysOfValue}
-  for _, pico in ipairs(value.charged) do
-    if pico ~= '0' and redis.call('EXISTS', KEYS[key]) == 1 then redis.call('INCRBY', KEYS[key], pico) end
+  for _, charged in ipairs(value.charged) do
+    if charged.pico ~= '0' and redis.call('EXISTS', KEYS[key]) == 1 then
+      redis.call('INCRBY', KEYS[key], charged.pico)
+      redis.call('PEXPIREAT', KEYS[key], charged.expires)
+    end
     key = key + 2
   end
 end

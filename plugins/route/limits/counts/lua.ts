@@ -10,6 +10,9 @@
  * A reply may be lost on its way. Therefore a gateway numbers what it says under its name, and Redis keeps the last number that it has heard: the gateway
  * asks for it afterwards, and says again only what was not heard.
  */
+/** Milliseconds for which Redis keeps the sum of a budget of which nothing was spent, after the value has asked last: callers make up values without end. It is read from the log again. */
+export const unspentMs = 3_600_000;
+
 /** How many keys a value has before those of its budgets. */
 export const keysOfValue = 6;
 

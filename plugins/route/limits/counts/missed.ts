@@ -1,7 +1,7 @@
 /** What this gateway has let in and Redis has not heard of, or perhaps not: it was away, or its reply was lost. */
 import { randomUUID } from 'node:crypto';
 import type { Charge, Subject } from '../ledger.ts';
-import { periodName } from './redis-keys.ts';
+import { expiryOf, periodName } from './redis-keys.ts';
 import { Window, windowMs } from './window.ts';
 
 type Amounts = readonly (readonly [at: number, amount: number])[];
@@ -159,7 +159,7 @@ export class Missed {
 export const toldOf = ({ subject: { caps }, requests, tokens, charged }: Told, now: number, tellsSpent: boolean): object => ({
   requests: agesOf(requests, now),
   tokens: agesOf(tokens, now),
-  charged: caps.budgets.map(({ per }) => String((tellsSpent ? charged.get(periodName(per, now)) : undefined) ?? 0n)),
+  charged: caps.budgets.map(({ per }) => ({ pico: String((tellsSpent ? charged.get(periodName(per, now)) : undefined) ?? 0n), expires: String(expiryOf(per, now)) })),
 });
 
 const agesOf = (amounts: Amounts, now: number): readonly (readonly [age: number, amount: number])[] =>

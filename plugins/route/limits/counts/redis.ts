@@ -146,7 +146,7 @@ export class RedisLedger implements Ledger {
     const { subjects, tokens, pico, isLight, isLook } = ask;
     const now = this.#clock();
     const said = { name: this.#name, number: isLook ? 0 : ++this.#number };
-    const limits = subjects.flatMap(({ caps }) => [caps.requests ?? -1, caps.tokens ?? -1, caps.concurrent ?? -1, caps.budgets.length, ...caps.budgets.flatMap((cap) => [String(cap.pico), expiryOf(cap.per, now)])]);
+    const limits = subjects.flatMap(({ caps }) => [caps.requests ?? -1, caps.tokens ?? -1, caps.concurrent ?? -1, caps.budgets.length, ...caps.budgets.map((cap) => String(cap.pico))]);
     const asked = this.#redis.run(reserveScript, [aliveKey, heardKey(said.name), ...keysOf(subjects, now)], [said.name, said.number, isLight ? 1 : 0, tokens, String(pico), ...limits]);
     const reply = (await asked.catch((cause: unknown) => {
       throw new NoReply(said, cause);
@@ -181,8 +181,8 @@ export class RedisLedger implements Ledger {
 
   charge(charge: Charge): void {
     this.#memory.charge(charge);
-    const keys = charge.subjects.flatMap((subject) => subject.caps.budgets.map(({ per }) => spentKey(subject, per, charge.at)));
-    this.#tell({ script: chargeScript, keys, args: [String(charge.pico)] }, () => this.#missed.charge(charge));
+    const budgets = charge.subjects.flatMap((subject) => subject.caps.budgets.map(({ per }) => ({ key: spentKey(subject, per, charge.at), expires: expiryOf(per, charge.at) })));
+    this.#tell({ script: chargeScript, keys: budgets.map(({ key }) => key), args: [String(charge.pico), ...budgets.map(({ expires }) => expires)] }, () => this.#missed.charge(charge));
   }
 
   async levels(subjects: readonly Subject[]): Promise<readonly Level[]> {

@@ -1,10 +1,10 @@
 /** The scripts of a request: it takes what it needs, gives back what it did not use, and is paid. */
-import { common, hearing, keysOfValue } from './lua.ts';
+import { common, hearing, keysOfValue, unspentMs } from './lua.ts';
 
 /**
  * Looks whether all limits have room, and takes it.
  * KEYS: alive, heard, then those of each value. ARGV: gateway, number (0: it only looks), light, tokens, pico; then of each value: its limits (-1: none) of
- * requests, tokens, what runs, the number of its budgets, and of each budget its limit and the time at which its keys expire.
+ * requests, tokens, what runs, the number of its budgets, and the limit of each budget.
  * Returns -1 where Redis does not know the gateway; else whether there was room, and the levels of each value.
  */
 export const reserveScript = `${common}${hearing}
@@ -75,12 +75,12 @@ while arg <= #ARGV do
   if value.concurrent >= 0 and not isLight and r[6] + 1 > value.concurrent then hasRoom = false end
   key = key + ${keysOfValue}
   for index = 1, count do
-    local limit, expires = ARGV[arg], ARGV[arg + 1]
-    arg = arg + 2
+    local limit = ARGV[arg]
+    arg = arg + 1
     local spent = redis.call('GET', KEYS[key])
     local taken = held(KEYS[key + 1])
     if not isLight and (not spent or isMore(spent, text(taken), ARGV[5], limit)) then hasRoom = false end
-    value.budgets[index] = { key = key, expires = expires }
+    value.budgets[index] = { key = key, isUnspent = spent == '0' }
     r[#r + 1] = spent or ''
     r[#r + 1] = text(taken)
     key = key + 2
@@ -102,7 +102,8 @@ if hasRoom and isTake then
       end
       for _, budget in ipairs(value.budgets) do
         redis.call('HINCRBY', KEYS[budget.key + 1], gateway, ARGV[5])
-        redis.call('PEXPIREAT', KEYS[budget.key + 1], budget.expires)
+        redis.call('EXPIRE', KEYS[budget.key + 1], 86400)
+        if budget.isUnspent then redis.call('PEXPIRE', KEYS[budget.key], ${unspentMs}) end
       end
     end
   end
@@ -158,13 +159,16 @@ return 1
 
 /**
  * Adds what was spent. KEYS: alive, heard, then of each budget what was spent. A sum that Redis does not have is read from the log, which has this too.
- * ARGV: gateway, number, pico. Returns 0 where Redis does not know the gateway: nothing was done.
+ * ARGV: gateway, number, pico, and when each sum expires. Returns 0 where Redis does not know the gateway: nothing was done.
  */
 export const chargeScript = `${hearing}
 if not knows(ARGV[1], ARGV[2]) then return 0 end
 heard(ARGV[2])
 for at = 3, #KEYS do
-  if redis.call('EXISTS', KEYS[at]) == 1 then redis.call('INCRBY', KEYS[at], ARGV[3]) end
+  if redis.call('EXISTS', KEYS[at]) == 1 then
+    redis.call('INCRBY', KEYS[at], ARGV[3])
+    redis.call('PEXPIREAT', KEYS[at], ARGV[at + 1])
+  end
 end
 return 1
 `;
@@ -177,7 +181,7 @@ for at = 2, #KEYS do
   local known = redis.call('GET', KEYS[at])
   if not known or isLess(known, pico) then
     redis.call('SET', KEYS[at], pico)
-    redis.call('PEXPIREAT', KEYS[at], expires)
+    if pico == '0' then redis.call('PEXPIRE', KEYS[at], ${unspentMs}) else redis.call('PEXPIREAT', KEYS[at], expires) end
   end
 end
 return 1

@@ -301,3 +301,45 @@ describe('what Redis has missed', () => {
     await expect.poll(async () => (await touch(ledger), (await seen(limited('v-9999', { requests: 100 })))?.requests)).toBe(1);
   });
 });
+
+describe('the keys of a budget', () => {
+  const keyOf = (part: string, { id }: Subject): string => `model-gateway:{limits}:${part}:total 0:${id}`;
+  const total = (value: string): Subject => limited(value, { budgets: [{ per: 'total', pico: 100n, refusesUnknown: false }] });
+  const hour = 3_600_000;
+
+  test('go within an hour where nothing was spent, and those of what is held within a day: callers make up values', async () => {
+    const ledger = ledgerOver(await connected(server.url));
+    const [refused, free] = [total('refused'), total('free')];
+    expect((await ledger.reserve(asking([refused], { pico: 101n }))).refusal?.lack).toBe('budget');
+    ledger.settle(await holdOf(ledger, [free]), 0);
+    for (const key of [keyOf('spent', refused), keyOf('spent', free)]) expect(Math.abs((await redis.pttl(key)) - hour / 2)).toBeLessThanOrEqual(hour / 2);
+    expect(Math.abs((await redis.pttl(keyOf('held', free))) - 12 * hour)).toBeLessThanOrEqual(12 * hour);
+  });
+
+  test('of a value that asks stay, and those of one that has spent stay with its period', async () => {
+    const ledger = ledgerOver(await connected(server.url));
+    const one = total('one');
+    ledger.settle(await holdOf(ledger, [one]), 0);
+    await redis.pexpire(keyOf('spent', one), 1000);
+    const hold = await holdOf(ledger, [one]);
+    expect(await redis.pttl(keyOf('spent', one))).toBeGreaterThan(hour - 60_000);
+    ledger.settle(hold, 0);
+    ledger.charge({ subjects: [one], pico: 7n, at: Date.now() });
+    await expect.poll(async () => await redis.get(keyOf('spent', one))).toBe('7');
+    expect(await redis.pttl(keyOf('spent', one))).toBeGreaterThan(1000 * 24 * hour);
+    ledger.settle(await holdOf(ledger, [one]), 0);
+    expect(await redis.pttl(keyOf('spent', one))).toBeGreaterThan(1000 * 24 * hour);
+  });
+
+  test('stay with the period where it was spent while Redis was away', async () => {
+    const { ledger, away, back } = await farFrom(server.url);
+    const one = total('one');
+    const hold = await holdOf(ledger, [one]);
+    await away();
+    ledger.settle(hold, 0);
+    ledger.charge({ subjects: [one], pico: 7n, at: Date.now() });
+    await back();
+    await expect.poll(async () => (await touch(ledger), await redis.get(keyOf('spent', one)))).toBe('7');
+    expect(await redis.pttl(keyOf('spent', one))).toBeGreaterThan(1000 * 24 * hour);
+  });
+});
