@@ -194,13 +194,19 @@ export class Admission {
     const known = this.#booked.get(context);
     if (known === undefined) return;
     this.#booked.delete(context);
-    const { ledger, rules } = this.#parts;
+    const { ledger } = this.#parts;
     const served = context.attempt?.candidate.target;
+    // first: between the two, another process may let a request in
+    this.#charge(record, known, context);
     if (known.hold !== null) ledger.settle(known.hold, usedTokens(record, known.hold));
     for (const [target, hold] of known.targets ?? []) ledger.settle(hold, target === served ? answerTokens(record, hold) : 0);
+  }
+
+  #charge(record: RequestRecord, { hold }: Booked, context: Replying): void {
+    const { ledger, rules } = this.#parts;
     if (!rules.hasBudgets || record.cost === null) return;
     const pico = parseDollars(record.cost) ?? 0n;
-    const charged = [...(known.hold?.subjects ?? []), ...rules.ofTarget(record.provider, record.model)].filter(hasBudgets);
+    const charged = [...(hold?.subjects ?? []), ...rules.ofTarget(record.provider, record.model)].filter(hasBudgets);
     if (charged.length > 0 && pico > 0n) ledger.charge({ subjects: charged, pico, at: context.createdAt });
   }
 

@@ -1,4 +1,5 @@
 /** Several gateways over one Redis, and a Redis that is away, slow, flapping or emptied. */
+import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { AnyPlugin } from '../../../../core/host/plugin.ts';
 import { formatDollars, parseDollars } from '../../../../core/money.ts';
@@ -71,6 +72,23 @@ describe('four gateways', () => {
     // a reply does not wait for Redis to hear what the request has cost
     await expect.poll(async () => new Set((await used()).filter((one) => one !== undefined)).size).toBeLessThanOrEqual(1);
   });
+});
+
+test('what a request has cost counts before what it held is let go: no request of another gateway comes in between', async () => {
+  const name = fresh();
+  const client = new Redis(server.url);
+  onTestFinished(() => client.disconnect());
+  const monitor = await client.monitor();
+  onTestFinished(() => monitor.disconnect());
+  const steps: string[] = [];
+  monitor.on('monitor', (_time: string, [command = '', key = '', ...args]: string[]) => {
+    if (!key.endsWith(name)) return;
+    if (command.toLowerCase() === 'incrby' && key.includes(':spent:')) steps.push('charged');
+    if (command.toLowerCase() === 'hincrby' && key.includes(':held:')) steps.push(args.at(-1)?.startsWith('-') ? 'let go' : 'held');
+  });
+  const { gateway } = await over(server.url, [{ by: 'meta.tenant-id', budget: { dollars: '1', per: 'day' } }], { plugins: sharedLog().plugins });
+  await gateway.chat(small, tenant(name));
+  await expect.poll(() => steps).toEqual(['held', 'charged', 'let go']);
 });
 
 describe('a client that leaves while Redis is asked', () => {
