@@ -8,7 +8,7 @@ import { gatewayOf, provider } from '../../../core/scene.ts';
 
 const fine = answers(completion('hello'));
 const slow: Step = async (response, asked) => {
-  await pause(120);
+  await pause(600);
   await fine(response, asked);
 };
 
@@ -19,7 +19,7 @@ interface Pair extends TestGateway {
 
 async function pair(one: Step, two: Step, breaker: object | false, more: object = {}): Promise<Pair> {
   const [first, second] = [await provider(one), await provider(two)];
-  const config = twoUpstreams(first.url, second.url, { routing: { default: { strategy: 'ordered', hedge_ms: 40, retry: { same_target: 0 }, ...more } } }) as { providers: { one: object; two: object } };
+  const config = twoUpstreams(first.url, second.url, { routing: { default: { strategy: 'ordered', hedge_ms: 200, retry: { same_target: 0 }, ...more } } }) as { providers: { one: object; two: object } };
   const providers = { one: { ...config.providers.one, breaker }, two: { ...config.providers.two, breaker } };
   return { one: first, two: second, ...(await gatewayOf({ ...config, providers })) };
 }
@@ -62,6 +62,18 @@ describe('a target that is outrun each time', () => {
     const { candidates } = (await (await gateway.chat({}, { 'x-dry-run': 'true' })).json()) as { candidates: { provider: string; standing: boolean; reason: string }[] };
     expect(candidates.map(({ provider: id, standing }) => [id, standing])).toEqual([['two', true], ['one', true]]);
     expect(candidates[1]?.reason).toContain('was outrun again and again, so the others are asked before it for 60 s');
+  });
+
+  it('gives its share to all others evenly, and not to its neighbour', async () => {
+    const [bad, good] = [await provider(hangs), await provider(fine)];
+    const ids = ['a', 'b', 'c', 'd'];
+    const gateway = await gatewayOf({
+      providers: Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: id === 'a' ? bad.url : good.url, api_key: 'k', breaker: { failures: 1, rest_ms: 60_000 } }])),
+      models: [{ id: 'plain', free: true, providers: ids.map((providerId) => ({ providerId, externalId: 'x' })) }],
+      routing: { default: { strategy: 'weighted', hedge_ms: 400 } },
+    });
+    const served = (await firstAsked(gateway, 40)).slice(4);
+    for (const id of ['b', 'c', 'd']) expect(Math.abs(served.filter((one) => one === id).length - 12)).toBeLessThanOrEqual(2);
   });
 
   it('stays the first where its breaker is off', async () => {
