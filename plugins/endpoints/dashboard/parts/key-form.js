@@ -14,7 +14,7 @@ const written = (value) => (value === undefined || value === null ? '' : String(
 export const formOf = ({ name, models, metadata, limits, expires, log_bodies: logBodies, cache }) => ({
   name,
   models: (models ?? []).join(', '),
-  metadata: Object.entries(metadata).map(([label, value]) => `${label}=${value}`).join(', '),
+  metadata: Object.entries(metadata).map(([label, value]) => `${label}=${value}`).join('\n'),
   requests: written(limits?.requests_per_minute),
   tokens: written(limits?.tokens_per_minute),
   concurrent: written(limits?.concurrent),
@@ -25,15 +25,15 @@ export const formOf = ({ name, models, metadata, limits, expires, log_bodies: lo
   cache,
 });
 
-const listOf = (text) => text.split(',').map((one) => one.trim()).filter((one) => one !== '');
+const listOf = (text, between = ',') => text.split(between).map((one) => one.trim()).filter((one) => one !== '');
 
-/** @param {string} text such as `team=search, city=Rome` @returns {Record<string, string>} */
-const metadataOf = (text) => Object.fromEntries(listOf(text).map((pair) => (pair.includes('=') ? [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()] : [pair, ''])));
+/** @param {string} text such as `team=search`, one on each line, because a value may hold a comma @returns {Record<string, string>} */
+const metadataOf = (text) => Object.fromEntries(listOf(text, '\n').map((pair) => (pair.includes('=') ? [pair.slice(0, pair.indexOf('=')).trim(), pair.slice(pair.indexOf('=') + 1).trim()] : [pair, ''])));
 
 /** The settings as the API takes them. @param {Form} form @param {any} [before] the key, for what the form does not show */
 export function settingsOf(form, before) {
   const models = listOf(form.models);
-  // a value may hold a comma, which the line cannot show: what nobody has changed stays as it is
+  // a value may hold a line break, or blanks at its ends, which the form cannot show: what nobody has changed stays as it is
   const isSame = before !== undefined && form.metadata === formOf(before).metadata;
   const amounts = [['requests_per_minute', form.requests], ['tokens_per_minute', form.tokens], ['concurrent', form.concurrent]].flatMap(([name, value]) => (value === '' ? [] : [[name, Number(value)]]));
   const budget = form.dollars === '' ? [] : [['budget', { ...(before?.limits?.budget?.unknown && { unknown: before.limits.budget.unknown }), dollars: form.dollars, per: form.per }]];
@@ -55,7 +55,7 @@ export function KeyFields({ form, set, isNew }) {
   return html`
     ${isNew && html`<label class="area">Name <input required maxlength="100" autocomplete="off" placeholder="search-team" ...${text('name')} /></label>`}
     <label class="area">Models <span class="soft">with commas; * stands for any text; empty: all</span><input autocomplete="off" placeholder="gpt-5*, auto" ...${text('models')} /></label>
-    <label class="area">Metadata <span class="soft">with commas</span><input autocomplete="off" placeholder="team=search" ...${text('metadata')} /></label>
+    <label class="area">Metadata <span class="soft">one on each line</span><textarea rows="2" autocomplete="off" placeholder="team=search" ...${text('metadata')} /></label>
     <div class="fields">
       <label>Requests a minute <input type="number" min="1" placeholder="no limit" ...${text('requests')} /></label>
       <label>Tokens a minute <input type="number" min="1" placeholder="no limit" ...${text('tokens')} /></label>

@@ -87,7 +87,7 @@ test('shows a key of the YAML with its place, and says why a change was not made
   await page.close();
 });
 
-test('a change leaves metadata with a comma as it was', async () => {
+test('metadata with a comma stays as it is, also where other metadata is added', async () => {
   const metadata = { team: 'search', note: 'for A, B and C', pair: 'a=b' };
   await fetch(`${scene.gateway.url}/api/keys`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'noted', metadata }) });
   const noted = async (): Promise<any> => ((await (await fetch(`${scene.gateway.url}/api/keys`)).json()) as any).data.find(({ name }: any) => name === 'noted');
@@ -97,6 +97,11 @@ test('a change leaves metadata with a comma as it was', async () => {
   await page.getByRole('button', { name: 'Save' }).click();
   await expect.poll(async () => (await noted()).limits?.requests_per_minute).toBe(7);
   expect((await noted()).metadata).toEqual(metadata);
+  await page.getByRole('button', { name: 'Change noted' }).click();
+  const written = page.getByLabel('Metadata');
+  await written.fill(`${await written.inputValue()}\ncity=Rome, Italy\n`);
+  await page.getByRole('button', { name: 'Save' }).click();
+  await expect.poll(async () => (await noted()).metadata).toEqual({ ...metadata, city: 'Rome, Italy' });
   await page.close();
 });
 
