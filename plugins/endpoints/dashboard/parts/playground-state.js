@@ -85,7 +85,8 @@ export function usePlayground(params, models) {
 
   /** Asks these models at once; `of` gives the turns before, and the messages of the new turn. */
   const run = (places, of) => {
-    running.current = new AbortController();
+    // one for all lanes that run at the time, because a lane may get its results while another one still answers
+    if (!isRunning || running.current?.signal.aborted !== false) running.current = new AbortController();
     for (const at of places) {
       const { turns, more } = of(at);
       const tell = (turn) => change((before) => ({ lanes: chosen.map((_, lane) => (lane === at ? [...turns, turn] : (before.lanes[lane] ?? []))) }));

@@ -108,6 +108,25 @@ test('a tool call takes its result, and the answer goes on', async () => {
   expect(messages()[1].at(-1)).toEqual({ role: 'tool', tool_call_id: messages()[1].at(-2).tool_calls[0].id, content: 'Rain all day' });
 });
 
+test('Stop ends every answer that runs, also where the results went out one after the other', async () => {
+  await page.getByText('Compare with another model').click();
+  await page.getByText('Tools', { exact: true }).click();
+  await page.getByLabel('Tools as JSON').fill('[{ "type": "function", "function": { "name": "get_weather" } }]');
+  await prompt().fill('[[tools]]');
+  await button('Send').click();
+  const results = page.getByLabel('Result of get_weather');
+  await expect.poll(() => results.count()).toBe(2);
+  await page.getByRole('textbox', { name: 'System' }).fill('[[pace:500]]');
+  for (const left of [1, 0]) {
+    await results.first().fill('one two three '.repeat(50));
+    await button('Send the result').first().click();
+    await expect.poll(() => results.count()).toBe(left);
+  }
+  await button('Stop all').click();
+  await expect.poll(() => page.getByText('You stopped it here.').count()).toBe(2);
+  await button('Again').waitFor();
+});
+
 test('an image that is dropped goes along, and a schema shapes the answer', async () => {
   const files = await page.evaluateHandle(`(() => { const data = new DataTransfer(); data.items.add(new File([Uint8Array.from(atob('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='), (letter) => letter.charCodeAt(0))], 'dot.png', { type: 'image/png' })); return data; })()`);
   await page.locator('.ask').dispatchEvent('drop', { dataTransfer: files });
