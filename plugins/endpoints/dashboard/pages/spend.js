@@ -51,7 +51,7 @@ function ByDay({ data: { points, all, from, to, total } }) {
   const range = { from, to };
   const { times, lines } = stackOf(points, range, { all, bucketMs: day, of: ({ cost }) => Number(cost ?? 0), top: 8, isCounted: true });
   return html`<section class="card"><header><h2>By day</h2></header>
-    <${TimeChart} title="Spending by day" summary=${`${money(total.cost ?? 0)} this month.`} times=${times} lines=${lines} range=${range} bucketMs=${day} format=${money} />
+    <${TimeChart} title="Spending by day" summary=${`${money(total.cost ?? 0)} this month.`} times=${times} lines=${lines} range=${range} bucketMs=${day} format=${money} isByDay=${true} />
     <${Legend} lines=${lines} /></section>`;
 }
 

@@ -36,8 +36,8 @@ function aligned(ticks) {
   });
 }
 
-/** The milliseconds from the clock of the shown zone to UTC. @param {number} at */
-const shift = (at) => (isUtc() ? 0 : new Date(at).getTimezoneOffset() * 60_000);
+/** The milliseconds from the clock of the shown zone to UTC. @param {number} at @param {boolean} utc */
+const shift = (at, utc) => (utc ? 0 : new Date(at).getTimezoneOffset() * 60_000);
 
 const labelWidth = 72;
 const monthWidth = 44;
@@ -46,15 +46,15 @@ const month = 30.4 * 86_400_000;
 /** A longer range has ticks at months, not at weeks. */
 const manyMonths = 6 * month;
 
-/** Ticks at full hours, days, weeks or months of the shown zone. @param {{ from: number, to: number }} range @param {number} width */
-export function timeTicks({ from, to }, width) {
+/** Ticks at full hours, days, weeks or months of the shown zone. @param {{ from: number, to: number }} range @param {number} width @param {boolean} [utc] */
+export function timeTicks({ from, to }, width, utc = isUtc()) {
   // the chart is folded, so it has no width
   if (width <= 0) return [];
   const least = ((to - from) * labelWidth) / width;
   if (to - from > manyMonths) return monthTicks({ from, to }, ((to - from) * monthWidth) / width / month);
   const step = steps.find((one) => one >= least) ?? Math.ceil(least / week) * week;
   const ticks = [];
-  for (let at = Math.ceil((from - shift(from)) / step) * step; at + shift(at) <= to; at += step) ticks.push({ at: at + shift(at), label: labelOf(at + shift(at)) });
+  for (let at = Math.ceil((from - shift(from, utc)) / step) * step; at + shift(at, utc) <= to; at += step) ticks.push({ at: at + shift(at, utc), label: labelOf(at + shift(at, utc), utc) });
   return ticks;
 }
 
@@ -75,10 +75,10 @@ function monthTicks({ from, to }, least) {
 /** @param {number} at */
 const monthOf = (at) => new Date(at).toLocaleDateString('en-GB', { month: 'short', ...(isUtc() && { timeZone: 'UTC' }) });
 
-/** The label of a tick: the time, or the day where the time is midnight. */
-function labelOf(at) {
+/** The label of a tick: the time, or the day where the time is midnight. @param {number} at @param {boolean} utc */
+function labelOf(at, utc) {
   const date = new Date(at);
-  const zone = isUtc() ? { timeZone: 'UTC' } : {};
+  const zone = utc ? { timeZone: 'UTC' } : {};
   const time = date.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', ...(at % 60_000 !== 0 && { second: '2-digit' }), ...zone });
   return time === '00:00' ? date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', ...zone }) : time;
 }

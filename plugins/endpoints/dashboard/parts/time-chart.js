@@ -60,12 +60,12 @@ function bandOf([low, high], { times, bucketMs, x, y }) {
   return known.length < 3 ? '' : `M${[...placesOf(high, known), ...placesOf(low, known.toReversed())].join('L')}Z`;
 }
 
-function drawingOf({ kind, lines, band, spans, scales, range, width, height, times, bucketMs }) {
+function drawingOf({ kind, lines, band, spans, scales, range, width, height, times, bucketMs, isByDay }) {
   const { left, ticks, x, y } = scales;
   const draw = kind === 'bars' ? columnsOf : lineOf;
   return html`<svg class="chart-drawing" width=${width} height=${height} aria-hidden="true">
     ${ticks.map(({ value, label }) => html`<path key=${value} class="chart-grid" d=${`M${left} ${Math.round(y(value)) + 0.5}H${width}`} /><text x=${left - 7} y=${y(value) + 4} text-anchor="end">${label}</text>`)}
-    ${timeTicks(range, width - left).map(({ at, label }) => (x(at) < left + 14 || x(at) > width - 16 ? null : html`<text key=${at} x=${x(at)} y=${height - 5} text-anchor="middle">${label}</text>`))}
+    ${timeTicks(range, width - left, isByDay || undefined).map(({ at, label }) => (x(at) < left + 14 || x(at) > width - 16 ? null : html`<text key=${at} x=${x(at)} y=${height - 5} text-anchor="middle">${label}</text>`))}
     ${band !== undefined && html`<path class="chart-band" style=${`--colour:var(${lines[band[1]].colour})`} d=${bandOf(band.map((at) => spans[at]), { times, bucketMs, x, y })} />`}
     ${lines.map(({ label, colour }, at) => html`<path key=${label} class="chart-${kind}" style=${`--colour:var(${colour})`} d=${draw(spans[at], { times, bucketMs, x, y, width })} />`)}
   </svg>`;
@@ -84,17 +84,17 @@ function useWidth(box) {
 
 /**
  * @param {{ title: string, kind?: 'bars' | 'lines', times: number[], lines: Line[], range: { from: number, to: number }, bucketMs: number,
- *   format: (value: number) => string, height?: number, onZoom?: (from: number, to: number) => void, isBare?: boolean, isLog?: boolean, band?: [low: number, high: number], summary?: string }} props
- *   `onZoom`: absent where the page has no range of time; `isLog`: of lines that lie powers of ten apart; `band`: two lines, the area between which is filled
+ *   format: (value: number) => string, height?: number, onZoom?: (from: number, to: number) => void, isBare?: boolean, isLog?: boolean, band?: [low: number, high: number], summary?: string, isByDay?: boolean }} props
+ *   `onZoom`: absent where the page has no range of time; `isLog`: of lines that lie powers of ten apart; `band`: two lines, the area between which is filled; `isByDay`: the times are days of UTC, whatever zone is shown
  */
-export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs, format, height = 150, onZoom, isBare = false, isLog = false, band, summary }) {
+export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs, format, height = 150, onZoom, isBare = false, isLog = false, band, summary, isByDay = false }) {
   const box = useRef(/** @type {HTMLDivElement | null} */ (null));
   const width = useWidth(box);
   const [pointer, setPointer] = useState(/** @type {{ x: number, from: number | null } | null} */ (null));
   const { scales, drawing } = useMemo(() => {
     const spans = kind === 'bars' ? stacked(lines) : lines.map(({ values }) => values.map((value) => (value === null ? null : [0, value])));
     const made = scalesOf({ spans, width, height, range, isBare, isLog, format });
-    return { scales: made, drawing: width === 0 ? null : drawingOf({ kind, lines, band, spans, scales: made, range, width, height, times, bucketMs }) };
+    return { scales: made, drawing: width === 0 ? null : drawingOf({ kind, lines, band, spans, scales: made, range, width, height, times, bucketMs, isByDay }) };
   }, [times, lines, width, height, kind]);
 
   const placeOf = (event) => Math.min(width, Math.max(scales.left, event.clientX - event.currentTarget.getBoundingClientRect().left));
@@ -118,7 +118,7 @@ export function TimeChart({ title, kind = 'bars', times, lines, range, bucketMs,
       ${pointer !== null && pointer.from !== null && html`<i class="chart-selection" style=${`left:${Math.min(pointer.x, pointer.from)}px;width:${Math.abs(pointer.x - pointer.from)}px`} />`}
       ${drawing}
     </div>
-    ${at !== undefined && html`<${Tooltip} at=${at} index=${index} left=${pointer?.x ?? 0} width=${width} kind=${kind} lines=${lines} format=${format} />`}
-    <${ChartTable} title=${title} times=${times} lines=${lines} format=${format} />
+    ${at !== undefined && html`<${Tooltip} at=${at} index=${index} left=${pointer?.x ?? 0} width=${width} kind=${kind} lines=${lines} format=${format} isByDay=${isByDay} />`}
+    <${ChartTable} title=${title} times=${times} lines=${lines} format=${format} isByDay=${isByDay} />
   </figure>`;
 }

@@ -215,6 +215,25 @@ describe('the time', () => {
     await context.close();
   });
 
+  test('is a day of UTC in the chart of the spending by day, wherever the browser is', async () => {
+    const context = await scene.browser.newContext({ timezoneId: 'America/New_York', viewport: { width: 3000, height: 860 } });
+    const page = await context.newPage();
+    await page.goto(`${scene.gateway.url}/dashboard/spend`);
+    const bar = page.locator('.chart-bars').first();
+    await bar.waitFor();
+    await page.getByText('View as table').click();
+    const named = Array.from({ length: 3 }, (_, at) => new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth(), at + 1)).toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }));
+    expect((await page.locator('.chart-table tbody td:first-child').allTextContents()).slice(0, 3)).toEqual(named);
+    const drawn = (await bar.boundingBox()) as { x: number; y: number };
+    // at the first day of a month there is no room for a label
+    const today = new Date().getUTCDate();
+    const label = today === 1 ? null : await page.locator('.chart-drawing text', { hasText: new RegExp(`^${today} `) }).boundingBox();
+    expect(label === null ? 0 : label.x + label.width / 2 - drawn.x).toBeLessThan(3);
+    await page.mouse.move(drawn.x + 10, drawn.y + 1);
+    await expect.poll(() => page.locator('.tooltip-time').textContent()).toBe(new Date().toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }));
+    await context.close();
+  });
+
   test.each([['4w', 'Last 4 weeks'], ['1d', 'Last 1 day'], ['1.5h', 'Last 1.5 h'], ['6h', 'Last 6 h']])('since=%s is called "%s"', async (since, label) => {
     const page = await scene.open(`/dashboard/logs?since=${since}`);
     await page.getByRole('button', { name: label }).waitFor();
