@@ -25,10 +25,14 @@ export const defaultSince = '24h';
 const day = 86_400_000;
 const units = { s: 1000, m: 60_000, h: 3_600_000, d: day, w: 7 * day };
 
+/** A hundred years: the server takes no more, and far beyond them no date can be written. */
+const longestSpan = 100 * 365 * day;
+
 /** @param {string} text such as 24h */
 function spanOf(text) {
   const [, amount, unit] = /^(\d{1,12}(?:\.\d{1,6})?)([smhdw])$/.exec(text) ?? [];
-  return Math.round(Number(amount) * units[/** @type {keyof typeof units} */ (unit)]) || null;
+  const span = Math.round(Number(amount) * units[/** @type {keyof typeof units} */ (unit)]);
+  return span > 0 && span <= longestSpan ? span : null;
 }
 
 const isoTime = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
