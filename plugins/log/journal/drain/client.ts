@@ -2,6 +2,7 @@
  * How the request thread reaches the log store: it sends each call to the worker and waits for the answer for a limited time. A
  * call that fails does not disturb the others. The log API, the health check and the commands use it.
  */
+import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { BadQuery } from '../../../../core/log/store.ts';
 import type { Logger } from '../../../../core/logger.ts';
@@ -69,7 +70,7 @@ export function createClient(events: ClientEvents): StoreClient {
       if (thread === null) return false;
       thread.isClosing = true;
       const isDrained = await ask('finish', [withinMs], withinMs + 1000).catch(() => false);
-      await thread.worker?.terminate();
+      if (thread.worker !== null) await ended(thread.worker);
       return isDrained === true;
     },
     list: reading('list'),
@@ -137,6 +138,18 @@ function keepRunning(settings: WorkerSettings, { logger, disk, buried, calls, op
   };
   start();
   return thread;
+}
+
+/** For how long a thread that has answered its last call may take to end. */
+const endMs = 1000;
+
+/** safety: a thread that is terminated while it runs or ends can end the process with it (SIGSEGV, nodejs/node#56312), so it has time to end by itself. */
+async function ended(worker: Worker): Promise<void> {
+  // nothing else may keep the process until then
+  worker.ref();
+  const late = AbortSignal.timeout(endMs);
+  await once(worker, 'exit', { signal: late }).catch(() => {});
+  if (late.aborted) await worker.terminate();
 }
 
 type Calls = ReturnType<typeof createCalls>;

@@ -46,6 +46,19 @@ afterEach(async () => {
 
 const write = (number: number): Promise<boolean> => writer.append({ kind: FINISHED, payload: JSON.stringify(finished({ number })) });
 
+const startedThread = (): Promise<Worker> => new Promise((resolve) => void process.once('worker', resolve));
+
+/** Resolves to the exit code of a thread: 0 where it ended by itself. */
+const endOf = (thread: Worker): Promise<number> => new Promise((resolve) => void thread.once('exit', resolve));
+
+/** Ends a thread by an error of its own. */
+async function fails(thread: Worker): Promise<void> {
+  const ended = endOf(thread);
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker has no origin
+  thread.postMessage(null);
+  await ended;
+}
+
 /** Resolves when the journal says of itself that the store has all of it. */
 const cursorIsAtEnd = (): Promise<void> => expect.poll(() => readCursor(instance.folder).offset).toBe(statSync(pathOf(instance.folder, 1)).size);
 
@@ -106,25 +119,34 @@ describe('the client of the store', () => {
     while ((await reader.list(everything, { limit: 1, cursor: null }).catch(() => null))?.data.length !== 1) await pause(20);
   });
 
+  test.each(['sqlite', 'postgres'] as const)('lets its thread end by itself, with %s', async (store) => {
+    const started = startedThread();
+    await openOn(store, store === 'sqlite' ? null : 'postgres://nobody@127.0.0.1:1/none');
+    await write(1);
+    const ended = endOf(await started);
+    await client.close(500);
+    expect(await ended).toBe(0);
+  });
+
   test('counts no record as waiting that a thread before this one has stored', async () => {
-    const started = new Promise<Worker>((resolve) => void process.once('worker', resolve));
+    const started = startedThread();
     await openOn('sqlite', null);
     await Promise.all([write(1), write(2)]);
     await client.flush();
     await cursorIsAtEnd();
-    await (await started).terminate();
+    await fails(await started);
     while (!(await reader.status()).connected) await pause(20);
     expect(await reader.status()).toMatchObject({ waitingRecords: 0, waitingBytes: 0 });
   });
 
   test('counts what a thread before this one could not store, also while no thread answers', async () => {
-    const started = new Promise<Worker>((resolve) => void process.once('worker', resolve));
+    const started = startedThread();
     await openOn('sqlite', null);
     await writer.append({ kind: FINISHED, payload: '{"id":"no uuid"}' });
     await client.flush();
     expect(await reader.status()).toMatchObject({ deadLettered: 1 });
     await cursorIsAtEnd();
-    await (await started).terminate();
+    await fails(await started);
     expect(await reader.status()).toMatchObject({ connected: false, deadLettered: 1 });
     while (!(await reader.status()).connected) await pause(20);
     expect(await reader.status()).toMatchObject({ deadLettered: 1 });
