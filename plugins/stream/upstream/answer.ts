@@ -87,9 +87,38 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The source of a plain answer, one JSON body. Its chunks come all at once, when the whole body has come. */
-export function bodySource(answer: HttpAnswer, { dialect, target, wire, limits }: AnswerParts): ChunkSource {
+/**
+ * The source of an answer, in the form that its first bytes have; where they do not tell, `isStream` does.
+ * wire: local servers send a stream as `text/plain` or `application/json` (ramalama, issue 2837), and others give an error in JSON as `text/event-stream`.
+ */
+export function answerSource(answer: HttpAnswer, parts: AnswerParts, isStream: boolean): ChunkSource {
   const bytes = bytesOf(answer);
+  let source: ChunkSource | null = null;
+  const begin = async (): Promise<readonly Chunk[] | null> => {
+    await bytes.ready();
+    // the pieces of a framing of the dialect's own may be JSON objects too
+    const told = parts.dialect.frames === undefined ? isEvents(bytes.peek()) : null;
+    source = (told ?? isStream) ? await streamSource(bytes, parts) : bodySource(bytes, parts);
+    return await source.read();
+  };
+  return {
+    adjustments: parts.wire.adjustments,
+    read: () => (source === null ? begin() : source.read()),
+    cancel: () => bytes.cancel(),
+  };
+}
+
+const beginnings = ['data:', 'event:', 'id:', 'retry:', ':'];
+
+/** Whether these are the first bytes of events, or of a JSON object; null where they tell neither. No JSON begins as an event does, and no event as JSON does. */
+function isEvents(first: Buffer | null): boolean | null {
+  const text = first?.toString('latin1', 0, 64).trimStart() ?? '';
+  if (text.startsWith('{')) return false;
+  return text !== '' && beginnings.some((beginning) => beginning.startsWith(text.slice(0, beginning.length))) ? true : null;
+}
+
+/** The source of a plain answer, one JSON body. Its chunks come all at once, when the whole body has come. */
+export function bodySource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts): ChunkSource {
   const body = new Body(limits.upstreamBody);
   const broken = (thrown: unknown): GatewayError => (body.size === 0 && !isUnpacking(thrown) ? unreachable(thrown) : truncated(thrown));
   let isOver = false;
@@ -126,8 +155,7 @@ function decodeBody(text: string, { dialect, target }: { dialect: Dialect; targe
 }
 
 /** The source of a streamed answer. Each read returns the chunks of the bytes that came together. */
-export async function streamSource(answer: HttpAnswer, { dialect, target, wire, limits }: AnswerParts): Promise<ChunkSource> {
-  const bytes = bytesOf(answer);
+async function streamSource(bytes: Bytes, { dialect, target, wire, limits }: AnswerParts): Promise<ChunkSource> {
   const bounds = { maxEventBytes: limits.upstreamEvent };
   const events = dialect.frames === undefined ? createSseReader(bounds) : await dialect.frames(bounds);
   const decoder = dialect.decoder(target);

@@ -6,6 +6,7 @@ import type { Streaming } from '../../../core/pipeline/context.ts';
 import { sourceOf } from '../../../core/pipeline/hooks.ts';
 import type { ChunkSource } from '../../../core/pipeline/hooks.ts';
 import { bodySource } from './answer.ts';
+import { bytesOf } from './unpacked.ts';
 import { dispatch } from './dispatch.ts';
 import type { AttemptParts } from './dispatch.ts';
 import { inTurns } from './in-turns.ts';
@@ -42,7 +43,7 @@ function chunksOf(vectors: Part['vectors'], tokens: number | null): Chunk[] {
 async function call(wire: WireRequest, embedder: Embedder, { context, parts: { dialect, ...parts } }: { context: Streaming; parts: AttemptParts }): Promise<Part> {
   const answer = await dispatch(wire, { dialect, ...parts });
   let part: Part | null = null;
-  const reading = bodySource(answer, { wire, target: parts.target, limits: context.config.server.limits, dialect: { ...dialect, decodeBody: (body) => ((part = embedder.decode({ body, headers: answer.headers })), []) } });
+  const reading = bodySource(bytesOf(answer), { wire, target: parts.target, limits: context.config.server.limits, dialect: { ...dialect, decodeBody: (body) => ((part = embedder.decode({ body, headers: answer.headers })), []) } });
   while ((await reading.read()) !== null);
   if (part === null) throw new GatewayError('upstream_invalid_response', 'The provider sent an answer without embeddings.');
   return part;

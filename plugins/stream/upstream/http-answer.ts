@@ -10,6 +10,8 @@ export interface Bytes {
   readonly isOver: boolean;
   /** Resolves when `take` can say something; undefined if it can at once. Only one reader may wait. */
   ready(): Promise<void> | undefined;
+  /** The first of the bytes that `take` would give, which stay; null where there are none yet. */
+  peek(): Buffer | null;
   /** All bytes that have come since the last call, or null at the end. Throws the error that broke the answer, after the bytes before it. */
   take(): Buffer | null;
   /** Closes the connection, unless the answer has ended. The bytes that nobody took are dropped. */
@@ -94,6 +96,10 @@ export class HttpAnswer implements Dispatcher.DispatchHandler, Bytes {
     return new Promise((resolve) => {
       this.#wake = resolve;
     });
+  }
+
+  peek(): Buffer | null {
+    return this.#parts[0] ?? null;
   }
 
   take(): Buffer | null {

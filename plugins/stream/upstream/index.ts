@@ -15,7 +15,7 @@ import type { Logger } from '../../../core/logger.ts';
 import { LATE } from '../../../core/pipeline/hooks.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
 import type { AnyPlugin } from '../../../core/host/plugin.ts';
-import { bodySource, streamSource } from './answer.ts';
+import { answerSource } from './answer.ts';
 import { connectionsBy } from './connection.ts';
 import { dispatch } from './dispatch.ts';
 import type { AttemptParts, Upstream } from './dispatch.ts';
@@ -97,6 +97,6 @@ async function ask(context: Streaming, parts: AttemptParts & { readonly images: 
   const answerParts = { wire, dialect, target, limits: context.config.server.limits };
   // wire: capitals mean nothing in a media type (RFC 9110 §8.3.1)
   const type = String(answer.headers['content-type'] ?? '').toLowerCase();
-  if (type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'))) return await streamSource(answer, answerParts);
-  return bodySource(answer, answerParts);
+  const isStream = type.startsWith('text/event-stream') || (context.request.stream && !type.startsWith('application/json') && !type.startsWith('text/'));
+  return answerSource(answer, answerParts, isStream);
 }

@@ -63,6 +63,7 @@ class UnpackedBytes implements Bytes {
   }
 
   async ready(): Promise<void> {
+    if (this.#part !== null || this.isOver || this.#error !== null) return;
     try {
       const { value, done } = await this.#parts.next();
       this.isOver = done === true;
@@ -72,9 +73,15 @@ class UnpackedBytes implements Bytes {
     }
   }
 
+  peek(): Buffer | null {
+    return this.#part;
+  }
+
   take(): Buffer | null {
     if (this.#error !== null) throw this.#error;
-    return this.#part;
+    const part = this.#part;
+    this.#part = null;
+    return part;
   }
 
   cancel(): void {

@@ -134,10 +134,10 @@ describe('the answer', () => {
     expect(await (await chat(more)).text()).toContain('"content":"unpacked"');
   });
 
-  it('of an unnamed type is read as the stream that was asked for', async () => {
-    const up = await provider((response) => void response.writeHead(200, { 'content-type': 'application/octet-stream' }).end(said('a').join('')));
+  it.each(['text/plain', 'text/html', 'application/json', 'text/event-stream', 'application/octet-stream'])('that is named %s is read as what its bytes are', async (type) => {
+    const up = await provider(streams(said('hello'), { type }), streams([JSON.stringify(completion('whole'))], { type }));
     const { chat } = await gatewayOf(oneUpstream(up.url));
-    expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: 'a', done: true });
+    for (const content of ['hello', 'whole']) expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: content, done: true });
   });
 
   it.each([['Application/JSON', [JSON.stringify(completion('hello'))]], ['Text/Event-Stream', said('hello')]])('of the type %s, in capitals, is read as what it is', async (type, parts) => {
