@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { resolvePackage, serveOwnName } from './own-package.ts';
 import type { Places } from './places.ts';
 import type { AnyPlugin } from './plugin.ts';
+import { within } from '../cancellation.ts';
 import { didYouMean } from '../names.ts';
 
 /** Where a plugin is. `isShipped`: its name is its path. */
@@ -16,19 +17,23 @@ interface Found {
   readonly isShipped: boolean;
 }
 
+const unfinished = Symbol('unfinished');
+
 /**
  * `root`: the `plugins/` folder. The sources are `.ts`, a built package holds `.js`.
  * @param places gets the file of each plugin from elsewhere
+ * @param patienceMs safety: Node waits for the top level of a file without a limit, and ends with 13 where nothing else is open, naming the gateway
  */
-export function createPluginLoader(root: URL, places?: Places) {
+export function createPluginLoader(root: URL, places?: Places, patienceMs = 30_000) {
   const folder = fileURLToPath(root);
   return async (use: string, baseDir: string): Promise<AnyPlugin> => {
     const { file, isShipped } = find(folder, use, baseDir);
     if (!isShipped) serveOwnName();
     const { href } = pathToFileURL(file);
-    const module = await (import(href) as Promise<object>).catch(async (cause: unknown) => {
+    const module = await within(import(href) as Promise<object>, patienceMs, unfinished).catch(async (cause: unknown) => {
       throw new Error(`cannot be loaded: ${await placeOf(cause, file)}${reasonOf(cause)}`, { cause });
     });
+    if (module === unfinished) throw new Error(`cannot be loaded: its file has not come to its end in ${patienceMs / 1000} s. An \`await\` outside of all functions waits for something; open things in the boot hook`);
     const plugin = (module as { default?: unknown }).default;
     const fault = 'module.exports' in module ? isCommonJs : faultOf(plugin);
     if (fault !== null) throw new Error(`is not a plugin: ${fault}`);

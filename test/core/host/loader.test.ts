@@ -79,6 +79,12 @@ describe('a plugin by path', () => {
   });
 });
 
+it('a file that waits for ever at its top level is named, and not waited for', async () => {
+  const loadSoon = createPluginLoader(pathToFileURL(`${folder}/plugins/`), undefined, 100);
+  write('waits.mjs', `await new Promise(() => {});\n${source('own/waits')}`);
+  await expect(loadSoon('./waits.mjs', folder)).rejects.toThrow('cannot be loaded: its file has not come to its end in 0.1 s. An `await` outside of all functions waits');
+});
+
 /** Installs a package below the folder, as npm does. */
 function install(name: string, facts: object, text: string): void {
   write(`node_modules/${name}/package.json`, JSON.stringify({ name, version: '1.0.0', type: 'module', ...facts }));
