@@ -54,6 +54,7 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
   const wanted = wantedPlugins(main, loader.shippedPlugins);
   const { plugins: list = loader.shippedPlugins } = main.value;
   const places = new Map<string, Place>();
+  const speakers = new Map<string, string>();
   let isComplete = Array.isArray(list) && list.length === wanted.length;
   for (const { use, options, path, place } of wanted) {
     try {
@@ -62,6 +63,7 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
       if (other !== undefined) findings.error(place, `the plugin "${plugin.name}" is listed twice`, `the other one is at ${placeWords(other)}`);
       places.set(plugin.name, place);
       named.push({ use, plugin });
+      reportSpokenTwice(plugin, place, { speakers, findings });
       validateOptions({ reading: main, base: path, value: options }, plugin, findings);
       loaded.push({ plugin, options });
       entries.push({ use, with: asWritten(options, path, main) as Record<string, unknown> });
@@ -71,6 +73,15 @@ export async function resolvePlugins(main: Reading, loader: PluginLoader, findin
     }
   }
   return { loaded, entries, named, isComplete };
+}
+
+/** A dialect that two plugins have would be that of whichever is listed last, for every provider that names it. */
+function reportSpokenTwice({ name, dialects = [] }: AnyPlugin, place: Place, { speakers, findings }: { speakers: Map<string, string>; findings: Findings }): void {
+  for (const { name: dialect } of dialects) {
+    const other = speakers.get(dialect) ?? name;
+    if (other !== name) findings.error(place, `${name} has the dialect "${dialect}", and ${other} has it too`, 'give it another name, or leave one of the two plugins out');
+    speakers.set(dialect, other);
+  }
 }
 
 function placeWords({ source, path }: Place): string {
