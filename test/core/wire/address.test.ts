@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressOf } from '../../../core/wire/address.ts';
+import { addressOf, isLoopback } from '../../../core/wire/address.ts';
 import { Secret } from '../../../core/secret.ts';
 
 const dialect = { baseUrl: 'https://models.{region:-eu-west-1}.example.com/{project}' };
@@ -23,4 +23,9 @@ describe('the address of a provider', () => {
     expect(addressOf({ baseUrl: null, settings: {} }, { baseUrl: null })).toBeNull();
     expect(addressOf({ baseUrl: null, settings: {} }, undefined)).toBeNull();
   });
+});
+
+describe('this machine alone', () => {
+  it.each(['localhost', 'a.localhost', '127.0.0.1', '127.1.2.3', '::1', '[::1]', '::ffff:127.0.0.1', '[::FFFF:127.0.0.1]'])('is meant by %s', (host) => expect(isLoopback(host)).toBe(true));
+  it.each(['127.evil.com', '127.0.0.1.evil.com', '::ffff:127.evil.com', '[::ffff:127.evil.com]', '::ffff:10.0.0.1', '0.0.0.0', 'localhost.evil.com', ''])('is not meant by %j', (host) => expect(isLoopback(host)).toBe(false));
 });
