@@ -1,9 +1,9 @@
 /** Targets that hang behind `hedge_ms`, and so are outrun each time, over sockets. */
 import { describe, expect, it } from 'vitest';
-import { twoUpstreams } from '../../../_kit/gateway.ts';
+import { oneUpstream, twoUpstreams } from '../../../_kit/gateway.ts';
 import type { TestGateway } from '../../../_kit/gateway.ts';
 import { answers, completion, hangs, pause } from '../../../_kit/upstream.ts';
-import type { ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
+import type { Asked, ScriptedUpstream, Step } from '../../../_kit/upstream.ts';
 import { gatewayOf, provider } from '../../../core/scene.ts';
 
 const fine = answers(completion('hello'));
@@ -74,6 +74,19 @@ describe('a target that is outrun each time', () => {
     });
     const served = (await firstAsked(gateway, 40)).slice(4);
     for (const id of ['b', 'c', 'd']) expect(Math.abs(served.filter((one) => one === id).length - 12)).toBeLessThanOrEqual(2);
+  });
+
+  it('gives the turns of a key to all other keys evenly', async () => {
+    const keyOf = ({ headers }: Asked): string => String(headers.authorization).replace('Bearer ', '');
+    const up = await provider((response, asked) => (keyOf(asked) === 'a' ? hangs : fine)(response, asked));
+    const gateway = await gatewayOf({
+      ...oneUpstream(up.url, { routing: { default: { strategy: 'ordered', hedge_ms: 400 } } }),
+      providers: { up: { dialect: 'openai-chat', base_url: up.url, api_key: ['a', 'b', 'c', 'd'], breaker: { failures: 1, rest_ms: 60_000 } } },
+    });
+    await firstAsked(gateway, 1);
+    const before = up.asked.length;
+    await firstAsked(gateway, 12);
+    expect(up.asked.slice(before).map(keyOf).toSorted().join('')).toBe('bbbbccccdddd');
   });
 
   it('stays the first where its breaker is off', async () => {
