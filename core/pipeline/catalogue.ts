@@ -150,9 +150,15 @@ export function inOrder(ordered: readonly Candidate[], candidates: readonly Cand
   return [...ordered.slice(0, place), ...candidates.filter(isStandby), ...ordered.slice(place), ...dropped];
 }
 
-/** The same where plugins have ruled out some of them since: then more of the others come before the fallbacks. */
-export const inOrderStill = (candidates: readonly Candidate[], policy: Policy): readonly Candidate[] =>
-  policy.fallbacks.length === 0 ? candidates : inOrder(candidates.filter(({ dropped, isFallback }) => dropped === null && !isFallback), candidates, policy);
+/** The same where plugins have ruled out some of them since: then more of the others come before the fallbacks. Those that were put behind all others stay there. */
+export function inOrderStill(candidates: readonly Candidate[], policy: Policy): readonly Candidate[] {
+  if (policy.fallbacks.length === 0) return candidates;
+  const behind = candidates.filter(({ dropped, isBehind }) => dropped === null && isBehind === true);
+  const others = candidates.filter((candidate) => !behind.includes(candidate));
+  const standing = others.filter(({ dropped }) => dropped === null);
+  const placed = inOrder(standing.filter(({ isFallback }) => !isFallback), others, policy);
+  return [...placed.slice(0, standing.length), ...behind, ...placed.slice(standing.length)];
+}
 
 const isStandby = ({ isFallback, dropped }: Candidate): boolean => isFallback && dropped === null;
 

@@ -106,6 +106,8 @@ export interface Candidate {
   readonly answeredBy: string | null;
   /** Whether it is of another model, which the policy names for when the candidates before it have failed. */
   readonly isFallback: boolean;
+  /** True if it is asked after all others, fallbacks too, because it hangs. */
+  readonly isBehind?: boolean;
 }
 
 export interface Note {

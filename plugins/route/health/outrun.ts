@@ -49,7 +49,7 @@ export class Outrun {
     const tried = first.answeredBy === null ? this.#rows.get(first.target)?.behind : null;
     if (tried && !isDryRun) tried.until = now + tried.ms;
     if (before.length === standing.length) return candidates;
-    const behind = standing.filter((candidate) => !before.includes(candidate));
+    const behind = standing.filter((candidate) => !before.includes(candidate)).map((candidate) => ({ ...candidate, isBehind: true }));
     return [...before, ...(isDryRun ? behind.map((candidate) => this.#explained(candidate, now)) : behind), ...candidates.filter(({ dropped }) => dropped !== null)];
   }
 

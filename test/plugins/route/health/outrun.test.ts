@@ -89,6 +89,20 @@ describe('a target that is outrun each time', () => {
     expect(up.asked.slice(before).map(keyOf).toSorted().join('')).toBe('bbbbccccdddd');
   });
 
+  it('stays behind a model of the fallbacks where a limit orders the candidates anew', async () => {
+    const [bad, good] = [await provider(hangs), await provider(fine)];
+    const gateway = await gatewayOf({
+      providers: {
+        one: { dialect: 'openai-chat', base_url: bad.url, api_key: 'k', breaker: { failures: 1, rest_ms: 60_000 } },
+        two: { dialect: 'openai-chat', base_url: good.url, api_key: 'k' },
+      },
+      models: ['plain', 'other'].map((id, at) => ({ id, free: true, providers: [{ providerId: ['one', 'two'][at], externalId: 'x' }] })),
+      routing: { default: { strategy: 'ordered', hedge_ms: 200 }, models: { plain: { fallbacks: ['other'] } } },
+      limits: [{ by: 'all', budget: { dollars: '1', per: 'day', unknown: 'refuse' } }],
+    });
+    expect(await firstAsked(gateway, 3)).toEqual(['one', 'two', 'two']);
+  });
+
   it('stays the first where its breaker is off', async () => {
     const gateway = await pair(hangs, fine, false);
     expect(await firstAsked(gateway, 4)).toEqual(['one', 'one', 'one', 'one']);
