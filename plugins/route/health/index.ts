@@ -51,7 +51,8 @@ export default definePlugin({
     // cost: a request that waits for nobody gets its candidates at once
     hooks.route.tap({ stage: LATE }, (candidates, context) => {
       const routed = route(candidates, context);
-      return context.policy.hedgeMs === null || isThenable(routed) ? routed : targets.outrun.inOrder(routed, context.isDryRun);
+      const { hedgeMs } = context.policy;
+      return hedgeMs === null || isThenable(routed) ? routed : targets.outrun.inOrder(routed, hedgeMs, context.isDryRun);
     });
     hooks.attempted.tap((result, context) => {
       const { candidate, startedAt, number, hasBegun } = context.attempt;
@@ -59,7 +60,8 @@ export default definePlugin({
       targets.learn(result, candidate, { request: context.id, now, isAlone: alone.has(context), startedAt });
       const { outcome, status, retryAfterMs } = result;
       // one that was asked beside another had less time than that
-      if (outcome === 'outrun' && number === 1 && !hasBegun) targets.outrun.count(candidate.target, { breaker: candidate.provider.breaker, startedAt, now });
+      const { hedgeMs } = context.policy;
+      if (outcome === 'outrun' && number === 1 && !hasBegun && hedgeMs !== null) targets.outrun.count(candidate.target, { hedgeMs, breaker: candidate.provider.breaker, startedAt, now });
       if (peers !== null && isTold(result)) peers.broadcast('told', { target: candidate.target, outcome, status, retryAfterMs } satisfies Told);
     });
     peers?.on('told', (told) => targets.hear(told as Told));

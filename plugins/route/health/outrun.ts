@@ -1,14 +1,14 @@
 /**
  * Targets behind `hedge_ms` that were asked first and outrun each time before they began. Nobody knows whether such a target hangs or is slow, because its
  * attempts are cancelled, so it does not rest: the others are asked before it, so that no request waits for `hedge_ms` in vain, and it is asked where they
- * fail. When its time is over, one request asks it first.
+ * fail. When its time is over, one request asks it first. What a policy with little patience has seen says nothing to one with more.
  */
 import type { Candidate } from '../../../core/pipeline/context.ts';
 import { noted } from '../../../core/pipeline/context.ts';
 import type { Breaker } from './target.ts';
 import { mostRestMs } from './target.ts';
 
-/** What is known of one target. Times as of `performance.now()`. */
+/** What is known of one target behind one `hedge_ms`. Times as of `performance.now()`. */
 interface Row {
   times: number;
   /** Null: it was not outrun often enough. */
@@ -18,16 +18,18 @@ interface Row {
 const mostRows = 20_000;
 
 export class Outrun {
-  readonly #rows = new Map<string, Row>();
+  /** By the target, then by `hedge_ms`. */
+  readonly #rows = new Map<string, Map<number, Row>>();
 
   /** An attempt was asked before the one that outran it, and had not begun. One that was under way when its target was put behind says nothing new. */
-  count(target: string, { breaker, startedAt, now }: { breaker: Breaker; startedAt: number; now: number }): void {
+  count(target: string, { hedgeMs, breaker, startedAt, now }: { hedgeMs: number; breaker: Breaker; startedAt: number; now: number }): void {
     if (breaker === null) return;
-    const row = this.#rows.get(target) ?? { times: 0, behind: null };
+    const rows = this.#rows.get(target) ?? new Map<number, Row>();
+    const row = rows.get(hedgeMs) ?? { times: 0, behind: null };
     if (row.behind !== null && startedAt < row.behind.since) return;
     // safety: behind a wildcard, callers choose the names
     if (this.#rows.size >= mostRows) this.#rows.clear();
-    this.#rows.set(target, row);
+    this.#rows.set(target, rows.set(hedgeMs, row));
     if (++row.times < breaker.failures) return;
     const ms = row.behind === null ? breaker.restMs : Math.max(breaker.restMs, Math.min(mostRestMs, row.behind.ms * 2));
     row.behind = { ms, since: now, until: now + ms };
@@ -39,26 +41,25 @@ export class Outrun {
   }
 
   /** The candidates with those behind the others that are outrun each time. Where no other one stands, their order stays. */
-  inOrder(candidates: readonly Candidate[], isDryRun: boolean): readonly Candidate[] {
+  inOrder(candidates: readonly Candidate[], hedgeMs: number, isDryRun: boolean): readonly Candidate[] {
     if (this.#rows.size === 0) return candidates;
     const now = performance.now();
+    const leftOf = (candidate: Candidate): number => Math.max(0, (this.#behind(candidate, hedgeMs)?.until ?? 0) - now);
     const standing = candidates.filter(({ dropped }) => dropped === null);
-    const before = standing.filter((candidate) => this.#leftOf(candidate, now) === 0);
+    const before = standing.filter((candidate) => leftOf(candidate) === 0);
     const [first] = before;
     if (first === undefined) return candidates;
-    const tried = first.answeredBy === null ? this.#rows.get(first.target)?.behind : null;
-    if (tried && !isDryRun) tried.until = now + tried.ms;
+    const tried = this.#behind(first, hedgeMs);
+    if (tried !== null && !isDryRun) tried.until = now + tried.ms;
     if (before.length === standing.length) return candidates;
     const behind = standing.filter((candidate) => !before.includes(candidate)).map((candidate) => ({ ...candidate, isBehind: true }));
-    return [...before, ...(isDryRun ? behind.map((candidate) => this.#explained(candidate, now)) : behind), ...candidates.filter(({ dropped }) => dropped !== null)];
+    return [...before, ...(isDryRun ? behind.map((candidate) => explained(candidate, leftOf(candidate))) : behind), ...candidates.filter(({ dropped }) => dropped !== null)];
   }
 
-  /** Milliseconds for which the others come before it. */
-  #leftOf({ target, answeredBy }: Candidate, now: number): number {
-    return answeredBy === null ? Math.max(0, (this.#rows.get(target)?.behind?.until ?? 0) - now) : 0;
-  }
-
-  #explained(candidate: Candidate, now: number): Candidate {
-    return noted(candidate, { by: 'route/health', text: `was outrun again and again, so the others are asked before it for ${Math.ceil(this.#leftOf(candidate, now) / 1000)} s` });
+  #behind({ target, answeredBy }: Candidate, hedgeMs: number): Row['behind'] {
+    return answeredBy === null ? (this.#rows.get(target)?.get(hedgeMs)?.behind ?? null) : null;
   }
 }
+
+const explained = (candidate: Candidate, leftMs: number): Candidate =>
+  noted(candidate, { by: 'route/health', text: `was outrun again and again, so the others are asked before it for ${Math.ceil(leftMs / 1000)} s` });

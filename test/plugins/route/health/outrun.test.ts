@@ -17,9 +17,9 @@ interface Pair extends TestGateway {
   readonly two: ScriptedUpstream;
 }
 
-async function pair(one: Step, two: Step, breaker: object | false, more: object = {}): Promise<Pair> {
+async function pair(one: Step, two: Step, breaker: object | false, models: object = {}): Promise<Pair> {
   const [first, second] = [await provider(one), await provider(two)];
-  const config = twoUpstreams(first.url, second.url, { routing: { default: { strategy: 'ordered', hedge_ms: 200, retry: { same_target: 0 }, ...more } } }) as { providers: { one: object; two: object } };
+  const config = twoUpstreams(first.url, second.url, { routing: { default: { strategy: 'ordered', hedge_ms: 200, retry: { same_target: 0 } }, models } }) as { providers: { one: object; two: object } };
   const providers = { one: { ...config.providers.one, breaker }, two: { ...config.providers.two, breaker } };
   return { one: first, two: second, ...(await gatewayOf({ ...config, providers })) };
 }
@@ -101,6 +101,13 @@ describe('a target that is outrun each time', () => {
       limits: [{ by: 'all', budget: { dollars: '1', per: 'day', unknown: 'refuse' } }],
     });
     expect(await firstAsked(gateway, 3)).toEqual(['one', 'two', 'two']);
+  });
+
+  it('keeps its place in a policy with more patience', async () => {
+    const gateway = await pair(slow, fine, { failures: 1, rest_ms: 60_000 }, { patient: { candidates: ['plain'], hedge_ms: 5000 } });
+    expect(await firstAsked(gateway, 2)).toEqual(['one', 'two']);
+    await gateway.chat({ model: 'patient' });
+    expect(gateway.records.at(-1)?.provider).toBe('one');
   });
 
   it('stays the first where its breaker is off', async () => {
