@@ -112,7 +112,8 @@ const beginnings = ['data:', 'event:', 'id:', 'retry:', ':'];
 
 /** Whether these are the first bytes of events, or of a JSON object; null where they tell neither. No JSON begins as an event does, and no event as JSON does. */
 function isEvents(first: Buffer | null): boolean | null {
-  const text = first?.toString('latin1', 0, 64).trimStart() ?? '';
+  // a byte order mark is a blank
+  const text = first?.toString('utf8', 0, 64).trimStart() ?? '';
   if (text.startsWith('{')) return false;
   return text !== '' && beginnings.some((beginning) => beginning.startsWith(text.slice(0, beginning.length))) ? true : null;
 }

@@ -135,9 +135,9 @@ describe('the answer', () => {
   });
 
   it.each(['text/plain', 'text/html', 'application/json', 'text/event-stream', 'application/octet-stream'])('that is named %s is read as what its bytes are', async (type) => {
-    const up = await provider(streams(said('hello'), { type }), streams([JSON.stringify(completion('whole'))], { type }));
+    const up = await provider(...['', '\uFEFF'].flatMap((mark) => [streams([mark + said('hello').join('')], { type }), streams([mark + JSON.stringify(completion('whole'))], { type })]));
     const { chat } = await gatewayOf(oneUpstream(up.url));
-    for (const content of ['hello', 'whole']) expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: content, done: true });
+    for (const content of ['hello', 'whole', 'hello', 'whole']) expect(await readEvents(await chat({ stream: true }))).toMatchObject({ text: content, done: true });
   });
 
   it.each([['Application/JSON', [JSON.stringify(completion('hello'))]], ['Text/Event-Stream', said('hello')]])('of the type %s, in capitals, is read as what it is', async (type, parts) => {
