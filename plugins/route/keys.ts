@@ -27,7 +27,7 @@ export default definePlugin({
     });
     // after route/health and route/limits
     hooks.route.tap({ stage: LATE + 2 }, (candidates, context) => {
-      passOn(candidates, { begun: begun.get(context), turns, isSticky: context.policy.sticky !== null });
+      passOn(candidates, begun.get(context), turns);
       begun.delete(context);
       return candidates;
     });
@@ -64,19 +64,10 @@ function turned(group: readonly Candidate[], { turns, begun, isDryRun, thinker }
   return [...order, ...group.filter(({ dropped }) => dropped !== null)];
 }
 
-interface Passing {
-  readonly begun: Begun | undefined;
-  readonly turns: Map<string, number>;
-  readonly isSticky: boolean;
-}
-
-/** Gives the turns of keys that rest, or come behind others since, to the key that is asked in their place: the next request begins behind that key. Without that the key behind would have two turns. */
-function passOn(candidates: readonly Candidate[], { begun, turns, isSticky }: Passing): void {
-  const standing = candidates.filter(({ dropped }) => dropped === null).map(({ target }) => target);
+/** Gives the turns of keys that rest, or were put behind all others, to the key that is asked in their place: the next request begins behind that key. Without that the key behind one that rests would have two turns. */
+function passOn(candidates: readonly Candidate[], begun: Begun | undefined, turns: Map<string, number>): void {
   for (const [id, { order }] of begun ?? []) {
-    const places = standing.map((target) => order.findIndex((one) => one.target === target)).filter((place) => place >= 0);
-    // the key of a session is chosen by its value, whoever has the turn
-    const passed = isSticky ? Math.min(...places) : (places[0] ?? 0);
-    if (passed > 0 && passed < order.length) turns.set(id, ((turns.get(id) ?? 0) + passed) % Number.MAX_SAFE_INTEGER);
+    const passed = order.findIndex(({ target }) => candidates.some((candidate) => candidate.target === target && candidate.dropped === null && candidate.isBehind !== true));
+    if (passed > 0) turns.set(id, ((turns.get(id) ?? 0) + passed) % Number.MAX_SAFE_INTEGER);
   }
 }

@@ -44,17 +44,15 @@ export class Turns {
     return order.map(({ offer, weight, why }) => ({ offer, why: () => `${why()}, so ${Math.round((100 * weight) / all)} % of the requests begin here${condition}` }));
   }
 
-  /** Where the offer that has the turn was ruled out since, or others are asked before it, the one that is asked in its place has it. Without that the next in the list would get the share of each that rests. */
-  passOn(candidates: readonly Candidate[], context: Normalised): void {
+  /** Where the offer that has the turn was ruled out since, or put behind all others, the one that is asked in its place has it. Without that the next in the list would get the share of each that rests. */
+  passOn(candidates: readonly Candidate[], context: object): void {
     const dealt = this.#dealt.get(context);
     if (dealt === undefined) return;
     this.#dealt.delete(context);
     const { shares, taken, placed } = dealt;
     const asked = candidates.find(({ dropped, isFallback }) => dropped === null && !isFallback)?.mapping;
     const first = placed[0]?.offer.first.mapping;
-    if (asked === first) return;
-    // the target of a session is chosen by its value, whoever has the turn
-    if (context.policy.sticky !== null && candidates.some(({ mapping, dropped }) => mapping === first && dropped === null)) return;
+    if (asked === first || candidates.some(({ mapping, dropped, isBehind }) => mapping === first && dropped === null && isBehind !== true)) return;
     const to = placed.find(({ offer }) => offer.first.mapping === asked);
     if (to !== undefined) shares.passOn(taken, to.offer.first.target);
   }

@@ -64,13 +64,13 @@ describe('a target that is outrun each time', () => {
     expect(candidates[1]?.reason).toContain('was outrun again and again, so the others are asked before it for 60 s');
   });
 
-  it('gives its share to all others evenly, and not to its neighbour', async () => {
+  it.each([['in any policy', {}], ['where a request has no session', { sticky: 'meta.session-id' }]])('gives its share to all others evenly, and not to its neighbour, %s', async (_, more) => {
     const [bad, good] = [await provider(hangs), await provider(fine)];
     const ids = ['a', 'b', 'c', 'd'];
     const gateway = await gatewayOf({
       providers: Object.fromEntries(ids.map((id) => [id, { dialect: 'openai-chat', base_url: id === 'a' ? bad.url : good.url, api_key: 'k', breaker: { failures: 1, rest_ms: 60_000 } }])),
       models: [{ id: 'plain', free: true, providers: ids.map((providerId) => ({ providerId, externalId: 'x' })) }],
-      routing: { default: { strategy: 'weighted', hedge_ms: 400 } },
+      routing: { default: { strategy: 'weighted', hedge_ms: 400, ...more } },
     });
     const served = (await firstAsked(gateway, 40)).slice(4);
     for (const id of ['b', 'c', 'd']) expect(Math.abs(served.filter((one) => one === id).length - 12)).toBeLessThanOrEqual(2);
