@@ -40,6 +40,9 @@ export const saysSecret = (name: string): boolean => secretName.test(name);
 /** Whether a header of this name holds a credential. */
 export const isCredential = (header: string): boolean => /auth|key|token|cookie|secret|signature|credential/i.test(header);
 
+/** What the other side may quote of a header that it got: all of it, what follows the scheme (`Basic …`), the values of a cookie. */
+export const quotable = (value: string): string[] => [value, value.replace(/^[a-z][\w-]*\s+/i, ''), ...Array.from(value.matchAll(/=([^;=\s]+)(?=;|$)/g), ([, one = '']) => one)];
+
 /** safety: an address can hold a name and password, or a key in its query. */
 export function addressWithoutSecrets(address: string): string {
   const url = URL.parse(address);

@@ -8,7 +8,7 @@ import { reasoningField } from '../chat.ts';
 import type { Target } from './dialect.ts';
 import { type ErrorCode, GatewayError } from '../errors.ts';
 import { type UpstreamHeaders, retryAfterMs, withoutLimits } from './retry-after.ts';
-import { isCredential, Secret } from '../secret.ts';
+import { isCredential, quotable, Secret } from '../secret.ts';
 
 /** What an error body says, in the provider's own words. A field is null if the body does not have it. */
 export interface Complaint {
@@ -183,6 +183,3 @@ function secretsOf({ apiKey, settings, headers }: Provider): string[] {
   const sent = Object.entries(headers).flatMap(([name, value]) => (isCredential(name) ? quotable(value) : []));
   return [...wrapped, ...sent];
 }
-
-/** What a provider may quote of a header: all of it, what follows the scheme (`Basic …`), the values of a cookie. */
-const quotable = (value: string): string[] => [value, value.replace(/^[a-z][\w-]*\s+/i, ''), ...Array.from(value.matchAll(/=([^;=\s]+)(?=;|$)/g), ([, one = '']) => one)];

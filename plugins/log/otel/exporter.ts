@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Facts, Logger } from '../../../core/logger.ts';
+import { mask, quotable } from '../../../core/secret.ts';
 import { retryAfterMs } from '../../../core/wire/retry-after.ts';
 import { Losses } from './losses.ts';
 
@@ -47,6 +48,8 @@ const retryableStatuses: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 const tooLarge = 413;
 /** Characters of an answer that are read; those of a collector are a few. */
 const longestAnswer = 65_536;
+/** A shorter text may be a part of any word. */
+const shortestSecret = 4;
 
 const compressed = promisify(gzip);
 
@@ -178,10 +181,16 @@ export class Exporter {
         return null;
       }
       const { status } = response;
-      return { reason: `the collector answered ${status}`, status, mayRepeat: retryableStatuses.has(status), afterMs: retryAfterMs(Object.fromEntries(response.headers)), facts: { status, said: said.slice(0, 300) } };
+      return { reason: `the collector answered ${status}`, status, mayRepeat: retryableStatuses.has(status), afterMs: retryAfterMs(Object.fromEntries(response.headers)), facts: { status, said: this.#quoted(said) } };
     } catch (error) {
       return this.#stop.signal.aborted ? stopped : { reason: 'the collector did not answer', status: null, mayRepeat: true, afterMs: null, facts: { error } };
     }
+  }
+
+  /** safety: a collector that refuses a token may quote it, and each header may be one, whatever its name. */
+  #quoted(said: string): string {
+    const secrets = Object.values(this.#parts.headers).flatMap(quotable).filter(({ length }) => length >= shortestSecret);
+    return secrets.reduce((text, secret) => text.replaceAll(secret, mask), said).slice(0, 300);
   }
 
   /** Reads the answer to a batch that arrived: the collector may have refused some of its spans. */
@@ -190,7 +199,7 @@ export class Exporter {
     try {
       const { partialSuccess } = JSON.parse(said) as { partialSuccess?: { rejectedSpans?: string | number; errorMessage?: string } };
       const refused = Number(partialSuccess?.rejectedSpans ?? 0);
-      if (refused > 0) this.#losses.add(refused, 'the collector refused single spans', { said: (partialSuccess?.errorMessage ?? '').slice(0, 300) });
+      if (refused > 0) this.#losses.add(refused, 'the collector refused single spans', { said: this.#quoted(partialSuccess?.errorMessage ?? '') });
     } catch {
       // the answer is not JSON, so it does not say that spans were refused
     }

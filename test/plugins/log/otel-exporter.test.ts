@@ -174,6 +174,19 @@ describe('the exporter', () => {
     expect(lines).toMatchObject([{ level: 'warn', reason, said: 'too old' }, { level: 'info', dropped: { [reason]: 2 } }]);
   });
 
+  it.each<[string, (quoted: string) => Step]>([
+    ['refuses a batch', (quoted) => answers({ message: `unknown key ${quoted}` }, { status: 401 })],
+    ['does not take single spans', (quoted) => answers({ partialSuccess: { rejectedSpans: 1, errorMessage: `unknown key ${quoted}` } })],
+  ])('keeps the credentials out of the process log where a collector quotes them and %s', async (_, step) => {
+    const headers = { authorization: 'Basic b3RlbDpzZWNyZXQ=', 'x-honeycomb-team': 'hcaik-team' };
+    const collector = await startCollector(step('b3RlbDpzZWNyZXQ= and hcaik-team'));
+    const { exporter, lines } = exporterTo(collector.url, { headers });
+    exporter.add('1');
+    await exporter.close(2000);
+    expect(lines[0]?.['said']).toContain('unknown key [redacted] and [redacted]');
+    expect(JSON.stringify(lines)).not.toMatch(/b3Rl|hcaik/);
+  });
+
   it('takes an answer that is no JSON for what its status says', async () => {
     const collector = await startCollector(answers('fine'));
     const { exporter, lines } = exporterTo(collector.url);
