@@ -22,7 +22,10 @@ const shapes = [
   /\bBearer\s+\S+/gi,
   /(?<!sha256:)\b(?=\w*\d)(?=\w*[A-Za-z])[A-Za-z0-9]{24,}\b/g,
 ];
-const userInUrl = /(?<=:\/\/)[^\s/@"']+(?=@)/g;
+/** A password may hold an `@`: the last one ends it. */
+const userInUrl = /(?<=:\/\/)[^\s/"']+(?=@)/g;
+/** The user of an address with a mistake, such as `redis//user:password@host`: messages are about addresses with mistakes. After a sound host an `@` is a part of the path. */
+const userOfBadAddress = /(?<![^\s"',{}[\]()])(?!\w+:\/\/(?:\*+@|[^\s/"'@:]+(?::\d+)?[/?#]))[^\s"',{}[\]()@:]*:[^\s"',{}[\]()]+(?=@)/g;
 /** The password of a Redis may hold slashes. */
 const userOfRedis = /(?<=\brediss?:\/\/)[^\s"']+(?=@)/gi;
 const secretInQuery = /(?<=[?&][\w-]*(?:key|token|sig|signature|password|secret)=)[^&\s"']+/gi;
@@ -32,7 +35,7 @@ const stars = (text: string): string => text.replaceAll(/[^\s"',[\]]/g, '*');
 /** The text without what has the shape of a secret. */
 export function maskShapes(text: string): string {
   let masked = text;
-  for (const shape of [userInUrl, userOfRedis, secretInQuery, ...shapes]) masked = masked.replaceAll(shape, stars);
+  for (const shape of [userInUrl, userOfRedis, userOfBadAddress, secretInQuery, ...shapes]) masked = masked.replaceAll(shape, stars);
   return masked;
 }
 

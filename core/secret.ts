@@ -43,11 +43,14 @@ export const isCredential = (header: string): boolean => /auth|key|token|cookie|
 /** What the other side may quote of a header that it got: all of it, what follows the scheme (`Basic …`), the values of a cookie. */
 export const quotable = (value: string): string[] => [value, value.replace(/^[a-z][\w-]*\s+/i, ''), ...Array.from(value.matchAll(/=([^;=\s]+)(?=;|$)/g), ([, one = '']) => one)];
 
-/** safety: an address can hold a name and password, or a key in its query. */
+/** safety: an address can hold a name and password, or a key in its query. One without its `//` has the password in its path. */
 export function addressWithoutSecrets(address: string): string {
   const url = URL.parse(address);
-  return url === null ? mask : `${url.protocol}//${url.host}${url.pathname}`;
+  return url === null || (url.host === '' && url.pathname.includes('@')) ? mask : `${url.protocol}//${url.host}${url.pathname}`;
 }
+
+/** Also one that is written wrongly, as `user:password@host` without a scheme. */
+const mayBeAddress = (text: string): boolean => text.includes('://') || /:[^\s:]*@/.test(text);
 
 /**
  * A copy of a value in which a mask stands for each secret: a `Secret`, or a text whose name says that it is one.
@@ -55,7 +58,7 @@ export function addressWithoutSecrets(address: string): string {
  */
 export function withoutSecrets(value: unknown, isSecret = false): unknown {
   if (value instanceof Secret) return mask;
-  if (typeof value === 'string') return isSecret && value !== '' ? mask : value.includes('://') ? addressWithoutSecrets(value) : value;
+  if (typeof value === 'string') return isSecret && value !== '' ? mask : mayBeAddress(value) ? addressWithoutSecrets(value) : value;
   if (Array.isArray(value)) return value.map((item) => withoutSecrets(item, isSecret));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutSecrets(inner, isSecret || saysSecret(name))]));

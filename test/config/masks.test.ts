@@ -23,6 +23,11 @@ describe('a line of the file', () => {
     ['pasword: topsecret', 'pasword: *********'],
     ['store: postgres://bob:hunter2@db/x', 'store: postgres://***********@db/x'],
     ['redis_url: redis://:hunter2@cache:1', 'redis_url: redis://********@cache:1'],
+    ['base_url: http://bob:hun@ter2@db/x', 'base_url: http://************@db/x'],
+    ['{ url: "redis//bob:hunter2@cache:1" }', '{ url: "******************@cache:1" }'],
+    ['base_url: htp:/bob:hunter2@db/x', 'base_url: ****************@db/x'],
+    ['"bob:hunter2@db" is not valid here', '"***********@db" is not valid here'],
+    ['url: postgres://bob:hun/ter2@db/x', 'url: ***********************@db/x'],
     ['webhook: https://hooks.example/T0/topsecret', 'webhook: **********************************'],
     ['base_url: https://host/v1?api_key=topsecret', 'base_url: https://host/v1?api_key=*********'],
     ['- sk-proj-abcdefghijkl', '- ********************'],
@@ -36,6 +41,8 @@ describe('a line of the file', () => {
 
   test.each([
     'key: ${SEARCH_KEY}',
+    'base_url: https://host:8000/v1/@cf/meta',
+    'externalId: "@cf/meta/llama-3"',
     'api_key: ${file:/run/secrets/openai}',
     `hash: sha256:${'0123456789abcdef'.repeat(4)}`,
     'max_tokens: 4096',

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { errorTable, GatewayError } from '../../core/errors.ts';
 import type { ErrorCode } from '../../core/errors.ts';
 import { createLogger } from '../../core/logger.ts';
-import { Secret } from '../../core/secret.ts';
+import { Secret, withoutSecrets } from '../../core/secret.ts';
 import { didYouMean, suggest } from '../../core/names.ts';
 
 const copyOfErrors: string = '../../core/errors.ts?copy';
@@ -59,6 +59,8 @@ describe('a secret', () => {
     ['a log line', () => { let line = ''; createLogger((text) => void (line = text)).info('x', { secret, inside: [{ secret }] }); return line; }],
     ['an error about it', () => inspect(new Error('x', { cause: secret }))],
   ])('does not show in %s', (_, show) => expect(show()).not.toContain('hunter2'));
+
+  it.each(['bob:hunter2@db', 'redis//bob:hunter2@db:6379', 'postgres://bob:hun/hunter2@db/x'])('does not show in the address %s, which is written wrongly', (url) => expect(withoutSecrets({ url })).toEqual({ url: '[redacted]' }));
 
   it('comes out by reveal alone', () => expect(secret.reveal()).toBe('hunter2'));
 });
