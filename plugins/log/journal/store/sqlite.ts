@@ -105,12 +105,19 @@ export function createSqliteStore({ dataDir, retentionDays, isDurable }: StoreSe
     swap: async (first, second) => within(opened(), () => swap(opened(), first, second)),
   };
   const roller = new Roller(engine);
+  const migrated = async (): Promise<void> => await migrate(migrating(file.open()), sqliteMigrations, (error) => codeOf(error) !== 1);
   const open = async (): Promise<void> => {
     mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-    const database = file.open();
-    await migrate(migrating(database), sqliteMigrations, (error) => codeOf(error) !== 1);
+    try {
+      await migrated();
+    } catch (error) {
+      if (!isBroken(error)) throw error;
+      // safety: a migration reads whole tables. Without this line damage that it meets would end each try, and no record would ever leave the journal
+      file.putAside();
+      await migrated();
+    }
     file.takeOver();
-    inserts = prepareInserts(database);
+    inserts = prepareInserts(opened());
   };
   const insert = async (rows: readonly Row[]): Promise<void> => {
     try {

@@ -1,6 +1,7 @@
 /** A file of the log whose pages are damaged behind a head that is whole. */
 import { closeSync, openSync, readdirSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { KeyChange } from '../../../../../core/log/keys.ts';
 import { createStore } from '../../../../../plugins/log/journal/store/open.ts';
@@ -45,5 +46,28 @@ test('is put aside, and the keys of callers go on in the new one', async () => {
   expect((await second.keyStore.changes(0)).keys.map(({ name }) => name)).toEqual(['one', 'two']);
   await second.keyStore.write(made('three'));
   expect(await second.keyStore.changes(2)).toMatchObject({ version: 3, keys: [{ name: 'three' }], isWhole: false });
+  await second.close();
+});
+
+/** Takes back the last migration, so that the file is one of an earlier version. */
+function makeOlder(): void {
+  const database = new DatabaseSync(join(place.path, 'logs.db'));
+  database.exec(`drop index gateway_requests_door; alter table gateway_requests drop column door; alter table gateway_requests drop column prompt_start;
+    delete from gateway_migrations where id = 7; pragma wal_checkpoint(truncate)`);
+  database.close();
+}
+
+test('is put aside also where a migration of a newer version meets the damage first', async () => {
+  const first = await opened();
+  await first.keyStore.write(made('one'));
+  await first.insert(Array.from({ length: 5000 }, (_, number) => rowFor({ number })));
+  await first.close();
+  makeOlder();
+  damage();
+  const second = await opened();
+  await second.insert([rowFor({ number: 999_999 })]);
+  expect(await second.get(idAt(begin, 999_999))).not.toBeNull();
+  expect(readdirSync(place.path).some((name) => /^logs\.db\.broken-\d+$/.test(name))).toBe(true);
+  expect((await second.keyStore.changes(0)).keys.map(({ name }) => name)).toEqual(['one']);
   await second.close();
 });
