@@ -44,8 +44,12 @@ const setting = /([\w-]+)(["']?\s*:\s*)(\[[^\]]*\]?|"[^"]*"?|'[^']*'?|[^\s{,}\]]
 /** `${NAME}` stays, and of `${NAME:-default}` the name. */
 const maskValue = (value: string): string => value.replaceAll(/(\$\{[\w:/.-]*?(?::-|\}|$))|(\$\$)|([^$]+|\$)/g, (text: string, reference?: string) => (reference === undefined ? stars(text) : text));
 
+/** Each header may hold a credential, whatever its name. */
+const maskHeaders = (text: string): string => text.replaceAll(setting, (...[, name = '', colon = '', value = '']: string[]) => name + colon + maskValue(value));
+const headersOnLine = /(?<=\bheaders["']?\s*:\s*\{)(?:\$\{[^}]*\}|[^}])*/g;
+
 /** A line of the file without secrets. */
-export const maskLine = (line: string): string => maskShapes(maskSettings(line));
+export const maskLine = (line: string): string => maskShapes(maskSettings(line.replaceAll(headersOnLine, maskHeaders)));
 
 /** What follows a setting on its line may be another one: two lines that became one. */
 function maskSettings(text: string): string {
@@ -81,6 +85,7 @@ export function maskPart(line: string, above: readonly string[]): string {
   // `keys` is a list of maps, which are shown with their own secrets masked; people write a map of secrets there, too
   const isSecret = isSecretName(name) && !(hasSettings && name === 'keys' && isInList(line, above));
   if (isSecret) return line.replace(/^(\s*(?:- *)*)(.*)$/, (_, start: string, rest: string) => start + stars(rest));
+  if (name === 'headers' && hasSettings) return maskLine(maskHeaders(line));
   const open = /([\w-]+)["']?\s*:\s*$/.exec(above.find((one) => one.trim() !== '') ?? '')?.[1] ?? '';
   return maskLine(isSecretName(open) ? line.replace(/^\s*[^\s,:{}[\]][^,:{}[\]]*(?=[,}\]]|$)/, stars) : line);
 }

@@ -13,6 +13,11 @@ test('keys that were written as a map of secrets are hidden, those of a list are
   expect(shown(['keys:', '', '  - name: alice', '    models: [a]', '    key: topsecret', '  - { name: bob, key: other }'])).toEqual(['keys:', '', '  - name: alice', '    models: [a]', '    key: *********', '  - { name: bob, key: ***** }']);
 });
 
+test('the values of headers are hidden, whatever the names', () => {
+  const shown = (lines: readonly string[]): string[] => lines.map((line, at) => maskPart(line, lines.slice(0, at).toReversed()));
+  expect(shown(['with:', '  headers:', '    x-team: topsecret', '    x-org: ${ORG}', '  batch_size: 10'])).toEqual(['with:', '  headers:', '    x-team: *********', '    x-org: ${ORG}', '  batch_size: 10']);
+});
+
 describe('a line of the file', () => {
   test.each([
     ['hash: my-own-plain-key', 'hash: ****************'],
@@ -23,6 +28,7 @@ describe('a line of the file', () => {
     ['pasword: topsecret', 'pasword: *********'],
     ['store: postgres://bob:hunter2@db/x', 'store: postgres://***********@db/x'],
     ['redis_url: redis://:hunter2@cache:1', 'redis_url: redis://********@cache:1'],
+    ['{ headers: { x-team: "topsecret", x-org: "${ORG}", x-own: [abc] }, models: [c] }', '{ headers: { x-team: "*********", x-org: "${ORG}", x-own: [***] }, models: [c] }'],
     ['base_url: http://bob:hun@ter2@db/x', 'base_url: http://************@db/x'],
     ['{ url: "redis//bob:hunter2@cache:1" }', '{ url: "******************@cache:1" }'],
     ['base_url: htp:/bob:hunter2@db/x', 'base_url: ****************@db/x'],
