@@ -3,7 +3,7 @@
  * instance holds as long as it lives, and a `cursor`: the place up to which the store has the journal. Both threads use them.
  */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { v7 as uuid } from 'uuid';
 
@@ -49,9 +49,19 @@ export interface Instance {
 /** Another instance may hold the lock of a new folder for a moment. Where so many cannot be locked, none can. */
 const mostTries = 20;
 
+/** A folder and those above it. Where Node makes them all at once it says ENOENT of a disk that is mounted read-only; for a single folder it says the reason. */
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch {
+    if (!existsSync(dirname(folder))) makeFolder(dirname(folder));
+    mkdirSync(folder, { mode: 0o700 });
+  }
+}
+
 /** Makes a new folder and takes its lock. Throws where the data directory cannot be written, or has no locks. */
 export function createInstance(root: string): Instance {
-  mkdirSync(root, { recursive: true, mode: 0o700 });
+  makeFolder(root);
   for (let tries = 0; tries < mostTries; tries++) {
     const folder = join(root, uuid());
     mkdirSync(folder, { mode: 0o700 });

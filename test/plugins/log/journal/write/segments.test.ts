@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { createInstance } from '../../../../../plugins/log/journal/write/segments.ts';
+import { mountSmallDisk } from '../../../../_kit/small-disk.ts';
 import { folder } from '../scene.ts';
 
 test('a data directory without locks is refused, and left as it was', () => {
@@ -15,4 +16,16 @@ test('a data directory without locks is refused, and left as it was', () => {
   expect(() => runInNewContext('create()', { create: () => createInstance(root) }, { timeout: 20_000 })).toThrow('can be locked');
   expect(readdirSync(root)).toEqual([]);
   place.remove();
+});
+
+test('a disk that is mounted read-only is named for what it is', () => {
+  const place = folder();
+  const disk = mountSmallDisk(place.path, '64k');
+  disk.refuseWrites();
+  try {
+    expect(() => createInstance(join(place.path, 'data', 'journal'))).toThrow('EROFS: read-only file system');
+  } finally {
+    disk.unmount();
+    place.remove();
+  }
 });
