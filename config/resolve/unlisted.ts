@@ -30,10 +30,13 @@ const read: readonly Read[] = [
 
 /** @param listed names of all plugins. Of each setting the first place is shown. */
 export function warnOfUnlisted(settings: Settings, listed: ReadonlySet<string>, findings: Findings): void {
+  const warn = (place: Place, nothing: string, plugin: string): void => findings.warn(place, `${nothing}, because the plugin ${plugin} is not listed`, 'add it under plugins');
   for (const { plugin, setting, nothing } of read) {
     const place = listed.has(plugin) ? undefined : placeOf(setting, settings);
-    if (place !== undefined) findings.warn(place, `${nothing}, because the plugin ${plugin} is not listed`, 'add it under plugins');
+    if (place !== undefined) warn(place, nothing, plugin);
   }
+  const dollars = listed.has('log/cost') ? undefined : placeOfDollars(settings);
+  if (dollars !== undefined) warn(dollars, 'no cost is known', 'log/cost');
 }
 
 type Blocks = Readonly<Partial<Record<Read['setting'], unknown>>>;
@@ -48,3 +51,17 @@ function placeOf(setting: Read['setting'], { main, policies, keys }: Settings): 
   const entry = [...policies.values(), ...keys.values()].find(({ value, isSound }) => isSound && isUsed(value));
   return entry === undefined ? undefined : keyOf(entry, setting);
 }
+
+/** The first budget, or the first alert that goes by dollars: where no request has a cost, they count nothing. */
+function placeOfDollars({ main, keys }: Settings): Place | undefined {
+  const limits = rowsOf(main.value['limits']).findIndex((limit) => limit['budget'] !== undefined);
+  if (limits >= 0) return { source: main.source, path: ['limits', limits, 'budget'], at: 'key' };
+  const key = [...keys.values()].find(({ value, isSound }) => isSound && value.limits?.budget !== undefined);
+  if (key !== undefined) return keyOf(key, 'limits', 'budget');
+  const { rules } = (main.value['alerts'] ?? {}) as { readonly rules?: unknown };
+  const rule = rowsOf(rules).findIndex((one) => one['cost_dollars'] !== undefined);
+  return rule < 0 ? undefined : { source: main.source, path: ['alerts', 'rules', rule, 'cost_dollars'], at: 'key' };
+}
+
+/** The rows of a list, also of one whose faults are reported elsewhere. */
+const rowsOf = (list: unknown): readonly Readonly<Record<string, unknown>>[] => (Array.isArray(list) ? list.map((row: unknown) => (typeof row === 'object' && row !== null ? { ...row } : {})) : []);
