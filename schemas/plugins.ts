@@ -24,6 +24,6 @@ export const pluginSchema = {
 /** The `plugins` block. */
 export const pluginsSchema = {
   type: 'array',
-  description: 'Plugins in the order in which they run. Without this list all shipped plugins run.',
+  description: 'Plugins in the order in which they run. Without this list all shipped plugins run, with it only those that it names.',
   items: pluginSchema,
 } as const satisfies JSONSchema;

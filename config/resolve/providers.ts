@@ -54,7 +54,7 @@ export const isKnownDialect = (name: string, known: KnownDialects): boolean => !
 /** The hint for an unknown dialect: the nearest known name, or all known names. */
 export function dialectHint(name: string, known: KnownDialects): string {
   const names = namesOf(known).toSorted();
-  return didYouMean(name, names) ?? (names.length === 0 ? 'no plugin of the list has a dialect' : `one of ${names.join(', ')}`);
+  return didYouMean(name, names) ?? (names.length === 0 ? 'no plugin of the list has a dialect, and one that is not listed does not run' : `one of ${names.join(', ')}`);
 }
 
 /** Resolves the entries that passed the schema. Faults are reported to `findings`. */
