@@ -184,6 +184,8 @@ async function refuseBroken(error: NodeJS.ErrnoException, { socket, service, lim
   if (error.code === 'ECONNRESET' || isOfTls(error) || !socket.writable) return void socket.destroy();
   const reply = lastReplyOn(socket);
   if (reply !== undefined && isBeingWritten(reply)) return closeAfter(reply, socket);
+  // a connection that was opened for later, as browsers do: nothing was asked, so there is nothing to answer and nothing to put on record
+  if (socket.bytesRead === 0) return void socket.destroy();
   // the client has closed its side in the middle of a request, so nobody waits for an answer
   if (error.code === 'HPE_INVALID_EOF_STATE') return void socket.destroy();
   const fault = faults[error.code ?? '']?.(limits) ?? new GatewayError('bad_request', 'The request is not valid HTTP.', { headers: { connection: 'close' } });

@@ -179,6 +179,14 @@ describe('a running gateway', () => {
   /** The lines of the request log since `before`. */
   const requestsSince = (before: string): object[] => gateway.output().stdout.slice(before.length).trim().split('\n').filter((line) => line.includes('"msg":"request"')).map((line) => JSON.parse(line) as object);
 
+  // browsers open a connection more than they need, and so do fetches that take their place when one is aborted
+  test('closes a connection on which nothing was asked without an answer, and has no request on record', async () => {
+    const before = await linesSoFar();
+    expect(await rawExchange(gateway.port, '')).toBe('');
+    const after = await linesSoFar();
+    expect(after.slice(before.length)).not.toContain('request_timeout');
+  });
+
   test.each(paths)('answers a body that does not arrive with 408, and has it on record once: %s', async (path) => {
     const before = await linesSoFar();
     const answer = await rawExchange(gateway.port, `${begun('content-length: 500', path)}{`);
