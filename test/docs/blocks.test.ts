@@ -63,6 +63,11 @@ describe('YAML', () => {
     for (const { text } of others) parse(text);
   });
 
+  it('of the first page that names models has the catalogue with them, because a beginner has no other file', () => {
+    const beginnings = configs.filter(({ page, text }) => page === 'docs/getting-started.md' && /^providers:/m.test(text));
+    expect(beginnings.map(({ text }) => /^include:/m.test(text))).toEqual([true]);
+  });
+
   it('with a part of the list of plugins says that the list is a longer one', () => {
     // who pastes such a block as it is has a gateway without all the other plugins: no probes, no cost, no dashboard
     const parts = configs.filter(({ text }) => /^plugins:/m.test(text) && !/^plugins: +# lines of the whole list/m.test(text));
