@@ -27,4 +27,14 @@ describe('the mock', () => {
     const gateway = await gatewayOf(configOf({ real: { dialect: 'openai-chat', base_url: 'http://127.0.0.1:1', api_key: '${NEVER_SET_IN_TESTS}' } }, ['real', 'mock']));
     expect((await gateway.chat({ model: 'mixed' })).status).toBe(200);
   });
+
+  it.each([
+    ['/v1/messages', { max_tokens: 100, messages: [{ role: 'user', content: 'hi' }], tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+    ['/v1/responses', { input: 'hi', tools: [{ type: 'web_search' }] }],
+  ])('takes what others refuse or leave out, as its page says: %s', async (path, body) => {
+    const able = { models: [{ id: 'mock', free: true, providers: [{ providerId: 'mock', tools: true }] }] };
+    const gateway = await gatewayOf({ ...configOf({}, ['mock']), ...able });
+    const reply = await gateway.post({ model: 'mock', ...body }, { path });
+    expect([reply.status, reply.headers.get('x-adjusted')]).toEqual([200, null]);
+  });
 });
