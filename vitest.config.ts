@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { lacking } from './test/_kit/machine.ts';
@@ -26,6 +27,9 @@ export default defineConfig({
     isolate: false,
     // a quarter of a test is waiting: two workers would leave two cores idle for that time
     maxWorkers: Math.max(3, availableParallelism() - 1),
+    // safety: without it each thread that a test starts loads Node's TypeScript compiler, which is WebAssembly. Threads share parts of such code, and one
+    // that ends while another compiles can end the process: "Check failed: end > addr" in WasmImportWrapperCache::Free (Node 24.21)
+    env: { NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? join(tmpdir(), 'node-compile-cache') },
     // the limits of a hanging test: a busy machine takes several times as long as a quiet one
     testTimeout: 90_000,
     hookTimeout: 90_000,
