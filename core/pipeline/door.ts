@@ -1,6 +1,7 @@
 /** A front door: a wire format in which callers ask for completions. */
 import type { ChatRequest, Chunk, ReasoningField } from '../chat.ts';
 import type { GatewayError } from '../errors.ts';
+import { isFields } from '../wire/fields.ts';
 import type { Reply } from './reply.ts';
 
 /** The name of an exported type, whose schema `npm run generate` writes (`plugins/endpoints/openapi`), one of several such, or a JSON Schema. */
@@ -60,3 +61,6 @@ export interface Door {
   /** Absent: the OpenAPI document has no more than its path. */
   readonly about?: About;
 }
+
+/** The door at a path that names the model in its parameter `model`, which counts in place of that of the body. */
+export const withModelOfPath = (door: Door): Door => ({ ...door, parse: (body, headers, { model, ...params }) => door.parse(isFields(body) ? { ...body, model } : body, headers, params) });

@@ -4,8 +4,8 @@
  */
 import type { ChatRequest } from '../../../core/chat.ts';
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { withModelOfPath } from '../../../core/pipeline/door.ts';
 import type { About, Door } from '../../../core/pipeline/door.ts';
-import { isFields } from '../../../core/wire/fields.ts';
 import { completionsDoor } from './completions.ts';
 import { createEncoder, encodeReply } from './encode.ts';
 import { parseChatRequest } from './parse.ts';
@@ -21,9 +21,6 @@ const chatDoor: Omit<Door, 'path'> = { parse: (body, headers) => withUsageApart(
 const withUsageApart = (request: ChatRequest, { 'x-stainless-lang': language }: Readonly<Record<string, string | undefined>>): ChatRequest =>
   language === 'java' && request.stream && !request.includeUsage ? { ...request, door: { ...request.door, usage_apart: true } } : request;
 
-/** The clients of Azure name the model in the path, below /openai. */
-const atDeployment = (door: Omit<Door, 'path'>): Omit<Door, 'path'> => ({ ...door, parse: (body, headers, { model, ...params }) => door.parse(isFields(body) ? { ...body, model } : body, headers, params) });
-
 export default definePlugin({
   name: 'endpoints/chat-completions',
   summary: 'POST /v1/chat/completions, plain and streamed, and /v1/completions for older clients',
@@ -31,8 +28,9 @@ export default definePlugin({
   apply({ routes }) {
     // some clients have a base URL without /v1
     for (const path of ['/v1/chat/completions', '/chat/completions']) routes.addDoor({ path, ...chatDoor });
-    routes.addDoor({ path: '/:host/deployments/:model/chat/completions', ...atDeployment(chatDoor) });
+    // the clients of Azure name the model in the path, below /openai
+    routes.addDoor(withModelOfPath({ path: '/:host/deployments/:model/chat/completions', ...chatDoor }));
     for (const path of ['/v1/completions', '/completions']) routes.addDoor({ path, ...completionsDoor });
-    routes.addDoor({ path: '/:host/deployments/:model/completions', ...atDeployment(completionsDoor) });
+    routes.addDoor(withModelOfPath({ path: '/:host/deployments/:model/completions', ...completionsDoor }));
   },
 });

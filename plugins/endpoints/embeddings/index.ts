@@ -1,7 +1,7 @@
 /** POST /v1/embeddings: the door for texts that become vectors, in the form of OpenAI. The pipeline does everything between parsing and encoding. */
 import { definePlugin } from '../../../core/host/plugin.ts';
+import { withModelOfPath } from '../../../core/pipeline/door.ts';
 import type { About, Door } from '../../../core/pipeline/door.ts';
-import { isFields } from '../../../core/wire/fields.ts';
 import { encodeVectors } from './encode.ts';
 import { parseEmbeddingRequest } from './parse.ts';
 
@@ -15,7 +15,7 @@ export default definePlugin({
     const door: Omit<Door, 'path'> = { parse: parseEmbeddingRequest, encode: encodeVectors, encoder: neverStreams, about };
     for (const path of ['/v1/embeddings', '/embeddings']) routes.addDoor({ path, ...door });
     // the clients of Azure name the model in the path, below /openai
-    routes.addDoor({ ...door, path: '/:host/deployments/:model/embeddings', parse: (body, _, { model }) => parseEmbeddingRequest(isFields(body) ? { ...body, model } : body) });
+    routes.addDoor(withModelOfPath({ path: '/:host/deployments/:model/embeddings', ...door }));
   },
 });
 
